@@ -1,0 +1,38 @@
+"""Builds needle-in-a-haystack datasets offline: one row for every length, depth, needle, corpus and repeat.
+
+    niah_gen.build("cdme-8k", out="build")       a dataset folder, as `niah-gen build cdme-8k` makes it
+    niah_gen.iter_rows("cdme-8k")                the same rows, one at a time, in memory
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from niah_gen.errors import NiahError as NiahError
+    from niah_gen.recipe import Recipe as Recipe
+    from niah_gen.recipe import load_recipe as load_recipe
+    from niah_gen.write import build as build
+    from niah_gen.write import iter_rows as iter_rows
+    from niah_gen.write import merge as merge
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "NiahError": "errors",
+    "Recipe": "recipe",
+    "build": "write",
+    "iter_rows": "write",
+    "load_recipe": "recipe",
+    "merge": "write",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    """Public names are loaded when they are first used, so that importing the package costs nothing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,202 @@
+"""A text tokenised once; exact token counts of anything spliced from it, without encoding it again.
+
+A **safe cut** is a place where encoding the two sides apart gives the tokens of the whole. Between a letter and one of
+`_BREAKERS` every tiktoken pattern ends a piece: no alternative holds a letter followed by such a character, none looks
+back, and the letter keeps every look-ahead before it from seeing past the cut. So the tokens between two safe cuts
+of a text stay the same whatever is spliced outside them, and only the windows around a seam are encoded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from niah_gen.tokenizers import Ints, Tokenizer, Tokens
+
+# Ranges whose characters are all letters in every Unicode version: subsets only need to be right, not complete.
+_LETTER_RANGES = (
+    ("A", "Z"), ("a", "z"), ("\u00c0", "\u00d6"), ("\u00d8", "\u00f6"), ("\u00f8", "\u02af"), ("\u0391", "\u03a1"),
+    ("\u03a3", "\u03f5"), ("\u0410", "\u044f"), ("\u3041", "\u3096"), ("\u30a1", "\u30fa"), ("\u4e00", "\u9fa5"),
+    ("\uac00", "\ud7a3"),
+)  # fmt: skip
+# None is a letter, mark, digit or the apostrophe of a contraction.
+_BREAKERS = ' \n\t\r.,;:!?()[]{}"/-\u2013\u2014\u2026\u201c\u201d\u2018\u3001\u3002\u300a\u300b\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f'
+# No character of either table takes more than three bytes of UTF-8.
+_WIDEST = 3
+
+
+def _table(ranges: Iterable[tuple[str, str]]) -> npt.NDArray[np.bool_]:
+    table = np.zeros(0x10000, dtype=np.bool_)
+    for first, last in ranges:
+        table[ord(first) : ord(last) + 1] = True
+    return table
+
+
+_IS_LETTER = _table(_LETTER_RANGES)
+_IS_BREAKER = _table((char, char) for char in _BREAKERS)
+
+
+def safe_cuts(text: str) -> Ints:
+    """Byte offsets of a text's safe cuts, ascending."""
+    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    if len(points) < 2:
+        return np.zeros(0, dtype=np.int64)
+    in_table = np.minimum(points, 0xFFFF)  # U+FFFF is in neither table
+    found = np.flatnonzero(_IS_LETTER[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
+    if text.isascii():
+        return found
+    widths = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
+    return np.cumsum(widths)[found - 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A text's bytes and tokens.
+
+    `ids`, `ends`: the tokens and the byte offset where each ends. `cuts`: byte offsets of safe cuts; `exact[i]`: tokens
+    of the text between the first cut and cut i, as the tokenizer encodes the whole text.
+    """
+
+    data: bytes
+    ids: Ints
+    ends: Ints
+    cuts: Ints
+    exact: Ints
+
+    @cached_property
+    def size(self) -> int:
+        """Number of tokens."""
+        return len(self.ids)
+
+    def byte_at(self, token: int) -> int:
+        """The byte offset at which token number `token` begins; the end of the text for the number after the last."""
+        return int(self.ends[token - 1]) if token > 0 else 0
+
+    def tokens_before(self, byte: int) -> int:
+        """Number of tokens that end at or before a byte offset."""
+        return int(np.searchsorted(self.ends, byte, side="right"))
+
+
+def encode(text: str, tokenizer: Tokenizer) -> Encoded:
+    """Tokenise a text. Its characters must be encodable (no lone surrogates)."""
+    return _with_cuts(text.encode(), tokenizer.encode(text), safe_cuts(text) if tokenizer.local else _NONE)
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+def _with_cuts(data: bytes, tokens: Tokens, cuts: Ints) -> Encoded:
+    before = np.searchsorted(tokens.ends, cuts, side="right")
+    exact = before - before[0] if len(before) else _NONE
+    return Encoded(data, tokens.ids, tokens.ends, cuts, exact)
+
+
+def join(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
+    """Parts one after the other, each keeping the tokens it had alone; `cuts` and `exact` are those of the joined text.
+
+    This is how the OpenCompass generators see documents: token lists laid end to end.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    cuts: list[Ints] = []
+    exact: list[Ints] = []
+    pending = b""  # bytes since the last safe cut of the parts so far
+    reached = 0  # exact tokens between the first and the last safe cut so far
+    at = 0
+    for part in parts:
+        if len(part.cuts):
+            if cuts:
+                reached += tokenizer.count((pending + part.data[: part.cuts[0]]).decode())
+            cuts.append(part.cuts + at)
+            exact.append(part.exact + reached)
+            reached += int(part.exact[-1])
+            pending = part.data[part.cuts[-1] :]
+        else:
+            pending += part.data
+        at += len(part.data)
+    starts = np.cumsum([0, *(len(part.data) for part in parts)])
+    return Encoded(
+        b"".join(part.data for part in parts),
+        np.concatenate([part.ids for part in parts]),
+        np.concatenate([part.ends + start for part, start in zip(parts, starts, strict=False)]),
+        np.concatenate(cuts) if cuts else _NONE,
+        np.concatenate(exact) if exact else _NONE,
+    )
+
+
+def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Encoded:
+    """The first `size` tokens, decoded (a broken last character becomes U+FFFD) and encoded again.
+
+    `source` must be one text's encoding. Only the part after its last safe cut is encoded again.
+    """
+    end = source.byte_at(size)
+    usable = int(np.searchsorted(source.cuts, end - _WIDEST, side="right"))
+    if not usable:
+        return encode(source.data[:end].decode(errors="replace"), tokenizer)
+    cut = int(source.cuts[usable - 1])
+    tail = encode(source.data[cut:end].decode(errors="replace"), tokenizer)
+    kept = source.tokens_before(cut)
+    return Encoded(
+        source.data[:cut] + tail.data,
+        np.concatenate([source.ids[:kept], tail.ids]),
+        np.concatenate([source.ends[:kept], tail.ends + cut]),
+        source.cuts[:usable],
+        source.exact[:usable],
+    )
+
+
+class Slice(NamedTuple):
+    """Bytes `start` to `end` of an encoded text. They may begin or end inside a character."""
+
+    source: Encoded
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The bytes decoded; broken characters become U+FFFD."""
+        return self.source.data[self.start : self.end].decode(errors="replace")
+
+
+class Counter:
+    """Counts the tokens of texts put together from literals and slices, exactly as encoding them would.
+
+    For a tokenizer that is not local the whole text is encoded.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._windows: dict[bytes, int] = {}
+
+    def count(self, parts: Iterable[str | Slice]) -> int:
+        """Tokens of the parts one after the other."""
+        total = 0
+        pending = b""
+        for part in parts:
+            if isinstance(part, str):
+                pending += part.encode()
+                continue
+            source, start, end = part
+            low = int(np.searchsorted(source.cuts, start + _WIDEST))
+            high = int(np.searchsorted(source.cuts, end - _WIDEST, side="right")) - 1
+            if low <= high:
+                pending += source.data[start : int(source.cuts[low])]
+                total += self._window(pending) + int(source.exact[high] - source.exact[low])
+                pending = source.data[int(source.cuts[high]) : end]
+            else:
+                pending += source.data[start:end]
+        return total + self._window(pending)
+
+    def _window(self, data: bytes) -> int:
+        known = self._windows.get(data)
+        if known is None:
+            known = self._tokenizer.count(data.decode(errors="replace"))
+            # Windows around needles recur through a whole grid; long ones (no safe cut near) rarely do.
+            if len(data) < 4096:
+                self._windows[data] = known
+        return known

@@ -1,0 +1,69 @@
+"""Every error that a user's input or machine can cause, and the exit code each one ends a command with.
+
+NiahError                2
+├── RecipeError          2   the recipe asks for something that does not exist or does not fit
+├── CorpusError          2   a corpus cannot be found or read
+├── TokenizerError       2   a tokenizer cannot be found or read
+├── IntegrityError       4   bytes are not what their sha256 says
+├── ResourceError        5   disk, memory or a documented limit
+└── LockedError         11   another process builds the same target
+
+Anything else that escapes is a bug of ours and ends with exit code 1 and its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+
+class NiahError(Exception):
+    """A problem to tell the user about: what, where, what was expected, what to do."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class RecipeError(NiahError):
+    """All problems of a recipe at once; `problems` holds a sentence each."""
+
+    def __init__(self, problems: Sequence[str], source: str = "recipe") -> None:
+        self.problems = tuple(problems)
+        head = f"{source}: {len(problems)} problem{'s' if len(problems) > 1 else ''}"
+        super().__init__("\n  ".join([head, *problems]))
+
+
+class CorpusError(NiahError):
+    """A corpus is unknown, unreadable or empty."""
+
+
+class TokenizerError(NiahError):
+    """A tokenizer is unknown, or not on this machine."""
+
+
+class IntegrityError(NiahError):
+    """Bytes differ from their recorded sha256."""
+
+    exit_code = 4
+
+
+class ResourceError(NiahError):
+    """A disk, memory or documented limit was reached."""
+
+    exit_code = 5
+
+
+class LockedError(NiahError):
+    """Another process works on the same target."""
+
+    exit_code = 11
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the nearest known name, else the known names (the first 20)."""
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name, names, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    return f"; known: {shown}" if names else ""

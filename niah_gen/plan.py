@@ -1,0 +1,216 @@
+"""Lays a recipe out as data: every cell in row order, the files they go into, the digests that name the dataset."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from niah_gen.corpora import Corpus, locate, read_corpus
+from niah_gen.errors import RecipeError
+from niah_gen.haystack import Filler, published_room
+from niah_gen.needles import Needle
+from niah_gen.prompts import template_family, template_for
+from niah_gen.recipe import PLACEMENTS, Recipe
+from niah_gen.tokenizers import Tokenizer, find_tokenizer
+from niah_score.contract import SCHEMA_VERSION, canonical_json, config_name, sha256_hex
+
+# A file holds about this much prompt text at most: one is written, hashed, reused or rebuilt as a whole.
+_FILE_BYTES = 256 * 1024 * 1024
+# Between English (4.4 bytes a token with cl100k_base) and Chinese (2.7); only file sizes and forecasts depend on it.
+BYTES_PER_TOKEN = {"en": 4.4, "zh": 2.8}
+
+
+class Cell(NamedTuple):
+    """One coordinate of the grid: what one row is made of. `length` in tokens, `depth` in percent."""
+
+    language: str
+    corpus: str
+    length: int
+    needle: str
+    repeat: int
+    depth: float
+
+    @property
+    def config(self) -> str:
+        """The config that the row belongs to."""
+        return config_name(self.language, self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One data file: the cells of a config from `first` to `last` (excluded) of the plan's cells."""
+
+    config: str
+    index: int
+    of: int
+    first: int
+    last: int
+
+    @property
+    def stem(self) -> str:
+        """Path below `data/` or `jsonl/`, without suffix."""
+        return f"{self.config}/test-{self.index:05d}-of-{self.of:05d}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A recipe bound to the corpora and tokenizer that it names on this machine."""
+
+    recipe: Recipe
+    tokenizer: Tokenizer
+    corpora: tuple[Corpus, ...]
+    fillers: dict[str, Filler]
+    cells: tuple[Cell, ...]
+    shards: tuple[Shard, ...]
+    shortfalls: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """The plan digest: resolved recipe, corpora, tokenizer, template and placement version, nothing else."""
+        recipe = self.recipe
+        return sha256_hex(
+            canonical_json(
+                {
+                    "schema": SCHEMA_VERSION,
+                    "recipe": recipe.table(),
+                    "corpora": [[corpus.name, corpus.sha256] for corpus in self.corpora],
+                    "tokenizer": [self.tokenizer.name, self.tokenizer.sha256],
+                    "template": template_family(recipe.template),
+                    "placement": [recipe.placement, PLACEMENTS[recipe.placement].version],
+                }
+            )
+        )
+
+    @cached_property
+    def family(self) -> str:
+        """family8 of the row ids: a digest of what all rows share, so that axes may grow without new ids."""
+        recipe = self.recipe
+        shared = {
+            "schema": SCHEMA_VERSION,
+            "placement": [recipe.placement, PLACEMENTS[recipe.placement].version],
+            "tokenizer": self.tokenizer.sha256,
+            "template": [template_family(recipe.template), recipe.form, recipe.guide],
+            "reserve": recipe.reserve,
+            "seed": recipe.seed,
+        }
+        return sha256_hex(canonical_json(shared))[:8]
+
+    @property
+    def folder_name(self) -> str:
+        """`<version>-<digest8>`."""
+        return f"{self.recipe.version}-{self.digest[:8]}"
+
+    def needle(self, cell: Cell) -> Needle:
+        """The needle of a cell."""
+        return self._needles[cell.needle]
+
+    @cached_property
+    def _needles(self) -> dict[str, Needle]:
+        return {needle.id: needle for needle in self.recipe.needles}
+
+    def tokens(self) -> int:
+        """Nominal tokens of all rows: the sum of their lengths."""
+        return sum(cell.length for cell in self.cells)
+
+
+def make_plan(recipe: Recipe) -> Plan:
+    """Bind a recipe to this machine and lay out its cells.
+
+    Raises RecipeError where corpora, needles and templates do not go together, and what `find_tokenizer` and
+    `read_corpus` raise.
+    """
+    tokenizer = find_tokenizer(recipe.tokenizer)
+    located = [locate(spec) for spec in recipe.corpora]
+    corpora = [read_corpus(item) for item in located]
+    if recipe.languages:
+        corpora = [corpus for corpus in corpora if corpus.language in recipe.languages]
+    names = [corpus.name for corpus in corpora]
+    problems = [f"corpora: two corpora are called {name!r}" for name in sorted({n for n in names if names.count(n) > 1})]
+    if not corpora:
+        problems.append(f"languages: no corpus of {', '.join(recipe.corpora)} is in {', '.join(recipe.languages)}")
+    for corpus in corpora:
+        if template_for(recipe.template, corpus.language) is None:
+            problems.append(f"template: {recipe.template!r} has no form for {corpus.name!r}, whose language is {corpus.language}")
+        if not _needles_for(recipe, corpus):
+            problems.append(
+                f"needles: none is in {corpus.language}, the language of corpus {corpus.name!r}; "
+                "add one, or leave the corpus out"
+            )
+    if problems:
+        raise RecipeError(problems, f"recipe {recipe.name!r}")
+    fillers = {corpus.name: Filler(corpus, tokenizer) for corpus in corpora}
+    cells, shortfalls = _existing(recipe, fillers, list(_cells(recipe, corpora)))
+    return Plan(recipe, tokenizer, tuple(corpora), fillers, cells, _shards(cells), shortfalls)
+
+
+def _needles_for(recipe: Recipe, corpus: Corpus) -> list[Needle]:
+    if not PLACEMENTS[recipe.placement].pairs_by_language:
+        return list(recipe.needles)
+    return [needle for needle in recipe.needles if needle.language == corpus.language]
+
+
+def _cells(recipe: Recipe, corpora: Sequence[Corpus]) -> Iterator[Cell]:
+    """All cells in row order: rows that share a haystack side by side."""
+    depths = recipe.depths
+    if recipe.placement == "opencompass-processed":
+        # Its files are named by the depth's whole part, so a later depth overwrites an earlier one of the same name.
+        depths = tuple({int(depth): depth for depth in depths}.values())
+    languages = list(dict.fromkeys(corpus.language for corpus in corpora))
+    for language in languages:
+        for length in recipe.lengths:
+            for corpus in corpora:
+                if corpus.language != language:
+                    continue
+                for needle in _needles_for(recipe, corpus):
+                    for repeat in range(recipe.repeats):
+                        for depth in depths:
+                            yield Cell(language, corpus.name, length, needle.id, repeat, depth)
+
+
+def _existing(
+    recipe: Recipe, fillers: dict[str, Filler], cells: list[Cell]
+) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
+    """The cells that the placement makes rows for, and a sentence for each group that falls short."""
+    if recipe.placement != "opencompass-processed":
+        return tuple(cells), ()
+    needles = {needle.id: needle for needle in recipe.needles}
+    held: dict[tuple[str, int, str], int] = {}
+    for cell in cells:
+        filler = fillers[cell.corpus]
+        key = (cell.corpus, cell.length, cell.needle)
+        if key not in held:
+            needle_tokens = sum(filler.tokenizer.count(text) for text in needles[cell.needle].needles)
+            held[key] = len(filler.records(published_room(cell.length, recipe.reserve, needle_tokens)))
+    shortfalls = [
+        f"{corpus}, length {length}: the corpus ends after {count} of {recipe.repeats} records"
+        for (corpus, length, _), count in held.items()
+        if count < recipe.repeats
+    ]
+    kept = tuple(cell for cell in cells if cell.repeat < held[cell.corpus, cell.length, cell.needle])
+    return kept, tuple(dict.fromkeys(shortfalls))
+
+
+def _shards(cells: Sequence[Cell]) -> tuple[Shard, ...]:
+    """Cut each config into files of about equal rows, none far above the size limit."""
+    shards: list[Shard] = []
+    start = 0
+    while start < len(cells):
+        config = cells[start].config
+        end = start
+        while end < len(cells) and cells[end].config == config:
+            end += 1
+        text = (end - start) * cells[start].length * BYTES_PER_TOKEN[cells[start].language]
+        files = max(1, min(end - start, round(text / _FILE_BYTES + 0.499)))
+        edges = [start + (end - start) * number // files for number in range(files + 1)]
+        shards += [Shard(config, n, files, edges[n], edges[n + 1]) for n in range(files)]
+        start = end
+    return tuple(shards)
+
+
+def row_seed(seed: int, cell: Cell) -> int:
+    """A row's seed: 63 bits of sha256 over the recipe's seed and the coordinates without depth."""
+    coordinates = f"{seed}/{cell.corpus}/{cell.length}/{cell.needle}/{cell.repeat}"
+    return int.from_bytes(hashlib.sha256(coordinates.encode()).digest()[:8], "big") >> 1

@@ -1,0 +1,160 @@
+"""Puts a context and a question into a template: one text, or chat messages. Templates are data files.
+
+A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each. A name without
+language (`niah`) stands for the pair `niah-en`, `niah-zh`. `guide` rules change the question of a guided prompt.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from niah_score.contract import Message, PromptForm
+
+_CONTEXT, _QUESTION = "{context}", "{question}"
+
+
+@dataclass(frozen=True, slots=True)
+class GuideRule:
+    """How a guided prompt changes the question: parts split at a phrase are joined by another, or a text is appended.
+
+    Only the first two parts are kept, as the published generators do.
+    """
+
+    split: str | None = None
+    insert: str = ""
+    append: str = ""
+
+    def applies(self, question: str) -> bool:
+        """Whether the question holds the phrase to split at."""
+        return self.split is None or self.split in question
+
+    def apply(self, question: str) -> str:
+        """The guided question."""
+        if self.split is None:
+            return question + self.append
+        first, second = question.split(self.split)[:2]
+        return first + self.insert + second
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One prompt template; `guide` maps a placement, or `default`, to its rule."""
+
+    name: str
+    language: str
+    text: str | None
+    chat: tuple[Message, ...] | None
+    guide: Mapping[str, GuideRule]
+
+    def forms(self) -> tuple[PromptForm, ...]:
+        """The forms that the template itself has, the preferred one first."""
+        return (*(("text",) if self.text is not None else ()), *(("chat",) if self.chat is not None else ()))
+
+    def guide_rule(self, placement: str) -> GuideRule | None:
+        """The rule of a placement, if guided prompts differ at all."""
+        return self.guide.get(placement, self.guide.get("default"))
+
+    def messages(self, form: PromptForm) -> tuple[Message, ...]:
+        """The template as messages. A text form is one message of role `user`; chat asked for as text is joined by
+        blank lines."""
+        if form == "text":
+            joined = self.text
+            if joined is None:
+                joined = "\n\n".join(message["content"] for message in self.chat or ())
+            return (Message(role="user", content=joined),)
+        return self.chat or (Message(role="user", content=self.text or ""),)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A prompt with a hole where the context goes: `before` and `after` it in its text or message.
+
+    `context_message` is the index of the message with the hole, -1 for text; `others` are the other messages' contents.
+    """
+
+    form: PromptForm
+    before: str
+    after: str
+    messages: tuple[Message, ...]
+    context_message: int
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Contents of the messages that do not hold the context."""
+        return tuple(m["content"] for n, m in enumerate(self.messages) if n != self.context_message)
+
+    def fill(self, context: str) -> str | list[Message]:
+        """The prompt."""
+        whole = self.before + context + self.after
+        if self.form == "text":
+            return whole
+        return [
+            Message(role=m["role"], content=whole if n == self.context_message else m["content"])
+            for n, m in enumerate(self.messages)
+        ]
+
+
+def frame(template: Template, form: PromptForm, placement: str, guide: bool, question: str) -> Frame:
+    """The prompt around a context, for one question."""
+    rule = template.guide_rule(placement) if guide else None
+    asked = rule.apply(question) if rule else question
+    messages = template.messages(form)
+    at = next(n for n, message in enumerate(messages) if _CONTEXT in message["content"])
+    before, after = (part.replace(_QUESTION, asked) for part in messages[at]["content"].split(_CONTEXT))
+    if form == "text":
+        return Frame("text", before, after, (), -1)
+    filled = tuple(Message(role=m["role"], content=m["content"].replace(_QUESTION, asked)) for m in messages)
+    return Frame("chat", before, after, filled, at)
+
+
+@lru_cache(maxsize=1)
+def template_library() -> dict[str, Template]:
+    """All templates that come with the package, by name, sorted."""
+    found: dict[str, Template] = {}
+    for file in sorted((resources.files("niah_gen") / "templates").iterdir(), key=lambda item: item.name):
+        for name, table in tomllib.loads(file.read_text("utf-8")).items():
+            found[name] = _parse(name, table)
+    return dict(sorted(found.items()))
+
+
+def _parse(name: str, table: dict[str, Any]) -> Template:
+    guide = {placement: GuideRule(**rule) for placement, rule in table.get("guide", {}).items()}
+    chat = table.get("chat")
+    template = Template(name, table["language"], table.get("text"), tuple(chat) if chat else None, guide)
+    for form in template.forms():
+        whole = "".join(message["content"] for message in template.messages(form))
+        if whole.count(_CONTEXT) != 1 or whole.count(_QUESTION) != 1:
+            raise ValueError(f"template {name!r}: {_CONTEXT} and {_QUESTION} must stand once each")
+    return template
+
+
+def template_names() -> list[str]:
+    """Names that a recipe may give: each template, and each pair without its language."""
+    library = template_library()
+    pairs = {name.rsplit("-", 1)[0] for name in library if name.endswith(("-en", "-zh"))}
+    return sorted({*library, *pairs})
+
+
+def template_for(name: str, language: str) -> Template | None:
+    """The template that a name stands for in a language; None if there is none."""
+    library = template_library()
+    return library.get(name) or library.get(f"{name}-{language}")
+
+
+def template_family(name: str) -> dict[str, object]:
+    """Everything that a template name stands for in any language: what a family digest is over."""
+    library = template_library()
+    members = [library[name]] if name in library else [library[f"{name}-{code}"] for code in ("en", "zh")]
+    return {
+        member.name: {
+            "text": member.text,
+            "chat": member.chat,
+            "guide": {key: [rule.split, rule.insert, rule.append] for key, rule in member.guide.items()},
+        }
+        for member in members
+    }

@@ -1,0 +1,412 @@
+"""Reads a recipe (TOML, preset, dict) into one frozen record, or says everything that is wrong with it at once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+from niah_gen.corpora import LANGUAGES, locate
+from niah_gen.errors import NiahError, RecipeError, TokenizerError, suggestion
+from niah_gen.needles import Needle, needle_library, parse_needle
+from niah_gen.prompts import template_for, template_names
+from niah_gen.schedules import ROUNDINGS, SPACINGS, depth_schedule, length_schedule
+from niah_score.contract import PromptForm
+
+Value = TypeVar("Value")
+
+TASKS = ("single", "multi")
+FORMS = ("text", "chat")
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementKind:
+    """What a recipe needs to know of a placement. `version` changes whenever the rows that it makes change."""
+
+    version: int
+    template: str
+    pairs_by_language: bool
+    needs_diff: bool = False
+
+
+PLACEMENTS: dict[str, PlacementKind] = {
+    "native": PlacementKind(1, "niah", pairs_by_language=True),
+    # The published systems know no languages: any needle goes into any corpus.
+    "gkamradt": PlacementKind(1, "gkamradt-openai", pairs_by_language=False),
+    "opencompass": PlacementKind(1, "opencompass", pairs_by_language=False, needs_diff=True),
+    "opencompass-processed": PlacementKind(1, "opencompass-zh", pairs_by_language=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A resolved recipe: every field has its value, schedules are lists, needles are whole.
+
+    `lengths` and `reserve` are in tokens, `depths` and `diff` in percent. `diff`: the step between the needles of a set.
+    `languages`: empty for all that the corpora have.
+    """
+
+    name: str
+    version: str
+    task: str
+    placement: str
+    tokenizer: str
+    template: str
+    form: PromptForm
+    guide: bool
+    lengths: tuple[int, ...]
+    depths: tuple[float, ...]
+    repeats: int
+    reserve: int
+    seed: int
+    max_new_tokens: int
+    diff: float
+    languages: tuple[str, ...]
+    corpora: tuple[str, ...]
+    needles: tuple[Needle, ...]
+
+    def table(self) -> dict[str, object]:
+        """The recipe as TOML values: reading them back gives the same recipe."""
+        table: dict[str, object] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            table[field.name] = list(value) if isinstance(value, tuple) else value
+        table["depths"] = [int(depth) if depth == int(depth) else depth for depth in self.depths]
+        table["needles"] = [needle.table() for needle in self.needles]
+        return table
+
+    def to_toml(self) -> bytes:
+        """recipe.toml of a dataset folder."""
+        import tomli_w
+
+        head = "# The resolved recipe: `niah-gen build recipe.toml` gives the same rows.\n"
+        return (head + tomli_w.dumps(self.table())).encode()
+
+
+class _Wrong(ValueError):
+    """A value is not what a field expects; the message says what was expected."""
+
+
+FIELDS = tuple(field.name for field in fields(Recipe))
+
+
+def preset_names() -> list[str]:
+    """Names of the recipes that come with the package, sorted."""
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in (resources.files("niah_gen") / "presets").iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def preset_text(name: str) -> str:
+    """The TOML of a preset. Raises RecipeError for an unknown name."""
+    if name not in preset_names():
+        raise RecipeError([f"preset {name!r} does not exist{suggestion(name, preset_names())}"])
+    return (resources.files("niah_gen") / "presets" / f"{name}.toml").read_text("utf-8")
+
+
+def load_recipe(
+    source: str | Path | Mapping[str, Any] | Recipe, overrides: Mapping[str, Any] | None = None
+) -> Recipe:
+    """A recipe from a preset's name, a TOML file, a mapping, or a recipe; `overrides` replace fields before checking.
+
+    An override's name may be dotted (`depths.steps`). Raises RecipeError with all problems.
+    """
+    raw, where = _raw(source)
+    for name, value in (overrides or {}).items():
+        _override(raw, name, value)
+    return _Reader(raw, where).recipe()
+
+
+def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any], str]:
+    if isinstance(source, Recipe):
+        return source.table(), f"recipe {source.name!r}"
+    if isinstance(source, Mapping):
+        return dict(source), "recipe"
+    path = Path(source)
+    if isinstance(source, str) and source in preset_names():
+        return tomllib.loads(preset_text(source)), f"preset {source!r}"
+    if path.suffix != ".toml" and not path.is_file():
+        raise RecipeError([f"{str(source)!r} is neither a preset nor a .toml file{suggestion(str(source), preset_names())}"])
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise RecipeError([f"{path}: no such file"]) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RecipeError([f"cannot be read as TOML: {error}"], str(path)) from None
+    raw.setdefault("name", path.stem)
+    return raw, str(path)
+
+
+def _override(raw: dict[str, Any], name: str, value: object) -> None:
+    table = raw
+    *parents, last = name.split(".")
+    for parent in parents:
+        inner = table.get(parent)
+        table[parent] = dict(inner) if isinstance(inner, dict) else {}
+        table = table[parent]
+    table[last] = value
+
+
+class _Reader:
+    """Takes fields out of a raw recipe one by one and collects what is wrong."""
+
+    def __init__(self, raw: dict[str, Any], where: str) -> None:
+        self.raw = raw
+        self.where = where
+        self.problems: list[str] = []
+
+    def recipe(self) -> Recipe:
+        for name in self.raw:
+            if name not in FIELDS:
+                self.problems.append(f"{name}: unknown field{suggestion(name, FIELDS)}")
+        placement = self.take("placement", _one_of(PLACEMENTS), "native")
+        kind = PLACEMENTS[placement]
+        template = self.take("template", _one_of(template_names()), kind.template)
+        needles = self._needles()
+        corpora = self.take("corpora", _names, ("en_essays", "zh_articles"))
+        reserve = self.take("reserve", _whole(0, 1_000_000), 200)
+        recipe = Recipe(
+            name=self.take("name", _slug, "dataset"),
+            version=self.take("version", _version, "1.0.0"),
+            task=self.take("task", _one_of(TASKS), "multi" if any(len(n.needles) > 1 for n in needles) else "single"),
+            placement=placement,
+            tokenizer=self._tokenizer(),
+            template=template,
+            form=self._form(template),
+            guide=self.take("guide", _boolean, True),
+            lengths=self.take("lengths", parse_lengths, tuple(length_schedule(8000, 8))),
+            depths=self.take("depths", parse_depths, tuple(depth_schedule(21, "linear", "nearest", True))),
+            repeats=self.take("repeats", _whole(1, 100_000), 1),
+            reserve=reserve,
+            seed=self.take("seed", _whole(0, 2**31 - 1), 0),
+            max_new_tokens=self.take("max_new_tokens", _whole(1, 1_000_000), 200),
+            diff=self.take("diff", _percent, 25.0),
+            languages=self.take("languages", _languages, ()),
+            corpora=corpora,
+            needles=tuple(needles),
+        )
+        self._check_together(recipe)
+        if self.problems:
+            raise RecipeError(self.problems, self.where)
+        return recipe
+
+    def take(self, name: str, parse: Callable[[Any], Value], default: Value) -> Value:
+        if name not in self.raw:
+            return default
+        try:
+            return parse(self.raw[name])
+        except _Wrong as error:
+            self.problems.append(f"{name}: {error}; found {self.raw[name]!r}")
+            return default
+
+    def _needles(self) -> list[Needle]:
+        listed = self.raw.get("needles")
+        if listed is None:
+            return [needle for needle in needle_library().values() if needle.id in _DEFAULT_NEEDLES]
+        found: list[Needle] = []
+        for number, item in enumerate(listed if isinstance(listed, list | tuple) else [listed], 1):
+            if isinstance(item, str):
+                if item in needle_library():
+                    found.append(needle_library()[item])
+                else:
+                    self.problems.append(
+                        f"needles[{number}]: no needle {item!r} in the library{suggestion(item, needle_library())}"
+                    )
+            elif isinstance(item, dict):
+                needle, problems = parse_needle({"id": f"needle-{number}", **item})
+                self.problems += [f"needles[{number}].{problem}" for problem in problems]
+                found += [needle] if needle else []
+            else:
+                self.problems.append(f"needles[{number}]: expected a name or a table, found {item!r}")
+        ids = [needle.id for needle in found]
+        for name in sorted({name for name in ids if ids.count(name) > 1}):
+            self.problems.append(f"needles: {name!r} is given twice; give each needle an id of its own")
+        if not found and not self.problems:
+            self.problems.append("needles: expected at least one name or table; found none")
+        return found
+
+    def _tokenizer(self) -> str:
+        from niah_gen.tokenizers import encoding_name, tokenizer_path
+
+        spec = self.take("tokenizer", _text, "cl100k_base")
+        try:
+            encoding = encoding_name(spec)
+            if encoding is None:
+                tokenizer_path(spec)
+        except TokenizerError as error:
+            self.problems.append(str(error))
+            return spec
+        return encoding or spec
+
+    def _form(self, template: str) -> PromptForm:
+        known = template_for(template, "en") or template_for(template, "zh")
+        native: PromptForm = known.forms()[0] if known else "text"
+        asked = self.take("form", _one_of(FORMS), native)
+        return "chat" if asked == "chat" else "text"
+
+    def _check_together(self, recipe: Recipe) -> None:
+        """What no field can tell alone."""
+        for spec in recipe.corpora:
+            try:
+                locate(spec)
+            except NiahError as error:
+                self.problems.append(f"corpora: {error}")
+        for needle in recipe.needles:
+            if recipe.task == "single" and len(needle.needles) > 1:
+                self.problems.append(f'needles: {needle.id!r} is a set of {len(needle.needles)}; that is task = "multi"')
+            if recipe.guide:
+                self._check_guide(recipe, needle)
+        if recipe.placement == "opencompass-processed" and recipe.task != "single":
+            self.problems.append('task: placement "opencompass-processed" hides one needle; use task = "single"')
+        if recipe.placement == "native" and recipe.task != "single":
+            self.problems.append('task: placement "native" does not hide needle sets yet; use "gkamradt" or "opencompass"')
+
+    def _check_guide(self, recipe: Recipe, needle: Needle) -> None:
+        template = template_for(recipe.template, needle.language) or template_for(recipe.template, "zh")
+        rule = template.guide_rule(recipe.placement) if template else None
+        if rule and not rule.applies(needle.question):
+            self.problems.append(
+                f"guide: the question of needle {needle.id!r} lacks {rule.split!r}, where a guided prompt of template "
+                f"{recipe.template!r} is rewritten; add the phrase or set guide = false"
+            )
+
+
+_DEFAULT_NEEDLES = frozenset(tomllib.loads(preset_text("default"))["needles"])
+
+
+def parse_lengths(value: object) -> tuple[int, ...]:
+    """Lengths in tokens, ascending: `8k` (eight even lengths up to it), `8000`, `1k,2k`, a list, or a table with max,
+    steps and optionally min and rounding."""
+    if isinstance(value, str):
+        if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
+            return _lengths(length_schedule(_tokens(value), 8))
+        return _lengths([_tokens(part) for part in value.split(",")])
+    if isinstance(value, Mapping):
+        _only(value, ("min", "max", "steps", "rounding"))
+        rounding = _one_of(ROUNDINGS)(value.get("rounding", "nearest"))
+        first = _tokens(value["min"]) if "min" in value else None
+        last = _tokens(value.get("max"))
+        if first is not None and first > last:
+            raise _Wrong("expected min not above max")
+        return _lengths(length_schedule(last, _whole(1, 10_000)(value.get("steps")), first, rounding))
+    return _lengths([_tokens(item) for item in value] if isinstance(value, list | tuple) else [_tokens(value)])
+
+
+def parse_depths(value: object) -> tuple[float, ...]:
+    """Depths in percent, ascending, each once: a list, a comma list, one number, or a table with steps, spacing,
+    rounding, keep_ends and optionally min and max."""
+    if isinstance(value, str):
+        value = [_number(part) for part in value.split(",")]
+    if isinstance(value, Mapping):
+        _only(value, ("steps", "spacing", "rounding", "keep_ends", "min", "max"))
+        points = depth_schedule(
+            _whole(1, 10_000)(value.get("steps")),
+            _one_of(SPACINGS)(value.get("spacing", "linear")),
+            _one_of(ROUNDINGS)(value.get("rounding", "none")),
+            _boolean(value.get("keep_ends", True)),
+            _percent(value.get("min", 0)),
+            _percent(value.get("max", 100)),
+        )
+    else:
+        points = [_percent(item) for item in (value if isinstance(value, list | tuple) else [value])]
+    if not points:
+        raise _Wrong("expected at least one depth")
+    return tuple(sorted(set(points)))
+
+
+def _lengths(values: Sequence[int]) -> tuple[int, ...]:
+    if not values or min(values) < 1 or max(values) > 2**31 - 1:
+        raise _Wrong("expected lengths of 1 to 2147483647 tokens")
+    return tuple(sorted(set(values)))
+
+
+def _tokens(value: object) -> int:
+    if isinstance(value, str) and (match := re.fullmatch(r"\s*(\d+(?:\.\d+)?)([kKmM]?)\s*", value)):
+        number = float(match[1]) * {"": 1, "k": 1000, "m": 1_000_000}[match[2].lower()]
+        if number == int(number):
+            return int(number)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise _Wrong("expected a number of tokens such as 8000, 8k or 1m")
+
+
+def _number(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise _Wrong("expected numbers") from None
+
+
+def _percent(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+        raise _Wrong("expected percent, 0 to 100")
+    return float(value)
+
+
+def _whole(low: int, high: int) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise _Wrong(f"expected a whole number from {low} to {high}")
+        return value
+
+    return parse
+
+
+def _one_of(names: Sequence[str] | Mapping[str, object]) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if not isinstance(value, str) or value not in names:
+            near = suggestion(value, names) if isinstance(value, str) else ""
+            raise _Wrong(f"expected one of {', '.join(names)}{near.rstrip('?')}")
+        return value
+
+    return parse
+
+
+def _only(table: Mapping[str, object], names: Sequence[str]) -> None:
+    for name in table:
+        if name not in names:
+            raise _Wrong(f"unknown field {name!r}{suggestion(name, names)}")
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong("expected true or false")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise _Wrong("expected a text")
+    return value
+
+
+def _slug(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
+        raise _Wrong("expected letters, digits, dot, - and _ (it names a folder)")
+    return value
+
+
+def _version(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"\d+\.\d+\.\d+", value):
+        raise _Wrong("expected three numbers such as 1.0.0")
+    return value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) and name for name in names):
+        raise _Wrong("expected a list of names")
+    return tuple(dict.fromkeys(name.strip() for name in names))
+
+
+def _languages(value: Any) -> tuple[str, ...]:
+    names = _names(value) if value else ()
+    if not set(names) <= set(LANGUAGES):
+        raise _Wrong(f"expected {' or '.join(LANGUAGES)}")
+    return names

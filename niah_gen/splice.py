@@ -1,0 +1,173 @@
+"""Puts needles into a haystack and says where they really landed.
+
+Native puts a needle at the sentence boundary nearest to its depth. The published placements are bug-for-bug, with
+their sources' arithmetic: depth is divided by 100 before it is multiplied, which floor sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from niah_gen.encoded import Encoded, Slice
+from niah_gen.haystack import Haystack
+from niah_gen.tokenizers import Ints, Tokenizer
+
+
+class Piece(NamedTuple):
+    """Tokens `start` to `end` of a text; `needle` is its number, -1 for filler."""
+
+    source: Encoded
+    start: int
+    end: int
+    needle: int = -1
+
+    @property
+    def size(self) -> int:
+        """Number of tokens."""
+        return self.end - self.start
+
+
+class Part(NamedTuple):
+    """A stretch of the context in order; `needle` is its number, -1 for filler and what joins."""
+
+    content: Slice | str
+    needle: int
+
+    @property
+    def text(self) -> str:
+        """The stretch as text; broken characters become U+FFFD."""
+        return self.content if isinstance(self.content, str) else self.content.text
+
+
+class Spliced(NamedTuple):
+    """A context with its needles in it; `tokens_before[k]`: haystack tokens before needle k, other needles not counted."""
+
+    parts: tuple[Part, ...]
+    tokens_before: tuple[int, ...]
+
+
+class Wish(NamedTuple):
+    """Where needles are wanted: `depth` of the first in percent, `diff` between the needles of a set.
+
+    `language` decides what joins a needle to the sentences around it: a space, in Chinese nothing.
+    """
+
+    depth: float
+    diff: float
+    language: str
+
+
+def splice(placement: str, haystack: Haystack, needles: Sequence[Encoded], wish: Wish, tokenizer: Tokenizer) -> Spliced:
+    """Put needles into a haystack by a placement's rule."""
+    return _RULES[placement](haystack, needles, wish, tokenizer)
+
+
+def _native(haystack: Haystack, needles: Sequence[Encoded], wish: Wish, tokenizer: Tokenizer) -> Spliced:
+    places = haystack.places
+    if places is None:
+        raise ValueError("native needs a haystack with places")
+    tokens = np.searchsorted(haystack.source.ends, places, side="right")
+    nearest = int(np.argmin(np.abs(tokens - haystack.tokens * wish.depth / 100)))
+    at = int(places[nearest])
+    source = haystack.source
+    joiner = " " if wish.language == "en" else ""
+    parts: list[Part] = [Part(Slice(source, 0, at), -1)] if at else []
+    for number, needle in enumerate(needles):
+        joined: list[Part] = [Part(joiner, -1), Part(Slice(needle, 0, len(needle.data)), number)]
+        # At the very beginning there is nothing to join to on the left.
+        parts += joined if at else joined[::-1]
+    parts.append(Part(Slice(source, at, haystack.end), -1))
+    return Spliced(tuple(parts), (int(tokens[nearest]),) * len(needles))
+
+
+def _gkamradt(haystack: Haystack, needles: Sequence[Encoded], wish: Wish, tokenizer: Tokenizer) -> Spliced:
+    period = tuple(int(token) for token in tokenizer.encode(".").ids)
+    pieces = [Piece(haystack.source, 0, haystack.tokens)]
+    depth = wish.depth
+    step = (100 - depth) / len(needles)
+    for number, needle in enumerate(needles):
+        total = sum(piece.size for piece in pieces)
+        at = total if depth == 100 else _after_period(pieces, int(total * (depth / 100)), period)
+        pieces = insert(pieces, at, Piece(needle, 0, needle.size, number))
+        depth += step
+    return _spliced(pieces, len(needles))
+
+
+def _after_period(pieces: Sequence[Piece], at: int, period: tuple[int, ...]) -> int:
+    """The nearest place at or before token `at` that follows a period token; 0 if there is none."""
+    start = sum(piece.size for piece in pieces)
+    for piece in reversed(pieces):
+        start -= piece.size
+        if start >= at:
+            continue
+        found = _positions(piece.source, period)
+        last = int(np.searchsorted(found, piece.start + at - start)) - 1
+        if last >= 0 and found[last] >= piece.start:
+            return start + int(found[last]) - piece.start + 1
+        at = start
+    return 0
+
+
+@lru_cache(maxsize=16)
+def _positions(source: Encoded, tokens: tuple[int, ...]) -> Ints:
+    return np.flatnonzero(np.isin(source.ids, tokens))
+
+
+def _opencompass(haystack: Haystack, needles: Sequence[Encoded], wish: Wish, tokenizer: Tokenizer) -> Spliced:
+    size = haystack.tokens
+    points = [int(size * (wish.depth / 100))]
+    for number in range(1, len(needles)):
+        point = int(points[-1] + needles[number - 1].size + size * (wish.diff / 100))
+        points.append(min(point, size + sum(needle.size for needle in needles[:number])))
+    pieces = [Piece(haystack.source, 0, size)]
+    for number, needle in enumerate(needles):
+        pieces = insert(pieces, points[number], Piece(needle, 0, needle.size, number))
+        # The points already count the needles before them; the published code adds each needle once more.
+        for later in range(number + 1, len(points)):
+            points[later] += needle.size
+    return _spliced(pieces, len(needles))
+
+
+_RULES: dict[str, Callable[[Haystack, Sequence[Encoded], Wish, Tokenizer], Spliced]] = {
+    "native": _native,
+    "gkamradt": _gkamradt,
+    "opencompass": _opencompass,
+    "opencompass-processed": _opencompass,
+}
+
+
+def insert(pieces: Sequence[Piece], at: int, new: Piece) -> list[Piece]:
+    """Pieces with another one put in before token `at` of the whole; past the end it is appended."""
+    result: list[Piece] = []
+    start = 0
+    placed = False
+    for piece in pieces:
+        inside = at - start
+        if not placed and inside < piece.size:
+            cut = piece.start + inside
+            result += [piece._replace(end=cut), new, piece._replace(start=cut)]
+            placed = True
+        else:
+            result.append(piece)
+        start += piece.size
+    return [piece for piece in result if piece.size] + ([] if placed else [new])
+
+
+def _spliced(pieces: Sequence[Piece], count: int) -> Spliced:
+    parts = []
+    before = [0] * count
+    seen: set[int] = set()
+    filler = 0
+    for piece in pieces:
+        source = piece.source
+        parts.append(Part(Slice(source, source.byte_at(piece.start), source.byte_at(piece.end)), piece.needle))
+        if piece.needle < 0:
+            filler += piece.size
+        elif piece.needle not in seen:
+            seen.add(piece.needle)
+            before[piece.needle] = filler
+    return Spliced(tuple(parts), tuple(before))

@@ -1,0 +1,435 @@
+"""Builds a dataset folder: all or nothing, resumable, one builder per target.
+
+    build/<name>/<version>-<digest8>/            the dataset, which appears whole
+    build/<name>/<version>-<digest8>.partial/    work in progress: `dataset/`, and `parts/` with a record per shard
+
+A finished shard is used again only if its files still have the hashes in its record. The manifest is written last. A
+folder that exists already is never without a valid manifest: files are replaced one by one, its manifest at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from niah_gen import __version__
+from niah_gen.assemble import Assembler
+from niah_gen.card import dataset_card
+from niah_gen.errors import IntegrityError, LockedError, NiahError
+from niah_gen.plan import BYTES_PER_TOKEN, Plan, Shard, make_plan
+from niah_gen.recipe import Recipe, load_recipe
+from niah_gen.shards import FORMATS, ShardRecord, entry_problem, sync_folder, write_atomically, write_shard
+from niah_score.contract import (
+    CARD,
+    MANIFEST,
+    RECIPE,
+    SCHEMA_VERSION,
+    ContractError,
+    CorpusEntry,
+    FileEntry,
+    Manifest,
+    Row,
+    TokenizerEntry,
+    content_digest,
+    read_manifest,
+)
+
+if TYPE_CHECKING:
+    from multiprocessing.sharedctypes import Synchronized
+
+Advance = Callable[[int, int], None]
+Notice = Callable[[str], None]
+
+PARTIAL = ".partial"
+_SHEET = "plan.json"
+# Starting a worker costs about a second; below this many tokens one process is done sooner.
+_PARALLEL_TOKENS = 40_000_000
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The places of one dataset on disk."""
+
+    final: Path
+
+    @property
+    def partial(self) -> Path:
+        return self.final.with_name(self.final.name + PARTIAL)
+
+    @property
+    def dataset(self) -> Path:
+        return self.partial / "dataset"
+
+    @property
+    def parts(self) -> Path:
+        return self.partial / "parts"
+
+    def record(self, number: int) -> Path:
+        """The record of a finished shard."""
+        return self.parts / f"{number:05d}.json"
+
+
+def build(
+    recipe: str | Path | Mapping[str, Any] | Recipe,
+    out: str | Path = "build",
+    *,
+    formats: Sequence[str] = ("parquet",),
+    jobs: int | None = None,
+    shard: tuple[int, int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    advance: Advance | None = None,
+    notice: Notice | None = None,
+) -> Path:
+    """Build a dataset folder and return its path, `<out>/<name>/<version>-<digest8>`.
+
+    recipe: a preset's name, a TOML file, a mapping, or a Recipe; `overrides` replace its fields (`"depths.steps": 5`).
+    formats: any of parquet, jsonl, jsonl.gz, jsonl.zst. jobs: worker processes; None decides by size. shard: (I, N)
+    writes every Nth file only and returns the partial folder, which `merge` completes once all N are written.
+    advance(rows, tokens) is called as rows are made, notice(sentence) for what a user should know.
+
+    What is there already and intact is kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
+    LockedError (another process builds this target), and OSError.
+    """
+    wanted = tuple(dict.fromkeys(formats))
+    for suffix in wanted:
+        if suffix not in FORMATS:
+            raise NiahError(f"format {suffix!r} does not exist; expected {', '.join(FORMATS)}")
+    if not wanted or (jobs is not None and jobs < 1):
+        raise NiahError("expected at least one format and at least one job")
+    plan = make_plan(load_recipe(recipe, overrides))
+    target = Target(Path(out) / plan.recipe.name / plan.folder_name)
+    tell = notice or (lambda sentence: None)
+    for sentence in plan.shortfalls:
+        tell(sentence)
+    if shard is not None:
+        return _build_part(plan, target, wanted, jobs, shard, advance)
+    with _lock(target, "build"):
+        kept = _intact_formats(target, plan)
+        if kept is not None and set(wanted) <= set(kept):
+            tell(f"{target.final} is complete already; nothing was built")
+            return target.final
+        suffixes = tuple(suffix for suffix in FORMATS if suffix in (*wanted, *(kept or ())))
+        _prepare(target, plan, suffixes)
+        records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, advance)
+        return _finish(target, _sheet(plan, suffixes), records, tell)
+
+
+def iter_rows(
+    recipe: str | Path | Mapping[str, Any] | Recipe, overrides: Mapping[str, Any] | None = None
+) -> Iterator[Row]:
+    """The rows that `build` would write, in the same order, one at a time and without touching the disk."""
+    plan = make_plan(load_recipe(recipe, overrides))
+    return Assembler(plan).rows(plan.cells)
+
+
+def merge(folder: str | Path, notice: Notice | None = None) -> Path:
+    """Check all parts that `build(shard=...)` wrote and complete the dataset; returns its folder.
+
+    folder: the partial folder, the dataset folder it will become, or a folder that holds just one partial one.
+    Raises IntegrityError listing every part that is missing or damaged.
+    """
+    target = _find_partial(Path(folder))
+    with _lock(target, "build"):
+        sheet = json.loads((target.partial / _SHEET).read_text("utf-8"))
+        records: list[ShardRecord] = []
+        problems: list[str] = []
+        for number, stem in enumerate(sheet["shards"]):
+            record = _usable(target, sheet["plan_digest"], number, sheet["formats"])
+            if isinstance(record, ShardRecord):
+                records.append(record)
+            else:
+                problems.append(f"part {number} ({stem}): {record}")
+        if problems:
+            shown = "\n  ".join(problems[:20]) + ("" if len(problems) <= 20 else f"\n  and {len(problems) - 20} more")
+            raise IntegrityError(f"{target.partial}: {len(problems)} parts are not there; run their shards again\n  {shown}")
+        return _finish(target, sheet, records, notice or (lambda sentence: None))
+
+
+def _find_partial(folder: Path) -> Target:
+    candidates = [folder, folder.with_name(folder.name + PARTIAL)]
+    if folder.is_dir():
+        candidates += sorted(folder.glob(f"**/*{PARTIAL}"))
+    found = [path for path in candidates if path.name.endswith(PARTIAL) and (path / _SHEET).is_file()]
+    if len(found) != 1:
+        what = "no part of a dataset" if not found else f"{len(found)} unfinished datasets ({', '.join(map(str, found))})"
+        raise NiahError(f"{folder}: {what} here; name the folder that `build --shard` printed, it ends in {PARTIAL}")
+    return Target(found[0].with_name(found[0].name.removesuffix(PARTIAL)))
+
+
+def _build_part(
+    plan: Plan, target: Target, formats: Sequence[str], jobs: int | None, shard: tuple[int, int], advance: Advance | None
+) -> Path:
+    part, of = shard
+    if of < 1 or not 0 <= part <= of:
+        raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N")
+    with _lock(target, f"part-{part % of}-of-{of}"):
+        _prepare(target, plan, formats)
+        numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
+        _write_shards(plan, target, formats, numbers, jobs, advance)
+    return target.partial
+
+
+def _sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
+    """All that completing a dataset needs to know of its plan, so that merging needs neither corpora nor tokenizer."""
+    configs: dict[str, int] = {}
+    for cell in plan.cells:
+        configs[cell.config] = configs.get(cell.config, 0) + 1
+    corpora = [
+        CorpusEntry(
+            corpus.name, len(corpus.files), corpus.sha256, len(corpus.documents), plan.fillers[corpus.name].tokens(),
+            0.0, corpus.license, corpus.source,
+        )
+        for corpus in plan.corpora
+    ]  # fmt: skip
+    return {
+        "plan_digest": plan.digest,
+        "formats": list(formats),
+        "shards": [shard.stem for shard in plan.shards],
+        "configs": configs,
+        "recipe": plan.recipe.table(),
+        "tokenizer": asdict(TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)),
+        "corpora": [asdict(entry) for entry in corpora],
+    }
+
+
+def _prepare(target: Target, plan: Plan, formats: Sequence[str]) -> None:
+    """Make the partial folder for a plan; sweep what a killed build left half-written."""
+    target.dataset.mkdir(parents=True, exist_ok=True)
+    target.parts.mkdir(exist_ok=True)
+    sheet = json.dumps(_sheet(plan, formats), ensure_ascii=False, indent=1).encode()
+    path = target.partial / _SHEET
+    if not path.is_file() or path.read_bytes() != sheet:
+        write_atomically(path, sheet)
+    for leftover in target.partial.glob("**/.*.tmp"):
+        if not _is_running(int(leftover.suffixes[-2][1:])):
+            leftover.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _usable(target: Target, plan_digest: str, number: int, formats: Sequence[str]) -> ShardRecord | str:
+    """The record of a shard whose files are all intact, or what is wrong."""
+    path = target.record(number)
+    if not path.is_file():
+        return "not written"
+    record = ShardRecord.from_bytes(path.read_bytes())
+    if record is None:
+        return f"{path.name} is damaged"
+    if record.plan_digest != plan_digest:
+        return "written for another plan"
+    there = {entry.path.split(".", 1)[1] for entry in record.files}
+    if there != set(formats):
+        return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
+    problems = [problem for entry in record.files if (problem := entry_problem(target.dataset, entry))]
+    return "; ".join(problems) if problems else record
+
+
+def _write_shards(
+    plan: Plan, target: Target, formats: Sequence[str], numbers: Sequence[int], jobs: int | None, advance: Advance | None
+) -> list[ShardRecord]:
+    """Write the shards of those numbers that are not there yet; the records of all of them, in order."""
+    done: dict[int, ShardRecord] = {}
+    for number in numbers:
+        record = _usable(target, plan.digest, number, formats)
+        if isinstance(record, ShardRecord):
+            done[number] = record
+            if advance:
+                advance(len(record.digests), record.tokens)
+    missing = [number for number in numbers if number not in done]
+    if jobs is None:
+        tokens = sum(plan.cells[shard.first].length * (shard.last - shard.first) for shard in map(plan.shards.__getitem__, missing))
+        jobs = 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
+    workers = min(jobs, len(missing))
+    if workers <= 1:
+        assembler = Assembler(plan)
+        for number in missing:
+            done[number] = _write_one(plan, assembler, target, formats, number, advance or (lambda rows, tokens: None))
+    else:
+        done |= _write_in_parallel(plan.recipe, target, formats, missing, workers, advance)
+    return [done[number] for number in numbers]
+
+
+def _write_one(
+    plan: Plan, assembler: Assembler, target: Target, formats: Sequence[str], number: int, advance: Advance
+) -> ShardRecord:
+    shard: Shard = plan.shards[number]
+    cells = plan.cells[shard.first : shard.last]
+    row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
+    files, digests, tokens, notes = write_shard(
+        target.dataset, shard.stem, assembler.rows(cells), formats, plan.recipe.form, row_bytes, advance
+    )
+    record = ShardRecord(plan.digest, number, files, digests, tokens, notes)
+    write_atomically(target.record(number), record.to_bytes())
+    return record
+
+
+def _write_in_parallel(
+    recipe: Recipe, target: Target, formats: Sequence[str], numbers: Sequence[int], workers: int, advance: Advance | None
+) -> dict[int, ShardRecord]:
+    import multiprocessing
+
+    # Spawned, not forked: a fork would share the lock's file handle and the threads of Arrow.
+    context = multiprocessing.get_context("spawn")
+    rows, tokens = context.Value("q", 0), context.Value("q", 0)
+    told = [0, 0]
+
+    def tell() -> None:
+        now = [rows.value, tokens.value]
+        if advance and now != told:
+            advance(now[0] - told[0], now[1] - told[1])
+            told[:] = now
+
+    done: dict[int, ShardRecord] = {}
+    with ProcessPoolExecutor(workers, context, _start_worker, (recipe, target, tuple(formats), rows, tokens)) as pool:
+        running = {pool.submit(_work, number): number for number in numbers}
+        try:
+            while running:
+                finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    done[running.pop(future)] = future.result()
+                tell()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    tell()
+    return done
+
+
+@dataclass
+class _Worker:
+    """What one worker process keeps between shards."""
+
+    plan: Plan
+    assembler: Assembler
+    target: Target
+    formats: tuple[str, ...]
+    advance: Advance
+
+
+_worker: _Worker | None = None
+
+
+def _start_worker(
+    recipe: Recipe, target: Target, formats: tuple[str, ...], rows: Synchronized[int], tokens: Synchronized[int]
+) -> None:
+    global _worker
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    def advance(more_rows: int, more_tokens: int) -> None:
+        with rows.get_lock():
+            rows.value += more_rows
+        with tokens.get_lock():
+            tokens.value += more_tokens
+
+    plan = make_plan(recipe)
+    _worker = _Worker(plan, Assembler(plan), target, formats, advance)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    import multiprocessing
+    from multiprocessing.connection import wait as wait_for
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait_for([parent.sentinel])
+        os._exit(1)
+
+
+def _work(number: int) -> ShardRecord:
+    if _worker is None:
+        raise RuntimeError("the worker was not started")
+    return _write_one(_worker.plan, _worker.assembler, _worker.target, _worker.formats, number, _worker.advance)
+
+
+def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
+    """Write card, recipe and, last, the manifest; give the folder its name."""
+    recipe = load_recipe(sheet["recipe"])
+    tokenizer = TokenizerEntry(**sheet["tokenizer"])
+    corpora = tuple(CorpusEntry(**entry) for entry in sheet["corpora"])
+    notes = list(dict.fromkeys(note for record in records for note in record.notes))
+    for note in notes:
+        tell(note)
+    card = dataset_card(recipe, sheet["configs"], tokenizer, corpora, notes, sheet["formats"])
+    files = [write_atomically(target.dataset / CARD, card), write_atomically(target.dataset / RECIPE, recipe.to_toml())]
+    files += [entry for record in records for entry in record.files]
+    manifest = Manifest(
+        schema_version=SCHEMA_VERSION,
+        name=recipe.name,
+        version=recipe.version,
+        plan_digest=sheet["plan_digest"],
+        content_digest=content_digest(digest for record in records for digest in record.digests),
+        generator_version=__version__,
+        tokenizer=tokenizer,
+        corpora=corpora,
+        rows=sum(len(record.digests) for record in records),
+        tokens=sum(record.tokens for record in records),
+        files=tuple(sorted(files, key=lambda entry: entry.path)),
+    )
+    write_atomically(target.dataset / MANIFEST, manifest.to_json())
+    if target.final.exists():
+        _replace_files(target, manifest.files)
+    else:
+        target.dataset.rename(target.final)
+    sync_folder(target.final.parent)
+    shutil.rmtree(target.partial)
+    return target.final
+
+
+def _replace_files(target: Target, files: Sequence[FileEntry]) -> None:
+    for path in [*(entry.path for entry in files), MANIFEST]:
+        goal = target.final / path
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        (target.dataset / path).replace(goal)
+        sync_folder(goal.parent)
+
+
+def _intact_formats(target: Target, plan: Plan) -> tuple[str, ...] | None:
+    """The formats of a finished dataset whose files are all intact; None if there is no such dataset.
+
+    A card that was rewritten by hand is no damage.
+    """
+    try:
+        manifest = read_manifest(target.final)
+    except ContractError:
+        return None
+    if manifest.plan_digest != plan.digest:
+        return None
+    found = tuple(dict.fromkeys(e.path.split(".", 1)[1] for e in manifest.files if e.rows is not None))
+    damaged = any(entry_problem(target.final, entry) for entry in manifest.files if entry.path != CARD)
+    return None if damaged else found
+
+
+@contextmanager
+def _lock(target: Target, what: str) -> Iterator[None]:
+    """Hold a target alone. Raises LockedError at once if another process holds it; a killed holder leaves no lock."""
+    import filelock
+
+    target.final.parent.mkdir(parents=True, exist_ok=True)
+    path = target.final.with_name(f".{target.final.name}.{what}.lock")
+    lock = filelock.FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        raise LockedError(f"{target.final}: another process is building it ({path} is held); wait for it to end") from None
+    try:
+        yield
+    finally:
+        lock.release()
