@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from niah_gen.encoded import Counter, Encoded, encode
+from niah_gen.encoded import Counter, Encoded, Stretch, encode
 from niah_gen.haystack import FitError, Haystack, Order
 from niah_gen.needles import Needle
 from niah_gen.plan import Cell, Plan, row_seed
 from niah_gen.prompts import Frame, frame, template_for
-from niah_gen.splice import Spliced, Wish, splice
-from niah_score.contract import ROW_ID, Row, Span, canonical_json, prompt_digest, sha256_hex
+from niah_gen.splice import Part, Wish, splice
+from niah_score.contract import ROW_ID, Row, Span, Truth, canonical_json, sha256_hex
 
 # What stands on the left of a needle: the last thing each placement's rule looks at.
 _BOUNDARIES = {"native": "sentence", "gkamradt": "sentence", "opencompass": "token", "opencompass-processed": "token"}
 _ID_LENGTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A row whose prompt is still in pieces: slices of the haystack that many rows share, never copied until written.
+
+    `utf8` is the text, or the content of message `context_message`; `json` is the prompt's canonical JSON.
+    """
+
+    truth: Truth
+    frame: Frame
+    utf8: tuple[bytes | memoryview, ...]
+    json: tuple[bytes | memoryview, ...]
+
+    @property
+    def bytes(self) -> int:
+        """UTF-8 bytes of the text or message that holds the context."""
+        return sum(map(len, self.utf8))
+
+    def row(self) -> Row:
+        """The row whole."""
+        whole = b"".join(self.utf8).decode()
+        context = whole[len(self.frame.before) : len(whole) - len(self.frame.after)]
+        return Row(**self.truth, prompt=self.frame.fill(context))
+
+    def digest(self) -> str:
+        """`niah_score.contract.row_digest` of the row."""
+        # Inside a JSON string the quotes would be escaped, so this can only be the column.
+        before, after = canonical_json({**self.truth, "prompt": None}).split(b'"prompt":null', 1)
+        return _sha256((before, b'"prompt":', *self.json, after))
 
 
 class Assembler:
@@ -25,29 +57,32 @@ class Assembler:
         self._plan = plan
         self._counter = Counter(plan.tokenizer)
         self._needles: dict[str, tuple[Encoded, ...]] = {}
-        self._frames: dict[tuple[str, str], tuple[Frame, int]] = {}
+        self._frames: dict[tuple[str, str], _Framing] = {}
         self._current: tuple[tuple[str, int, str, int], Haystack, str | None] | None = None
 
-    def rows(self, cells: Iterable[Cell]) -> Iterator[Row]:
-        """The rows of cells, in order."""
-        return map(self.row, cells)
+    def drafts(self, cells: Iterable[Cell]) -> Iterator[Draft]:
+        """The rows of cells, in order, their prompts in pieces."""
+        return map(self.draft, cells)
 
-    def row(self, cell: Cell) -> Row:
+    def draft(self, cell: Cell) -> Draft:
         """The row of one cell. Raises FitError where its length cannot hold it."""
         plan, recipe = self._plan, self._plan.recipe
         needle = plan.needle(cell)
         hidden = self._encoded(needle)
-        around, other_tokens = self._frame(needle, cell.language)
+        framing = self._framing(needle, cell.language)
+        around = framing.frame
         haystack, leak = self._haystack(cell, needle, hidden, around)
-        spliced = splice(recipe.placement, haystack, hidden, Wish(cell.depth, recipe.diff, cell.language), plan.tokenizer)
-        context, spans = _render(spliced, self._hidden(needle), len(around.before))
-        prompt = around.fill(context)
-        tokens = other_tokens + self._counter.count(
-            [around.before, *(part.content for part in spliced.parts), around.after]
-        )
+        wish = Wish(cell.depth, recipe.diff, cell.language)
+        spliced = splice(recipe.placement, haystack, hidden, wish, plan.tokenizer)
+        stretches = [part.stretch() for part in spliced.parts]
+        spans = _spans(spliced.parts, stretches, self._hidden(needle), len(around.before))
+        utf8 = (framing.utf8[0], *(piece for stretch in stretches for piece in stretch.utf8), framing.utf8[1])
+        json = (framing.json[0], *(piece for stretch in stretches for piece in stretch.json), framing.json[1])
+        contents = [around.before, *(part.content for part in spliced.parts), around.after]
+        tokens = framing.other_tokens + self._counter.count(contents)
         if recipe.placement == "native" and tokens > cell.length - recipe.reserve:
             raise FitError(f"{cell}: the prompt has {tokens} tokens, above {cell.length - recipe.reserve}; please report this")
-        row = Row(
+        truth = Truth(
             id="",
             task=recipe.task,
             language=cell.language,
@@ -78,11 +113,10 @@ class Assembler:
             haystack_passes=haystack.passes,
             target_span=None,
             leak=leak,
-            prompt_sha256=prompt_digest(prompt),
-            prompt=prompt,
+            prompt_sha256=_sha256(utf8 if around.form == "text" else json),
         )
-        row["id"] = row_id(plan.family, row)
-        return row
+        truth["id"] = row_id(plan.family, truth)
+        return Draft(truth, around, utf8, json)
 
     def _encoded(self, needle: Needle) -> tuple[Encoded, ...]:
         known = self._needles.get(needle.id)
@@ -96,8 +130,7 @@ class Assembler:
             return tuple(text.strip() for text in needle.needles)
         return needle.needles
 
-    def _frame(self, needle: Needle, language: str) -> tuple[Frame, int]:
-        """The prompt around the context, and the tokens of the messages that do not hold it."""
+    def _framing(self, needle: Needle, language: str) -> _Framing:
         known = self._frames.get((needle.id, language))
         if known is None:
             recipe = self._plan.recipe
@@ -106,7 +139,8 @@ class Assembler:
                 raise ValueError(f"no template {recipe.template!r} for {language}: the plan should have refused it")
             around = frame(template, recipe.form, recipe.placement, recipe.guide, needle.question)
             others = sum(self._plan.tokenizer.count(content) for content in around.others)
-            known = self._frames[needle.id, language] = (around, others)
+            utf8 = (around.before.encode(), around.after.encode())
+            known = self._frames[needle.id, language] = _Framing(around, utf8, around.json_around(), others)
         return known
 
     def _haystack(
@@ -125,29 +159,46 @@ class Assembler:
         return self._current[1], self._current[2]
 
 
-def _render(spliced: Spliced, needles: Sequence[str], offset: int) -> tuple[str, list[Span]]:
-    """The context as text, and each needle's span in code points, `offset` characters before the context included."""
-    texts = []
+@dataclass(frozen=True, slots=True)
+class _Framing:
+    """A frame ready to be written: what stands before and after the context, and the tokens of the other messages."""
+
+    frame: Frame
+    utf8: tuple[bytes, bytes]
+    json: tuple[bytes, bytes]
+    other_tokens: int
+
+
+def _sha256(pieces: Iterable[bytes | memoryview]) -> str:
+    total = hashlib.sha256()
+    for piece in pieces:
+        total.update(piece)
+    return total.hexdigest()
+
+
+def _spans(parts: Sequence[Part], stretches: Sequence[Stretch], needles: Sequence[str], offset: int) -> list[Span]:
+    """Each needle's span in code points, `offset` characters before the context included."""
     extents = [[0, 0] for _ in needles]
-    at = 0
-    for part in spliced.parts:
-        text = part.text
-        texts.append(text)
+    pieces = [0] * len(needles)
+    at = offset
+    for part, stretch in zip(parts, stretches, strict=True):
         if part.needle >= 0:
             extent = extents[part.needle]
-            extent[:] = extent[0] if extent[1] else at, at + len(text)
-        at += len(text)
-    context = "".join(texts)
-    spans = []
-    for needle, (start, end) in zip(needles, extents, strict=True):
-        # gkamradt can put a needle before the last space of an earlier one; that needle still reads whole, because the
-        # next begins with a space.
-        whole = context.startswith(needle, start)
-        spans.append(Span(start=offset + start, end=offset + (start + len(needle) if whole else end)))
-    return context, spans
+            extent[:] = extent[0] if pieces[part.needle] else at, at + stretch.chars
+            pieces[part.needle] += 1
+        at += stretch.chars
+    for number, needle in enumerate(needles):
+        if pieces[number] > 1:
+            # gkamradt can put a needle before the last space of an earlier one. That one still reads whole where the
+            # next begins with a space; its span says so.
+            start = extents[number][0]
+            context = "".join(stretch.text for stretch in stretches)
+            if context.startswith(needle, start - offset):
+                extents[number][1] = start + len(needle)
+    return [Span(start=start, end=end) for start, end in extents]
 
 
-def row_id(family: str, row: Row) -> str:
+def row_id(family: str, row: Truth) -> str:
     """The row's id: `<family8>-<corpus>-<length>-d<depth x 10>-<needle>-r<repeat>-<row12>`, at most 64 characters.
 
     row12 digests prompt, question, answers and keywords; where the readable part cannot spell the coordinates in full

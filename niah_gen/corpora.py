@@ -25,12 +25,13 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import CorpusError, IntegrityError, suggestion
 from niah_score.contract import file_sha256, is_safe_path, sha256_hex
+
+_PACKAGE = Path(__file__).parent
 
 CORPORA_VARIABLE = "NIAH_CORPORA"
 DECLARATION = "corpus.toml"
@@ -101,8 +102,8 @@ def data_folder() -> Path:
 
 def bundled_folder() -> Path:
     """The corpora that come with the package; in a checkout they stand beside it."""
-    installed = Path(str(resources.files("niah_gen") / "bundled_corpora"))
-    return installed if installed.is_dir() else installed.parent.parent / "corpora"
+    installed = _PACKAGE / "bundled_corpora"
+    return installed if installed.is_dir() else _PACKAGE.parent / "corpora"
 
 
 def search_folders() -> list[Path]:
@@ -114,9 +115,9 @@ def search_folders() -> list[Path]:
 @lru_cache(maxsize=1)
 def known_corpora() -> dict[str, Declaration]:
     """The corpora that users fetch by name, with their pins."""
-    folder = resources.files("niah_gen") / "known_corpora"
-    found = [parse_declaration(tomllib.loads(file.read_text("utf-8")), str(file)) for file in folder.iterdir()]
-    return {item.name: item for item in sorted(found, key=lambda item: item.name)}
+    folder = _PACKAGE / "library" / "known_corpora"
+    found = [parse_declaration(tomllib.loads(file.read_text("utf-8")), str(file)) for file in sorted(folder.iterdir())]
+    return {item.name: item for item in found}
 
 
 def installed_names() -> list[str]:

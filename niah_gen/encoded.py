@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from niah_gen.tokenizers import Ints, Tokenizer, Tokens
+from niah_score.contract import canonical_json
+from niah_score.text import fold
 
 # Ranges whose characters are all letters in every Unicode version: subsets only need to be right, not complete.
 _LETTER_RANGES = (
@@ -81,6 +83,102 @@ class Encoded:
         """Number of tokens that end at or before a byte offset."""
         return int(np.searchsorted(self.ends, byte, side="right"))
 
+    def text(self, start: int, end: int) -> str:
+        """The bytes from `start` to `end` decoded; broken characters become U+FFFD."""
+        return self.data[start:end].decode(errors="replace")
+
+    @cached_property
+    def folded(self) -> str:
+        """The text as the scorer compares it."""
+        return fold(self.data.decode())
+
+    @cached_property
+    def _view(self) -> memoryview:
+        return memoryview(self.data)
+
+    @cached_property
+    def _continuations(self) -> Ints:
+        """Offsets of the bytes that begin no character."""
+        points = np.frombuffer(self.data, dtype=np.uint8)
+        return np.flatnonzero((points & 0xC0) == 0x80)
+
+    @cached_property
+    def _json(self) -> tuple[memoryview, Ints]:
+        """The text as the inside of a JSON string, and the offset of the escaped byte for each byte that this adds."""
+        points = np.frombuffer(self.data, dtype=np.uint8)
+        return memoryview(json_inside(self.data.decode())), np.repeat(*_json_growth(points))
+
+    def stretch(self, start: int, end: int) -> Stretch:
+        """The bytes from `start` to `end` ready to be written, without copying them."""
+        first, last = self._next_character(start), self._next_character(end)
+        if last > end:  # the last character is cut: it begins before `end`
+            last = self._character_before(end)
+        if first >= last and (first > start or last < end):
+            return literal(self.text(start, end))
+        escaped, growth = self._json
+        grown_first, grown_last = (at + int(np.searchsorted(growth, at)) for at in (first, last))
+        inner_chars = last - first - int(np.diff(np.searchsorted(self._continuations, [first, last]))[0])
+        inner = Stretch((self._view[first:last],), (escaped[grown_first:grown_last],), inner_chars)
+        if first == start and last == end:
+            return inner
+        return literal(self.text(start, first)) + inner + literal(self.text(last, end))
+
+    def _next_character(self, byte: int) -> int:
+        """The first offset at or after `byte` where a character begins, or the end of the text."""
+        while byte < len(self.data) and self.data[byte] & 0xC0 == 0x80:
+            byte += 1
+        return byte
+
+    def _character_before(self, byte: int) -> int:
+        """The last offset before `byte` where a character begins."""
+        byte -= 1
+        while self.data[byte] & 0xC0 == 0x80:
+            byte -= 1
+        return byte
+
+
+class Stretch:
+    """Text ready to be written: its UTF-8, the same as the inside of a JSON string, its number of code points."""
+
+    __slots__ = ("chars", "json", "utf8")
+
+    def __init__(
+        self, utf8: tuple[bytes | memoryview, ...], json: tuple[bytes | memoryview, ...], chars: int
+    ) -> None:
+        self.utf8 = utf8
+        self.json = json
+        self.chars = chars
+
+    def __add__(self, other: Stretch) -> Stretch:
+        return Stretch(self.utf8 + other.utf8, self.json + other.json, self.chars + other.chars)
+
+    @property
+    def text(self) -> str:
+        """The text as a str."""
+        return b"".join(self.utf8).decode()
+
+
+def json_inside(text: str) -> bytes:
+    """A text as it stands between the quotes of a JSON string."""
+    return canonical_json(text)[1:-1]
+
+
+def literal(text: str) -> Stretch:
+    """A text of our own as a stretch."""
+    return Stretch((text.encode(),), (json_inside(text),), len(text))
+
+
+def _json_growth(points: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:
+    """Offsets of the bytes that JSON escapes, and how many bytes each escape adds."""
+    escaped = np.flatnonzero(_JSON_GROWTH[points])
+    return escaped, _JSON_GROWTH[points[escaped]].astype(np.int64)
+
+
+# Quote, backslash and five control characters have short escapes; the other controls become \u00XX.
+_JSON_GROWTH = np.zeros(256, dtype=np.uint8)
+_JSON_GROWTH[:32] = 5
+_JSON_GROWTH[[ord(char) for char in '"\\\b\t\n\f\r']] = 1
+
 
 def encode(text: str, tokenizer: Tokenizer) -> Encoded:
     """Tokenise a text. Its characters must be encodable (no lone surrogates)."""
@@ -129,17 +227,28 @@ def join(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
     )
 
 
+def unchanged_tokens(source: Encoded, size: int) -> int:
+    """How many of a text's first `size` tokens are sure to stay when these are decoded and encoded again."""
+    usable = _usable_cuts(source, source.byte_at(size))
+    return source.tokens_before(int(source.cuts[usable - 1])) if usable else 0
+
+
+def _usable_cuts(source: Encoded, end: int) -> int:
+    """Number of safe cuts whose two characters lie before byte `end`."""
+    return int(np.searchsorted(source.cuts, end - _WIDEST, side="right"))
+
+
 def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Encoded:
     """The first `size` tokens, decoded (a broken last character becomes U+FFFD) and encoded again.
 
     `source` must be one text's encoding. Only the part after its last safe cut is encoded again.
     """
     end = source.byte_at(size)
-    usable = int(np.searchsorted(source.cuts, end - _WIDEST, side="right"))
+    usable = _usable_cuts(source, end)
     if not usable:
-        return encode(source.data[:end].decode(errors="replace"), tokenizer)
+        return encode(source.text(0, end), tokenizer)
     cut = int(source.cuts[usable - 1])
-    tail = encode(source.data[cut:end].decode(errors="replace"), tokenizer)
+    tail = encode(source.text(cut, end), tokenizer)
     kept = source.tokens_before(cut)
     return Encoded(
         source.data[:cut] + tail.data,
@@ -156,11 +265,6 @@ class Slice(NamedTuple):
     source: Encoded
     start: int
     end: int
-
-    @property
-    def text(self) -> str:
-        """The bytes decoded; broken characters become U+FFFD."""
-        return self.source.data[self.start : self.end].decode(errors="replace")
 
 
 class Counter:
@@ -183,7 +287,7 @@ class Counter:
                 continue
             source, start, end = part
             low = int(np.searchsorted(source.cuts, start + _WIDEST))
-            high = int(np.searchsorted(source.cuts, end - _WIDEST, side="right")) - 1
+            high = _usable_cuts(source, end) - 1
             if low <= high:
                 pending += source.data[start : int(source.cuts[low])]
                 total += self._window(pending) + int(source.exact[high] - source.exact[low])

@@ -13,7 +13,6 @@ Anything else that escapes is a bug of ours and ends with exit code 1 and its tr
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -61,6 +60,8 @@ class LockedError(NiahError):
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the nearest known name, else the known names (the first 20)."""
+    import difflib
+
     names = sorted(set(known))
     near = difflib.get_close_matches(name, names, n=1)
     if near:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ import numpy as np
 
 from niah_gen.boundaries import byte_offsets, sentence_ends
 from niah_gen.corpora import Corpus
-from niah_gen.encoded import Counter, Encoded, encode, join, retokenised_prefix
+from niah_gen.encoded import Counter, Encoded, encode, join, retokenised_prefix, unchanged_tokens
 from niah_gen.errors import NiahError
 from niah_gen.prompts import Frame
 from niah_gen.tokenizers import Ints, Tokenizer
@@ -50,15 +51,21 @@ class Haystack:
         """A digest of the filler: rows with the same id share it to the byte."""
         return sha256_hex(self.source.data[: self.end])[:12]
 
-    @cached_property
-    def folded(self) -> str:
-        """The filler as the scorer compares it."""
-        return fold(self.source.data[: self.end].decode(errors="replace"))
-
     def leak(self, keywords: Sequence[Sequence[str]]) -> str | None:
         """The keywords that the filler already holds, joined by `, `; None if it holds none."""
-        found = [word for group in keywords for word in group if holds(self.folded, word)]
+        found = [word for group in keywords for word in group if self._holds(word)]
         return ", ".join(found) or None
+
+    def _holds(self, word: str) -> bool:
+        # The whole source is folded once for all lengths that share it. Only what the end of this filler cuts through
+        # can be in the filler and not in the source.
+        near = self.source.text(max(0, self.end - 4 * len(word) - _NEAR_BYTES), self.end)
+        if fold(word) not in self.source.folded and not holds(fold(near), word):
+            return False
+        return holds(fold(self.source.text(0, self.end)), word)
+
+
+_NEAR_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +126,18 @@ class Filler:
         self._documents: dict[int, Encoded] = {}
         self._lines: dict[int, tuple[Encoded, Ints]] = {}
         self._whole: _Repeated | None = None
+        self._lock = threading.Lock()
+        self._orders: list[list[int]] = []
         self._records: dict[int, list[range]] = {}
         self._joined: dict[int, tuple[int, Encoded]] = {}
         self._sentences: dict[int, _Sentences] = {}
         self._counter = Counter(tokenizer)
 
-    def tokens(self) -> int:
-        """Tokens of the whole corpus, each document encoded alone."""
-        return sum(self._document(number).size for number in range(len(self.corpus.documents)))
+    def tokens(self, placement: str, longest: int) -> int:
+        """Tokens of the whole corpus as a placement reads it: documents encoded alone, by gkamradt as one text."""
+        if placement == "gkamradt":
+            return self._repeated(longest).once
+        return sum(self.tokenizer.count(document.text) for document in self.corpus.documents)
 
     def fill(self, placement: str, order: Order) -> Haystack | None:
         """The haystack of a placement; None where the published generator makes no record."""
@@ -142,22 +153,24 @@ class Filler:
 
     def gkamradt(self, order: Order) -> Haystack:
         _, once, whole = self._repeated(order.longest)
-        trimmed = retokenised_prefix(whole, order.length, self.tokenizer) if whole.size > order.length else whole
-        tokens = min(trimmed.size, order.room())
-        return _haystack(trimmed, tokens, once)
+        room = order.room()
+        if whole.size > order.length and room > unchanged_tokens(whole, order.length):
+            whole = retokenised_prefix(whole, order.length, self.tokenizer)
+        return _haystack(whole, min(room, whole.size), once)
 
     def _repeated(self, longest: int) -> _Repeated:
         """All documents as one text, the whole repeated until it has `longest` tokens."""
-        if self._whole is None or self._whole.longest < longest:
-            text = "".join(document.text for document in self.corpus.documents)
-            copies, whole = 1, encode(text, self.tokenizer)
-            once = whole.size
-            # Seams may merge tokens, so the number of copies is found by encoding, never by division.
-            while whole.size < longest:
-                copies += 1
-                whole = encode(text * copies, self.tokenizer)
-            self._whole = _Repeated(longest, once, whole)
-        return self._whole
+        with self._lock:
+            if self._whole is None or self._whole.longest < longest:
+                text = "".join(document.text for document in self.corpus.documents)
+                copies, whole = 1, encode(text, self.tokenizer)
+                once = whole.size
+                # Seams may merge tokens, so the number of copies is found by encoding, never by division.
+                while whole.size < longest:
+                    copies += 1
+                    whole = encode(text * copies, self.tokenizer)
+                self._whole = _Repeated(longest, once, whole)
+            return self._whole
 
     # OpenCompass ---------------------------------------------------------------------------------------------------
 
@@ -177,10 +190,11 @@ class Filler:
 
     def _shuffled(self, repeat: int) -> list[int]:
         """Document order of a repeat: each repeat reseeds Python's generator and shuffles the order the last one left."""
-        numbers = list(range(len(self.corpus.documents)))
-        for counter in range(repeat + 1):
-            random.Random(counter).shuffle(numbers)
-        return numbers
+        while len(self._orders) <= repeat:
+            numbers = list(self._orders[-1]) if self._orders else list(range(len(self.corpus.documents)))
+            random.Random(len(self._orders)).shuffle(numbers)
+            self._orders.append(numbers)
+        return self._orders[repeat]
 
     def opencompass_processed(self, order: Order) -> Haystack | None:
         room = order.room()

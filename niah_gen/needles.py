@@ -14,9 +14,10 @@ from __future__ import annotations
 import tomllib
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
+_FOLDER = Path(__file__).parent / "library" / "needles"
 _FIELDS = {
     "id", "language", "needle", "needles", "question", "answer", "answers", "keywords", "metric",
 }  # fmt: skip
@@ -47,7 +48,7 @@ def _lists(value: object) -> object:
 def needle_library() -> dict[str, Needle]:
     """All needles that come with the package, by name, sorted."""
     found: dict[str, Needle] = {}
-    for file in sorted((resources.files("niah_gen") / "needles").iterdir(), key=lambda item: item.name):
+    for file in sorted(_FOLDER.iterdir()):
         for name, table in tomllib.loads(file.read_text("utf-8")).items():
             needle, problems = parse_needle({"id": name, **table})
             if needle is None or name in found:

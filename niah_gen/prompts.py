@@ -10,11 +10,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from niah_score.contract import Message, PromptForm
+from niah_score.contract import Message, PromptForm, canonical_json
 
+_FOLDER = Path(__file__).parent / "library" / "templates"
 _CONTEXT, _QUESTION = "{context}", "{question}"
 
 
@@ -89,7 +90,7 @@ class Frame:
         return tuple(m["content"] for n, m in enumerate(self.messages) if n != self.context_message)
 
     def fill(self, context: str) -> str | list[Message]:
-        """The prompt."""
+        """The prompt around a context."""
         whole = self.before + context + self.after
         if self.form == "text":
             return whole
@@ -97,6 +98,17 @@ class Frame:
             Message(role=m["role"], content=whole if n == self.context_message else m["content"])
             for n, m in enumerate(self.messages)
         ]
+
+    def json_around(self) -> tuple[bytes, bytes]:
+        """What stands before and after the context in the prompt's canonical JSON."""
+        before, after = (canonical_json(text)[1:-1] for text in (self.before, self.after))
+        if self.form == "text":
+            return b'"' + before, after + b'"'
+        at = self.context_message
+        role = canonical_json(self.messages[at]["role"])
+        head = [*map(canonical_json, self.messages[:at]), b'{"content":"' + before]
+        tail = [after + b'","role":' + role + b"}", *map(canonical_json, self.messages[at + 1 :])]
+        return b"[" + b",".join(head), b",".join(tail) + b"]"
 
 
 def frame(template: Template, form: PromptForm, placement: str, guide: bool, question: str) -> Frame:
@@ -116,7 +128,7 @@ def frame(template: Template, form: PromptForm, placement: str, guide: bool, que
 def template_library() -> dict[str, Template]:
     """All templates that come with the package, by name, sorted."""
     found: dict[str, Template] = {}
-    for file in sorted((resources.files("niah_gen") / "templates").iterdir(), key=lambda item: item.name):
+    for file in sorted(_FOLDER.iterdir()):
         for name, table in tomllib.loads(file.read_text("utf-8")).items():
             found[name] = _parse(name, table)
     return dict(sorted(found.items()))

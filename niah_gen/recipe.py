@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +17,8 @@ from niah_gen.schedules import ROUNDINGS, SPACINGS, depth_schedule, length_sched
 from niah_score.contract import PromptForm
 
 Value = TypeVar("Value")
+
+_FOLDER = Path(__file__).parent / "library" / "presets"
 
 TASKS = ("single", "multi")
 FORMS = ("text", "chat")
@@ -98,7 +99,7 @@ def preset_names() -> list[str]:
     """Names of the recipes that come with the package, sorted."""
     return sorted(
         entry.name.removesuffix(".toml")
-        for entry in (resources.files("niah_gen") / "presets").iterdir()
+        for entry in _FOLDER.iterdir()
         if entry.name.endswith(".toml")
     )
 
@@ -107,7 +108,7 @@ def preset_text(name: str) -> str:
     """The TOML of a preset. Raises RecipeError for an unknown name."""
     if name not in preset_names():
         raise RecipeError([f"preset {name!r} does not exist{suggestion(name, preset_names())}"])
-    return (resources.files("niah_gen") / "presets" / f"{name}.toml").read_text("utf-8")
+    return (_FOLDER / f"{name}.toml").read_text("utf-8")
 
 
 def load_recipe(

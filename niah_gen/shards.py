@@ -8,28 +8,33 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from niah_gen.assemble import Draft
 from niah_score.contract import (
     REPEATING_COLUMNS,
     FileEntry,
     PromptForm,
-    Row,
+    Truth,
     canonical_json,
     file_sha256,
-    row_digest,
     row_schema,
     sha256_hex,
 )
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from niah_gen.columns import Scratch
+
+Result = TypeVar("Result")
 
 # Row group limits: small enough for a reader's memory and the Hub's viewer, large enough to share a window.
 GROUP_BYTES = 64 * 1000 * 1000
@@ -72,37 +77,38 @@ class ShardRecord:
             return None
 
 
-class RowWriter(Protocol):
+class GroupWriter(Protocol):
     """Takes a group of rows at a time."""
 
-    def write(self, rows: Sequence[Row]) -> None: ...
+    def write(self, group: Sequence[Draft]) -> None: ...
     def close(self) -> None: ...
 
 
 class ParquetWriter:
     """One Parquet file; each call writes one row group."""
 
-    def __init__(self, file: IO[bytes], form: PromptForm, row_bytes: int) -> None:
+    def __init__(self, file: IO[bytes], form: PromptForm, row_bytes: int, scratch: Scratch) -> None:
         import pyarrow.parquet as pq
 
-        self._schema = row_schema(form)
+        self._form = form
+        self._scratch = scratch
         self._writer = pq.ParquetWriter(
             file,
-            self._schema,
+            row_schema(form),
             compression="zstd",
             compression_level=9 if row_bytes <= _LEVEL_9_ROW_BYTES else 17,
             use_dictionary=list(REPEATING_COLUMNS),
             write_page_index=True,
             write_page_checksum=True,
+            # One page a row group: with the default, lists of messages are cut into pages of 1 MiB and lose the repeats.
+            data_page_size=2**30,
         )
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, group: Sequence[Draft]) -> None:
         """Write rows as one row group."""
-        import pyarrow as pa
+        from niah_gen.columns import table
 
-        # from_pylist makes one chunk a column: chunked input would cut pages at every chunk and lose the repeats.
-        table: pa.Table = pa.Table.from_pylist(rows, schema=self._schema)
-        self._writer.write_table(table, row_group_size=len(rows))
+        self._writer.write_table(table(group, self._form, self._scratch), row_group_size=len(group))
 
     def close(self) -> None:
         """Write the footer."""
@@ -128,12 +134,14 @@ class JsonlWriter:
         if self._owned is not None:
             self._out = self._owned
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, group: Sequence[Draft]) -> None:
         """Append rows."""
         import orjson
 
-        for row in rows:
-            self._out.write(orjson.dumps(row) + b"\n")
+        for draft in group:
+            # The prompt is the last column, so its JSON goes in before the closing brace.
+            head = orjson.dumps(draft.truth)[:-1]
+            self._out.write(b"".join((head, b',"prompt":', *draft.json, b"}\n")))
 
     def close(self) -> None:
         """Finish the compressed frame."""
@@ -154,71 +162,162 @@ def shard_path(stem: str, suffix: str) -> str:
     return f"{FORMATS[suffix]}/{stem}.{suffix}"
 
 
-def write_shard(
-    folder: Path,
-    stem: str,
-    rows: Iterable[Row],
-    formats: Sequence[str],
-    form: PromptForm,
-    row_bytes: int,
-    advance: Callable[[int, int], None],
-) -> tuple[tuple[FileEntry, ...], tuple[str, ...], int, tuple[str, ...]]:
-    """Write a shard's rows in every format; the files have their names only once they are complete on disk.
+@dataclass(frozen=True, slots=True)
+class ShardJob:
+    """A shard to be written: where, in which formats. `row_bytes`: nominal size of a row."""
 
-    Returns their entries, the rows' digests, their tokens, and notes worth telling (repeated haystacks, leaks).
-    `row_bytes`: nominal size of a row. `advance(rows, tokens)` is called as rows are made.
+    folder: Path
+    stem: str
+    formats: tuple[str, ...]
+    form: PromptForm
+    row_bytes: int
+
+
+class Written(NamedTuple):
+    """A finished shard: its files, its rows' digests in order, their tokens, and what is worth telling the user."""
+
+    files: tuple[FileEntry, ...]
+    digests: tuple[str, ...]
+    tokens: int
+    notes: tuple[str, ...]
+
+
+class Lane:
+    """A thread that does one piece of work after the other; waiting for the work before bounds what is in memory."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        self._last: Future[Any] | None = None
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        """Memory for the prompts that the lane is writing."""
+        from niah_gen.columns import Scratch
+
+        return Scratch(GROUP_BYTES)
+
+    def then(self, work: Callable[[], Result]) -> Future[Result]:
+        """Do some work after all work before it. Raises what the work before raised."""
+        if self._last is not None:
+            self._last.result()
+        future = self._thread.submit(work)
+        self._last = future
+        return future
+
+    def close(self, cancel: bool) -> None:
+        """Wait for the work; with `cancel`, drop what has not begun."""
+        self._thread.shutdown(wait=True, cancel_futures=cancel)
+
+
+class Pipeline:
+    """Two lanes, shards taking turns: one is written while the next is made.
+
+    Compression, hashing and syncing release the interpreter, so they run beside it.
+    """
+
+    def __init__(self) -> None:
+        self._lanes = (Lane(), Lane())
+        self._turn = 0
+        # The first shard will need it, and it loads while the corpus is being encoded.
+        self._lanes[0].then(partial(importlib.import_module, "niah_gen.columns"))
+
+    def lane(self) -> Lane:
+        """The lane of the next shard."""
+        self._turn += 1
+        return self._lanes[self._turn % len(self._lanes)]
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        for lane in self._lanes:
+            lane.close(cancel=kind is not None)
+
+
+def write_shard(
+    job: ShardJob, drafts: Iterable[Draft], lane: Lane, advance: Callable[[int, int], None]
+) -> Future[Written]:
+    """Write a shard's rows in every format; the files get their names only once they are complete on disk.
+
+    `advance(rows, tokens)` is called as rows are made. Returns once all rows are made; the future tells when they are
+    written.
     """
     digests: list[str] = []
     tokens = 0
     notes: dict[str, None] = {}
-    paths = [shard_path(stem, suffix) for suffix in formats]
-    with ExitStack() as stack:
-        writers: list[RowWriter] = []
-        for suffix, path in zip(formats, paths, strict=True):
-            file = stack.enter_context(atomic_file(folder / path))
-            writer: RowWriter = (
-                ParquetWriter(file, form, row_bytes) if suffix == "parquet" else JsonlWriter(file, suffix)
-            )
-            writers.append(writer)
-        for group in _groups(rows):
-            for row in group:
-                digests.append(row_digest(row))
-                tokens += row["prompt_tokens"]
-                if row["leak"] is not None:
-                    notes[f"{row['corpus']} already holds {row['leak']!r}, a keyword of needle {row['needle_id']}"] = None
-                if row["haystack_passes"] > 1:
-                    notes[f"{row['corpus']} is repeated to fill length {row['length']}"] = None
-            for writer in writers:
-                writer.write(group)
-            advance(len(group), sum(row["prompt_tokens"] for row in group))
-        for writer in writers:
+    files = _ShardFiles(job, lane)
+    try:
+        for group in _groups(drafts):
+            more = sum(draft.truth["prompt_tokens"] for draft in group)
+            tokens += more
+            digests += [draft.digest() for draft in group]
+            notes |= dict.fromkeys(note for draft in group for note in _notes(draft.truth))
+            lane.then(partial(files.write, group))
+            advance(len(group), more)
+        return lane.then(lambda: Written(files.finish(len(digests)), tuple(digests), tokens, tuple(notes)))
+    except BaseException as error:
+        files.abandon(error)
+        raise
+
+
+class _ShardFiles:
+    """The open files of one shard."""
+
+    def __init__(self, job: ShardJob, lane: Lane) -> None:
+        self._job = job
+        self._lane = lane
+        self._paths = {suffix: job.folder / shard_path(job.stem, suffix) for suffix in job.formats}
+        self._stack = ExitStack()
+        self._writers: list[GroupWriter] = []
+
+    def write(self, group: Sequence[Draft]) -> None:
+        """Append a group to every file."""
+        if not self._writers:
+            for suffix, path in self._paths.items():
+                file = self._stack.enter_context(atomic_file(path))
+                self._writers.append(
+                    ParquetWriter(file, self._job.form, self._job.row_bytes, self._lane.scratch)
+                    if suffix == "parquet"
+                    else JsonlWriter(file, suffix)
+                )
+        for writer in self._writers:
+            writer.write(group)
+
+    def finish(self, rows: int) -> tuple[FileEntry, ...]:
+        """Complete the files and describe them."""
+        for writer in self._writers:
             writer.close()
-    entries = tuple(
-        FileEntry(path, file_sha256(folder / path), len(digests), (folder / path).stat().st_size) for path in paths
-    )
-    return entries, tuple(digests), tokens, tuple(notes)
+        self._stack.close()
+        return tuple(
+            FileEntry(shard_path(self._job.stem, suffix), file_sha256(path), rows, path.stat().st_size)
+            for suffix, path in self._paths.items()
+        )
+
+    def abandon(self, error: BaseException) -> None:
+        """Remove what was written."""
+        self._stack.__exit__(type(error), error, error.__traceback__)
 
 
-def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def _notes(truth: Truth) -> Iterator[str]:
+    if truth["leak"] is not None:
+        yield f"{truth['corpus']} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
+    if truth["haystack_passes"] > 1:
+        yield f"{truth['corpus']} is repeated to fill length {truth['length']}"
+
+
+def _groups(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
     """Rows in groups within the row group limits; a single longer row is a group of its own."""
-    group: list[Row] = []
+    group: list[Draft] = []
     size = 0
-    for row in rows:
-        length = prompt_bytes(row)
+    for draft in drafts:
+        length = draft.bytes
         if group and (len(group) == GROUP_ROWS or size + length > GROUP_BYTES):
             yield group
             group, size = [], 0
-        group.append(row)
+        group.append(draft)
         size += length
     if group:
         yield group
-
-
-def prompt_bytes(row: Row) -> int:
-    """UTF-8 bytes of a row's prompt texts, at most: three for each character that is not ASCII."""
-    prompt = row["prompt"]
-    texts = [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
-    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
 
 
 @contextmanager

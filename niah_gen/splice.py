@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from niah_gen.encoded import Encoded, Slice
+from niah_gen.encoded import Encoded, Slice, Stretch, literal
 from niah_gen.haystack import Haystack
 from niah_gen.tokenizers import Ints, Tokenizer
 
@@ -37,10 +37,11 @@ class Part(NamedTuple):
     content: Slice | str
     needle: int
 
-    @property
-    def text(self) -> str:
-        """The stretch as text; broken characters become U+FFFD."""
-        return self.content if isinstance(self.content, str) else self.content.text
+    def stretch(self) -> Stretch:
+        """The part ready to be written; broken characters become U+FFFD."""
+        if isinstance(self.content, str):
+            return literal(self.content)
+        return self.content.source.stretch(self.content.start, self.content.end)
 
 
 class Spliced(NamedTuple):
@@ -114,7 +115,7 @@ def _after_period(pieces: Sequence[Piece], at: int, period: tuple[int, ...]) -> 
 
 @lru_cache(maxsize=16)
 def _positions(source: Encoded, tokens: tuple[int, ...]) -> Ints:
-    return np.flatnonzero(np.isin(source.ids, tokens))
+    return np.flatnonzero(source.ids == tokens[0] if len(tokens) == 1 else np.isin(source.ids, tokens))
 
 
 def _opencompass(haystack: Haystack, needles: Sequence[Encoded], wish: Wish, tokenizer: Tokenizer) -> Spliced:

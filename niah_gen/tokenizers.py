@@ -13,7 +13,6 @@ import hashlib
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     import tiktoken
 
 Ints = npt.NDArray[np.int64]
+
+_FOLDER = Path(__file__).parent / "library" / "vocabularies"
 
 TOKENIZERS_VARIABLE = "NIAH_TOKENIZERS"
 
@@ -89,6 +90,7 @@ BUNDLED = {"cl100k_base": _CL100K, "o200k_base": _O200K, "o200k_harmony": _O200K
 # (openai/tiktoken#15). Shorter texts cannot hold such a run and skip the search for one.
 _SAFE_LENGTH = 400_000
 _LONG_RUN = 100_000
+_SHORT = 1000
 _WHITE_SPACE = (9, 10, 11, 12, 13, 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
 
 
@@ -101,9 +103,9 @@ class BytePairTokenizer:
         self.name = encoding.name
         self.sha256 = sha256
         self._encoding = encoding
+        ranks = encoding._mergeable_ranks
         self._lengths = np.zeros(encoding.n_vocab, dtype=np.int64)
-        for token, rank in encoding._mergeable_ranks.items():
-            self._lengths[rank] = len(token)
+        self._lengths[np.fromiter(ranks.values(), dtype=np.int64)] = np.fromiter(map(len, ranks), dtype=np.int64)
 
     def _ids(self, text: str) -> Ints:
         if len(text) > _SAFE_LENGTH and (runs := _long_white_space(text)):
@@ -143,9 +145,8 @@ class BytePairTokenizer:
 
     def count(self, text: str) -> int:
         """Number of tokens."""
-        if len(text) > _SAFE_LENGTH:
-            return len(self._ids(text))
-        return len(self._encoding.encode_ordinary(text))
+        # A short list is made faster than a short array, a long one slower.
+        return len(self._encoding.encode_ordinary(text)) if len(text) < _SHORT else len(self._ids(text))
 
 
 class OffsetTokenizer:
@@ -205,12 +206,13 @@ def _bundled(name: str) -> BytePairTokenizer:
     import tiktoken
 
     bundled = BUNDLED[name]
-    source = resources.files("niah_gen") / "vocabularies" / bundled.file
+    source = _FOLDER / bundled.file
     data = gzip.decompress(source.read_bytes())
     found = hashlib.sha256(data).hexdigest()
     if found != bundled.sha256:
         raise IntegrityError(f"{source}: sha256 is {found}, expected {bundled.sha256}; reinstall niah")
-    ranks = {binascii.a2b_base64(token): int(rank) for token, rank in (line.split() for line in data.splitlines())}
+    words = data.split()
+    ranks = dict(zip(map(binascii.a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
     # tiktoken needs at least one special token; its text is never treated as one here.
     encoding = tiktoken.Encoding(
         name, pat_str=bundled.pattern, mergeable_ranks=ranks, special_tokens={"<|endoftext|>": len(ranks) + 1000}

@@ -14,7 +14,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,9 +24,18 @@ from niah_gen import __version__
 from niah_gen.assemble import Assembler
 from niah_gen.card import dataset_card
 from niah_gen.errors import IntegrityError, LockedError, NiahError
-from niah_gen.plan import BYTES_PER_TOKEN, Plan, Shard, make_plan
+from niah_gen.plan import BYTES_PER_TOKEN, Plan, make_plan
 from niah_gen.recipe import Recipe, load_recipe
-from niah_gen.shards import FORMATS, ShardRecord, entry_problem, sync_folder, write_atomically, write_shard
+from niah_gen.shards import (
+    FORMATS,
+    Pipeline,
+    ShardJob,
+    ShardRecord,
+    entry_problem,
+    sync_folder,
+    write_atomically,
+    write_shard,
+)
 from niah_score.contract import (
     CARD,
     MANIFEST,
@@ -38,6 +47,7 @@ from niah_score.contract import (
     Manifest,
     Row,
     TokenizerEntry,
+    canonical_json,
     content_digest,
     read_manifest,
 )
@@ -118,9 +128,11 @@ def build(
             tell(f"{target.final} is complete already; nothing was built")
             return target.final
         suffixes = tuple(suffix for suffix in FORMATS if suffix in (*wanted, *(kept or ())))
-        _prepare(target, plan, suffixes)
-        records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, advance)
-        return _finish(target, _sheet(plan, suffixes), records, tell)
+        with ThreadPoolExecutor(1) as aside:
+            sheet = aside.submit(_sheet, plan, suffixes)
+            _prepare(target)
+            records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, advance)
+            return _finish(target, sheet.result(), records, tell)
 
 
 def iter_rows(
@@ -128,7 +140,7 @@ def iter_rows(
 ) -> Iterator[Row]:
     """The rows that `build` would write, in the same order, one at a time and without touching the disk."""
     plan = make_plan(load_recipe(recipe, overrides))
-    return Assembler(plan).rows(plan.cells)
+    return (draft.row() for draft in Assembler(plan).drafts(plan.cells))
 
 
 def merge(folder: str | Path, notice: Notice | None = None) -> Path:
@@ -172,9 +184,10 @@ def _build_part(
     if of < 1 or not 0 <= part <= of:
         raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N")
     with _lock(target, f"part-{part % of}-of-{of}"):
-        _prepare(target, plan, formats)
+        _prepare(target)
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         _write_shards(plan, target, formats, numbers, jobs, advance)
+        write_atomically(target.partial / _SHEET, canonical_json(_sheet(plan, formats)))
     return target.partial
 
 
@@ -185,7 +198,8 @@ def _sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         configs[cell.config] = configs.get(cell.config, 0) + 1
     corpora = [
         CorpusEntry(
-            corpus.name, len(corpus.files), corpus.sha256, len(corpus.documents), plan.fillers[corpus.name].tokens(),
+            corpus.name, len(corpus.files), corpus.sha256, len(corpus.documents),
+            plan.fillers[corpus.name].tokens(plan.recipe.placement, max(plan.recipe.lengths)),
             0.0, corpus.license, corpus.source,
         )
         for corpus in plan.corpora
@@ -201,14 +215,10 @@ def _sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _prepare(target: Target, plan: Plan, formats: Sequence[str]) -> None:
-    """Make the partial folder for a plan; sweep what a killed build left half-written."""
+def _prepare(target: Target) -> None:
+    """Make the partial folder; sweep what a killed build left half-written."""
     target.dataset.mkdir(parents=True, exist_ok=True)
     target.parts.mkdir(exist_ok=True)
-    sheet = json.dumps(_sheet(plan, formats), ensure_ascii=False, indent=1).encode()
-    path = target.partial / _SHEET
-    if not path.is_file() or path.read_bytes() != sheet:
-        write_atomically(path, sheet)
     for leftover in target.partial.glob("**/.*.tmp"):
         if not _is_running(int(leftover.suffixes[-2][1:])):
             leftover.unlink(missing_ok=True)
@@ -258,32 +268,20 @@ def _write_shards(
         jobs = 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
     workers = min(jobs, len(missing))
     if workers <= 1:
-        assembler = Assembler(plan)
-        for number in missing:
-            done[number] = _write_one(plan, assembler, target, formats, number, advance or (lambda rows, tokens: None))
+        with Pipeline() as pipeline:
+            worker = _Worker(plan, Assembler(plan), target, tuple(formats), pipeline, advance or (lambda rows, tokens: None))
+            records = {number: worker.start(number) for number in missing}
+            done |= {number: record.result() for number, record in records.items()}
     else:
         done |= _write_in_parallel(plan.recipe, target, formats, missing, workers, advance)
     return [done[number] for number in numbers]
-
-
-def _write_one(
-    plan: Plan, assembler: Assembler, target: Target, formats: Sequence[str], number: int, advance: Advance
-) -> ShardRecord:
-    shard: Shard = plan.shards[number]
-    cells = plan.cells[shard.first : shard.last]
-    row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
-    files, digests, tokens, notes = write_shard(
-        target.dataset, shard.stem, assembler.rows(cells), formats, plan.recipe.form, row_bytes, advance
-    )
-    record = ShardRecord(plan.digest, number, files, digests, tokens, notes)
-    write_atomically(target.record(number), record.to_bytes())
-    return record
 
 
 def _write_in_parallel(
     recipe: Recipe, target: Target, formats: Sequence[str], numbers: Sequence[int], workers: int, advance: Advance | None
 ) -> dict[int, ShardRecord]:
     import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
 
     # Spawned, not forked: a fork would share the lock's file handle and the threads of Arrow.
     context = multiprocessing.get_context("spawn")
@@ -312,15 +310,33 @@ def _write_in_parallel(
     return done
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class _Worker:
-    """What one worker process keeps between shards."""
+    """What one process keeps between shards."""
 
     plan: Plan
     assembler: Assembler
     target: Target
     formats: tuple[str, ...]
+    pipeline: Pipeline
     advance: Advance
+
+    def start(self, number: int) -> Future[ShardRecord]:
+        """Make a shard's rows; the future tells when its files and then its record are on disk."""
+        plan = self.plan
+        shard = plan.shards[number]
+        cells = plan.cells[shard.first : shard.last]
+        row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
+        job = ShardJob(self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes)
+        lane = self.pipeline.lane()
+        written = write_shard(job, self.assembler.drafts(cells), lane, self.advance)
+
+        def record() -> ShardRecord:
+            found = ShardRecord(plan.digest, number, *written.result())
+            write_atomically(self.target.record(number), found.to_bytes())
+            return found
+
+        return lane.then(record)
 
 
 _worker: _Worker | None = None
@@ -339,7 +355,7 @@ def _start_worker(
             tokens.value += more_tokens
 
     plan = make_plan(recipe)
-    _worker = _Worker(plan, Assembler(plan), target, formats, advance)
+    _worker = _Worker(plan, Assembler(plan), target, formats, Pipeline(), advance)
 
 
 def _end_with_parent() -> None:
@@ -356,7 +372,7 @@ def _end_with_parent() -> None:
 def _work(number: int) -> ShardRecord:
     if _worker is None:
         raise RuntimeError("the worker was not started")
-    return _write_one(_worker.plan, _worker.assembler, _worker.target, _worker.formats, number, _worker.advance)
+    return _worker.start(number).result()
 
 
 def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:

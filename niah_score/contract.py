@@ -52,8 +52,8 @@ class Span(TypedDict):
     end: int
 
 
-class Row(TypedDict):
-    """One published example: a prompt, its truth and where it came from. Columns in file order."""
+class Truth(TypedDict):
+    """All columns of a row but its prompt, in file order: what was asked, what is true, where it came from."""
 
     id: str
     task: str
@@ -86,10 +86,15 @@ class Row(TypedDict):
     target_span: Span | None
     leak: str | None
     prompt_sha256: str
+
+
+class Row(Truth):
+    """One published example. The prompt comes last."""
+
     prompt: str | list[Message]
 
 
-COLUMNS = tuple(Row.__annotations__)
+COLUMNS = (*Truth.__annotations__, "prompt")
 # Columns with few distinct values, worth a Parquet dictionary; never the prompt, whose rows all differ.
 REPEATING_COLUMNS = (
     "task", "language", "corpus", "tokenizer", "placement", "template", "control", "needle_id", "haystack_id",
