@@ -1,7 +1,7 @@
 """Builds needle-in-a-haystack datasets offline: one row for every length, depth, needle, corpus and repeat.
 
-    niah_gen.build("cdme-8k", out="build")       a dataset folder, as `niah-gen build cdme-8k` makes it
-    niah_gen.iter_rows("cdme-8k")                the same rows, one at a time, in memory
+niah_gen.build("cdme-8k", out="build")       a dataset folder, as `niah-gen build cdme-8k` makes it
+niah_gen.iter_rows("cdme-8k")                the same rows, one at a time, in memory
 """
 
 from __future__ import annotations

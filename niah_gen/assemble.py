@@ -81,7 +81,9 @@ class Assembler:
         contents = [around.before, *(part.content for part in spliced.parts), around.after]
         tokens = framing.other_tokens + self._counter.count(contents)
         if recipe.placement == "native" and tokens > cell.length - recipe.reserve:
-            raise FitError(f"{cell}: the prompt has {tokens} tokens, above {cell.length - recipe.reserve}; please report this")
+            raise FitError(
+                f"{cell}: the prompt has {tokens} tokens, above {cell.length - recipe.reserve}; please report this"
+            )
         truth = Truth(
             id="",
             task=recipe.task,
@@ -121,7 +123,9 @@ class Assembler:
     def _encoded(self, needle: Needle) -> tuple[Encoded, ...]:
         known = self._needles.get(needle.id)
         if known is None:
-            known = self._needles[needle.id] = tuple(encode(text, self._plan.tokenizer) for text in self._hidden(needle))
+            known = self._needles[needle.id] = tuple(
+                encode(text, self._plan.tokenizer) for text in self._hidden(needle)
+            )
         return known
 
     def _hidden(self, needle: Needle) -> tuple[str, ...]:
@@ -149,14 +153,21 @@ class Assembler:
         key = (cell.corpus, cell.length, cell.needle, cell.repeat)
         if self._current is None or self._current[0] != key:
             recipe = self._plan.recipe
-            order = Order(
-                cell.length, max(recipe.lengths), recipe.reserve, cell.repeat, recipe.seed, hidden, around
-            )
+            order = Order(cell.length, max(recipe.lengths), recipe.reserve, cell.repeat, recipe.seed, hidden, around)
             haystack = self._plan.fillers[cell.corpus].fill(recipe.placement, order)
             if haystack is None:
                 raise FitError(f"{cell}: the corpus ends before this record")
             self._current = (key, haystack, haystack.leak(needle.keywords))
         return self._current[1], self._current[2]
+
+
+def check_fit(plan: Plan) -> None:
+    """Make one row of each (corpus, needle) at the shortest length. Raises FitError before anything is written."""
+    shortest = min(plan.recipe.lengths)
+    first = {(cell.corpus, cell.needle): cell for cell in reversed(plan.cells) if cell.length == shortest}
+    assembler = Assembler(plan)
+    for cell in first.values():
+        assembler.draft(cell)
 
 
 @dataclass(frozen=True, slots=True)

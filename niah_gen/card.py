@@ -61,9 +61,10 @@ def _body(
     lines = [
         f"# {recipe.name} {recipe.version}",
         "",
-        f"{sum(configs.values()):,} long-context retrieval prompts: facts (needles) hidden in filler text (haystacks) at "
-        f"{len(recipe.depths)} depths and {len(recipe.lengths)} lengths, with the question, the accepted answers, and where "
-        "each needle stands. Made with niah; answer the prompts with any inference stack and join the answers by `id`.",
+        f"{sum(configs.values()):,} long-context retrieval prompts: facts (needles) hidden in filler text (haystacks) "
+        f"at {len(recipe.depths)} depths and {len(recipe.lengths)} lengths, with the question, the accepted answers, "
+        "and where each needle stands. Made with niah; answer the prompts with any inference stack and join the "
+        "answers by `id`.",
         "",
         "| | |",
         "|---|---|",

@@ -7,7 +7,7 @@ would also import pandas wherever that is installed, 0.15 s for nothing.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from niah_gen.assemble import Draft
 from niah_score.contract import PromptForm, row_schema
-
 
 _NUMBERS: dict[pa.DataType, type[np.generic]] = {pa.int32(): np.int32, pa.int64(): np.int64, pa.float64(): np.float64}
 
@@ -35,7 +34,7 @@ class Scratch:
         if size > len(self._memory):
             # Memory is only touched, and so paid for, as far as it is used.
             self._memory = np.empty(max(size, self._reserve), dtype=np.uint8)
-        view = memoryview(self._memory)
+        view = self._memory.data
         at = 0
         for piece in pieces:
             view[at : at + len(piece)] = piece
@@ -46,7 +45,8 @@ class Scratch:
 def table(drafts: Sequence[Draft], form: PromptForm, scratch: Scratch) -> pa.Table:
     """The rows as a table of the contract's schema, whose prompts lie in `scratch`."""
     schema = row_schema(form)
-    columns = [column([draft.truth[name] for draft in drafts], schema.field(name).type) for name in schema.names[:-1]]
+    truths: list[Mapping[str, Any]] = [draft.truth for draft in drafts]
+    columns = [column([truth[name] for truth in truths], schema.field(name).type) for name in schema.names[:-1]]
     return pa.Table.from_arrays([*columns, _prompts(drafts, schema.field("prompt").type, scratch)], schema=schema)
 
 

@@ -133,10 +133,8 @@ def installed_names() -> list[str]:
 
 def parse_declaration(record: dict[str, Any], where: str) -> Declaration:
     """A corpus.toml's content as a Declaration. Raises CorpusError naming the field that is missing or wrong."""
-    problems = []
-    for field in ("name", "language", "license", "source"):
-        if not isinstance(record.get(field), str):
-            problems.append(f"{field}: expected a string, found {record.get(field)!r}")
+    texts = ("name", "language", "license", "source")
+    problems = [f"{f}: expected a string, found {record.get(f)!r}" for f in texts if not isinstance(record.get(f), str)]
     if record.get("language") not in LANGUAGES:
         problems.append(f"language: expected one of {', '.join(LANGUAGES)}, found {record.get('language')!r}")
     files = []
@@ -249,7 +247,10 @@ def corpus_digest(files: Sequence[CorpusFile]) -> str:
 
 
 def checked_files(located: Located) -> tuple[CorpusFile, ...]:
-    """The files with their true hashes. Raises IntegrityError where a pin says otherwise, CorpusError if one is missing."""
+    """The files with their true hashes.
+
+    Raises IntegrityError where a pin says otherwise, CorpusError if one is missing.
+    """
     files = []
     for file in located.declaration.files:
         path = located.folder / file.path
@@ -311,7 +312,7 @@ def _decode(data: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise CorpusError(
-            f"{path}:{line}: byte 0x{data[error.start]:02x} at offset {error.start} is not UTF-8; save the file as UTF-8"
+            f"{path}:{line}: byte 0x{data[error.start]:02x} at offset {error.start} is not UTF-8; save it as UTF-8"
         ) from None
 
 
@@ -359,5 +360,7 @@ def _checked(text: str, path: Path, line: int) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise CorpusError(f"{path}:{line}: half a surrogate pair (\\u{ord(text[error.start]):04x}); remove it") from None
+        raise CorpusError(
+            f"{path}:{line}: half a surrogate pair (\\u{ord(text[error.start]):04x}); remove it"
+        ) from None
     return text

@@ -27,7 +27,10 @@ _LETTER_RANGES = (
     ("\uac00", "\ud7a3"),
 )  # fmt: skip
 # None is a letter, mark, digit or the apostrophe of a contraction.
-_BREAKERS = ' \n\t\r.,;:!?()[]{}"/-\u2013\u2014\u2026\u201c\u201d\u2018\u3001\u3002\u300a\u300b\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f'
+_BREAKERS = (
+    ' \n\t\r.,;:!?()[]{}"/-\u2013\u2014\u2026\u201c\u201d\u2018'
+    "\u3001\u3002\u300a\u300b\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
+)
 # No character of either table takes more than three bytes of UTF-8.
 _WIDEST = 3
 
@@ -142,9 +145,7 @@ class Stretch:
 
     __slots__ = ("chars", "json", "utf8")
 
-    def __init__(
-        self, utf8: tuple[bytes | memoryview, ...], json: tuple[bytes | memoryview, ...], chars: int
-    ) -> None:
+    def __init__(self, utf8: tuple[bytes | memoryview, ...], json: tuple[bytes | memoryview, ...], chars: int) -> None:
         self.utf8 = utf8
         self.json = json
         self.chars = chars

@@ -110,7 +110,10 @@ class _Repeated(NamedTuple):
 
 
 class _Sentences(NamedTuple):
-    """Documents one a line, with the byte offsets where sentences begin or end; `once`: tokens of all documents once."""
+    """Documents one a line, with the byte offsets where sentences begin or end.
+
+    `once`: tokens of all documents, each counted once.
+    """
 
     once: int
     source: Encoded
@@ -189,7 +192,7 @@ class Filler:
         return _haystack(known[1], min(room, known[1].size))
 
     def _shuffled(self, repeat: int) -> list[int]:
-        """Document order of a repeat: each repeat reseeds Python's generator and shuffles the order the last one left."""
+        """Document order of a repeat: each reseeds Python's generator and shuffles the order that the last one left."""
         while len(self._orders) <= repeat:
             numbers = list(self._orders[-1]) if self._orders else list(range(len(self.corpus.documents)))
             random.Random(len(self._orders)).shuffle(numbers)
@@ -229,8 +232,9 @@ class Filler:
         fitting = int(np.searchsorted(ends, room, side="right")) - 1
         if room < 1 or fitting < 1:
             raise FitError(
-                f"length {order.length} leaves no room for a sentence: reserve takes {order.reserve} tokens, prompt and needle "
-                f"{fixed}; ask for longer lengths or a smaller reserve"
+                f"length {order.length} leaves no room for a sentence: the reserve for the answer takes "
+                f"{order.reserve} tokens, prompt and needle {fixed}; ask for longer lengths (8k means eight even ones, 8000 that one) "
+                "or a smaller reserve"
             )
         kept = places[: fitting + 1]
         tokens = int(ends[fitting])
@@ -253,7 +257,9 @@ class Filler:
                 size += line.size
                 at += len(line.data)
             once = sum(line.size for line, _ in lines)
-            known = self._sentences[order.repeat] = _Sentences(once, join(parts, self.tokenizer), np.concatenate(places))
+            known = self._sentences[order.repeat] = _Sentences(
+                once, join(parts, self.tokenizer), np.concatenate(places)
+            )
         return known
 
     def _line(self, number: int) -> tuple[Encoded, Ints]:

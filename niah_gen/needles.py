@@ -1,12 +1,12 @@
 """The needle library: what is hidden, what is asked, what counts as an answer. Data files, one table a needle.
 
-    [name]
-    language = "en"
-    needles = ["The text to hide."]            # several for a multi-needle set, in order
-    question = "What is asked?"
-    answers = ["Reference answer."]            # any one is accepted; edit metrics compare with the first
-    keywords = ["group", ["either", "or"]]     # all groups must be found; a list gives the variants of one group
-    metric = "keyword"                         # optional: the metric these rows are judged by
+[name]
+language = "en"
+needles = ["The text to hide."]            # several for a multi-needle set, in order
+question = "What is asked?"
+answers = ["Reference answer."]            # any one is accepted; edit metrics compare with the first
+keywords = ["group", ["either", "or"]]     # all groups must be found; a list gives the variants of one group
+metric = "keyword"                         # optional: the metric these rows are judged by
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def needle_library() -> dict[str, Needle]:
 def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
     """A needle from its table, or None and what is wrong with it.
 
-    `needle` and `answer` may stand for one-element `needles` and `answers`. Without answers, the needles are the answer;
-    without a language, the script of the first needle tells it.
+    `needle` and `answer` may stand for one-element `needles` and `answers`. Without answers, the needles are the
+    answer; without a language, the script of the first needle tells it.
     """
     problems = [f"unknown field {name!r}" for name in table if name not in _FIELDS]
     needles = _texts(table.get("needles", table.get("needle")))

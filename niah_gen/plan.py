@@ -128,12 +128,16 @@ def make_plan(recipe: Recipe) -> Plan:
     if recipe.languages:
         corpora = [corpus for corpus in corpora if corpus.language in recipe.languages]
     names = [corpus.name for corpus in corpora]
-    problems = [f"corpora: two corpora are called {name!r}" for name in sorted({n for n in names if names.count(n) > 1})]
+    problems = [
+        f"corpora: two corpora are called {name!r}" for name in sorted({n for n in names if names.count(n) > 1})
+    ]
     if not corpora:
         problems.append(f"languages: no corpus of {', '.join(recipe.corpora)} is in {', '.join(recipe.languages)}")
     for corpus in corpora:
         if template_for(recipe.template, corpus.language) is None:
-            problems.append(f"template: {recipe.template!r} has no form for {corpus.name!r}, whose language is {corpus.language}")
+            problems.append(
+                f"template: {recipe.template!r} has no form for {corpus.name!r}, whose language is {corpus.language}"
+            )
         if not _needles_for(recipe, corpus):
             problems.append(
                 f"needles: none is in {corpus.language}, the language of corpus {corpus.name!r}; "
@@ -214,3 +218,33 @@ def row_seed(seed: int, cell: Cell) -> int:
     """A row's seed: 63 bits of sha256 over the recipe's seed and the coordinates without depth."""
     coordinates = f"{seed}/{cell.corpus}/{cell.length}/{cell.needle}/{cell.repeat}"
     return int.from_bytes(hashlib.sha256(coordinates.encode()).digest()[:8], "big") >> 1
+
+
+# Rows made and written per second on one core of a small machine, in tokens; and what starting costs, in seconds.
+_TOKENS_PER_SECOND = 25_000_000
+_START_SECONDS = 0.7
+
+
+def forecast(plan: Plan) -> Iterator[str]:
+    """What building a plan will make, line by line."""
+    configs: dict[str, list[Cell]] = {}
+    for cell in plan.cells:
+        configs.setdefault(cell.config, []).append(cell)
+    size = sum(cell.length * BYTES_PER_TOKEN[cell.language] for cell in plan.cells)
+    seconds = _START_SECONDS + plan.tokens() / _TOKENS_PER_SECOND
+    recipe = plan.recipe
+    yield f"dataset      {recipe.name}/{plan.folder_name}"
+    yield f"placement    {recipe.placement}"
+    yield f"template     {recipe.template}, {recipe.form}"
+    yield f"tokenizer    {plan.tokenizer.name}"
+    for corpus in plan.corpora:
+        yield f"corpus       {corpus.name}: {corpus.language}, {len(corpus.documents)} documents"
+    yield f"rows         {len(plan.cells)}"
+    for name, cells in configs.items():
+        per_depth = len(cells) // max(1, len({cell.depth for cell in cells}))
+        yield f"  {name:10} {len(cells)}: {len({cell.depth for cell in cells})} depths, {per_depth} rows in each cell"
+    yield f"tokens       {plan.tokens():,} at most"
+    yield f"prompt text  {size / 1e6:,.1f} MB, far less on disk: neighbouring rows are near-copies"
+    yield f"time         about {seconds:,.0f} s on one core"
+    for sentence in plan.shortfalls:
+        yield f"note         {sentence}"

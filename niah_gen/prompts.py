@@ -1,7 +1,7 @@
 """Puts a context and a question into a template: one text, or chat messages. Templates are data files.
 
-A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each. A name without
-language (`niah`) stands for the pair `niah-en`, `niah-zh`. `guide` rules change the question of a guided prompt.
+A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each. A name
+without language (`niah`) stands for the pair `niah-en`, `niah-zh`. `guide` rules change a guided prompt's question.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ PLACEMENTS: dict[str, PlacementKind] = {
 class Recipe:
     """A resolved recipe: every field has its value, schedules are lists, needles are whole.
 
-    `lengths` and `reserve` are in tokens, `depths` and `diff` in percent. `diff`: the step between the needles of a set.
+    `lengths` and `reserve` are in tokens, `depths` and `diff` in percent; `diff` is the step between a set's needles.
     `languages`: empty for all that the corpora have.
     """
 
@@ -88,7 +88,7 @@ class Recipe:
         return (head + tomli_w.dumps(self.table())).encode()
 
 
-class _Wrong(ValueError):
+class _WrongError(ValueError):
     """A value is not what a field expects; the message says what was expected."""
 
 
@@ -97,11 +97,7 @@ FIELDS = tuple(field.name for field in fields(Recipe))
 
 def preset_names() -> list[str]:
     """Names of the recipes that come with the package, sorted."""
-    return sorted(
-        entry.name.removesuffix(".toml")
-        for entry in _FOLDER.iterdir()
-        if entry.name.endswith(".toml")
-    )
+    return sorted(entry.name.removesuffix(".toml") for entry in _FOLDER.iterdir() if entry.name.endswith(".toml"))
 
 
 def preset_text(name: str) -> str:
@@ -111,9 +107,7 @@ def preset_text(name: str) -> str:
     return (_FOLDER / f"{name}.toml").read_text("utf-8")
 
 
-def load_recipe(
-    source: str | Path | Mapping[str, Any] | Recipe, overrides: Mapping[str, Any] | None = None
-) -> Recipe:
+def load_recipe(source: str | Path | Mapping[str, Any] | Recipe, overrides: Mapping[str, Any] | None = None) -> Recipe:
     """A recipe from a preset's name, a TOML file, a mapping, or a recipe; `overrides` replace fields before checking.
 
     An override's name may be dotted (`depths.steps`). Raises RecipeError with all problems.
@@ -133,7 +127,9 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
     if isinstance(source, str) and source in preset_names():
         return tomllib.loads(preset_text(source)), f"preset {source!r}"
     if path.suffix != ".toml" and not path.is_file():
-        raise RecipeError([f"{str(source)!r} is neither a preset nor a .toml file{suggestion(str(source), preset_names())}"])
+        raise RecipeError(
+            [f"{str(source)!r} is neither a preset nor a .toml file{suggestion(str(source), preset_names())}"]
+        )
     try:
         raw = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -170,8 +166,7 @@ class _Reader:
         kind = PLACEMENTS[placement]
         template = self.take("template", _one_of(template_names()), kind.template)
         needles = self._needles()
-        corpora = self.take("corpora", _names, ("en_essays", "zh_articles"))
-        reserve = self.take("reserve", _whole(0, 1_000_000), 200)
+        corpora: tuple[str, ...] = ("en_essays", "zh_articles")
         recipe = Recipe(
             name=self.take("name", _slug, "dataset"),
             version=self.take("version", _version, "1.0.0"),
@@ -184,12 +179,12 @@ class _Reader:
             lengths=self.take("lengths", parse_lengths, tuple(length_schedule(8000, 8))),
             depths=self.take("depths", parse_depths, tuple(depth_schedule(21, "linear", "nearest", True))),
             repeats=self.take("repeats", _whole(1, 100_000), 1),
-            reserve=reserve,
+            reserve=self.take("reserve", _whole(0, 1_000_000), 200),
             seed=self.take("seed", _whole(0, 2**31 - 1), 0),
             max_new_tokens=self.take("max_new_tokens", _whole(1, 1_000_000), 200),
             diff=self.take("diff", _percent, 25.0),
             languages=self.take("languages", _languages, ()),
-            corpora=corpora,
+            corpora=self.take("corpora", _names, corpora),
             needles=tuple(needles),
         )
         self._check_together(recipe)
@@ -202,7 +197,7 @@ class _Reader:
             return default
         try:
             return parse(self.raw[name])
-        except _Wrong as error:
+        except _WrongError as error:
             self.problems.append(f"{name}: {error}; found {self.raw[name]!r}")
             return default
 
@@ -247,8 +242,7 @@ class _Reader:
 
     def _form(self, template: str) -> PromptForm:
         known = template_for(template, "en") or template_for(template, "zh")
-        native: PromptForm = known.forms()[0] if known else "text"
-        asked = self.take("form", _one_of(FORMS), native)
+        asked = self.take("form", _one_of(FORMS), str(known.forms()[0]) if known else "text")
         return "chat" if asked == "chat" else "text"
 
     def _check_together(self, recipe: Recipe) -> None:
@@ -260,13 +254,17 @@ class _Reader:
                 self.problems.append(f"corpora: {error}")
         for needle in recipe.needles:
             if recipe.task == "single" and len(needle.needles) > 1:
-                self.problems.append(f'needles: {needle.id!r} is a set of {len(needle.needles)}; that is task = "multi"')
+                self.problems.append(
+                    f'needles: {needle.id!r} is a set of {len(needle.needles)}; that is task = "multi"'
+                )
             if recipe.guide:
                 self._check_guide(recipe, needle)
         if recipe.placement == "opencompass-processed" and recipe.task != "single":
             self.problems.append('task: placement "opencompass-processed" hides one needle; use task = "single"')
         if recipe.placement == "native" and recipe.task != "single":
-            self.problems.append('task: placement "native" does not hide needle sets yet; use "gkamradt" or "opencompass"')
+            self.problems.append(
+                'task: placement "native" does not hide needle sets yet; use "gkamradt" or "opencompass"'
+            )
 
     def _check_guide(self, recipe: Recipe, needle: Needle) -> None:
         template = template_for(recipe.template, needle.language) or template_for(recipe.template, "zh")
@@ -294,7 +292,7 @@ def parse_lengths(value: object) -> tuple[int, ...]:
         first = _tokens(value["min"]) if "min" in value else None
         last = _tokens(value.get("max"))
         if first is not None and first > last:
-            raise _Wrong("expected min not above max")
+            raise _WrongError("expected min not above max")
         return _lengths(length_schedule(last, _whole(1, 10_000)(value.get("steps")), first, rounding))
     return _lengths([_tokens(item) for item in value] if isinstance(value, list | tuple) else [_tokens(value)])
 
@@ -317,13 +315,13 @@ def parse_depths(value: object) -> tuple[float, ...]:
     else:
         points = [_percent(item) for item in (value if isinstance(value, list | tuple) else [value])]
     if not points:
-        raise _Wrong("expected at least one depth")
+        raise _WrongError("expected at least one depth")
     return tuple(sorted(set(points)))
 
 
 def _lengths(values: Sequence[int]) -> tuple[int, ...]:
     if not values or min(values) < 1 or max(values) > 2**31 - 1:
-        raise _Wrong("expected lengths of 1 to 2147483647 tokens")
+        raise _WrongError("expected lengths of 1 to 2147483647 tokens")
     return tuple(sorted(set(values)))
 
 
@@ -334,26 +332,26 @@ def _tokens(value: object) -> int:
             return int(number)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise _Wrong("expected a number of tokens such as 8000, 8k or 1m")
+    raise _WrongError("expected a number of tokens such as 8000, 8k or 1m")
 
 
 def _number(value: object) -> float:
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise _Wrong("expected numbers") from None
+        raise _WrongError("expected numbers") from None
 
 
 def _percent(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-        raise _Wrong("expected percent, 0 to 100")
+        raise _WrongError("expected percent, 0 to 100")
     return float(value)
 
 
 def _whole(low: int, high: int) -> Callable[[Any], int]:
     def parse(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise _Wrong(f"expected a whole number from {low} to {high}")
+            raise _WrongError(f"expected a whole number from {low} to {high}")
         return value
 
     return parse
@@ -363,7 +361,7 @@ def _one_of(names: Sequence[str] | Mapping[str, object]) -> Callable[[Any], str]
     def parse(value: Any) -> str:
         if not isinstance(value, str) or value not in names:
             near = suggestion(value, names) if isinstance(value, str) else ""
-            raise _Wrong(f"expected one of {', '.join(names)}{near.rstrip('?')}")
+            raise _WrongError(f"expected one of {', '.join(names)}{near.rstrip('?')}")
         return value
 
     return parse
@@ -372,42 +370,42 @@ def _one_of(names: Sequence[str] | Mapping[str, object]) -> Callable[[Any], str]
 def _only(table: Mapping[str, object], names: Sequence[str]) -> None:
     for name in table:
         if name not in names:
-            raise _Wrong(f"unknown field {name!r}{suggestion(name, names)}")
+            raise _WrongError(f"unknown field {name!r}{suggestion(name, names)}")
 
 
 def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise _Wrong("expected true or false")
+        raise _WrongError("expected true or false")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise _Wrong("expected a text")
+        raise _WrongError("expected a text")
     return value
 
 
 def _slug(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
-        raise _Wrong("expected letters, digits, dot, - and _ (it names a folder)")
+        raise _WrongError("expected letters, digits, dot, - and _ (it names a folder)")
     return value
 
 
 def _version(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"\d+\.\d+\.\d+", value):
-        raise _Wrong("expected three numbers such as 1.0.0")
+        raise _WrongError("expected three numbers such as 1.0.0")
     return value
 
 
 def _names(value: Any) -> tuple[str, ...]:
     names = value.split(",") if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) and name for name in names):
-        raise _Wrong("expected a list of names")
+        raise _WrongError("expected a list of names")
     return tuple(dict.fromkeys(name.strip() for name in names))
 
 
 def _languages(value: Any) -> tuple[str, ...]:
     names = _names(value) if value else ()
     if not set(names) <= set(LANGUAGES):
-        raise _Wrong(f"expected {' or '.join(LANGUAGES)}")
+        raise _WrongError(f"expected {' or '.join(LANGUAGES)}")
     return names

@@ -41,6 +41,6 @@ def depth_schedule(
 
 
 def length_schedule(last: int, steps: int, first: int | None = None, rounding: str = "nearest") -> list[int]:
-    """Lengths in tokens: from `first` to `last`, or, without it, the even parts of `last` (1k to 8k for 8k in 8 steps)."""
+    """Lengths in tokens: from `first` to `last`, or, without `first`, the even parts of `last` (1k ... 8k for 8k)."""
     points = linear_points(first, last, steps) if first is not None else linear_points(last / steps, last, steps)
     return [int(ROUNDINGS[rounding](point)) for point in points]

@@ -100,7 +100,7 @@ class ParquetWriter:
             use_dictionary=list(REPEATING_COLUMNS),
             write_page_index=True,
             write_page_checksum=True,
-            # One page a row group: with the default, lists of messages are cut into pages of 1 MiB and lose the repeats.
+            # One page a row group: by default lists of messages are cut into pages of 1 MiB and lose the repeats.
             data_page_size=2**30,
         )
 
@@ -119,8 +119,7 @@ class JsonlWriter:
     """One JSON object a line, columns in file order; plain, .gz or .zst."""
 
     def __init__(self, file: IO[bytes], suffix: str) -> None:
-        self._owned: IO[bytes] | None = None
-        self._out: IO[bytes] = file
+        self._owned: gzip.GzipFile | Any = None
         if suffix == "jsonl.gz":
             self._owned = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
         elif suffix == "jsonl.zst":
@@ -131,8 +130,7 @@ class JsonlWriter:
             )
             compressor = zstandard.ZstdCompressor(compression_params=parameters)
             self._owned = compressor.stream_writer(file, closefd=False)
-        if self._owned is not None:
-            self._out = self._owned
+        self._out = self._owned or file
 
     def write(self, group: Sequence[Draft]) -> None:
         """Append rows."""
@@ -298,6 +296,15 @@ class _ShardFiles:
         self._stack.__exit__(type(error), error, error.__traceback__)
 
 
+def notes_in(path: Path) -> Iterator[str]:
+    """What is worth telling the user about the rows of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    columns = ["corpus", "leak", "needle_id", "haystack_passes", "length"]
+    for row in pq.read_table(path, columns=columns).to_pylist():
+        yield from _notes(row)
+
+
 def _notes(truth: Truth) -> Iterator[str]:
     if truth["leak"] is not None:
         yield f"{truth['corpus']} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
@@ -366,5 +373,3 @@ def entry_problem(folder: Path, entry: FileEntry) -> str | None:
         return f"{entry.path}: {size} bytes, expected {entry.bytes}"
     found = file_sha256(path)
     return None if found == entry.sha256 else f"{entry.path}: sha256 is {found}, expected {entry.sha256}"
-
-

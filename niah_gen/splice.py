@@ -45,7 +45,10 @@ class Part(NamedTuple):
 
 
 class Spliced(NamedTuple):
-    """A context with its needles in it; `tokens_before[k]`: haystack tokens before needle k, other needles not counted."""
+    """A context with its needles in it.
+
+    `tokens_before[k]`: haystack tokens before needle k, other needles not counted.
+    """
 
     parts: tuple[Part, ...]
     tokens_before: tuple[int, ...]

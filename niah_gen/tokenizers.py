@@ -1,8 +1,8 @@
 """Turns a tokenizer's name into something that encodes plain text exactly, with no network.
 
 cl100k_base and o200k_base are bundled and checked by sha256. tiktoken's other encodings come from its own cache or
-download; a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or a folder holding either comes by path, or by name
-from the folders in `$NIAH_TOKENIZERS`. Text that looks like a special token is plain text everywhere.
+download; a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or a folder holding either comes by path, or by
+name from the folders in `$NIAH_TOKENIZERS`. Text that looks like a special token is plain text everywhere.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class _Bundled(NamedTuple):
 _CL100K = _Bundled(
     "cl100k_base.tiktoken.gz",
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
 )
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 _O200K = _Bundled(
@@ -91,7 +92,23 @@ BUNDLED = {"cl100k_base": _CL100K, "o200k_base": _O200K, "o200k_harmony": _O200K
 _SAFE_LENGTH = 400_000
 _LONG_RUN = 100_000
 _SHORT = 1000
-_WHITE_SPACE = (9, 10, 11, 12, 13, 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+_WHITE_SPACE = (
+    9,
+    10,
+    11,
+    12,
+    13,
+    32,
+    0x85,
+    0xA0,
+    0x1680,
+    *range(0x2000, 0x200B),
+    0x2028,
+    0x2029,
+    0x202F,
+    0x205F,
+    0x3000,
+)
 
 
 class BytePairTokenizer:
@@ -227,7 +244,7 @@ def _from_tiktoken(name: str) -> BytePairTokenizer:
     try:
         encoding = tiktoken.get_encoding(name)
     # requests raises its own family of errors, and tiktoken ValueError for a bad hash: all mean "no vocabulary".
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         raise TokenizerError(
             f"tokenizer {name!r}: its vocabulary is not bundled, not in tiktoken's cache, and could not be downloaded "
             f"({type(error).__name__}); on a machine with network run "
@@ -276,8 +293,10 @@ def _hugging_face(name: str, sha256: str, path: Path) -> OffsetTokenizer:
     try:
         model = tokenizers.Tokenizer.from_file(str(path))
     # The binding raises bare Exception for a file it cannot parse.
-    except Exception as error:
-        raise TokenizerError(f"{path}: not a tokenizer.json ({error}); expected the Hugging Face tokenizers format") from None
+    except Exception as error:  # noqa: BLE001
+        raise TokenizerError(
+            f"{path}: not a tokenizer.json ({error}); expected the Hugging Face tokenizers format"
+        ) from None
     model.no_truncation()
     model.no_padding()
     model.encode_special_tokens = True
@@ -303,8 +322,8 @@ def _sentencepiece(name: str, sha256: str, path: Path) -> OffsetTokenizer:
         raise TokenizerError(f"{path}: not a SentencePiece model ({error})") from None
 
     def encode(text: str) -> tuple[list[int], list[int]]:
-        pieces = model.encode(text, out_type="immutable_proto").pieces
-        return [piece.id for piece in pieces], [piece.end for piece in pieces]
+        found = model.encode(text, out_type="offset_mapping")
+        return found["ids"], [end for _, end in found["offsets"]]
 
     def count(text: str) -> int:
         return len(model.encode(text, out_type=int))

@@ -16,13 +16,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from niah_gen import __version__
-from niah_gen.assemble import Assembler
+from niah_gen.assemble import Assembler, check_fit
 from niah_gen.card import dataset_card
+from niah_gen.corpora import LANGUAGES
 from niah_gen.errors import IntegrityError, LockedError, NiahError
 from niah_gen.plan import BYTES_PER_TOKEN, Plan, make_plan
 from niah_gen.recipe import Recipe, load_recipe
@@ -32,6 +33,7 @@ from niah_gen.shards import (
     ShardJob,
     ShardRecord,
     entry_problem,
+    notes_in,
     sync_folder,
     write_atomically,
     write_shard,
@@ -48,6 +50,7 @@ from niah_score.contract import (
     Row,
     TokenizerEntry,
     canonical_json,
+    config_name,
     content_digest,
     read_manifest,
 )
@@ -57,6 +60,14 @@ if TYPE_CHECKING:
 
 Advance = Callable[[int, int], None]
 Notice = Callable[[str], None]
+
+
+class Progress(Protocol):
+    """Told how a build goes: `start` with what is to be made (tokens nominal), `advance` with what was made since."""
+
+    def start(self, rows: int, tokens: int) -> None: ...
+    def advance(self, rows: int, tokens: int) -> None: ...
+
 
 PARTIAL = ".partial"
 _SHEET = "plan.json"
@@ -96,7 +107,7 @@ def build(
     jobs: int | None = None,
     shard: tuple[int, int] | None = None,
     overrides: Mapping[str, Any] | None = None,
-    advance: Advance | None = None,
+    progress: Progress | None = None,
     notice: Notice | None = None,
 ) -> Path:
     """Build a dataset folder and return its path, `<out>/<name>/<version>-<digest8>`.
@@ -104,7 +115,7 @@ def build(
     recipe: a preset's name, a TOML file, a mapping, or a Recipe; `overrides` replace its fields (`"depths.steps": 5`).
     formats: any of parquet, jsonl, jsonl.gz, jsonl.zst. jobs: worker processes; None decides by size. shard: (I, N)
     writes every Nth file only and returns the partial folder, which `merge` completes once all N are written.
-    advance(rows, tokens) is called as rows are made, notice(sentence) for what a user should know.
+    progress is told how the work goes, notice(sentence) what a user should know.
 
     What is there already and intact is kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
     LockedError (another process builds this target), and OSError.
@@ -117,11 +128,12 @@ def build(
         raise NiahError("expected at least one format and at least one job")
     plan = make_plan(load_recipe(recipe, overrides))
     target = Target(Path(out) / plan.recipe.name / plan.folder_name)
+    check_fit(plan)
     tell = notice or (lambda sentence: None)
     for sentence in plan.shortfalls:
         tell(sentence)
     if shard is not None:
-        return _build_part(plan, target, wanted, jobs, shard, advance)
+        return _build_part(plan, target, wanted, jobs, shard, progress)
     with _lock(target, "build"):
         kept = _intact_formats(target, plan)
         if kept is not None and set(wanted) <= set(kept):
@@ -131,7 +143,7 @@ def build(
         with ThreadPoolExecutor(1) as aside:
             sheet = aside.submit(_sheet, plan, suffixes)
             _prepare(target)
-            records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, advance)
+            records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, progress)
             return _finish(target, sheet.result(), records, tell)
 
 
@@ -162,8 +174,41 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
                 problems.append(f"part {number} ({stem}): {record}")
         if problems:
             shown = "\n  ".join(problems[:20]) + ("" if len(problems) <= 20 else f"\n  and {len(problems) - 20} more")
-            raise IntegrityError(f"{target.partial}: {len(problems)} parts are not there; run their shards again\n  {shown}")
+            raise IntegrityError(
+                f"{target.partial}: {len(problems)} parts are not there; run their shards again\n  {shown}"
+            )
         return _finish(target, sheet, records, notice or (lambda sentence: None))
+
+
+def rewrite_card(folder: str | Path) -> Path:
+    """Write a dataset's card anew from its recipe and manifest; returns the card's path.
+
+    Raises ContractError if the folder is no dataset.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    recipe = load_recipe(folder / RECIPE)
+    formats = _formats(manifest.files)
+    rows: dict[str, int] = {}
+    notes: dict[str, None] = {}
+    for entry in manifest.files:
+        if entry.path.endswith(f".{formats[0]}"):
+            config = entry.path.split("/")[1]
+            rows[config] = rows.get(config, 0) + (entry.rows or 0)
+        if entry.path.endswith(".parquet"):
+            notes |= dict.fromkeys(notes_in(folder / entry.path))
+    order = [config_name(language, length) for language in LANGUAGES for length in recipe.lengths]
+    configs = {name: rows[name] for name in order if name in rows}
+    card = dataset_card(recipe, configs, manifest.tokenizer, manifest.corpora, tuple(notes), formats)
+    written = write_atomically(folder / CARD, card)
+    files = tuple(written if entry.path == CARD else entry for entry in manifest.files)
+    write_atomically(folder / MANIFEST, replace(manifest, files=files).to_json())
+    return folder / CARD
+
+
+def _formats(files: Sequence[FileEntry]) -> tuple[str, ...]:
+    """The formats of a dataset's data files."""
+    return tuple(dict.fromkeys(entry.path.split(".", 1)[1] for entry in files if entry.rows is not None))
 
 
 def _find_partial(folder: Path) -> Target:
@@ -172,13 +217,20 @@ def _find_partial(folder: Path) -> Target:
         candidates += sorted(folder.glob(f"**/*{PARTIAL}"))
     found = [path for path in candidates if path.name.endswith(PARTIAL) and (path / _SHEET).is_file()]
     if len(found) != 1:
-        what = "no part of a dataset" if not found else f"{len(found)} unfinished datasets ({', '.join(map(str, found))})"
+        what = (
+            "no part of a dataset" if not found else f"{len(found)} unfinished datasets ({', '.join(map(str, found))})"
+        )
         raise NiahError(f"{folder}: {what} here; name the folder that `build --shard` printed, it ends in {PARTIAL}")
     return Target(found[0].with_name(found[0].name.removesuffix(PARTIAL)))
 
 
 def _build_part(
-    plan: Plan, target: Target, formats: Sequence[str], jobs: int | None, shard: tuple[int, int], advance: Advance | None
+    plan: Plan,
+    target: Target,
+    formats: Sequence[str],
+    jobs: int | None,
+    shard: tuple[int, int],
+    progress: Progress | None,
 ) -> Path:
     part, of = shard
     if of < 1 or not 0 <= part <= of:
@@ -186,7 +238,7 @@ def _build_part(
     with _lock(target, f"part-{part % of}-of-{of}"):
         _prepare(target)
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
-        _write_shards(plan, target, formats, numbers, jobs, advance)
+        _write_shards(plan, target, formats, numbers, jobs, progress)
         write_atomically(target.partial / _SHEET, canonical_json(_sheet(plan, formats)))
     return target.partial
 
@@ -208,7 +260,7 @@ def _sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         "plan_digest": plan.digest,
         "formats": list(formats),
         "shards": [shard.stem for shard in plan.shards],
-        "configs": configs,
+        "configs": list(configs.items()),
         "recipe": plan.recipe.table(),
         "tokenizer": asdict(TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)),
         "corpora": [asdict(entry) for entry in corpora],
@@ -222,6 +274,13 @@ def _prepare(target: Target) -> None:
     for leftover in target.partial.glob("**/.*.tmp"):
         if not _is_running(int(leftover.suffixes[-2][1:])):
             leftover.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path, wanted: set[str]) -> None:
+    """Remove files that are not part of the dataset, such as what a dying worker of a killed build still wrote."""
+    for path in folder.rglob("*"):
+        if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
+            path.unlink()
 
 
 def _is_running(process: int) -> bool:
@@ -252,7 +311,12 @@ def _usable(target: Target, plan_digest: str, number: int, formats: Sequence[str
 
 
 def _write_shards(
-    plan: Plan, target: Target, formats: Sequence[str], numbers: Sequence[int], jobs: int | None, advance: Advance | None
+    plan: Plan,
+    target: Target,
+    formats: Sequence[str],
+    numbers: Sequence[int],
+    jobs: int | None,
+    progress: Progress | None,
 ) -> list[ShardRecord]:
     """Write the shards of those numbers that are not there yet; the records of all of them, in order."""
     done: dict[int, ShardRecord] = {}
@@ -260,16 +324,18 @@ def _write_shards(
         record = _usable(target, plan.digest, number, formats)
         if isinstance(record, ShardRecord):
             done[number] = record
-            if advance:
-                advance(len(record.digests), record.tokens)
     missing = [number for number in numbers if number not in done]
+    rows = sum(plan.shards[number].last - plan.shards[number].first for number in missing)
+    tokens = sum(cell.length for n in missing for cell in plan.cells[plan.shards[n].first : plan.shards[n].last])
+    if progress:
+        progress.start(rows, tokens)
+    advance = progress.advance if progress else lambda rows, tokens: None
     if jobs is None:
-        tokens = sum(plan.cells[shard.first].length * (shard.last - shard.first) for shard in map(plan.shards.__getitem__, missing))
         jobs = 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
     workers = min(jobs, len(missing))
     if workers <= 1:
         with Pipeline() as pipeline:
-            worker = _Worker(plan, Assembler(plan), target, tuple(formats), pipeline, advance or (lambda rows, tokens: None))
+            worker = _Worker(plan, Assembler(plan), target, tuple(formats), pipeline, advance)
             records = {number: worker.start(number) for number in missing}
             done |= {number: record.result() for number, record in records.items()}
     else:
@@ -278,7 +344,7 @@ def _write_shards(
 
 
 def _write_in_parallel(
-    recipe: Recipe, target: Target, formats: Sequence[str], numbers: Sequence[int], workers: int, advance: Advance | None
+    recipe: Recipe, target: Target, formats: Sequence[str], numbers: Sequence[int], workers: int, advance: Advance
 ) -> dict[int, ShardRecord]:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -290,7 +356,7 @@ def _write_in_parallel(
 
     def tell() -> None:
         now = [rows.value, tokens.value]
-        if advance and now != told:
+        if now != told:
             advance(now[0] - told[0], now[1] - told[1])
             told[:] = now
 
@@ -383,7 +449,7 @@ def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRec
     notes = list(dict.fromkeys(note for record in records for note in record.notes))
     for note in notes:
         tell(note)
-    card = dataset_card(recipe, sheet["configs"], tokenizer, corpora, notes, sheet["formats"])
+    card = dataset_card(recipe, dict(sheet["configs"]), tokenizer, corpora, notes, sheet["formats"])
     files = [write_atomically(target.dataset / CARD, card), write_atomically(target.dataset / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
     manifest = Manifest(
@@ -399,6 +465,7 @@ def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRec
         tokens=sum(record.tokens for record in records),
         files=tuple(sorted(files, key=lambda entry: entry.path)),
     )
+    _sweep(target.dataset, {entry.path for entry in files})
     write_atomically(target.dataset / MANIFEST, manifest.to_json())
     if target.final.exists():
         _replace_files(target, manifest.files)
@@ -428,9 +495,8 @@ def _intact_formats(target: Target, plan: Plan) -> tuple[str, ...] | None:
         return None
     if manifest.plan_digest != plan.digest:
         return None
-    found = tuple(dict.fromkeys(e.path.split(".", 1)[1] for e in manifest.files if e.rows is not None))
     damaged = any(entry_problem(target.final, entry) for entry in manifest.files if entry.path != CARD)
-    return None if damaged else found
+    return None if damaged else _formats(manifest.files)
 
 
 @contextmanager
@@ -444,7 +510,9 @@ def _lock(target: Target, what: str) -> Iterator[None]:
     try:
         lock.acquire()
     except filelock.Timeout:
-        raise LockedError(f"{target.final}: another process is building it ({path} is held); wait for it to end") from None
+        raise LockedError(
+            f"{target.final}: another process is building it ({path} is held); wait for it to end"
+        ) from None
     try:
         yield
     finally:

@@ -122,9 +122,7 @@ def row_schema(form: PromptForm) -> pa.Schema:
         "haystack_tokens": whole, "haystack_passes": pa.float64(), "target_span": span, "leak": text,
         "prompt_sha256": text, "prompt": prompt,
     }  # fmt: skip
-    return pa.schema(
-        [(name, types[name]) for name in COLUMNS], metadata={"niah_schema_version": str(SCHEMA_VERSION)}
-    )
+    return pa.schema([(name, types[name]) for name in COLUMNS], metadata={"niah_schema_version": str(SCHEMA_VERSION)})
 
 
 def canonical_json(value: object) -> bytes:

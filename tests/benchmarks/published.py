@@ -117,7 +117,13 @@ def _opencompass_insert(
 
 
 def opencompass_processed_contexts(
-    encoding: tiktoken.Encoding, path: Path, length: int, depth: float, needle: str, records: int = 10, reserve: int = 200
+    encoding: tiktoken.Encoding,
+    path: Path,
+    length: int,
+    depth: float,
+    needle: str,
+    records: int = 10,
+    reserve: int = 200,
 ) -> list[str]:
     """The records of one file that the first OpenCompass CDME generator wrote."""
     hidden = _encode(encoding, needle)

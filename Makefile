@@ -1,0 +1,62 @@
+# Every target makes the environment it needs in .venv: a machine with make and Python 3.11 is enough.
+#   make dataset LEN=8k          build a dataset          make test        run the tests
+#   make help                    everything else
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+LEN    ?= 8k
+OUT    ?= build
+PRESET ?= default
+
+FLAGS  = $(if $(LEN),--length $(LEN)) \
+         $(if $(LANGS),--language $(LANGS)) \
+         $(if $(CORPUS),--corpus $(CORPUS)) \
+         $(if $(TOKENIZER),--tokenizer $(TOKENIZER)) \
+         $(if $(FORMAT),--format $(FORMAT)) \
+         $(if $(JOBS),--jobs $(JOBS))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup dataset test check format bench lock clean
+
+help:  ## show this list
+	@echo "make TARGET [NAME=value ...]"
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+	@echo "dataset takes LEN=8k LANGS=en,zh CORPUS=name PRESET=name TOKENIZER=name FORMAT=parquet,jsonl JOBS=n OUT=folder"
+
+# The build backend of one dependency is installed first, so that everything after is checked by hash, without isolation.
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "niah needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv .venv
+	awk '/^[a-z]/ {keep = /^(setuptools|hatchling|packaging|pathspec|pluggy|trove-classifiers|tomlkit)==/} keep' constraints.txt > .venv/backend.txt
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/backend.txt
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-build-isolation -r constraints.txt
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch .venv/ready
+
+setup: .venv/ready  ## make the environment in .venv
+
+dataset: .venv/ready  ## build a dataset of prompts, lengths up to LEN
+	.venv/bin/niah-gen build $(PRESET) $(FLAGS) --out $(OUT)
+
+test: .venv/ready  ## run the tests
+	.venv/bin/python -m pytest
+
+check: .venv/ready  ## lint, formatting, types, architecture
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/python -m pytest -q tests/test_architecture.py
+
+format: .venv/ready  ## format the code
+	.venv/bin/ruff check --fix --select I .
+	.venv/bin/ruff format .
+
+bench: .venv/ready  ## measure speed against the published generators
+	.venv/bin/python tests/benchmarks/speed.py
+
+lock:  ## pin every dependency by hash (needs uv)
+	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --all-extras --group dev \
+	    --no-header --no-annotate --no-emit-find-links --no-emit-index-url pyproject.toml --output-file constraints.txt
+
+clean:  ## remove the environment and all caches, never datasets
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

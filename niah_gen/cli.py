@@ -1,0 +1,423 @@
+"""The command `niah-gen`: parses, calls one function, prints. Results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import errno
+import sys
+import time
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+    from niah_gen.recipe import Recipe
+
+# Plain help: the rich one costs more to import than everything else together.
+app = typer.Typer(
+    name="niah-gen",
+    help="Build needle-in-a-haystack datasets offline, the same on every machine.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+corpora_app = typer.Typer(help="List, fetch and add haystack texts.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(corpora_app, name="corpora")
+
+Arguments = ParamSpec("Arguments")
+
+_RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM)
+_BAR_AFTER_SECONDS = 1.0
+
+
+def _reported(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """A command whose expected errors end in a sentence and their exit code; bugs keep their traceback and exit 1."""
+
+    @wraps(command)
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        from niah_gen.errors import NiahError
+        from niah_score.contract import ContractError
+
+        try:
+            command(*args, **kwargs)
+        except NiahError as error:
+            _fail(error, error.exit_code)
+        except ContractError as error:
+            _fail(error, 4)
+        except KeyboardInterrupt:
+            _fail("interrupted; run the same command again to go on", 130)
+        except MemoryError:
+            _fail("not enough memory", 5)
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            _fail(f"{where}{error.strerror or error}", 5 if error.errno in _RESOURCES else 2)
+
+    return run
+
+
+def _fail(problem: object, code: int) -> NoReturn:
+    typer.echo(f"niah-gen: {problem}", err=True)
+    raise typer.Exit(code)
+
+
+def _notice(sentence: str) -> None:
+    typer.echo(f"note: {sentence}", err=True)
+
+
+RecipeArgument = Annotated[
+    str, typer.Argument(metavar="[PRESET|RECIPE.toml]", help="A preset's name or a recipe file.")
+]
+LengthOption = Annotated[
+    str | None,
+    typer.Option("--length", help="8k: eight even lengths up to it; 8000 or 1k,2k,4k: exactly those (tokens)."),
+]
+DepthsOption = Annotated[str | None, typer.Option("--depths", help="Depths in percent, such as 0,50,100.")]
+RepeatsOption = Annotated[int | None, typer.Option("--repeats", help="Rows per cell, each with filler of its own.")]
+CorpusOption = Annotated[
+    list[str] | None, typer.Option("--corpus", help="Corpus name, name/file, or path; may be given several times.")
+]
+NeedleOption = Annotated[list[str] | None, typer.Option("--needle", help="Needle name; may be given several times.")]
+TokenizerOption = Annotated[
+    str | None,
+    typer.Option("--tokenizer", help="tiktoken model or encoding, a tokenizer.json, or a local model folder."),
+]
+PlacementOption = Annotated[
+    str | None, typer.Option("--placement", help="native, gkamradt, opencompass or opencompass-processed.")
+]
+TemplateOption = Annotated[str | None, typer.Option("--template", help="Prompt template.")]
+LanguageOption = Annotated[
+    list[str] | None, typer.Option("--language", help="Only corpora of this language: en or zh.")
+]
+ReserveOption = Annotated[int | None, typer.Option("--reserve", help="Tokens of the length left for the answer.")]
+DiffOption = Annotated[float | None, typer.Option("--diff", help="Percent of depth between the needles of a set.")]
+GuideOption = Annotated[
+    bool | None, typer.Option("--guide/--no-guide", help="Ask to consider the relevant text first, where published.")
+]
+FormOption = Annotated[bool | None, typer.Option("--chat/--text", help="Prompts as chat messages or as one text.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any recipe field, such as depths.steps=5.")
+]
+
+
+def _recipe(flags: dict[str, Any]) -> Recipe:
+    from niah_gen.recipe import load_recipe
+
+    return load_recipe(flags["recipe"], _overrides(flags))
+
+
+def _overrides(flags: dict[str, Any]) -> dict[str, Any]:
+    """Recipe fields that command line flags replace."""
+    fields = {
+        "length": "lengths", "depths": "depths", "repeats": "repeats", "corpus": "corpora", "needle": "needles",
+        "tokenizer": "tokenizer", "placement": "placement", "template": "template", "language": "languages",
+        "reserve": "reserve", "diff": "diff", "guide": "guide",
+    }  # fmt: skip
+    found: dict[str, Any] = {}
+    for flag, field in fields.items():
+        value = flags[flag]
+        if isinstance(value, list):
+            value = [part.strip() for item in value for part in item.split(",")] or None
+        if value is not None:
+            found[field] = value
+    if flags["chat"] is not None:
+        found["form"] = "chat" if flags["chat"] else "text"
+    for item in flags["set_"] or ():
+        key, equals, value = item.partition("=")
+        if not equals or not key:
+            raise typer.BadParameter(f"{item!r}: expected KEY=VALUE", param_hint="--set")
+        found[key.strip()] = _toml_value(value.strip())
+    return found
+
+
+def _toml_value(text: str) -> Any:
+    """A value as TOML reads it; a bare word is a text."""
+    import tomllib
+
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+class _Bar:
+    """A progress bar on a terminal, for work that takes longer than a second."""
+
+    def __init__(self) -> None:
+        self._bar: RichProgress | None = None
+        self._rows = self._tokens = self._done_rows = self._done_tokens = 0
+        self._began = time.monotonic()
+
+    def start(self, rows: int, tokens: int) -> None:
+        """What is to be made."""
+        self._rows, self._tokens = rows, tokens
+
+    def advance(self, rows: int, tokens: int) -> None:
+        """What was made since the last call."""
+        self._done_rows += rows
+        self._done_tokens += tokens
+        elapsed = time.monotonic() - self._began
+        if self._bar is None and elapsed > _BAR_AFTER_SECONDS and sys.stderr.isatty():
+            self._bar = self._open()
+        if self._bar is not None:
+            speed = f"{self._done_tokens / elapsed / 1e6:.1f}M tokens/s"
+            self._bar.update(
+                self._bar.task_ids[0],
+                completed=self._done_tokens, rows=f"{self._done_rows}/{self._rows} rows", speed=speed,
+            )  # fmt: skip
+
+    def _open(self) -> RichProgress:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        bar = Progress(
+            TextColumn("{task.fields[rows]}"), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )  # fmt: skip
+        bar.start()
+        bar.add_task("build", total=self._tokens, rows="", speed="")
+        return bar
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@app.command()
+@_reported
+def build(
+    recipe: RecipeArgument = "default",
+    length: LengthOption = None,
+    depths: DepthsOption = None,
+    repeats: RepeatsOption = None,
+    corpus: CorpusOption = None,
+    needle: NeedleOption = None,
+    tokenizer: TokenizerOption = None,
+    placement: PlacementOption = None,
+    template: TemplateOption = None,
+    language: LanguageOption = None,
+    reserve: ReserveOption = None,
+    diff: DiffOption = None,
+    guide: GuideOption = None,
+    chat: FormOption = None,
+    set_: SetOption = None,
+    format_: Annotated[
+        str, typer.Option("--format", help="parquet, jsonl, jsonl.gz, jsonl.zst, comma separated.")
+    ] = "parquet",
+    out: Annotated[Path, typer.Option("--out", help="Folder that dataset folders are made in.")] = Path("build"),
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Worker processes; by default as the size asks.")] = None,
+    shard: Annotated[
+        str | None, typer.Option("--shard", metavar="I/N", help="Write every Nth file only, then run merge.")
+    ] = None,
+) -> None:
+    """Build a dataset folder and print its path."""
+    flags = dict(locals())
+    from niah_gen.write import build as build_dataset
+
+    formats = [part.strip() for part in format_.split(",") if part.strip()]
+    with _Bar() as bar:
+        folder = build_dataset(
+            _recipe(flags), out, formats=formats, jobs=jobs, shard=_shard(shard), progress=bar, notice=_notice
+        )
+    if shard:
+        _notice(f"part {shard} is written; once all parts are, run `niah-gen merge {folder}`")
+    typer.echo(str(folder))
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    part, slash, of = text.partition("/")
+    if not (slash and part.isdecimal() and of.isdecimal()):
+        raise typer.BadParameter(f"{text!r}: expected I/N, such as 1/4", param_hint="--shard")
+    return int(part), int(of)
+
+
+@app.command()
+@_reported
+def merge(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `build --shard` printed.")],
+) -> None:
+    """Check all parts that build --shard wrote, and complete the dataset."""
+    from niah_gen.write import merge as merge_parts
+
+    typer.echo(str(merge_parts(folder, notice=_notice)))
+
+
+@app.command()
+@_reported
+def plan(
+    recipe: RecipeArgument = "default",
+    length: LengthOption = None,
+    depths: DepthsOption = None,
+    repeats: RepeatsOption = None,
+    corpus: CorpusOption = None,
+    needle: NeedleOption = None,
+    tokenizer: TokenizerOption = None,
+    placement: PlacementOption = None,
+    template: TemplateOption = None,
+    language: LanguageOption = None,
+    reserve: ReserveOption = None,
+    diff: DiffOption = None,
+    guide: GuideOption = None,
+    chat: FormOption = None,
+    set_: SetOption = None,
+) -> None:
+    """Say what build would make: rows, tokens, bytes, time. Builds nothing."""
+    flags = dict(locals())
+    from niah_gen.assemble import check_fit
+    from niah_gen.plan import forecast, make_plan
+
+    planned = make_plan(_recipe(flags))
+    check_fit(planned)
+    for line in forecast(planned):
+        typer.echo(line)
+
+
+@app.command()
+@_reported
+def show(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
+    row_id: Annotated[str, typer.Argument(metavar="ID", help="Row id.")],
+    whole: Annotated[bool, typer.Option("--whole", help="Print the prompt in full.")] = False,
+) -> None:
+    """Print a row with its needles marked."""
+    from niah_gen.show import describe, find_row
+
+    for line in describe(find_row(dataset, row_id), whole, sys.stdout.isatty()):
+        typer.echo(line)
+
+
+@app.command()
+@_reported
+def verify(dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")]) -> None:
+    """Re-hash every file of a dataset; exit code 4 if anything is not as its manifest says."""
+    from niah_gen.errors import IntegrityError
+    from niah_gen.verify import verify as verify_dataset
+
+    manifest, problems = verify_dataset(dataset)
+    if problems:
+        shown = problems[:20] + ([f"and {len(problems) - 20} more"] if len(problems) > 20 else [])
+        raise IntegrityError("\n  ".join([f"{dataset}: {len(problems)} problems", *shown]))
+    typer.echo(f"{dataset}: {len(manifest.files)} files, {manifest.rows} rows, all as the manifest says")
+
+
+@app.command()
+@_reported
+def card(dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")]) -> None:
+    """Write the dataset card anew."""
+    from niah_gen.write import rewrite_card
+
+    typer.echo(str(rewrite_card(dataset)))
+
+
+@app.command()
+@_reported
+def presets(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this preset's TOML.")] = None,
+) -> None:
+    """List the recipes that come with the package, or print one."""
+    from niah_gen.recipe import preset_names, preset_text
+
+    if name is not None:
+        typer.echo(preset_text(name).rstrip())
+        return
+    for preset in preset_names():
+        typer.echo(f"{preset:24} {preset_text(preset).splitlines()[0].lstrip('# ')}")
+
+
+@app.command()
+@_reported
+def needles(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this needle.")] = None) -> None:
+    """List the needles that come with the package, or print one."""
+    import json
+
+    from niah_gen.errors import RecipeError, suggestion
+    from niah_gen.needles import needle_library
+
+    library = needle_library()
+    if name is not None:
+        if name not in library:
+            raise RecipeError([f"needle {name!r} does not exist{suggestion(name, library)}"])
+        typer.echo(json.dumps(library[name].table(), ensure_ascii=False, indent=2))
+        return
+    for needle in library.values():
+        typer.echo(f"{needle.id:30} {needle.language} {len(needle.needles)} {needle.question.strip()}")
+
+
+@app.command()
+@_reported
+def tokenizers() -> None:
+    """List the tokenizers that can be named, and which of them need no network."""
+    import tiktoken
+    import tiktoken.model
+
+    from niah_gen.tokenizers import BUNDLED, TOKENIZERS_VARIABLE
+
+    for name in sorted({*BUNDLED, *tiktoken.list_encoding_names()}):
+        models = [model for model, encoding in tiktoken.model.MODEL_TO_ENCODING.items() if encoding == name]
+        origin = "bundled" if name in BUNDLED else "tiktoken cache"
+        typer.echo(f"{name:16} {origin:15} {', '.join(models)}")
+    typer.echo(
+        f"Also: the path of a tokenizer.json, a .model file or a model folder, or its name in ${TOKENIZERS_VARIABLE}."
+    )
+
+
+@corpora_app.command("list")
+@_reported
+def corpora_list() -> None:
+    """List the corpora that can be named, and where they are."""
+    from niah_gen.corpora import installed_names, known_corpora, locate
+
+    installed = installed_names()
+    for name in sorted({*installed, *known_corpora()}):
+        if name in installed:
+            found = locate(name)
+            language = found.declaration.language or "?"
+            typer.echo(f"{name:16} {language} {len(found.declaration.files):4} files  {found.folder}")
+        else:
+            declared = known_corpora()[name]
+            where = f"not here: niah-gen corpora fetch {name}"
+            typer.echo(f"{name:16} {declared.language} {len(declared.files):4} files  {where}")
+
+
+@corpora_app.command("show")
+@_reported
+def corpora_show(name: Annotated[str, typer.Argument(metavar="NAME", help="Corpus name or path.")]) -> None:
+    """Check a corpus and describe it."""
+    from niah_gen.corpora import locate, read_corpus
+
+    located = locate(name)
+    corpus = read_corpus(located)
+    for key, value in (
+        ("name", corpus.name),
+        ("language", corpus.language),
+        ("licence", corpus.license),
+        ("source", corpus.source),
+        ("description", located.declaration.description),
+        ("folder", located.folder),
+        ("files", ", ".join(file.path for file in corpus.files)),
+        ("documents", len(corpus.documents)),
+        ("characters", sum(len(document.text) for document in corpus.documents)),
+        ("sha256", corpus.sha256),
+    ):
+        typer.echo(f"{key:12} {value}")
+
+
+def main() -> None:
+    """Entry point of `niah-gen`."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

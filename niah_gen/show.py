@@ -1,0 +1,126 @@
+"""One row as a person reads it: its coordinates, its truth, and its prompt with the needles marked."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from niah_gen.errors import NiahError
+from niah_score.contract import Manifest, Row, read_manifest
+
+_MARKS = ("\x1b[1;7m", "\x1b[0m")
+_PLAIN_MARKS = (">>>", "<<<")
+_SHOWN_AROUND = 240
+
+
+def find_row(folder: Path, row_id: str) -> Row:
+    """The row with an id. Raises NiahError if the dataset has none, ContractError if it is no dataset."""
+    manifest = read_manifest(folder)
+    for path in _data_files(folder, manifest):
+        row = _from_parquet(path, row_id) if path.suffix == ".parquet" else _from_jsonl(path, row_id)
+        if row is not None:
+            return row
+    raise NiahError(f"{folder}: no row {row_id!r} among {manifest.rows}; ids are in the column `id`")
+
+
+def _data_files(folder: Path, manifest: Manifest) -> list[Path]:
+    paths = [entry.path for entry in manifest.files if entry.rows]
+    wanted = [path for path in paths if path.startswith("data/")] or paths
+    return [folder / path for path in wanted]
+
+
+def _from_parquet(path: Path, row_id: str) -> Row | None:
+    """Only the ids are read, then the row group that holds the row."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        for number in range(file.metadata.num_row_groups):
+            ids = file.read_row_group(number, columns=["id"]).column(0).to_pylist()
+            if row_id in ids:
+                row: Row = file.read_row_group(number).slice(ids.index(row_id), 1).to_pylist()[0]
+                return row
+    return None
+
+
+def _from_jsonl(path: Path, row_id: str) -> Row | None:
+    with _opened(path) as file:
+        for line in file:
+            if row_id.encode() in line:
+                row: Row = json.loads(line)
+                if row["id"] == row_id:
+                    return row
+    return None
+
+
+def _opened(path: Path) -> BinaryIO:
+    if path.suffix == ".gz":
+        import gzip
+
+        return io.BufferedReader(gzip.GzipFile(path))
+    if path.suffix == ".zst":
+        import zstandard
+
+        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb")))
+    return path.open("rb")
+
+
+def describe(row: Row, whole: bool, colour: bool) -> Iterator[str]:
+    """The lines to print. `whole`: the prompt in full, else the text around needles and at both ends."""
+    for name in ("id", "task", "language", "corpus", "placement", "template", "tokenizer", "length", "prompt_tokens"):
+        yield f"{name:16} {_clean(row[name])}"
+    yield f"{'haystack':16} {row['haystack_tokens']} tokens, {row['haystack_passes']:g} passes, id {row['haystack_id']}"
+    obtained = ", ".join(map(_percent, row["needle_depths"]))
+    yield f"{'depth':16} {_percent(row['depth_percent'])} asked, {obtained} obtained"
+    yield f"{'boundary':16} {_clean(row['boundary'])}"
+    yield f"{'question':16} {_clean(row['question'])}"
+    yield f"{'answers':16} {_clean(' | '.join(row['answers']))}"
+    yield f"{'keywords':16} {_clean(' + '.join(' / '.join(group) for group in row['keywords']))}"
+    yield f"{'metric':16} {_clean(row['metric'])}"
+    if row["leak"]:
+        yield f"{'leak':16} {_clean(row['leak'])}"
+    prompt = row["prompt"]
+    messages: list[Any] = [{"role": None, "content": prompt}] if isinstance(prompt, str) else prompt
+    for number, message in enumerate(messages):
+        yield ""
+        yield f"--- {message['role'] or 'prompt'} ---"
+        spans = row["needle_spans"] if number == max(row["context_message"], 0) else []
+        yield _marked(
+            message["content"], [(s["start"], s["end"]) for s in spans], whole, _MARKS if colour else _PLAIN_MARKS
+        )
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f} %"
+
+
+def _marked(text: str, spans: list[tuple[int, int]], whole: bool, marks: tuple[str, str]) -> str:
+    shown: list[str] = []
+    at = 0
+    for start, end in [*sorted(spans), (len(text), len(text))]:
+        shown.append(_clean(_elided(text[at : max(at, start)], whole), keep_lines=True))
+        if end > start:
+            shown.append(marks[0] + _clean(text[max(at, start) : end], keep_lines=True) + marks[1])
+        at = max(at, end)
+    return "".join(shown)
+
+
+def _elided(text: str, whole: bool) -> str:
+    left_out = len(text) - 2 * _SHOWN_AROUND
+    if whole or left_out < _SHOWN_AROUND:
+        return text
+    return f"{text[:_SHOWN_AROUND]}\n[... {left_out} characters ...]\n{text[-_SHOWN_AROUND:]}"
+
+
+def _clean(value: object, keep_lines: bool = False) -> str:
+    """A value as text whose control and bidi characters are shown, not obeyed by the terminal."""
+    return "".join(
+        char if char.isprintable() or (char == "\n" and keep_lines) or char == " " else _escape(char)
+        for char in str("-" if value is None else value)
+    )
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode() if ord(char) < 0x3000 else char

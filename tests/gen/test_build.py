@@ -1,0 +1,225 @@
+"""Building: all or nothing, resumable, the same bytes whoever builds."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import niah_gen
+from niah_gen.errors import IntegrityError, LockedError, NiahError
+from niah_gen.haystack import FitError
+from niah_score.contract import MANIFEST, content_digest, read_manifest, row_digest
+
+SMALL: dict[str, Any] = {"name": "small", "lengths": [600, 1000], "depths": [0, 40, 100], "repeats": 2}
+
+
+def manifest_bytes(folder: Path) -> bytes:
+    return (folder / MANIFEST).read_bytes()
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small dataset over the bundled corpora."""
+    return niah_gen.build(SMALL, tmp_path_factory.mktemp("small"))
+
+
+def test_the_folder_holds_what_its_manifest_lists_and_nothing_else(small: Path) -> None:
+    manifest = read_manifest(small)
+    assert set(tree(small)) == {entry.path for entry in manifest.files} | {MANIFEST}
+    assert manifest.rows == 2 * 2 * 3 * 2 * 3
+    assert small.name == f"1.0.0-{manifest.plan_digest[:8]}"
+    assert not list(small.parent.glob("*.partial"))
+
+
+def test_iter_rows_gives_the_rows_that_build_writes_in_the_same_order(small: Path) -> None:
+    rows = list(niah_gen.iter_rows(SMALL))
+    manifest = read_manifest(small)
+    written = []
+    for config in dict.fromkeys(f"{row['language']}-{row['length']}" for row in rows):
+        name = config.replace("-1000", "-1k")
+        written += pq.read_table(small / "data" / name / "test-00000-of-00001.parquet").to_pylist()
+    assert written == rows
+    assert content_digest(map(row_digest, rows)) == manifest.content_digest
+    assert sum(row["prompt_tokens"] for row in rows) == manifest.tokens
+
+
+def test_building_again_builds_nothing(small: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in small.rglob("*")}
+    told: list[str] = []
+    assert niah_gen.build(SMALL, small.parent.parent, notice=told.append) == small
+    assert {path: path.stat().st_mtime_ns for path in small.rglob("*")} == before
+    assert "nothing was built" in told[-1]
+
+
+def test_the_resolved_recipe_builds_the_same_dataset(small: Path, tmp_path: Path) -> None:
+    again = niah_gen.build(small / "recipe.toml", tmp_path)
+    assert tree(again) == tree(small)
+
+
+def test_two_workers_write_the_same_bytes_as_one(small: Path, tmp_path: Path) -> None:
+    assert tree(niah_gen.build(SMALL, tmp_path, jobs=2)) == tree(small)
+
+
+def test_shards_built_apart_and_merged_are_the_same_dataset(small: Path, tmp_path: Path) -> None:
+    partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
+    with pytest.raises(IntegrityError, match="2 parts are not there"):
+        niah_gen.merge(partial)
+    assert niah_gen.build(SMALL, tmp_path, shard=(2, 2)) == partial
+    merged = niah_gen.merge(partial)
+    assert tree(merged) == tree(small)
+    assert not partial.exists()
+
+
+def test_merge_takes_the_dataset_folder_or_the_out_folder_too(tmp_path: Path) -> None:
+    for part in (1, 2, 3):
+        partial = niah_gen.build(SMALL, tmp_path, shard=(part, 3))
+    final = partial.with_name(partial.name.removesuffix(".partial"))
+    assert niah_gen.merge(tmp_path) == final
+    with pytest.raises(NiahError, match="no part of a dataset"):
+        niah_gen.merge(final)
+
+
+def test_a_damaged_part_is_refused_and_written_again(small: Path, tmp_path: Path) -> None:
+    for part in (1, 2):
+        partial = niah_gen.build(SMALL, tmp_path, shard=(part, 2))
+    victim = sorted(partial.rglob("*.parquet"))[0]
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 1
+    victim.write_bytes(data)
+    with pytest.raises(IntegrityError, match="sha256"):
+        niah_gen.merge(partial)
+    for part in (1, 2):
+        niah_gen.build(SMALL, tmp_path, shard=(part, 2))
+    assert tree(niah_gen.merge(partial)) == tree(small)
+
+
+def test_a_damaged_dataset_is_repaired_by_building_again(tmp_path: Path, small: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    victim = sorted(folder.rglob("*.parquet"))[0]
+    victim.write_bytes(victim.read_bytes()[:-1])
+    assert niah_gen.build(SMALL, tmp_path) == folder
+    assert tree(folder) == tree(small)
+
+
+def test_a_second_format_joins_the_first(tmp_path: Path, small: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    assert niah_gen.build(SMALL, tmp_path, formats=["jsonl", "jsonl.gz", "jsonl.zst"]) == folder
+    files = tree(folder)
+    assert {name: data for name, data in files.items() if name.startswith("data/")} == {
+        name: data for name, data in tree(small).items() if name.startswith("data/")
+    }
+    lines = (folder / "jsonl" / "en-1k" / "test-00000-of-00001.jsonl").read_bytes().splitlines()
+    rows = pq.read_table(folder / "data" / "en-1k" / "test-00000-of-00001.parquet").to_pylist()
+    assert [json.loads(line) for line in lines] == rows
+    assert read_manifest(folder).content_digest == read_manifest(small).content_digest
+
+
+def test_a_length_a_needle_or_a_repeat_more_keeps_every_old_id(small: Path) -> None:
+    old = {row["id"] for row in niah_gen.iter_rows(SMALL)}
+    wider = {**SMALL, "lengths": [600, 800, 1000, 1500], "repeats": 3, "depths": [0, 10, 40, 100]}
+    new = [row["id"] for row in niah_gen.iter_rows(wider)]
+    assert old < set(new)
+    assert len(new) == len(set(new))
+
+
+@pytest.mark.parametrize("field", ["reserve", "seed", "template", "tokenizer", "form"])
+def test_what_a_family_shares_is_in_every_id(field: str) -> None:
+    other = {"reserve": 201, "seed": 1, "template": "opencompass", "tokenizer": "o200k_base", "form": "chat"}[field]
+    base = {**SMALL, "repeats": 1, "guide": False, "depths": [40], "lengths": [1000]}
+    old, new = ([row["id"][:8] for row in niah_gen.iter_rows(recipe)] for recipe in (base, {**base, field: other}))
+    assert not set(old) & set(new)
+
+
+def test_formats_name_and_version_are_in_no_id(tmp_path: Path) -> None:
+    old = [row["id"] for row in niah_gen.iter_rows(SMALL)]
+    assert [row["id"] for row in niah_gen.iter_rows({**SMALL, "name": "other", "version": "2.0.0"})] == old
+
+
+def test_a_row_depends_on_its_coordinates_alone() -> None:
+    whole = {row["id"]: row for row in niah_gen.iter_rows(SMALL)}
+    alone = list(niah_gen.iter_rows({**SMALL, "lengths": [1000], "depths": [40], "languages": ["zh"]}))
+    assert alone
+    assert all(whole[row["id"]] == row for row in alone)
+
+
+def test_nothing_is_left_behind_when_a_length_cannot_hold_its_needle(tmp_path: Path) -> None:
+    with pytest.raises(FitError, match="length 210 leaves no room"):
+        niah_gen.build({**SMALL, "lengths": [210, 8000]}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_formats_and_shards_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NiahError, match="format 'csv' does not exist"):
+        niah_gen.build(SMALL, tmp_path, formats=["csv"])
+    with pytest.raises(NiahError, match="expected I/N"):
+        niah_gen.build(SMALL, tmp_path, shard=(3, 2))
+
+
+def _hold(target: str, held: Any, release: Any) -> None:
+    import filelock
+
+    with filelock.FileLock(target):
+        held.set()
+        release.wait(20)
+
+
+def test_a_second_builder_of_the_same_target_is_refused_by_name(tmp_path: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    context = multiprocessing.get_context("spawn")
+    held, release = context.Event(), context.Event()
+    lock = folder.with_name(f".{folder.name}.build.lock")
+    holder = context.Process(target=_hold, args=(str(lock), held, release))
+    holder.start()
+    try:
+        assert held.wait(20)
+        with pytest.raises(LockedError, match="another process is building it"):
+            niah_gen.build(SMALL, tmp_path)
+    finally:
+        release.set()
+        holder.join()
+
+
+BIG = ["--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats", "12", "--set", "depths.steps=30"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(tmp_path: Path, jobs: int) -> None:
+    """The process is killed outright once it has finished one shard, then five; what is left is never a dataset."""
+    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", str(jobs), "--out"]
+    whole = subprocess.run([*command, str(tmp_path / "whole")], capture_output=True, text=True, check=True)
+    expected = tree(Path(whole.stdout.strip()))
+    out = tmp_path / "killed"
+    for finished in (1, 5):
+        process = subprocess.Popen([*command, str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            if len(list(out.glob("big/*.partial/parts/*.json"))) >= finished:
+                break
+            time.sleep(0.002)
+        assert process.poll() is None, "the build ended before it could be killed: make it bigger"
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert not list(out.glob("big/*/manifest.json"))
+    kept = {path: path.stat().st_mtime_ns for path in out.glob("big/*.partial/dataset/data/*/*.parquet")}
+    again = subprocess.run([*command, str(out)], capture_output=True, text=True, check=True)
+    folder = Path(again.stdout.strip())
+    assert tree(folder) == expected
+    assert not list(out.glob("big/*.partial"))
+    moved = {path.relative_to(folder): path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
+    old = {Path(*path.parts[path.parts.index("data") :]): when for path, when in kept.items()}
+    assert len(old) >= 5
+    assert all(moved[path] == when for path, when in old.items()), "finished shards were written again"

@@ -1,0 +1,91 @@
+"""The walls between the packages, and what importing them may load."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("niah_gen", "niah_score")
+
+
+def modules() -> dict[str, Path]:
+    """Dotted names of all modules of both packages."""
+    found = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    """Every module of ours that a file imports, deferred imports included, type-only ones not."""
+    tree = ast.parse(path.read_text("utf-8"))
+    typing_only = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {name for name in names if name.split(".")[0] in PACKAGES}
+
+
+def test_no_module_imports_in_a_circle() -> None:
+    graph = {name: imports(path) - {name, name.split(".")[0]} for name, path in modules().items()}
+    assert len(list(TopologicalSorter(graph).static_order())) >= len(graph)
+
+
+def test_the_scorer_imports_nothing_of_the_generator() -> None:
+    for name, path in modules().items():
+        if name.startswith("niah_score"):
+            assert not {found for found in imports(path) if found.startswith("niah_gen")}, name
+
+
+def test_the_generator_sees_only_the_contract_and_the_text_rules_of_the_scorer() -> None:
+    seen = {found for name, path in modules().items() if name.startswith("niah_gen") for found in imports(path)}
+    assert {found for found in seen if found.startswith("niah_score")} == {"niah_score.contract", "niah_score.text"}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_importing_a_package_loads_nothing_heavy(package: str) -> None:
+    code = f"import sys, {package}; print([m for m in sys.argv[1:] if m in sys.modules])"
+    heavy = ["datasets", "polars", "jieba", "tiktoken", "pandas", "numpy", "pyarrow", "matplotlib", "typer"]
+    done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_are_sorted_and_all_of_them_load() -> None:
+    import niah_gen
+
+    assert niah_gen.__all__ == sorted(niah_gen.__all__)
+    for name in niah_gen.__all__:
+        assert getattr(niah_gen, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = niah_gen.nothing
+
+
+def test_every_module_opens_with_a_docstring() -> None:
+    missing = [name for name, path in modules().items() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+    assert missing == []
+
+
+def test_the_constraints_pin_every_dependency_by_hash_and_name_no_index() -> None:
+    text = (ROOT / "constraints.txt").read_text("utf-8")
+    assert "://" not in text
+    assert "--index" not in text
+    blocks = [block for block in text.replace("\\\n", " ").splitlines() if block.strip()]
+    assert all("==" in block and "--hash=sha256:" in block for block in blocks)
