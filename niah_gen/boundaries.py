@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
-from niah_gen.tokenizers import Ints
-
 _CLOSERS = "\"'\u2019\u201d)\\]\u300d\u300f\uff09\u300b\u3011"
 _ENGLISH_END = re.compile(rf"[.!?\u2026]+[{_CLOSERS}]*(?=\s|$)")
 _CHINESE_END = re.compile(rf"(?:[\u3002\uff01\uff1f\uff1b]|\u2026\u2026)+[{_CLOSERS}]*")
@@ -38,12 +34,3 @@ def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
     if following[:1].islower():
         return True
     return _ABBREVIATION.search(text[max(0, match.end() - _LONGEST_ABBREVIATION) : match.end()]) is not None
-
-
-def byte_offsets(text: str, chars: list[int]) -> Ints:
-    """Character offsets as offsets into the text's UTF-8 bytes."""
-    if text.isascii():
-        return np.array(chars, dtype=np.int64)
-    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-    widths = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
-    return np.concatenate([[0], np.cumsum(widths)])[np.array(chars, dtype=np.int64)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,8 +23,6 @@ def dataset_card(
     formats: Sequence[str],
 ) -> bytes:
     """README.md of a dataset folder. `configs`: rows of each config in order; `notes`: what building it noticed."""
-    import yaml
-
     languages = list(dict.fromkeys(name.split("-")[0] for name in configs))
     rows = sum(configs.values())
     licences = {corpus.license for corpus in corpora}
@@ -47,8 +46,18 @@ def dataset_card(
         }
         for number, name in enumerate(configs)
     ]
-    head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=120)
-    return f"---\n{head}---\n\n{_body(recipe, configs, tokenizer, corpora, notes)}".encode()
+    return f"---\n{_yaml(front)}---\n\n{_body(recipe, configs, tokenizer, corpora, notes)}".encode()
+
+
+def _yaml(front: Mapping[str, Any]) -> str:
+    """YAML whose values are JSON, which YAML reads as it is: nothing in them can be taken for anything but text."""
+    lines = []
+    for key, value in front.items():
+        if isinstance(value, list):
+            lines += [f"{key}:", *(f"- {json.dumps(item, ensure_ascii=False)}" for item in value)]
+        else:
+            lines.append(f"{key}: {json.dumps(value, ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
 
 
 def _body(

@@ -53,10 +53,18 @@ def safe_cuts(text: str) -> Ints:
         return np.zeros(0, dtype=np.int64)
     in_table = np.minimum(points, 0xFFFF)  # U+FFFF is in neither table
     found = np.flatnonzero(_IS_LETTER[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
-    if text.isascii():
-        return found
-    widths = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
-    return np.cumsum(widths)[found - 1]
+    return byte_offsets(points, found)
+
+
+def byte_offsets(points: npt.NDArray[np.uint32], chars: Ints) -> Ints:
+    """Character offsets of a text, given as code points, as offsets into its UTF-8 bytes."""
+    wide = np.flatnonzero(points >= 0x80)
+    if not len(wide):
+        return chars
+    more = points[wide]
+    extra = 1 + (more >= 0x800).astype(np.int64) + (more >= 0x10000)
+    before: Ints = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(extra)])
+    return np.add(chars, before[np.searchsorted(wide, chars)])
 
 
 @dataclass(frozen=True, eq=False)

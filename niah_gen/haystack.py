@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from niah_gen.boundaries import byte_offsets, sentence_ends
+from niah_gen.boundaries import sentence_ends
 from niah_gen.corpora import Corpus
-from niah_gen.encoded import Counter, Encoded, encode, join, retokenised_prefix, unchanged_tokens
+from niah_gen.encoded import Counter, Encoded, byte_offsets, encode, join, retokenised_prefix, unchanged_tokens
 from niah_gen.errors import NiahError
 from niah_gen.prompts import Frame
 from niah_gen.tokenizers import Ints, Tokenizer
@@ -233,7 +233,8 @@ class Filler:
         if room < 1 or fitting < 1:
             raise FitError(
                 f"length {order.length} leaves no room for a sentence: the reserve for the answer takes "
-                f"{order.reserve} tokens, prompt and needle {fixed}; ask for longer lengths (8k means eight even ones, 8000 that one) "
+                f"{order.reserve} tokens, prompt and needle {fixed}; ask for longer lengths (8k means eight even "
+                "ones, 8000 that one) "
                 "or a smaller reserve"
             )
         kept = places[: fitting + 1]
@@ -267,8 +268,13 @@ class Filler:
         known = self._lines.get(number)
         if known is None:
             text = self.corpus.documents[number].text.strip() + "\n"
-            known = self._lines[number] = (encode(text, self.tokenizer), byte_offsets(text, sentence_ends(text)))
+            known = self._lines[number] = (encode(text, self.tokenizer), _byte_offsets(text, sentence_ends(text)))
         return known
+
+
+def _byte_offsets(text: str, chars: list[int]) -> Ints:
+    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    return byte_offsets(points, np.array(chars, dtype=np.int64))
 
 
 def _haystack(source: Encoded, tokens: int, once: int | None = None) -> Haystack:

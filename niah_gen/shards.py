@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -181,11 +180,20 @@ class Written(NamedTuple):
 
 
 class Lane:
-    """A thread that does one piece of work after the other; waiting for the work before bounds what is in memory."""
+    """A second thread that writes while the next rows are made, one piece of work after the other.
+
+    Compression, hashing and syncing release the interpreter, so they run beside it.
+    """
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1)
-        self._last: Future[Any] | None = None
+        self._group: Future[None] | None = None
+
+    def __enter__(self) -> Lane:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self._thread.shutdown(wait=True, cancel_futures=kind is not None)
 
     @cached_property
     def scratch(self) -> Scratch:
@@ -195,41 +203,15 @@ class Lane:
         return Scratch(GROUP_BYTES)
 
     def then(self, work: Callable[[], Result]) -> Future[Result]:
-        """Do some work after all work before it. Raises what the work before raised."""
-        if self._last is not None:
-            self._last.result()
-        future = self._thread.submit(work)
-        self._last = future
-        return future
+        """Do some work after all work before it."""
+        return self._thread.submit(work)
 
-    def close(self, cancel: bool) -> None:
-        """Wait for the work; with `cancel`, drop what has not begun."""
-        self._thread.shutdown(wait=True, cancel_futures=cancel)
-
-
-class Pipeline:
-    """Two lanes, shards taking turns: one is written while the next is made.
-
-    Compression, hashing and syncing release the interpreter, so they run beside it.
-    """
-
-    def __init__(self) -> None:
-        self._lanes = (Lane(), Lane())
-        self._turn = 0
-        # The first shard will need it, and it loads while the corpus is being encoded.
-        self._lanes[0].then(partial(importlib.import_module, "niah_gen.columns"))
-
-    def lane(self) -> Lane:
-        """The lane of the next shard."""
-        self._turn += 1
-        return self._lanes[self._turn % len(self._lanes)]
-
-    def __enter__(self) -> Pipeline:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        for lane in self._lanes:
-            lane.close(cancel=kind is not None)
+    def write(self, work: Callable[[], None]) -> Future[None]:
+        """Write a group, once the group before it is written: what waits to be written stays in memory."""
+        if self._group is not None:
+            self._group.result()
+        self._group = self.then(work)
+        return self._group
 
 
 def write_shard(
@@ -244,18 +226,29 @@ def write_shard(
     tokens = 0
     notes: dict[str, None] = {}
     files = _ShardFiles(job, lane)
+    groups: list[Future[None]] = []
+
+    def finish() -> Written:
+        try:
+            for group in groups:
+                group.result()
+            return Written(files.finish(len(digests)), tuple(digests), tokens, tuple(notes))
+        except BaseException as error:
+            files.abandon(error)
+            raise
+
     try:
         for group in _groups(drafts):
             more = sum(draft.truth["prompt_tokens"] for draft in group)
             tokens += more
             digests += [draft.digest() for draft in group]
             notes |= dict.fromkeys(note for draft in group for note in _notes(draft.truth))
-            lane.then(partial(files.write, group))
+            groups.append(lane.write(partial(files.write, group)))
             advance(len(group), more)
-        return lane.then(lambda: Written(files.finish(len(digests)), tuple(digests), tokens, tuple(notes)))
     except BaseException as error:
-        files.abandon(error)
+        lane.then(partial(files.abandon, error))
         raise
+    return lane.then(finish)
 
 
 class _ShardFiles:

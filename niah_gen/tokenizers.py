@@ -119,7 +119,7 @@ class BytePairTokenizer:
     def __init__(self, encoding: tiktoken.Encoding, sha256: str) -> None:
         self.name = encoding.name
         self.sha256 = sha256
-        self._encoding = encoding
+        self.encoding = encoding
         ranks = encoding._mergeable_ranks
         self._lengths = np.zeros(encoding.n_vocab, dtype=np.int64)
         self._lengths[np.fromiter(ranks.values(), dtype=np.int64)] = np.fromiter(map(len, ranks), dtype=np.int64)
@@ -127,7 +127,7 @@ class BytePairTokenizer:
     def _ids(self, text: str) -> Ints:
         if len(text) > _SAFE_LENGTH and (runs := _long_white_space(text)):
             return self._ids_around(text, runs)
-        return self._encoding.encode_to_numpy(text, disallowed_special=()).astype(np.int64)
+        return self.encoding.encode_to_numpy(text, disallowed_special=()).astype(np.int64)
 
     def _ids_around(self, text: str, runs: list[tuple[int, int]]) -> Ints:
         """Encode a text whose white space runs are too long for tiktoken's own splitter.
@@ -136,7 +136,7 @@ class BytePairTokenizer:
         """
         import regex
 
-        pattern = regex.compile(self._encoding._pat_str)
+        pattern = regex.compile(self.encoding._pat_str)
         parts: list[Ints] = []
         done = 0
         for start, end in runs:
@@ -147,7 +147,7 @@ class BytePairTokenizer:
                 match = pattern.match(text, before)
                 if match is None or match.end() <= before:
                     break
-                parts.append(np.array(self._encoding._encode_single_piece(match.group()), dtype=np.int64))
+                parts.append(np.array(self.encoding._encode_single_piece(match.group()), dtype=np.int64))
                 before = match.end()
                 if before >= end:
                     break
@@ -163,7 +163,7 @@ class BytePairTokenizer:
     def count(self, text: str) -> int:
         """Number of tokens."""
         # A short list is made faster than a short array, a long one slower.
-        return len(self._encoding.encode_ordinary(text)) if len(text) < _SHORT else len(self._ids(text))
+        return len(self.encoding.encode_ordinary(text)) if len(text) < _SHORT else len(self._ids(text))
 
 
 class OffsetTokenizer:
@@ -228,8 +228,9 @@ def _bundled(name: str) -> BytePairTokenizer:
     found = hashlib.sha256(data).hexdigest()
     if found != bundled.sha256:
         raise IntegrityError(f"{source}: sha256 is {found}, expected {bundled.sha256}; reinstall niah")
-    words = data.split()
-    ranks = dict(zip(map(binascii.a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
+    # The hash proves what the published files are: one token a line, in the order of their ranks from 0.
+    tokens = data.split()[::2]
+    ranks = dict(zip(map(binascii.a2b_base64, tokens), range(len(tokens)), strict=True))
     # tiktoken needs at least one special token; its text is never treated as one here.
     encoding = tiktoken.Encoding(
         name, pat_str=bundled.pattern, mergeable_ranks=ranks, special_tokens={"<|endoftext|>": len(ranks) + 1000}

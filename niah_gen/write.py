@@ -9,6 +9,7 @@ folder that exists already is never without a valid manifest: files are replaced
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -29,7 +30,7 @@ from niah_gen.plan import BYTES_PER_TOKEN, Plan, make_plan
 from niah_gen.recipe import Recipe, load_recipe
 from niah_gen.shards import (
     FORMATS,
-    Pipeline,
+    Lane,
     ShardJob,
     ShardRecord,
     entry_problem,
@@ -126,21 +127,23 @@ def build(
             raise NiahError(f"format {suffix!r} does not exist; expected {', '.join(FORMATS)}")
     if not wanted or (jobs is not None and jobs < 1):
         raise NiahError("expected at least one format and at least one job")
-    plan = make_plan(load_recipe(recipe, overrides))
-    target = Target(Path(out) / plan.recipe.name / plan.folder_name)
-    check_fit(plan)
-    tell = notice or (lambda sentence: None)
-    for sentence in plan.shortfalls:
-        tell(sentence)
-    if shard is not None:
-        return _build_part(plan, target, wanted, jobs, shard, progress)
-    with _lock(target, "build"):
-        kept = _intact_formats(target, plan)
-        if kept is not None and set(wanted) <= set(kept):
-            tell(f"{target.final} is complete already; nothing was built")
-            return target.final
-        suffixes = tuple(suffix for suffix in FORMATS if suffix in (*wanted, *(kept or ())))
-        with ThreadPoolExecutor(1) as aside:
+    with ThreadPoolExecutor(1) as aside:
+        # What writing needs loads while the corpora are encoded, which releases the interpreter.
+        aside.submit(importlib.import_module, "niah_gen.columns")
+        plan = make_plan(load_recipe(recipe, overrides))
+        check_fit(plan)
+        target = Target(Path(out) / plan.recipe.name / plan.folder_name)
+        tell = notice or (lambda sentence: None)
+        for sentence in plan.shortfalls:
+            tell(sentence)
+        if shard is not None:
+            return _build_part(plan, target, wanted, jobs, shard, progress)
+        with _lock(target, "build"):
+            kept = _intact_formats(target, plan)
+            if kept is not None and set(wanted) <= set(kept):
+                tell(f"{target.final} is complete already; nothing was built")
+                return target.final
+            suffixes = tuple(suffix for suffix in FORMATS if suffix in (*wanted, *(kept or ())))
             sheet = aside.submit(_sheet, plan, suffixes)
             _prepare(target)
             records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, progress)
@@ -334,8 +337,8 @@ def _write_shards(
         jobs = 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
     workers = min(jobs, len(missing))
     if workers <= 1:
-        with Pipeline() as pipeline:
-            worker = _Worker(plan, Assembler(plan), target, tuple(formats), pipeline, advance)
+        with Lane() as lane:
+            worker = _Worker(plan, Assembler(plan), target, tuple(formats), lane, advance)
             records = {number: worker.start(number) for number in missing}
             done |= {number: record.result() for number, record in records.items()}
     else:
@@ -384,7 +387,7 @@ class _Worker:
     assembler: Assembler
     target: Target
     formats: tuple[str, ...]
-    pipeline: Pipeline
+    lane: Lane
     advance: Advance
 
     def start(self, number: int) -> Future[ShardRecord]:
@@ -394,15 +397,14 @@ class _Worker:
         cells = plan.cells[shard.first : shard.last]
         row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
         job = ShardJob(self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes)
-        lane = self.pipeline.lane()
-        written = write_shard(job, self.assembler.drafts(cells), lane, self.advance)
+        written = write_shard(job, self.assembler.drafts(cells), self.lane, self.advance)
 
         def record() -> ShardRecord:
             found = ShardRecord(plan.digest, number, *written.result())
             write_atomically(self.target.record(number), found.to_bytes())
             return found
 
-        return lane.then(record)
+        return self.lane.then(record)
 
 
 _worker: _Worker | None = None
@@ -421,7 +423,7 @@ def _start_worker(
             tokens.value += more_tokens
 
     plan = make_plan(recipe)
-    _worker = _Worker(plan, Assembler(plan), target, formats, Pipeline(), advance)
+    _worker = _Worker(plan, Assembler(plan), target, formats, Lane(), advance)
 
 
 def _end_with_parent() -> None:

@@ -1,0 +1,141 @@
+"""What several tests of the generator need: tokenizers, texts that break things, small corpora on disk."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from niah_gen.tokenizers import BytePairTokenizer, OffsetTokenizer, find_tokenizer
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared"
+
+# Each is a place where a splitter, a merge or a UTF-8 boundary is easily got wrong.
+_ODD = (
+    "The essay", " begins", " with", " a", " Word", "HTTPServer", "camelCase", "naïve", "Straße", "ΣΊΣΥΦΟΣ", "Жизнь",
+    "中文", "上海人工智能实验室", "。", "，", "；", "“引号”", "《书名》", "……", "——", "コーヒー", "한국어", "々〇",
+    "1", "12", "123", "1234567", "3.14", "1,024", "２０２３", "Ⅷ", "٣٤٥",
+    " ", "  ", "    ", "\t", "\n", "\n\n", "\r\n", "\r", " \n ", "\u3000", "\u00a0", "\u2028", "\u200b", "\ufeff",
+    ".", "...", "!?", ".\n", "。\n", ")\n\n", "?!\r\n", "//", "/usr/bin", "/\n", "-", "–", "…", "_", "$x", "#!",
+    "'s", "'t", "'LL", "'ve", "don't", "I'm", "'", "''", "’s", "‘a’", "'ſ",
+    "😀", "👨‍👩‍👧‍👦", "👍🏽", "🇨🇳", "❤️", "𝒳𝓎", "𠮷",
+    "e\u0301", "n\u0303o", "\u0301", "\u20dd", "\u0345",
+    "สวัสดีครับ", "กำ", "हिन्दी", "العَرَبِيَّة", "שָׁלוֹם",
+    "def f(x):\n    return {'a': x[0]}\n", "<b>&amp;</b>", "if (a&&b) {\n\t\tc++;\n}", "{{}}", "=>",
+    "\ufffd", "\ufffd\ufffd", "\x00", "\x1c", "\x7f", "\x85", "<|endoftext|>", '"', "\\", "`",
+)  # fmt: skip
+
+
+
+@pytest.fixture(scope="session")
+def odd_text() -> Callable[[random.Random, int], str]:
+    """Makes a text of `count` odd snippets, a third of the time glued by spaces, sometimes with a run of one of them."""
+
+    def make(rng: random.Random, count: int) -> str:
+        glue = rng.choice(("", "", " "))
+        snippets = [rng.choice(_ODD) for _ in range(count)]
+        if snippets and rng.random() < 0.3:
+            at = rng.randrange(len(snippets))
+            snippets[at] = snippets[at] * rng.randint(2, 40)
+        return glue.join(snippets)
+
+    return make
+
+
+@pytest.fixture(scope="session", params=["cl100k_base", "o200k_base"])
+def tokenizer(request: pytest.FixtureRequest) -> BytePairTokenizer:
+    """Each bundled tokenizer in turn."""
+    found = find_tokenizer(request.param)
+    assert isinstance(found, BytePairTokenizer)
+    return found
+
+
+@pytest.fixture(scope="session")
+def cl100k() -> BytePairTokenizer:
+    """gpt-4's tokenizer, for tests where one is enough."""
+    found = find_tokenizer("cl100k_base")
+    assert isinstance(found, BytePairTokenizer)
+    return found
+
+
+TRAINING = [
+    "the cat sat on the mat and the dog sat on the log. ",
+    "a haystack holds one needle; nobody finds it twice. ",
+    "上海人工智能实验室在上海。今天的天气很好，我们去公园。",
+] * 40
+
+
+@pytest.fixture(scope="session")
+def tokenizer_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tokenizer.json of a byte-level BPE trained here, in a folder `tiny-bpe`, with a special token `<|eot|>`."""
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers, trainers
+
+    model = tokenizers.Tokenizer(models.BPE())
+    model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    model.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, special_tokens=["<|eot|>"], initial_alphabet=alphabet, show_progress=False
+    )
+    model.train_from_iterator(TRAINING, trainer)
+    folder = tmp_path_factory.mktemp("models") / "tiny-bpe"
+    folder.mkdir()
+    model.save(str(folder / "tokenizer.json"))
+    return folder / "tokenizer.json"
+
+
+@pytest.fixture(scope="session")
+def tiny_bpe(tokenizer_json: Path) -> OffsetTokenizer:
+    """A tokenizer that is not local."""
+    found = find_tokenizer(str(tokenizer_json))
+    assert isinstance(found, OffsetTokenizer)
+    return found
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder beside the repository that holds goldens and corpora which are not ours to ship."""
+    if not (SHARED / "golden" / "presets.toml").is_file():
+        pytest.skip(f"needs {SHARED}: goldens and corpora that are not part of the repository")
+    return SHARED
+
+
+@pytest.fixture
+def own_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder where corpora are looked up first, and no user's data folder behind it."""
+    folder = tmp_path / "corpora"
+    folder.mkdir()
+    monkeypatch.setenv("NIAH_CORPORA", str(folder))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "no data"))
+    return folder
+
+
+def _write_texts(folder: Path, texts: Sequence[str]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, text in enumerate(texts):
+        (folder / f"{number:03d}.txt").write_text(text, "utf-8", newline="")
+    return folder
+
+
+def _write_jsonl(path: Path, texts: Sequence[str]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts]
+    path.write_text("".join(lines), "utf-8", newline="")
+    return path
+
+
+@pytest.fixture(scope="session")
+def write_texts() -> Callable[[Path, Sequence[str]], Path]:
+    """Writes one .txt file a text into a folder."""
+    return _write_texts
+
+
+@pytest.fixture(scope="session")
+def write_jsonl() -> Callable[[Path, Sequence[str]], Path]:
+    """Writes one JSON line a text into a file."""
+    return _write_jsonl
