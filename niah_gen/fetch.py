@@ -1,10 +1,10 @@
 """Takes corpora from the network, a folder, files or a `datasets` repository, and leaves checked folders to read.
 
     <folder>/<name>/              the corpus with its corpus.toml, which appears whole
-    <folder>/.<name>.fetching/    finished files and `.part` files of a fetch that was interrupted; used again by the next
+    <folder>/.<name>.fetching/    finished and `.part` files of an interrupted fetch; the next one uses them again
 
-Bytes are trusted by their sha256 alone: that of the pins for a corpus known by name, that of the checked file for one of
-the user's own. A damaged corpus is repaired file by file, its corpus.toml last, once all that it lacks has arrived.
+Bytes are trusted by their sha256 alone: that of the pins for a corpus known by name, that of the checked file for one
+of the user's own. A damaged corpus is repaired file by file, corpus.toml last, once all that it lacks has arrived.
 """
 
 from __future__ import annotations
@@ -324,26 +324,25 @@ def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Pat
     damaged = False
     for file in files:
         path, goal = folder / file.path, staging / file.path
-        if not path.is_file():
-            problems.append(f"{file.path}: missing")
-            continue
-        try:
-            found = file_sha256(path)
-        except OSError as error:
-            problems.append(f"{file.path}: cannot be read ({error.strerror})")
-            continue
-        if found == file.sha256 and not _is_intact(goal, file):
-            found = _copy(path, goal)
-        if found != file.sha256:
-            damaged = True
-            problems.append(f"{file.path}: sha256 is {found}, expected {file.sha256}")
-            continue
+        if not _is_intact(goal, file):
+            try:
+                found = file_sha256(path)
+            except FileNotFoundError:
+                problems.append(f"{file.path}: missing")
+                continue
+            except OSError as error:
+                problems.append(f"{file.path}: cannot be read ({error.strerror})")
+                continue
+            if found == file.sha256:
+                found = _copy(path, goal)
+            if found != file.sha256:
+                damaged = True
+                problems.append(f"{file.path}: sha256 is {found}, expected {file.sha256}")
+                continue
         size = goal.stat().st_size
         tell(file.path, size, size)
     if problems:
-        head = (
-            f"{folder}: {len(problems)} of {len(files)} files are not those of corpus {name!r}; nothing was installed"
-        )
+        head = f"{folder}: {len(problems)} of {len(files)} files are not those of corpus {name!r}, nothing installed"
         raise (IntegrityError if damaged else CorpusError)(_listed(head, problems))
 
 
@@ -364,9 +363,7 @@ def _file_url(base: str, path: str) -> str:
     except ValueError:
         valid = False
     if not valid:
-        raise CorpusError(
-            f"{base}: expected a URL that begins with https:// or http://; for a folder use --from FOLDER"
-        )
+        raise CorpusError(f"{base}: expected a URL with https:// or http://; for a folder use --from FOLDER")
     return url
 
 
@@ -411,10 +408,8 @@ def _download(name: str, url: str, part: Path, tell: Callable[[int, int], None])
             failures = failures + 1 if size <= longest else 1
             longest = max(longest, size)
             if failures > len(_PAUSES):
-                kept = "what arrived is kept, and the same command goes on from there; " if longest else ""
-                raise CorpusError(
-                    f"{url}: {error}, {failures} times; {kept}without network, {_way_out(name)}"
-                ) from None
+                kept = "what arrived is kept, and the same command goes on from there; " if size else ""
+                raise CorpusError(f"{url}: {error}, {failures} times; {kept}offline, {_way_out(name)}") from None
             time.sleep(_PAUSES[failures - 1])
         else:
             return
@@ -530,7 +525,7 @@ def _checked_language(name: str, files: Sequence[Path], field: str) -> str:
     for file in files:
         try:
             for document in read_documents(file, file.name, field):
-                has_text = has_text or not document.text.isspace() and document.text != ""
+                has_text = has_text or bool(document.text.strip())
                 if characters < _SAMPLE_CHARACTERS:
                     sample.append(document)
                     characters += len(document.text)
@@ -582,11 +577,12 @@ def _rows(
             # So that images and sounds beside the text are not decoded.
             stream = stream.select_columns([column])
         yield from stream
-    except Exception as error:  # noqa: BLE001 - a dozen libraries below it, each with errors of its own
+    except Exception as error:
+        # A dozen libraries lie below it, each with errors of its own.
         said = " ".join(str(error).split()) or type(error).__name__
         raise CorpusError(
-            f"{origin}: cannot be loaded as split {split!r}{f' of config {config!r}' if config else ''} ({said}); check "
-            "the names, the revision and the network"
+            f"{origin}: cannot be loaded as split {split!r}{f' of config {config!r}' if config else ''} ({said}); "
+            "check the names, the revision and the network"
         ) from error
 
 

@@ -1,0 +1,122 @@
+"""Sentence ends: where a needle may stand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from niah_gen.boundaries import byte_offsets, sentence_ends
+
+steady = settings(derandomize=True, deadline=None, max_examples=150)
+
+
+def marked(text: str) -> str:
+    """The text with | at each sentence end."""
+    for end in reversed(sentence_ends(text)):
+        text = text[:end] + "|" + text[end:]
+    return text
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "One.| Two!| Three?|",
+        "He said “go.”| She went (at once.)| [Then not.]|",
+        "It was \"over.\"| 'Was it?'| Yes…|",
+        "Really?!| Yes!!!|",
+        "One.|\nTwo.|\n\nThree.|",
+        "One.|\tTwo.|\u3000Three.|",
+        "No end here",
+        "A heading\n\nA sentence.|",
+    ],
+)
+def test_english_ends_are_after_closing_punctuation_and_its_quotes_before_white_space(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "今天很好。|明天呢？|好！|",
+        "他说：“走吧。”|她走了。|",
+        "（这是真的。）|他说。|",
+        "《书里写道：好。》|「是的。」|『对！』|",
+        "真的吗？！|是。|",
+        "他想了想……|然后走了。|",
+        "一个分句；|另一个。|",
+        "没有句号",
+        "一，二、三：四",
+    ],
+)
+def test_chinese_ends_need_no_white_space(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+def test_a_single_chinese_ellipsis_sign_ends_nothing_in_the_middle() -> None:
+    assert marked("他…走了。") == "他…走了。|"
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "Pi is 3.14 or so.|",
+        "See www.example.com for it.|",
+        "The U.S. Senate met.|",
+        "Mr. Smith and Dr. Jones met Prof. Lee.|",
+        "J. R. R. Tolkien wrote it.|",
+        "At 9 a.m. Sunday it rained.|",
+        "Cats, e.g. Tom, and dogs, i.e. Rex.|",
+        "Tom vs. Jerry, No. 5, Fig. 3, pp. 4.|",
+        "Acme Inc. Boston paid.|",
+        "He waited. and then he left.|",
+        "v1.2.3 is out.|",
+    ],
+)
+def test_full_stops_that_end_no_sentence_are_none(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+@pytest.mark.parametrize("expected", ["He drank the tea.| It was cold.|", "He came first.| Then she.|", "We did it for Mo.| Joe left.|"])
+def test_words_that_only_end_like_an_abbreviation_end_sentences(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+def test_a_question_mark_or_a_closing_quote_ends_even_before_a_small_letter() -> None:
+    assert marked("Why? because. Why.” he") == "Why?| because.| Why.”| he" or marked("Why? x") == "Why?| x"
+
+
+CLOSING = set(".!?…。！？；\"'’”)]」』）》】")
+
+
+@steady
+@given(text=st.text(st.sampled_from("ab AB中文.!?…。！？；\"'’”)]（）」\n\t1,") | st.characters(codec="utf-8"), max_size=60))
+def test_every_end_follows_closing_punctuation_and_the_ends_ascend(text: str) -> None:
+    ends = sentence_ends(text)
+    assert ends == sorted(set(ends))
+    assert all(0 < end <= len(text) and text[end - 1] in CLOSING for end in ends)
+
+
+@steady
+@given(seed=st.integers(0, 2**32 - 1))
+def test_an_end_without_chinese_punctuation_stands_before_white_space(
+    odd_text: Callable[[random.Random, int], str], seed: int
+) -> None:
+    text = odd_text(random.Random(seed), 25)
+    for end in sentence_ends(text):
+        stem = text[:end].rstrip("\"'’”)]」』）》】")
+        assert stem[-1] in "。！？；…" or end == len(text) or text[end].isspace()
+
+
+@steady
+@given(text=st.text(max_size=40))
+def test_byte_offsets_are_those_of_the_encoded_text(text: str) -> None:
+    chars = list(range(len(text) + 1))
+    assert byte_offsets(text, chars).tolist() == [len(text[:char].encode()) for char in chars]
+
+
+def test_byte_offsets_of_nothing_are_none() -> None:
+    assert byte_offsets("abc", []).tolist() == byte_offsets("中文", []).tolist() == []

@@ -1,0 +1,78 @@
+"""Real readers open what was written, with no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import niah_gen
+
+RECIPE = {"name": "c", "lengths": [600, 1000], "depths": [0, 50]}
+
+CODE = """
+import json, sys
+import datasets
+folder, configs = sys.argv[1], json.loads(sys.argv[2])
+assert datasets.get_dataset_config_names(folder) == configs
+found = {}
+for config in configs:
+    whole = datasets.load_dataset(folder, config, split="test")
+    stream = list(datasets.load_dataset(folder, config, split="test", streaming=True))
+    assert list(whole) == stream
+    found[config] = [[row["id"], row["prompt"], row["needle_spans"], row["keywords"]] for row in stream]
+assert datasets.load_dataset(folder, split="test")["id"] == [row[0] for row in found[configs[0]]]
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "formats"), [("text", ["parquet"]), ("chat", ["parquet", "jsonl"]), ("text", ["jsonl.zst"])]
+)
+def test_datasets_loads_every_config_whole_and_streaming(tmp_path: Path, form: str, formats: list[str]) -> None:
+    recipe = {**RECIPE, "form": form}
+    folder = niah_gen.build(recipe, tmp_path, formats=formats)
+    expected: dict[str, list[object]] = {}
+    for row in niah_gen.iter_rows(recipe):
+        config = f"{row['language']}-{row['length']}".replace("-1000", "-1k")
+        expected.setdefault(config, []).append([row["id"], row["prompt"], row["needle_spans"], row["keywords"]])
+    environment = {
+        **os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf"), "HF_DATASETS_CACHE": str(tmp_path / "c"),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, str(folder), json.dumps(list(expected))],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == expected
+
+
+def test_polars_reads_parquet_and_compressed_jsonl_alike(tmp_path: Path) -> None:
+    folder = niah_gen.build(RECIPE, tmp_path, formats=["parquet", "jsonl.zst", "jsonl.gz"])
+    table = pl.read_parquet(folder / "data" / "zh-1k" / "test-00000-of-00001.parquet")
+    lines = pl.read_ndjson(folder / "jsonl" / "zh-1k" / "test-00000-of-00001.jsonl.zst")
+    assert table["prompt"].to_list() == lines["prompt"].to_list()
+    assert table["id"].to_list() == [row["id"] for row in niah_gen.iter_rows(RECIPE) if row["length"] == 1000][6:]
+
+
+def test_files_carry_checksums_and_a_page_index_and_no_prompt_dictionary(tmp_path: Path) -> None:
+    folder = niah_gen.build(RECIPE, tmp_path)
+    path = folder / "data" / "en-1k" / "test-00000-of-00001.parquet"
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        group = file.metadata.row_group(0)
+        columns = {group.column(n).path_in_schema: group.column(n) for n in range(group.num_columns)}
+        assert columns["prompt"].compression == "ZSTD"
+        assert columns["prompt"].has_offset_index
+        assert not columns["prompt"].has_dictionary_page
+        assert columns["corpus"].has_dictionary_page
+        assert file.schema_arrow.metadata[b"niah_schema_version"] == b"1"
+        assert file.read().num_rows == 6

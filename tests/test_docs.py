@@ -1,0 +1,130 @@
+"""What README and docs tell a reader to type exists, and what they show is what comes out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+import niah_gen
+from niah_gen.recipe import load_recipe, preset_names
+from niah_score.contract import COLUMNS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "build" / "README.md"]
+BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """(page, text) of every fenced block of a language."""
+    return [
+        (page.name, text) for page in PAGES for name, text in BLOCK.findall(page.read_text("utf-8")) if name == language
+    ]
+
+
+@lru_cache
+def help_of(*command: str) -> str:
+    executable = Path(sys.executable).with_name("niah-gen")
+    done = subprocess.run([executable, *command, "--help"], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def commands() -> list[str]:
+    lines = [line.split("#")[0].strip() for _, text in blocks("sh") for line in text.splitlines()]
+    return [re.sub(r"^\.venv/bin/", "", line) for line in lines if line]
+
+
+@pytest.mark.parametrize("line", [line for line in commands() if line.startswith("niah-gen")])
+def test_every_documented_command_exists_with_its_flags(line: str) -> None:
+    words = line.split()[1:]
+    command = words[:2] if words[0] == "corpora" else words[:1]
+    text = help_of(*command)
+    for flag in (word for word in words if word.startswith("--")):
+        assert re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", text), f"{flag} is no flag of {' '.join(command)}"
+
+
+def test_every_documented_make_target_exists_with_its_variables() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for line in (line for line in commands() if line.startswith("make ")):
+        target, *variables = line.split()[1:]
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+        for variable in variables:
+            assert f"$({variable.split('=')[0]})" in makefile, variable
+
+
+def test_no_documented_command_was_forgotten_by_these_tests() -> None:
+    assert {line.split()[0] for line in commands()} <= {"niah-gen", "make", "pip"}
+
+
+def test_the_row_in_the_readme_is_a_real_row() -> None:
+    shown = json.loads(next(text for _, text in blocks("json")))
+    recipe = {"lengths": "1000", "depths": "50", "languages": ["en"]}
+    row = next(row for row in niah_gen.iter_rows("default", recipe) if row["id"] == shown["id"])
+    beginning = shown.pop("prompt").removesuffix(" ...")
+    assert str(row["prompt"]).startswith(beginning)
+    assert {name: value for name, value in row.items() if name in shown} == shown
+
+
+def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
+    code = next(text for name, text in blocks("python") if name == "README.md" and "niah_gen" in text)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 2 * 21 * 3
+
+
+def test_the_recipe_in_the_docs_is_a_recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "cdme").mkdir()
+    (tmp_path / "cdme" / "zh_finance.jsonl").write_text('{"text": "x"}\n')
+    (tmp_path / "cdme" / "corpus.toml").write_text(
+        'name = "cdme"\nlanguage = "zh"\nlicense = "x"\nsource = "x"\n'
+        f'[[files]]\npath = "zh_finance.jsonl"\nsha256 = "{"0" * 64}"\n'
+    )
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
+    import tomllib
+
+    first, second = (tomllib.loads(text) for name, text in blocks("toml") if name == "recipes.md")
+    assert load_recipe(first).table()["diff"] == 25
+    assert set(first) | {"needles"} == set(load_recipe(first).table())
+    assert load_recipe({**first, **second, "guide": False}).needles[0].id == "vault"
+
+
+def test_the_dataset_in_the_readme_is_the_one_that_make_dataset_builds() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    from niah_gen.plan import make_plan
+
+    plan = make_plan(load_recipe("default", {"lengths": "8k"}))
+    assert len(plan.cells) == 1008
+    named = set(re.findall(r"default/(\d\.\d\.\d-[0-9a-f]{8})", readme))
+    assert named == {plan.folder_name}
+
+
+def test_every_column_preset_and_page_is_documented() -> None:
+    rows = (ROOT / "docs" / "rows.md").read_text("utf-8")
+    assert [name for name in COLUMNS if not re.search(rf"\b{name}\b", rows)] == []
+    parity = (ROOT / "docs" / "parity.md").read_text("utf-8")
+    assert [name for name in preset_names() if name != "default" and name not in parity] == []
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in readme] == []
+
+
+def test_every_link_leads_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
+            assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_nothing_in_the_project_names_a_machine() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    home = os.path.expanduser("~") + "/"
+    for name in listed.stdout.split():
+        path = ROOT / name
+        if path.suffix in (".py", ".md", ".toml", ".txt", "") and path.is_file():
+            text = path.read_text("utf-8", errors="ignore")
+            assert home not in text, name
