@@ -409,7 +409,9 @@ def _download(name: str, url: str, part: Path, tell: Callable[[int, int], None])
             longest = max(longest, size)
             if failures > len(_PAUSES):
                 kept = "what arrived is kept, and the same command goes on from there; " if size else ""
-                raise CorpusError(f"{url}: {error}, {failures} times; {kept}offline, {_way_out(name)}") from None
+                raise CorpusError(
+                    f"{url}: {error} ({failures} tries); {kept}without network, {_way_out(name)}"
+                ) from None
             time.sleep(_PAUSES[failures - 1])
         else:
             return
@@ -427,7 +429,8 @@ def _go_on(name: str, url: str, part: Path, tell: Callable[[int, int], None]) ->
         headers["Range"] = f"bytes={start}-"
     try:
         request = urllib.request.Request(url, headers=headers)  # noqa: S310 - _file_url lets only http and https through
-        response = urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS)  # noqa: S310
+        # An opener of its own: the shared one keeps the proxies of the first request ever made.
+        response = urllib.request.build_opener().open(request, timeout=_TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 416 and start:
@@ -544,7 +547,7 @@ def _checked_language(name: str, files: Sequence[Path], field: str) -> str:
 def _origin(repository: str, revision: str | None) -> tuple[str, str]:
     """What to load, and how to record it. Raises CorpusError if the revision does not fix what will be loaded."""
     path = Path(repository).expanduser()
-    if path.is_dir():
+    if repository and path.is_dir():
         if revision is not None:
             raise CorpusError(
                 f"{repository}: is a folder here, and a folder has no revision; leave the revision out, or, for a "
@@ -555,7 +558,7 @@ def _origin(repository: str, revision: str | None) -> tuple[str, str]:
     if path.is_file():
         raise CorpusError(f"{repository}: is a file; add it with `niah-gen corpora add`")
     if not _REPOSITORY.fullmatch(repository):
-        raise CorpusError(f"{repository}: no such folder, and a repository on the Hub is named OWNER/NAME")
+        raise CorpusError(f"{repository!r}: no such folder, and a repository on the Hub is named OWNER/NAME")
     if revision is None or not _COMMIT.fullmatch(revision):
         raise CorpusError(
             f"{repository}: expected the 40 hex digits of a commit as the revision, found {revision!r}; branches and "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from niah_gen.corpora import Corpus, locate, read_corpus
+from niah_gen.corpora import LANGUAGES, Corpus, locate, read_corpus
 from niah_gen.errors import RecipeError
 from niah_gen.haystack import Filler, published_room
 from niah_gen.needles import Needle
@@ -57,8 +57,13 @@ class Shard:
 
 @dataclass(frozen=True)
 class Plan:
-    """A recipe bound to the corpora and tokenizer that it names on this machine."""
+    """A recipe bound to the corpora and tokenizer that it names on this machine.
 
+    `given` is the recipe as it was asked for, with this machine's paths; `recipe` is the one to be recorded, in which
+    corpora and tokenizer are named.
+    """
+
+    given: Recipe
     recipe: Recipe
     tokenizer: Tokenizer
     corpora: tuple[Corpus, ...]
@@ -147,7 +152,8 @@ def make_plan(recipe: Recipe) -> Plan:
         raise RecipeError(problems, f"recipe {recipe.name!r}")
     fillers = {corpus.name: Filler(corpus, tokenizer) for corpus in corpora}
     cells, shortfalls = _existing(recipe, fillers, list(_cells(recipe, corpora)))
-    return Plan(recipe, tokenizer, tuple(corpora), fillers, cells, _shards(cells), shortfalls)
+    named = replace(recipe, tokenizer=tokenizer.name, corpora=tuple(item.name for item in located))
+    return Plan(recipe, named, tokenizer, tuple(corpora), fillers, cells, _shards(cells), shortfalls)
 
 
 def _needles_for(recipe: Recipe, corpus: Corpus) -> list[Needle]:
@@ -162,8 +168,7 @@ def _cells(recipe: Recipe, corpora: Sequence[Corpus]) -> Iterator[Cell]:
     if recipe.placement == "opencompass-processed":
         # Its files are named by the depth's whole part, so a later depth overwrites an earlier one of the same name.
         depths = tuple({int(depth): depth for depth in depths}.values())
-    languages = list(dict.fromkeys(corpus.language for corpus in corpora))
-    for language in languages:
+    for language in LANGUAGES:
         for length in recipe.lengths:
             for corpus in corpora:
                 if corpus.language != language:

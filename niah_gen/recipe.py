@@ -107,15 +107,21 @@ def preset_text(name: str) -> str:
     return (_FOLDER / f"{name}.toml").read_text("utf-8")
 
 
-def load_recipe(source: str | Path | Mapping[str, Any] | Recipe, overrides: Mapping[str, Any] | None = None) -> Recipe:
+def load_recipe(
+    source: str | Path | Mapping[str, Any] | Recipe,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    here: bool = True,
+) -> Recipe:
     """A recipe from a preset's name, a TOML file, a mapping, or a recipe; `overrides` replace fields before checking.
 
-    An override's name may be dotted (`depths.steps`). Raises RecipeError with all problems.
+    An override's name may be dotted (`depths.steps`). `here`: the corpora and the tokenizer must be on this machine.
+    Raises RecipeError with all problems.
     """
     raw, where = _raw(source)
     for name, value in (overrides or {}).items():
         _override(raw, name, value)
-    return _Reader(raw, where).recipe()
+    return _Reader(raw, where, here).recipe()
 
 
 def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any], str]:
@@ -153,9 +159,10 @@ def _override(raw: dict[str, Any], name: str, value: object) -> None:
 class _Reader:
     """Takes fields out of a raw recipe one by one and collects what is wrong."""
 
-    def __init__(self, raw: dict[str, Any], where: str) -> None:
+    def __init__(self, raw: dict[str, Any], where: str, here: bool) -> None:
         self.raw = raw
         self.where = where
+        self.here = here
         self.problems: list[str] = []
 
     def recipe(self) -> Recipe:
@@ -233,7 +240,7 @@ class _Reader:
         spec = self.take("tokenizer", _text, "cl100k_base")
         try:
             encoding = encoding_name(spec)
-            if encoding is None:
+            if encoding is None and self.here:
                 tokenizer_path(spec)
         except TokenizerError as error:
             self.problems.append(str(error))
@@ -247,7 +254,7 @@ class _Reader:
 
     def _check_together(self, recipe: Recipe) -> None:
         """What no field can tell alone."""
-        for spec in recipe.corpora:
+        for spec in recipe.corpora if self.here else ():
             try:
                 locate(spec)
             except NiahError as error:

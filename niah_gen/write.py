@@ -16,7 +16,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -75,6 +75,7 @@ _SHEET = "plan.json"
 # Starting a worker costs about a second; below this many tokens one process is done sooner.
 _PARALLEL_TOKENS = 40_000_000
 _POLL_SECONDS = 0.2
+_LOOK_IN_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,10 @@ def build(
     for suffix in wanted:
         if suffix not in FORMATS:
             raise NiahError(f"format {suffix!r} does not exist; expected {', '.join(FORMATS)}")
-    if not wanted or (jobs is not None and jobs < 1):
-        raise NiahError("expected at least one format and at least one job")
+    if not wanted:
+        raise NiahError(f"no format given; expected some of {', '.join(FORMATS)}")
+    if jobs is not None and jobs < 1:
+        raise NiahError(f"jobs is {jobs}; expected at least 1")
     with ThreadPoolExecutor(1) as aside:
         # What writing needs loads while the corpora are encoded, which releases the interpreter.
         aside.submit(importlib.import_module, "niah_gen.columns")
@@ -136,16 +139,15 @@ def build(
         tell = notice or (lambda sentence: None)
         for sentence in plan.shortfalls:
             tell(sentence)
+        kept = _intact_formats(target, plan)
+        if kept is not None and set(wanted) <= set(kept):
+            tell(f"{target.final} is complete already; nothing was built")
+            return target.final
         if shard is not None:
             return _build_part(plan, target, wanted, jobs, shard, progress)
-        with _lock(target, "build"):
-            kept = _intact_formats(target, plan)
-            if kept is not None and set(wanted) <= set(kept):
-                tell(f"{target.final} is complete already; nothing was built")
-                return target.final
+        with _lock(target):
             suffixes = tuple(suffix for suffix in FORMATS if suffix in (*wanted, *(kept or ())))
             sheet = aside.submit(_sheet, plan, suffixes)
-            _prepare(target)
             records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, progress)
             return _finish(target, sheet.result(), records, tell)
 
@@ -165,7 +167,7 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     Raises IntegrityError listing every part that is missing or damaged.
     """
     target = _find_partial(Path(folder))
-    with _lock(target, "build"):
+    with _lock(target):
         sheet = json.loads((target.partial / _SHEET).read_text("utf-8"))
         records: list[ShardRecord] = []
         problems: list[str] = []
@@ -190,7 +192,7 @@ def rewrite_card(folder: str | Path) -> Path:
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
-    recipe = load_recipe(folder / RECIPE)
+    recipe = load_recipe(folder / RECIPE, here=False)
     formats = _formats(manifest.files)
     rows: dict[str, int] = {}
     notes: dict[str, None] = {}
@@ -238,8 +240,7 @@ def _build_part(
     part, of = shard
     if of < 1 or not 0 <= part <= of:
         raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N")
-    with _lock(target, f"part-{part % of}-of-{of}"):
-        _prepare(target)
+    with _lock(target, part=f"part-{part % of}-of-{of}"):
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         _write_shards(plan, target, formats, numbers, jobs, progress)
         write_atomically(target.partial / _SHEET, canonical_json(_sheet(plan, formats)))
@@ -271,29 +272,16 @@ def _sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
 
 
 def _prepare(target: Target) -> None:
-    """Make the partial folder; sweep what a killed build left half-written."""
+    """Make the partial folder."""
     target.dataset.mkdir(parents=True, exist_ok=True)
     target.parts.mkdir(exist_ok=True)
-    for leftover in target.partial.glob("**/.*.tmp"):
-        if not _is_running(int(leftover.suffixes[-2][1:])):
-            leftover.unlink(missing_ok=True)
 
 
 def _sweep(folder: Path, wanted: set[str]) -> None:
-    """Remove files that are not part of the dataset, such as what a dying worker of a killed build still wrote."""
+    """Remove files that are not part of the dataset: what a killed build left, or a dying worker of it still wrote."""
     for path in folder.rglob("*"):
         if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
             path.unlink()
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _usable(target: Target, plan_digest: str, number: int, formats: Sequence[str]) -> ShardRecord | str:
@@ -342,7 +330,7 @@ def _write_shards(
             records = {number: worker.start(number) for number in missing}
             done |= {number: record.result() for number, record in records.items()}
     else:
-        done |= _write_in_parallel(plan.recipe, target, formats, missing, workers, advance)
+        done |= _write_in_parallel(plan.given, target, formats, missing, workers, advance)
     return [done[number] for number in numbers]
 
 
@@ -445,7 +433,7 @@ def _work(number: int) -> ShardRecord:
 
 def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
     """Write card, recipe and, last, the manifest; give the folder its name."""
-    recipe = load_recipe(sheet["recipe"])
+    recipe = load_recipe(sheet["recipe"], here=False)
     tokenizer = TokenizerEntry(**sheet["tokenizer"])
     corpora = tuple(CorpusEntry(**entry) for entry in sheet["corpora"])
     notes = list(dict.fromkeys(note for record in records for note in record.notes))
@@ -502,20 +490,31 @@ def _intact_formats(target: Target, plan: Plan) -> tuple[str, ...] | None:
 
 
 @contextmanager
-def _lock(target: Target, what: str) -> Iterator[None]:
-    """Hold a target alone. Raises LockedError at once if another process holds it; a killed holder leaves no lock."""
+def _lock(target: Target, part: str | None = None) -> Iterator[None]:
+    """Hold a target alone, or one part of it. Raises LockedError; a killed holder leaves no lock.
+
+    Parts are built beside each other, but not beside the whole: that takes every part's lock as well, and a part looks
+    in at the whole's lock before it begins.
+    """
     import filelock
 
-    target.final.parent.mkdir(parents=True, exist_ok=True)
-    path = target.final.with_name(f".{target.final.name}.{what}.lock")
-    lock = filelock.FileLock(path, timeout=0)
-    try:
-        lock.acquire()
-    except filelock.Timeout:
-        raise LockedError(
-            f"{target.final}: another process is building it ({path} is held); wait for it to end"
-        ) from None
-    try:
+    folder, name = target.final.parent, target.final.name
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = folder / f".{name}.build.lock"
+    with ExitStack() as held:
+        try:
+            if part is None:
+                held.enter_context(filelock.FileLock(whole, timeout=0))
+                for path in sorted(folder.glob(f".{name}.part-*.lock")):
+                    held.enter_context(filelock.FileLock(path, timeout=0))
+                _prepare(target)
+            else:
+                held.enter_context(filelock.FileLock(folder / f".{name}.{part}.lock", timeout=0))
+                # Other parts look in too, each for a moment.
+                with filelock.FileLock(whole, timeout=_LOOK_IN_SECONDS):
+                    _prepare(target)
+        except filelock.Timeout as error:
+            raise LockedError(
+                f"{target.final}: another process is building it ({error.lock_file} is held); wait for it to end"
+            ) from None
         yield
-    finally:
-        lock.release()

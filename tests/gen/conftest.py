@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ _ODD = (
 
 @pytest.fixture(scope="session")
 def odd_text() -> Callable[[random.Random, int], str]:
-    """Makes a text of `count` odd snippets, a third of the time glued by spaces, sometimes with a run of one of them."""
+    """Makes a text of `count` odd snippets, at times glued by spaces, at times with a run of one of them."""
 
     def make(rng: random.Random, count: int) -> str:
         glue = rng.choice(("", "", " "))
@@ -95,6 +96,20 @@ def tiny_bpe(tokenizer_json: Path) -> OffsetTokenizer:
     found = find_tokenizer(str(tokenizer_json))
     assert isinstance(found, OffsetTokenizer)
     return found
+
+
+@pytest.fixture(scope="session")
+def piece_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny SentencePiece model in a folder `tiny-pieces`; its normalisation drops white space at the ends of a text."""
+    import sentencepiece
+
+    folder = tmp_path_factory.mktemp("models") / "tiny-pieces"
+    folder.mkdir()
+    lines = ["the cat sat on the mat", "a haystack holds one needle", "上海人工智能实验室在上海"] * 30
+    options: dict[str, Any] = {"vocab_size": 300, "byte_fallback": True, "hard_vocab_limit": False, "minloglevel": 9}
+    with (folder / "tokenizer.model").open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=file, **options)
+    return folder / "tokenizer.model"
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from niah_gen.boundaries import byte_offsets, sentence_ends
+from niah_gen.boundaries import sentence_ends
 
 steady = settings(derandomize=True, deadline=None, max_examples=150)
 
@@ -86,7 +86,7 @@ def test_words_that_only_end_like_an_abbreviation_end_sentences(expected: str) -
 
 
 def test_a_question_mark_or_a_closing_quote_ends_even_before_a_small_letter() -> None:
-    assert marked("Why? because. Why.” he") == "Why?| because.| Why.”| he" or marked("Why? x") == "Why?| x"
+    assert marked("Why? because.” he said") == "Why?| because.”| he said"
 
 
 CLOSING = set(".!?…。！？；\"'’”)]」』）》】")
@@ -109,14 +109,3 @@ def test_an_end_without_chinese_punctuation_stands_before_white_space(
     for end in sentence_ends(text):
         stem = text[:end].rstrip("\"'’”)]」』）》】")
         assert stem[-1] in "。！？；…" or end == len(text) or text[end].isspace()
-
-
-@steady
-@given(text=st.text(max_size=40))
-def test_byte_offsets_are_those_of_the_encoded_text(text: str) -> None:
-    chars = list(range(len(text) + 1))
-    assert byte_offsets(text, chars).tolist() == [len(text[:char].encode()) for char in chars]
-
-
-def test_byte_offsets_of_nothing_are_none() -> None:
-    assert byte_offsets("abc", []).tolist() == byte_offsets("中文", []).tolist() == []

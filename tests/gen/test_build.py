@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -177,20 +179,63 @@ def _hold(target: str, held: Any, release: Any) -> None:
         release.wait(20)
 
 
-def test_a_second_builder_of_the_same_target_is_refused_by_name(tmp_path: Path) -> None:
-    folder = niah_gen.build(SMALL, tmp_path)
+@contextmanager
+def held_elsewhere(lock: Path) -> Iterator[None]:
+    """A lock that another process holds."""
     context = multiprocessing.get_context("spawn")
     held, release = context.Event(), context.Event()
-    lock = folder.with_name(f".{folder.name}.build.lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
     holder = context.Process(target=_hold, args=(str(lock), held, release))
     holder.start()
     try:
         assert held.wait(20)
-        with pytest.raises(LockedError, match="another process is building it"):
-            niah_gen.build(SMALL, tmp_path)
+        yield
     finally:
         release.set()
         holder.join()
+
+
+def test_a_second_builder_of_the_same_target_is_refused_by_name(tmp_path: Path, small: Path) -> None:
+    with held_elsewhere(tmp_path / "small" / f".{small.name}.build.lock"):
+        with pytest.raises(LockedError, match="another process is building it"):
+            niah_gen.build(SMALL, tmp_path)
+    assert niah_gen.build(SMALL, tmp_path).name == small.name
+
+
+def test_a_whole_build_and_a_part_of_it_exclude_each_other(tmp_path: Path, small: Path) -> None:
+    with held_elsewhere(tmp_path / "small" / f".{small.name}.part-1-of-2.lock"):
+        with pytest.raises(LockedError):
+            niah_gen.build(SMALL, tmp_path)
+        with pytest.raises(LockedError):
+            niah_gen.build(SMALL, tmp_path, shard=(1, 2))
+        niah_gen.build(SMALL, tmp_path, shard=(2, 2))
+
+
+def test_merging_needs_neither_corpora_nor_tokenizer_on_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = tmp_path / "elsewhere" / "notes"
+    texts.mkdir(parents=True)
+    (texts / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)
+    recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
+    for part in (1, 2):
+        partial = niah_gen.build(recipe, tmp_path, shard=(part, 2))
+    texts.rename(tmp_path / "gone")
+    folder = niah_gen.merge(partial)
+    assert read_manifest(folder).corpora[0].name == "notes"
+
+
+def test_no_path_of_this_machine_is_recorded_and_the_names_build_the_same_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = tmp_path / "elsewhere" / "notes"
+    texts.mkdir(parents=True)
+    (texts / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)
+    recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
+    folder = niah_gen.build(recipe, tmp_path / "one", jobs=2)
+    assert all(str(tmp_path).encode() not in data for data in tree(folder).values())
+    monkeypatch.setenv("NIAH_CORPORA", str(texts.parent))
+    assert tree(niah_gen.build(folder / "recipe.toml", tmp_path / "two")) == tree(folder)
 
 
 BIG = ["--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats", "12", "--set", "depths.steps=30"]

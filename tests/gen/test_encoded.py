@@ -18,6 +18,7 @@ from niah_gen.encoded import (
     Counter,
     Encoded,
     Slice,
+    byte_offsets,
     encode,
     join,
     json_inside,
@@ -40,7 +41,7 @@ PROSE = (
 
 
 def ids(tokenizer: Tokenizer, text: str) -> list[int]:
-    return tokenizer.encode(text).ids.tolist()
+    return list(tokenizer.encode(text).ids.tolist())
 
 
 def assert_whole(found: Encoded, tokenizer: Tokenizer) -> None:
@@ -125,6 +126,15 @@ def test_safe_cuts_are_byte_offsets_between_a_letter_and_a_breaker(text: str) ->
 
 def test_a_text_of_one_character_has_no_cut() -> None:
     assert safe_cuts("").tolist() == safe_cuts("a").tolist() == safe_cuts(" ").tolist() == []
+
+
+@steady
+@given(text=st.text(max_size=40))
+def test_byte_offsets_are_those_of_the_encoded_text(text: str) -> None:
+    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    found = byte_offsets(points, np.arange(len(text) + 1))
+    assert found.tolist() == [len(text[:char].encode()) for char in range(len(text) + 1)]
+    assert byte_offsets(points, np.zeros(0, dtype=np.int64)).tolist() == []
 
 
 # Encoding and joining -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 from niah_gen.schedules import depth_schedule, length_schedule, linear_points, sigmoid
 
-MANY_STEPS = range(1, 1200)
+MANY_STEPS = range(1, 500)
 
 
 def test_linear_points_are_numpys_linspace_to_the_last_bit() -> None:

@@ -7,10 +7,9 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -132,7 +131,7 @@ def test_the_text_of_a_special_token_is_plain_text(tokenizer: BytePairTokenizer,
 
 
 def test_the_patterns_are_those_that_tiktoken_publishes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiktoken_ext import openai_public
+    from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
     monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *args, **kwargs: {})
     for name, bundled in BUNDLED.items():
@@ -140,10 +139,15 @@ def test_the_patterns_are_those_that_tiktoken_publishes(monkeypatch: pytest.Monk
 
 
 def test_the_pins_are_those_that_tiktoken_publishes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tiktoken_ext import openai_public
+    from tiktoken_ext import openai_public  # type: ignore[import-untyped]
 
     pins: list[str] = []
-    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *args, expected_hash: pins.append(expected_hash) or {})
+
+    def load(url: str, expected_hash: str) -> dict[bytes, int]:
+        pins.append(expected_hash)
+        return {}
+
+    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", load)
     for name, bundled in BUNDLED.items():
         openai_public.ENCODING_CONSTRUCTORS[name]()
         assert pins[-1] == bundled.sha256 == find_tokenizer(name).sha256
@@ -269,13 +273,13 @@ def test_an_encoding_from_tiktoken_has_the_sha256_of_its_published_file(
 
 
 @pytest.fixture
-def copied_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def copied_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the bundled vocabularies to damage, read afresh."""
     folder = tmp_path / "vocabularies"
     shutil.copytree(tokenizers._FOLDER, folder)
     monkeypatch.setattr(tokenizers, "_FOLDER", folder)
     monkeypatch.setattr(tokenizers, "_bundled", tokenizers._bundled.__wrapped__)
-    yield folder
+    return folder
 
 
 def test_a_bundled_file_with_other_content_is_an_integrity_error(copied_folder: Path) -> None:
@@ -403,20 +407,6 @@ def test_a_file_that_is_no_tokenizer_is_refused_by_name(tmp_path: Path) -> None:
 
 
 # SentencePiece ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def piece_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny SentencePiece model in a folder `tiny-pieces`, with the default normalisation."""
-    import sentencepiece
-
-    folder = tmp_path_factory.mktemp("models") / "tiny-pieces"
-    folder.mkdir()
-    lines = ["the cat sat on the mat", "a haystack holds one needle", "上海人工智能实验室在上海"] * 30
-    options: dict[str, Any] = {"vocab_size": 300, "byte_fallback": True, "hard_vocab_limit": False, "minloglevel": 9}
-    with (folder / "tokenizer.model").open("wb") as file:
-        sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=file, **options)
-    return folder / "tokenizer.model"
 
 
 def test_a_sentencepiece_model_is_found_by_path_by_folder_and_by_name(
