@@ -35,6 +35,7 @@ Arguments = ParamSpec("Arguments")
 
 _RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM)
 _BAR_AFTER_SECONDS = 1.0
+_LINE_EVERY_SECONDS = 0.1
 
 
 def _reported(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
@@ -413,6 +414,71 @@ def corpora_show(name: Annotated[str, typer.Argument(metavar="NAME", help="Corpu
         ("sha256", corpus.sha256),
     ):
         typer.echo(f"{key:12} {value}")
+
+
+@corpora_app.command("fetch")
+@_reported
+def corpora_fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="paul_graham or cdme.")],
+    from_: Annotated[
+        Path | None, typer.Option("--from", metavar="FOLDER", help="Take the files from a folder, without network.")
+    ] = None,
+    url: Annotated[str | None, typer.Option("--url", help="Fetch from a mirror: a URL that /FILE is added to.")] = None,
+) -> None:
+    """Install a corpus known by name; every file is checked by sha256."""
+    from niah_gen.fetch import fetch_corpus
+
+    typer.echo(str(fetch_corpus(name, source=from_, url=url, progress=_fetch_progress())))
+
+
+@corpora_app.command("add")
+@_reported
+def corpora_add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the corpus will be called.")],
+    sources: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH...]", help=".txt, .jsonl, .parquet files, or folders of them.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="OWNER/NAME", help="A `datasets` repository instead of files.")
+    ] = None,
+    revision: Annotated[str | None, typer.Option("--revision", help="Commit of the repository, 40 hex digits.")] = None,
+    column: Annotated[str, typer.Option("--column", help="Field or column that holds the text.")] = "text",
+    split: Annotated[str, typer.Option("--split", help="Split of the repository.")] = "train",
+    config: Annotated[str | None, typer.Option("--config", help="Config of the repository.")] = None,
+    documents: Annotated[int, typer.Option("--documents", help="Rows to take of the repository.")] = 1000,
+    language: Annotated[str | None, typer.Option("--language", help="en or zh; by default told by the script.")] = None,
+    license_: Annotated[str, typer.Option("--license", help="Licence, for the manifest and the card.")] = "not stated",
+) -> None:
+    """Make a corpus of your own from files, or from a column of a `datasets` repository."""
+    from niah_gen.errors import CorpusError
+    from niah_gen.fetch import add_corpus, add_dataset
+
+    if bool(sources) == (dataset is not None):
+        raise CorpusError(f"corpus {name!r}: expected files or --dataset, one of them")
+    if dataset is not None:
+        folder = add_dataset(
+            name, dataset, revision=revision, column=column, split=split, config=config, documents=documents,
+            language=language, license=license_, progress=_fetch_progress(),
+        )  # fmt: skip
+    else:
+        folder = add_corpus(name, sources or [], language=language, license=license_, text_field=column)
+    typer.echo(str(folder))
+
+
+def _fetch_progress() -> Callable[[str, int, int], None]:
+    """One line on a terminal that says what is being fetched and how much of it is there."""
+    shown = 0.0
+
+    def tell(path: str, done: int, total: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if sys.stderr.isatty() and (done == total or now - shown > _LINE_EVERY_SECONDS):
+            shown = now
+            share = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+            sys.stderr.write(f"\r\x1b[K{path}: {share}" + ("\n" if done == total else ""))
+            sys.stderr.flush()
+
+    return tell
 
 
 def main() -> None:
