@@ -24,11 +24,12 @@ app = typer.Typer(
     name="niah-gen",
     help="Build needle-in-a-haystack datasets offline, the same on every machine.",
     no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-corpora_app = typer.Typer(help="List, fetch and add haystack texts.", no_args_is_help=True, rich_markup_mode=None)
+corpora_app = typer.Typer(help="List (default), show, fetch and add haystack texts.", rich_markup_mode=None)
 app.add_typer(corpora_app, name="corpora")
 
 Arguments = ParamSpec("Arguments")
@@ -192,6 +193,9 @@ class _Bar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
+            if kind is None:
+                # Prompts are a little shorter than their lengths, so the sum falls short of the total.
+                self._bar.update(self._bar.task_ids[0], completed=self._tokens)
             self._bar.stop()
 
 
@@ -323,14 +327,28 @@ def card(dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Datase
     typer.echo(str(rewrite_card(dataset)))
 
 
+NamedArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[list | show NAME]", help="List them all (default), or print one.")
+]
+
+
+def _asked_for(words: list[str] | None) -> str | None:
+    """The name in `show NAME` or `NAME`; None for a list."""
+    if not words or words == ["list"]:
+        return None
+    name = words[1:] if words[0] == "show" else words
+    if len(name) != 1:
+        raise typer.BadParameter(f"{' '.join(words)!r}: expected list, or show and one name")
+    return name[0]
+
+
 @app.command()
 @_reported
-def presets(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this preset's TOML.")] = None,
-) -> None:
+def presets(words: NamedArgument = None) -> None:
     """List the recipes that come with the package, or print one."""
     from niah_gen.recipe import preset_names, preset_text
 
+    name = _asked_for(words)
     if name is not None:
         typer.echo(preset_text(name).rstrip())
         return
@@ -340,7 +358,7 @@ def presets(
 
 @app.command()
 @_reported
-def needles(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this needle.")] = None) -> None:
+def needles(words: NamedArgument = None) -> None:
     """List the needles that come with the package, or print one."""
     import json
 
@@ -348,6 +366,7 @@ def needles(name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="P
     from niah_gen.needles import needle_library
 
     library = needle_library()
+    name = _asked_for(words)
     if name is not None:
         if name not in library:
             raise RecipeError([f"needle {name!r} does not exist{suggestion(name, library)}"])
@@ -373,6 +392,23 @@ def tokenizers() -> None:
     typer.echo(
         f"Also: the path of a tokenizer.json, a .model file or a model folder, or its name in ${TOKENIZERS_VARIABLE}."
     )
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from niah_gen import __version__
+
+        typer.echo(f"niah-gen {__version__}")
+        raise typer.Exit
+
+
+@corpora_app.callback(invoke_without_command=True)
+def _corpora(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        corpora_list()
 
 
 @corpora_app.command("list")

@@ -226,7 +226,7 @@ def row_seed(seed: int, cell: Cell) -> int:
 
 
 # Rows made and written per second on one core of a small machine, in tokens; and what starting costs, in seconds.
-_TOKENS_PER_SECOND = 25_000_000
+_TOKENS_PER_SECOND = 50_000_000
 _START_SECONDS = 0.7
 
 

@@ -72,8 +72,9 @@ class Progress(Protocol):
 
 PARTIAL = ".partial"
 _SHEET = "plan.json"
-# Starting a worker costs about a second; below this many tokens one process is done sooner.
-_PARALLEL_TOKENS = 40_000_000
+# A worker costs about a second to start and encodes the corpora again; below this many tokens one process, which
+# writes in a second thread anyway, is done sooner.
+_PARALLEL_TOKENS = 500_000_000
 _POLL_SECONDS = 0.2
 _LOOK_IN_SECONDS = 5
 

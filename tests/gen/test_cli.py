@@ -167,3 +167,42 @@ def test_help_names_every_command() -> None:
     for name in ("build", "merge", "plan", "show", "verify", "card", "presets", "needles", "tokenizers", "corpora"):
         assert f"\n  {name} " in done.stdout
         assert run(*name.split(), "--help").returncode == 0
+
+
+def test_libraries_are_listed_and_their_entries_printed() -> None:
+    assert run("presets").stdout == run("presets", "list").stdout
+    assert run("presets", "show", "cdme-8k").stdout == run("presets", "cdme-8k").stdout
+    assert "question" in run("needles", "show", "velden-archive").stdout
+    assert run("corpora").stdout == run("corpora", "list").stdout
+    assert "12" in run("corpora", "show", "en_essays").stdout
+    assert run("needles", "show").returncode == 2
+    assert run("--version").stdout.startswith("niah-gen ")
+
+
+def test_a_bar_with_rows_speed_and_time_left_appears_on_a_terminal_only(tmp_path: Path) -> None:
+    import pty
+
+    command = [Path(sys.executable).with_name("niah-gen"), "build", "--length", "64k", "--repeats", "5"]
+    quiet = subprocess.run([*command, "--out", tmp_path / "quiet"], capture_output=True, text=True, check=True)
+    assert "tokens/s" not in quiet.stderr
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*command, "--out", tmp_path / "seen"],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                chunk = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not chunk:
+                break
+            seen += chunk
+        assert process.wait(60) == 0
+    text = seen.decode(errors="replace")
+    assert "M tokens/s" in text
+    assert "/5040 rows" in text
