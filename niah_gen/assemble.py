@@ -18,6 +18,7 @@ from niah_score.contract import ROW_ID, Row, Span, Truth, canonical_json, sha256
 # What stands on the left of a needle: the last thing each placement's rule looks at.
 _BOUNDARIES = {"native": "sentence", "gkamradt": "sentence", "opencompass": "token", "opencompass-processed": "token"}
 _ID_LENGTH = 64
+_LOOKS_LIKE_COORDINATES = re.compile(r"\d-d\d{4}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +225,8 @@ def row_id(family: str, row: Truth) -> str:
         corpus = corpus[: room - len(needle)]
     truth: list[object] = [row["prompt_sha256"], row["question"], row["answers"], row["keywords"]]
     spelled = (corpus, needle, depth / 10) == (row["corpus"], row["needle_id"], row["depth_percent"])
-    if not spelled:
+    # A name that holds what looks like coordinates could be read in two ways.
+    if not spelled or _LOOKS_LIKE_COORDINATES.search(f"{corpus} {needle}"):
         truth.append([row["corpus"], row["needle_id"], row["depth_percent"]])
     row12 = sha256_hex(canonical_json(truth))[:12]
     name = f"{family}-{corpus}-{row['length']}-d{depth:04d}-{needle}-r{row['repeat']}-{row12}"

@@ -163,6 +163,25 @@ def locate(spec: str) -> Located:
     A corpus known by name is found in a plain folder of that name too; its files must then match the pins.
     """
     name, _, part = spec.partition("/")
+    try:
+        found = _find(spec, name, part)
+    except (OSError, RuntimeError, ValueError):
+        found = None  # too long for a path, a NUL in it, no such home
+    if found:
+        return found
+    spec, name = spec[:100], name[:100]
+    if name in known_corpora():
+        raise CorpusError(
+            f"corpus {spec!r} is not on this machine; run `niah-gen corpora fetch {name}`, or, without network, "
+            f"`niah-gen corpora fetch {name} --from FOLDER`, or put its folder's parent into ${CORPORA_VARIABLE}"
+        )
+    raise CorpusError(
+        f"corpus {spec!r}: not in ${CORPORA_VARIABLE}, {data_folder()} or the bundled corpora, and not a path"
+        + suggestion(name, [*installed_names(), *known_corpora()])
+    )
+
+
+def _find(spec: str, name: str, part: str) -> Located | None:
     for folder in search_folders():
         found = _in_folder(folder, name)
         if found:
@@ -177,15 +196,7 @@ def locate(spec: str) -> Located:
         if path.suffix not in SUFFIXES:
             raise CorpusError(f"{spec}: expected a {', '.join(SUFFIXES)} file")
         return Located(path.stem, path.parent, _no_declaration(path.stem, [path.name]))
-    if name in known_corpora():
-        raise CorpusError(
-            f"corpus {spec!r} is not on this machine; run `niah-gen corpora fetch {name}`, or, without network, "
-            f"`niah-gen corpora fetch {name} --from FOLDER`, or put its folder's parent into ${CORPORA_VARIABLE}"
-        )
-    raise CorpusError(
-        f"corpus {spec!r}: not in ${CORPORA_VARIABLE}, {data_folder()} or the bundled corpora, and not a path"
-        + suggestion(name, [*installed_names(), *known_corpora()])
-    )
+    return None
 
 
 def _in_folder(folder: Path, name: str) -> Located | None:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
 from niah_gen.tokenizers import Ints, Tokenizer, Tokens
-from niah_score.contract import canonical_json
 from niah_score.text import fold
 
 # Ranges whose characters are all letters in every Unicode version: subsets only need to be right, not complete.
@@ -168,8 +168,8 @@ class Stretch:
 
 
 def json_inside(text: str) -> bytes:
-    """A text as it stands between the quotes of a JSON string."""
-    return canonical_json(text)[1:-1]
+    """A text as it stands between the quotes of a canonical JSON string; orjson writes texts alike, and far faster."""
+    return orjson.dumps(text)[1:-1]
 
 
 def literal(text: str) -> Stretch:

@@ -20,7 +20,16 @@ import numpy as np
 
 from niah_gen.boundaries import sentence_ends
 from niah_gen.corpora import Corpus
-from niah_gen.encoded import Counter, Encoded, byte_offsets, encode, join, retokenised_prefix, unchanged_tokens
+from niah_gen.encoded import (
+    Counter,
+    Encoded,
+    Slice,
+    byte_offsets,
+    encode,
+    join,
+    retokenised_prefix,
+    unchanged_tokens,
+)
 from niah_gen.errors import NiahError
 from niah_gen.prompts import Frame
 from niah_gen.tokenizers import Ints, Tokenizer
@@ -224,12 +233,20 @@ class Filler:
 
     def native(self, order: Order) -> Haystack:
         """Whole sentences in a seeded document order, up to the last one that fits."""
-        fixed = self._counter.count([order.frame.before, order.frame.after]) + order.needle_tokens
-        fixed += sum(self.tokenizer.count(other) for other in order.frame.others)
-        room = order.length - order.reserve - fixed - _SEAM_TOKENS
+        frame = order.frame
+        beside = order.needle_tokens + sum(self.tokenizer.count(other) for other in frame.others)
+        fixed = beside + self._counter.count([frame.before, frame.after])
+        budget = order.length - order.reserve - _SEAM_TOKENS
+        room = budget - fixed
         once, source, places = self._sentences_of(order, max(room, 1))
         ends = np.searchsorted(source.ends, places, side="right")
         fitting = int(np.searchsorted(ends, room, side="right")) - 1
+        # Documents encoded alone may add up to less than their text does together.
+        while fitting > 0:
+            filler = Slice(source, 0, int(places[fitting]))
+            if beside + self._counter.count([frame.before, filler, frame.after]) <= budget:
+                break
+            fitting -= 1
         if room < 1 or fitting < 1:
             raise FitError(
                 f"length {order.length} leaves no room for a sentence: the reserve for the answer takes "

@@ -66,7 +66,12 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
     problems = [f"unknown field {name!r}" for name in table if name not in _FIELDS]
     needles = _texts(table.get("needles", table.get("needle")))
     question = table.get("question")
-    answers = _texts(table.get("answers", table.get("answer"))) or ("".join(needles or ()),)
+    answers: tuple[str, ...] = ("".join(needles or ()),)
+    if "answers" in table or "answer" in table:
+        given = _texts(table.get("answers", table.get("answer")))
+        if given is None:
+            problems.append("answers: expected a text or a list of texts, none empty")
+        answers = given or answers
     keywords = _groups(table.get("keywords", []))
     name = table.get("id")
     if not isinstance(name, str) or not name:

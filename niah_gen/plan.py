@@ -12,7 +12,7 @@ from niah_gen.corpora import LANGUAGES, Corpus, locate, read_corpus
 from niah_gen.errors import RecipeError
 from niah_gen.haystack import Filler, published_room
 from niah_gen.needles import Needle
-from niah_gen.prompts import template_family, template_for
+from niah_gen.prompts import guide_problem, template_family, template_for
 from niah_gen.recipe import PLACEMENTS, Recipe
 from niah_gen.tokenizers import Tokenizer, find_tokenizer
 from niah_score.contract import SCHEMA_VERSION, canonical_json, config_name, sha256_hex
@@ -139,10 +139,15 @@ def make_plan(recipe: Recipe) -> Plan:
     if not corpora:
         problems.append(f"languages: no corpus of {', '.join(recipe.corpora)} is in {', '.join(recipe.languages)}")
     for corpus in corpora:
-        if template_for(recipe.template, corpus.language) is None:
+        template = template_for(recipe.template, corpus.language)
+        if template is None:
             problems.append(
                 f"template: {recipe.template!r} has no form for {corpus.name!r}, whose language is {corpus.language}"
             )
+        elif recipe.guide:
+            for needle in _needles_for(recipe, corpus):
+                problem = guide_problem(template, recipe.placement, needle)
+                problems += [problem] if problem else []
         if not _needles_for(recipe, corpus):
             problems.append(
                 f"needles: none is in {corpus.language}, the language of corpus {corpus.name!r}; "

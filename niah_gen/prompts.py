@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from niah_gen.needles import Needle
 from niah_score.contract import Message, PromptForm, canonical_json
 
 _FOLDER = Path(__file__).parent / "library" / "templates"
@@ -143,6 +144,17 @@ def _parse(name: str, table: dict[str, Any]) -> Template:
         if whole.count(_CONTEXT) != 1 or whole.count(_QUESTION) != 1:
             raise ValueError(f"template {name!r}: {_CONTEXT} and {_QUESTION} must stand once each")
     return template
+
+
+def guide_problem(template: Template, placement: str, needle: Needle) -> str | None:
+    """What keeps a needle's question from being guided; None if nothing does."""
+    rule = template.guide_rule(placement)
+    if rule is None or rule.applies(needle.question):
+        return None
+    return (
+        f"guide: the question of needle {needle.id!r} lacks {rule.split!r}, where a guided prompt of template "
+        f"{template.name!r} is rewritten; add the phrase or set guide = false"
+    )
 
 
 def template_names() -> list[str]:

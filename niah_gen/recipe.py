@@ -6,13 +6,14 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
 from niah_gen.corpora import LANGUAGES, locate
 from niah_gen.errors import NiahError, RecipeError, TokenizerError, suggestion
 from niah_gen.needles import Needle, needle_library, parse_needle
-from niah_gen.prompts import template_for, template_names
+from niah_gen.prompts import guide_problem, template_for, template_library, template_names
 from niah_gen.schedules import ROUNDINGS, SPACINGS, depth_schedule, length_schedule
 from niah_score.contract import PromptForm
 
@@ -22,6 +23,7 @@ _FOLDER = Path(__file__).parent / "library" / "presets"
 
 TASKS = ("single", "multi")
 FORMS = ("text", "chat")
+_MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +131,10 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
         return source.table(), f"recipe {source.name!r}"
     if isinstance(source, Mapping):
         return dict(source), "recipe"
-    path = Path(source)
     if isinstance(source, str) and source in preset_names():
         return tomllib.loads(preset_text(source)), f"preset {source!r}"
-    if path.suffix != ".toml" and not path.is_file():
+    path = Path(source)
+    if path.suffix != ".toml" and not _is_file(path):
         raise RecipeError(
             [f"{str(source)!r} is neither a preset nor a .toml file{suggestion(str(source), preset_names())}"]
         )
@@ -140,10 +142,17 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
         raw = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise RecipeError([f"{path}: no such file"]) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise RecipeError([f"cannot be read as TOML: {error}"], str(path)) from None
     raw.setdefault("name", path.stem)
     return raw, str(path)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long for a path, or a NUL in it
+        return False
 
 
 def _override(raw: dict[str, Any], name: str, value: object) -> None:
@@ -264,22 +273,14 @@ class _Reader:
                 self.problems.append(
                     f'needles: {needle.id!r} is a set of {len(needle.needles)}; that is task = "multi"'
                 )
-            if recipe.guide:
-                self._check_guide(recipe, needle)
+            template = template_library().get(recipe.template)
+            if recipe.guide and template and (problem := guide_problem(template, recipe.placement, needle)):
+                self.problems.append(problem)
         if recipe.placement == "opencompass-processed" and recipe.task != "single":
             self.problems.append('task: placement "opencompass-processed" hides one needle; use task = "single"')
         if recipe.placement == "native" and recipe.task != "single":
             self.problems.append(
                 'task: placement "native" does not hide needle sets yet; use "gkamradt" or "opencompass"'
-            )
-
-    def _check_guide(self, recipe: Recipe, needle: Needle) -> None:
-        template = template_for(recipe.template, needle.language) or template_for(recipe.template, "zh")
-        rule = template.guide_rule(recipe.placement) if template else None
-        if rule and not rule.applies(needle.question):
-            self.problems.append(
-                f"guide: the question of needle {needle.id!r} lacks {rule.split!r}, where a guided prompt of template "
-                f"{recipe.template!r} is rewritten; add the phrase or set guide = false"
             )
 
 
@@ -327,19 +328,18 @@ def parse_depths(value: object) -> tuple[float, ...]:
 
 
 def _lengths(values: Sequence[int]) -> tuple[int, ...]:
-    if not values or min(values) < 1 or max(values) > 2**31 - 1:
-        raise _WrongError("expected lengths of 1 to 2147483647 tokens")
+    if not values or min(values) < 1:
+        raise _WrongError("expected lengths of at least 1 token")
     return tuple(sorted(set(values)))
 
 
 def _tokens(value: object) -> int:
-    if isinstance(value, str) and (match := re.fullmatch(r"\s*(\d+(?:\.\d+)?)([kKmM]?)\s*", value)):
-        number = float(match[1]) * {"": 1, "k": 1000, "m": 1_000_000}[match[2].lower()]
-        if number == int(number):
-            return int(number)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, str) and (match := re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,15})?)([kKmM]?)\s*", value)):
+        number = Decimal(match[1]) * {"": 1, "k": 1000, "m": 1_000_000}[match[2].lower()]
+        value = int(number) if number == int(number) else None
+    if isinstance(value, int) and not isinstance(value, bool) and value <= _MOST_TOKENS:
         return value
-    raise _WrongError("expected a number of tokens such as 8000, 8k or 1m")
+    raise _WrongError(f"expected a number of tokens such as 8000, 8k or 1m, at most {_MOST_TOKENS}")
 
 
 def _number(value: object) -> float:
@@ -406,13 +406,13 @@ def _version(value: Any) -> str:
 
 def _names(value: Any) -> tuple[str, ...]:
     names = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) and name for name in names):
-        raise _WrongError("expected a list of names")
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(n, str) and n.strip() for n in names):
+        raise _WrongError("expected a list of names, none blank")
     return tuple(dict.fromkeys(name.strip() for name in names))
 
 
 def _languages(value: Any) -> tuple[str, ...]:
-    names = _names(value) if value else ()
+    names = () if value in ([], ()) else _names(value)
     if not set(names) <= set(LANGUAGES):
         raise _WrongError(f"expected {' or '.join(LANGUAGES)}")
     return names

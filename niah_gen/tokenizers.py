@@ -11,6 +11,7 @@ import binascii
 import gzip
 import hashlib
 import os
+import zlib
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -188,6 +189,8 @@ class OffsetTokenizer:
         widths = np.array([len(char.encode()) for char in text], dtype=np.int64)
         starts = np.concatenate([[0], np.cumsum(widths)])
         ends = np.maximum.accumulate(starts[np.array(char_ends, dtype=np.int64)]) if char_ends else starts[:0]
+        # White space that the tokenizer drops at the end of a text belongs to the last token.
+        ends[-1:] = starts[-1]
         return Tokens(np.array(ids, dtype=np.int64), ends)
 
 
@@ -207,6 +210,8 @@ def encoding_name(spec: str) -> str | None:
     """The tiktoken encoding behind an encoding or model name; None if it is neither."""
     if spec in BUNDLED:
         return spec
+    if "/" in spec or "\\" in spec:
+        return None  # a path; tiktoken knows models by their prefix, and would take gpt-5/tokenizer.json for one
     import tiktoken
     import tiktoken.model
 
@@ -224,7 +229,10 @@ def _bundled(name: str) -> BytePairTokenizer:
 
     bundled = BUNDLED[name]
     source = _FOLDER / bundled.file
-    data = gzip.decompress(source.read_bytes())
+    try:
+        data = gzip.decompress(source.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise IntegrityError(f"{source}: cannot be unpacked ({error}); reinstall niah") from None
     found = hashlib.sha256(data).hexdigest()
     if found != bundled.sha256:
         raise IntegrityError(f"{source}: sha256 is {found}, expected {bundled.sha256}; reinstall niah")
@@ -262,24 +270,42 @@ def tokenizer_path(spec: str) -> tuple[str, Path]:
 
     Raises TokenizerError if there is none.
     """
+    try:
+        found = _find_file(spec)
+    except (OSError, RuntimeError, ValueError):
+        found = None  # too long for a path, a NUL in it, no such home
+    if found is not None:
+        return found
+    import tiktoken.model
+
+    known = [*BUNDLED, *tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
+    raise TokenizerError(
+        f"tokenizer {spec[:100]!r}: not a tiktoken encoding or model, not a path, and not in ${TOKENIZERS_VARIABLE}"
+        + suggestion(spec[:100], known)
+    )
+
+
+def _find_file(spec: str) -> tuple[str, Path] | None:
     candidates = [Path(spec).expanduser()]
     for folder in filter(None, os.environ.get(TOKENIZERS_VARIABLE, "").split(os.pathsep)):
         candidates += [Path(folder) / spec, Path(folder) / f"{spec}.json", Path(folder) / f"{spec}.model"]
     for candidate in candidates:
         if candidate.is_file():
             # tokenizer.json is what every model folder calls it: the folder tells them apart.
-            named = candidate.resolve()
-            return (named.parent.name if named.stem in ("tokenizer", "spiece") else named.stem), candidate
-        for file in ("tokenizer.json", "tokenizer.model", "spiece.model"):
-            if (candidate / file).is_file():
-                return candidate.resolve().name, candidate / file
-    import tiktoken.model
+            file = candidate.resolve()
+            in_folder = file.stem in ("tokenizer", "spiece")
+            return _own_name(file.parent.name if in_folder else file.stem, file, in_folder), candidate
+        for name in ("tokenizer.json", "tokenizer.model", "spiece.model"):
+            if (candidate / name).is_file():
+                return _own_name(candidate.resolve().name, candidate / name, True), candidate / name
+    return None
 
-    known = [*BUNDLED, *tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
-    raise TokenizerError(
-        f"tokenizer {spec!r}: not a tiktoken encoding or model, not a path, and not in ${TOKENIZERS_VARIABLE}"
-        + suggestion(spec, known)
-    )
+
+def _own_name(name: str, file: Path, in_folder: bool) -> str:
+    """The name to record: one that finds the file again, even where tiktoken knows a model of that name."""
+    if encoding_name(name) is None:
+        return name
+    return f"{name}/{file.name}" if in_folder else f"./{file.name}"
 
 
 def _from_file(name: str, path: Path) -> OffsetTokenizer:

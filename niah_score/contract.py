@@ -127,9 +127,7 @@ def row_schema(form: PromptForm) -> pa.Schema:
 
 def canonical_json(value: object) -> bytes:
     """UTF-8 JSON with sorted keys, no spaces and no escapes beyond what JSON needs: what every digest is over."""
-    import orjson
-
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
 def sha256_hex(data: bytes) -> str:
@@ -236,10 +234,14 @@ def read_manifest(folder: Path) -> Manifest:
         raise ContractError(
             f"{folder}: no {MANIFEST}, so this is not a finished dataset; build it again, or merge its shards"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ContractError(f"{path}: cannot be read as JSON ({error}); build the dataset again") from None
     found = record.get("schema_version") if isinstance(record, dict) else None
-    if isinstance(found, int) and found > SCHEMA_VERSION:
+    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+        raise ContractError(
+            f"{path}: schema_version is {found!r}, expected a whole number; this is no manifest of niah"
+        )
+    if found > SCHEMA_VERSION:
         raise ContractError(
             f"{path}: schema_version {found} is newer than the {SCHEMA_VERSION} that this release reads; upgrade niah"
         )
@@ -255,7 +257,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def is_safe_path(path: str) -> bool:
     """Whether a relative POSIX path stays in its folder on every system."""
-    parts = PurePosixPath(path).parts
+    parts = PurePosixPath(path).parts if isinstance(path, str) else ()
     return bool(parts) and not path.startswith("/") and not set("\\:\0\n") & set(path) and ".." not in parts
 
 

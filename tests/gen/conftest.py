@@ -31,7 +31,6 @@ _ODD = (
 )  # fmt: skip
 
 
-
 @pytest.fixture(scope="session")
 def odd_text() -> Callable[[random.Random, int], str]:
     """Makes a text of `count` odd snippets, at times glued by spaces, at times with a run of one of them."""
@@ -100,7 +99,7 @@ def tiny_bpe(tokenizer_json: Path) -> OffsetTokenizer:
 
 @pytest.fixture(scope="session")
 def piece_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny SentencePiece model in a folder `tiny-pieces`; its normalisation drops white space at the ends of a text."""
+    """A tiny SentencePiece model in a folder `tiny-pieces`; its normalisation drops white space at the ends."""
     import sentencepiece
 
     folder = tmp_path_factory.mktemp("models") / "tiny-pieces"

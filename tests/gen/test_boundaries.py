@@ -80,7 +80,9 @@ def test_full_stops_that_end_no_sentence_are_none(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
 
-@pytest.mark.parametrize("expected", ["He drank the tea.| It was cold.|", "He came first.| Then she.|", "We did it for Mo.| Joe left.|"])
+@pytest.mark.parametrize(
+    "expected", ["He drank the tea.| It was cold.|", "He came first.| Then she.|", "We did it for Mo.| Joe left.|"]
+)
 def test_words_that_only_end_like_an_abbreviation_end_sentences(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
@@ -93,7 +95,11 @@ CLOSING = set(".!?…。！？；\"'’”)]」』）》】")
 
 
 @steady
-@given(text=st.text(st.sampled_from("ab AB中文.!?…。！？；\"'’”)]（）」\n\t1,") | st.characters(codec="utf-8"), max_size=60))
+@given(
+    text=st.text(
+        st.sampled_from("ab AB中文.!?…。！？；\"'’”)]（）」\n\t1,") | st.characters(codec="utf-8"), max_size=60
+    )
+)
 def test_every_end_follows_closing_punctuation_and_the_ends_ascend(text: str) -> None:
     ends = sentence_ends(text)
     assert ends == sorted(set(ends))

@@ -98,7 +98,9 @@ def test_the_two_sides_of_a_safe_cut_encode_to_the_tokens_of_the_whole(
 
 @pytest.mark.parametrize("before", ["I'm", "don", "HTTP", "Straße", "中", "한", "ひ", "カ", "ж"])
 def test_every_letter_and_breaker_pair_is_a_cut_whatever_follows(tokenizer: BytePairTokenizer, before: str) -> None:
-    for breaker, after in itertools.product(encoded._BREAKERS, ["", "s", " x", "\n", "\n/\n", "1234", "中", "\u0301", "'s"]):
+    for breaker, after in itertools.product(
+        encoded._BREAKERS, ["", "s", " x", "\n", "\n/\n", "1234", "中", "\u0301", "'s"]
+    ):
         text = f"  {before}{breaker}{after}"
         cut = len(f"  {before}".encode())
         assert cut in safe_cuts(text)
@@ -248,7 +250,12 @@ def test_counting_does_not_encode_the_inside_of_long_slices(cl100k: BytePairToke
     source = encode(PROSE * 200, watched)
     watched.seen = 0
     middle = len(source.data) // 2
-    parts: list[str | Slice] = ["Document: ", Slice(source, 0, middle), " needle. ", Slice(source, middle, len(source.data))]
+    parts: list[str | Slice] = [
+        "Document: ",
+        Slice(source, 0, middle),
+        " needle. ",
+        Slice(source, middle, len(source.data)),
+    ]
     assert Counter(watched).count(parts) == len(ids(cl100k, spliced_text(parts)))
     assert watched.seen < 500
 
@@ -334,7 +341,9 @@ def test_a_stretch_is_its_bytes_decoded_for_every_pair_of_offsets(cl100k: BytePa
 
 @steady
 @given(text=st.text(max_size=40), data=st.data())
-def test_any_stretch_of_any_text_is_its_bytes_decoded(cl100k: BytePairTokenizer, text: str, data: st.DataObject) -> None:
+def test_any_stretch_of_any_text_is_its_bytes_decoded(
+    cl100k: BytePairTokenizer, text: str, data: st.DataObject
+) -> None:
     source = encode(text, cl100k)
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(source.data))] * 2)))
     expected = source.data[start:end].decode(errors="replace")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 import socket
+import struct
+import sys
 import threading
 import time
 import tomllib
@@ -63,6 +66,7 @@ class Server:
     root: Path
     times: int = 0
     drop_after: int | None = None
+    reset: bool = False
     wrong: bool = False
     status: int | None = None
     stall: float = 0.0
@@ -112,6 +116,10 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body[:end])
+            if drop and server.reset:
+                # Closing with no linger sends a reset instead of an orderly end.
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
             self.close_connection = True
 
         def answer(self, file: Path, wanted: str | None) -> tuple[int, bytes, dict[str, str]]:
@@ -279,6 +287,13 @@ def test_a_dropped_connection_goes_on_where_it_broke(tiny: Path, folder: Path, s
     assert sum(request.sent for request in server.of("first.txt")) == len(FIRST) < 2 * len(FIRST)
 
 
+def test_a_reset_connection_goes_on_where_it_broke(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+    server = served(tiny, drop_after=100_000, reset=True, times=3)
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert len(server.of("first.txt")) >= 3
+
+
 def test_a_connection_that_drops_often_is_taken_up_as_long_as_it_brings_something(
     tiny: Path, folder: Path, served: Callable[..., Server]
 ) -> None:
@@ -397,10 +412,12 @@ def test_a_server_that_stays_busy_is_given_up(
 def test_a_server_that_falls_silent_is_asked_again(
     tiny: Path, folder: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "_TIMEOUT_SECONDS", 0.1)
-    server = served(tiny, stall=0.4, times=1)
+    monkeypatch.setattr(fetch, "_TIMEOUT_SECONDS", 0.2)
+    server = served(tiny, stall=5.0, times=1)
+    began = time.monotonic()
     fetch_corpus("tiny", url=server.url, folder=folder)
     assert is_whole(folder)
+    assert time.monotonic() - began < server.stall
 
 
 def test_offline_the_error_says_so_and_names_the_way_out(tiny: Path, folder: Path) -> None:
@@ -422,10 +439,16 @@ def test_a_proxy_of_the_environment_is_used(
 
 
 @pytest.mark.parametrize(
-    "url", ["file:///etc", "ftp://127.0.0.1/x", "/some/folder", "https://", "http://[::1", "http://127.0.0.1:port"]
+    "url", ["file://localhost/etc", "ftp://127.0.0.1/x", "/some/folder", "https://", "http://[::1"]
 )
 def test_a_url_that_is_not_one_of_the_web_is_refused(url: str, tiny: Path, folder: Path) -> None:
-    with pytest.raises(CorpusError, match=re.escape(url)):
+    with pytest.raises(CorpusError, match=rf"{re.escape(url)}: expected a URL with https:// or http://"):
+        fetch_corpus("tiny", url=url, folder=folder)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:port", "http://127.0.0.1/a b", "http://127.0.0.1/中"])
+def test_a_url_that_cannot_be_asked_for_is_refused_at_once(url: str, tiny: Path, folder: Path) -> None:
+    with pytest.raises(CorpusError, match=rf"{re.escape(url)}/first.txt: not a valid URL"):
         fetch_corpus("tiny", url=url, folder=folder)
 
 
@@ -542,6 +565,7 @@ def test_a_damaged_corpus_is_repaired_once_all_it_lacks_has_arrived(
     assert (folder / "tiny" / "notes.md").read_text("utf-8") == "the user's"
     (folder / "tiny" / "notes.md").unlink()
     assert is_whole(folder)
+    assert not (folder / ".tiny.fetching").exists()
 
 
 @pytest.mark.parametrize("toml", [None, "not = [toml", 'name = "other"\n'], ids=["missing", "broken", "other"])
@@ -661,6 +685,15 @@ def test_sources_that_cannot_be_copied_are_listed_at_once(tmp_path: Path, folder
     with pytest.raises(CorpusError, match="no file or folder was given"):
         add_corpus("mine", [], folder=folder)
     assert not folder.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not let such a name exist")
+def test_a_file_whose_name_is_no_text_is_refused(tmp_path: Path, folder: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.txt")
+    path.write_text("Text.", "utf-8")
+    with pytest.raises(CorpusError, match="would not work on every system") as caught:
+        add_corpus("mine", [path], folder=folder)
+    str(caught.value).encode()
 
 
 @pytest.mark.parametrize("name", ["", "-x", "_x", "a b", "a/b", "..", "名", "a\n", "a.b"])
@@ -811,7 +844,7 @@ def test_a_row_that_is_no_string_is_named(repository: Path, folder: Path) -> Non
     assert tree(folder) == {}
 
 
-@pytest.mark.parametrize("revision", [None, "main", "v1.0", COMMIT[:8], COMMIT.upper()])
+@pytest.mark.parametrize("revision", [None, "main", "v1.0", COMMIT[:8], COMMIT.upper(), COMMIT + "0"])
 def test_a_repository_on_the_hub_needs_a_pinned_revision(revision: str | None, folder: Path) -> None:
     with pytest.raises(CorpusError, match=r"expected the 40 hex digits of a commit .*git ls-remote"):
         add_dataset("mine", "owner/name", revision=revision, column="text", folder=folder)

@@ -177,13 +177,17 @@ def test_opencompass_keeps_the_tokens_that_documents_have_alone(cl100k: BytePair
     """`12` and `34` are two tokens here, though `1234` would be encoded as `123` and `4`."""
     found = Filler(corpus_of(["12", "34"]), cl100k).opencompass(order(cl100k, 4))
     assert found.tokens == 2
-    assert found.source.ids.tolist() == [token for text in shuffled(["12", "34"], 0) for token in token_list(cl100k, text)]
+    assert found.source.ids.tolist() == [
+        token for text in shuffled(["12", "34"], 0) for token in token_list(cl100k, text)
+    ]
 
 
 def test_a_haystack_cut_inside_a_character_ends_in_the_replacement_sign(cl100k: BytePairTokenizer) -> None:
     text = "𠮷" * 40
     size = cl100k.count(text)
-    ends = {text_of(Filler(corpus_of([text]), cl100k).opencompass(order(cl100k, room + 1)))[-1] for room in range(1, size)}
+    ends = {
+        text_of(Filler(corpus_of([text]), cl100k).opencompass(order(cl100k, room + 1)))[-1] for room in range(1, size)
+    }
     assert ends == {"𠮷", "\ufffd"}
 
 
@@ -193,7 +197,7 @@ def test_a_haystack_cut_inside_a_character_ends_in_the_replacement_sign(cl100k: 
 def test_each_processed_record_starts_with_the_document_after_the_last_ones(cl100k: BytePairTokenizer) -> None:
     filler = Filler(corpus_of(TEXTS), cl100k)
     room = cl100k.count(TEXTS[0]) + cl100k.count(TEXTS[1]) - 5
-    assert filler.records(room) == [range(0, 2), range(2, 4), range(4, 6), range(6, 8)]
+    assert filler.records(room) == [range(2), range(2, 4), range(4, 6), range(6, 8)]
     for repeat in range(4):
         found = filler.opencompass_processed(order(cl100k, room + 1, repeat=repeat))
         ids = token_list(cl100k, TEXTS[2 * repeat]) + token_list(cl100k, TEXTS[2 * repeat + 1])
@@ -202,8 +206,8 @@ def test_each_processed_record_starts_with_the_document_after_the_last_ones(cl10
 
 def test_a_document_that_fills_a_record_to_the_token_ends_it(cl100k: BytePairTokenizer) -> None:
     room = cl100k.count(TEXTS[0])
-    assert Filler(corpus_of([TEXTS[0]] * 3), cl100k).records(room) == [range(0, 1), range(1, 2), range(2, 3)]
-    assert Filler(corpus_of([TEXTS[0]] * 3), cl100k).records(room + 1) == [range(0, 2)]
+    assert Filler(corpus_of([TEXTS[0]] * 3), cl100k).records(room) == [range(1), range(1, 2), range(2, 3)]
+    assert Filler(corpus_of([TEXTS[0]] * 3), cl100k).records(room + 1) == [range(2)]
 
 
 def test_processed_records_end_with_the_corpus(cl100k: BytePairTokenizer) -> None:
@@ -241,7 +245,7 @@ def test_a_plan_leaves_out_the_records_that_the_corpus_lacks_and_says_so(write_j
 
 def test_published_budgets_need_one_token_of_filler() -> None:
     assert published_room(231, 200, 30) == 1
-    with pytest.raises(FitError, match="length 230 leaves no room for a haystack: reserve takes 200 tokens .* 30"):
+    with pytest.raises(FitError, match=r"length 230 leaves no room for a haystack: reserve takes 200 tokens .* 30"):
         published_room(230, 200, 30)
 
 
@@ -319,8 +323,9 @@ def test_native_goes_through_the_corpus_again_when_it_is_too_short(cl100k: ByteP
 def test_native_shuffles_by_seed_repeat_and_corpus_alone(cl100k: BytePairTokenizer) -> None:
     texts = [f"Story {number} is short. It ends." for number in range(30)]
 
-    def start(**changes: int) -> str:
-        return text_of(Filler(corpus_of(texts), cl100k).native(order(cl100k, 200, **changes)))
+    def start(longest: int = 0, seed: int = 0, repeat: int = 0) -> str:
+        wanted = order(cl100k, 200, longest=longest, seed=seed, repeat=repeat)
+        return text_of(Filler(corpus_of(texts), cl100k).native(wanted))
 
     assert start() == start()
     assert start(longest=4000) == start()
@@ -397,7 +402,11 @@ def haystack_ending(tokenizer: Tokenizer, text: str, rest: str) -> Haystack:
         ("Drawer 1,417 is shut.", [["417"]], None),
         ("Drawer 1,417 is shut.", [["1417"]], "1417"),
         ("他在上海人工智能实验室工作。", [["上海人工智能实验室"]], "上海人工智能实验室"),
-        ("four hundred and seventeen", [["417", "four hundred and seventeen"], ["drawer"]], "four hundred and seventeen"),
+        (
+            "four hundred and seventeen",
+            [["417", "four hundred and seventeen"], ["drawer"]],
+            "four hundred and seventeen",
+        ),
         ("red and green", [["green"], ["blue", "red"]], "green, red"),
         ("nothing here", [["needle"]], None),
         ("anything", [], None),

@@ -65,7 +65,9 @@ def tokens_before(reference: Marked, count: int) -> tuple[int, ...]:
     return tuple(owners[: owners.index(number)].count(-1) for number in range(count))
 
 
-depths = st.one_of(st.sampled_from([0.0, 100.0, 50.0, 33.3, 0.896, 99.104]), st.integers(0, 100).map(float), st.floats(0, 100))
+depths = st.one_of(
+    st.sampled_from([0.0, 100.0, 50.0, 33.3, 0.896, 99.104]), st.integers(0, 100).map(float), st.floats(0, 100)
+)
 fillers = st.text("ab. ", min_size=1, max_size=60)
 needle_sets = st.lists(st.text("XY.", min_size=1, max_size=8), min_size=1, max_size=4)
 
@@ -74,7 +76,9 @@ needle_sets = st.lists(st.text("XY.", min_size=1, max_size=8), min_size=1, max_s
 
 
 @steady
-@given(text=fillers, inserts=st.lists(st.tuples(st.integers(0, 99), st.text("XYZ", min_size=1, max_size=6)), max_size=6))
+@given(
+    text=fillers, inserts=st.lists(st.tuples(st.integers(0, 99), st.text("XYZ", min_size=1, max_size=6)), max_size=6)
+)
 def test_insert_is_insertion_into_a_token_list(text: str, inserts: list[tuple[int, str]]) -> None:
     expected = list(text)
     pieces = [Piece(letters(text), 0, len(text))]
@@ -212,7 +216,9 @@ def documents(rng: random.Random, odd_text: OddText, count: int) -> list[str]:
     return [f"Doc {number}. " + odd_text(rng, rng.randint(1, 60)) for number in range(count)]
 
 
-def recipe_of(rng: random.Random, odd_text: OddText, corpus: Path, tokenizer: BytePairTokenizer, count: int) -> dict[str, Any]:
+def recipe_of(
+    rng: random.Random, odd_text: OddText, corpus: Path, tokenizer: BytePairTokenizer, count: int
+) -> dict[str, Any]:
     needles = [some_needle(rng, odd_text) for _ in range(count)]
     taken = sum(map(tokenizer.count, needles))
     reserve = rng.choice((0, 13, 200))
@@ -344,17 +350,27 @@ def test_processed_rows_are_the_published_records(
 def test_obtained_depth_is_the_haystack_tokens_before_the_needle(
     placement: str, cl100k: BytePairTokenizer, write_texts: Write, tmp_path: Path
 ) -> None:
-    corpus = write_texts(tmp_path / "texts", ["One sentence is here. Another follows it." + " One more is here." * 40 + "\n"] * 3)
+    corpus = write_texts(
+        tmp_path / "texts", ["One sentence is here. Another follows it." + " One more is here." * 40 + "\n"] * 3
+    )
     recipe: dict[str, Any] = {
-        "placement": placement, "corpora": [str(corpus)], "lengths": [500, 700], "depths": [0, 17.5, 50, 100], "guide": False,
-        "needles": [{"needle": " The vault opens at nine. ", "question": "When?", "keywords": ["nine"], "language": "en"}],
-    }  # fmt: skip
+        "placement": placement,
+        "corpora": [str(corpus)],
+        "lengths": [500, 700],
+        "depths": [0, 17.5, 50, 100],
+        "guide": False,
+        "needles": [
+            {"needle": " The vault opens at nine. ", "question": "When?", "keywords": ["nine"], "language": "en"}
+        ],
+    }
     rows = list(niah_gen.iter_rows(recipe))
     assert len(rows) == 8
     for row in rows:
         text, span = context_of(row), row["needle_spans"][0]
         assert text[span["start"] : span["end"]] == row["needles"][0]
-        assert row["needles"][0] == (" The vault opens at nine. ".strip() if placement == "native" else " The vault opens at nine. ")
+        assert row["needles"][0] == (
+            " The vault opens at nine. ".strip() if placement == "native" else " The vault opens at nine. "
+        )
         (depth,) = row["needle_depths"]
         before = round(depth * row["haystack_tokens"] / 100)
         # Here no token is split or merged at the needle, so what stands before it can be counted by itself.
@@ -376,14 +392,23 @@ def test_depths_0_and_100_are_the_very_ends(placement: str, write_texts: Write, 
     assert first["haystack_id"] == last["haystack_id"]
 
 
-def test_a_needle_that_a_later_one_splits_is_spanned_as_far_as_it_reads_whole(write_texts: Write, tmp_path: Path) -> None:
+def test_a_needle_that_a_later_one_splits_is_spanned_as_far_as_it_reads_whole(
+    write_texts: Write, tmp_path: Path
+) -> None:
     """Right after the full stop of the one before: its last space then belongs to both."""
     corpus = write_texts(tmp_path / "texts", ["no stop here at all " * 40])
     figs, cheese = " Figs are a secret ingredient. ", " Goat cheese is a secret ingredient. "
     recipe: dict[str, Any] = {
-        "placement": "gkamradt", "corpora": [str(corpus)], "lengths": [300], "depths": [90], "task": "multi", "guide": False,
-        "needles": [{"needles": [figs, cheese], "question": "Which?", "keywords": ["figs", "cheese"], "language": "en"}],
-    }  # fmt: skip
+        "placement": "gkamradt",
+        "corpora": [str(corpus)],
+        "lengths": [300],
+        "depths": [90],
+        "task": "multi",
+        "guide": False,
+        "needles": [
+            {"needles": [figs, cheese], "question": "Which?", "keywords": ["figs", "cheese"], "language": "en"}
+        ],
+    }
     (row,) = niah_gen.iter_rows(recipe)
     text = context_of(row)
     assert text.startswith(" Figs are a secret ingredient. Goat cheese")

@@ -1,0 +1,291 @@
+"""The dataset folder in Python: canonical JSON, digests, the manifest and what it refuses."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from niah_score.contract import (
+    COLUMNS,
+    MANIFEST,
+    REPEATING_COLUMNS,
+    ROW_ID,
+    SCHEMA_VERSION,
+    ContractError,
+    CorpusEntry,
+    FileEntry,
+    Manifest,
+    Message,
+    TokenizerEntry,
+    canonical_json,
+    config_name,
+    content_digest,
+    file_sha256,
+    is_safe_path,
+    prompt_digest,
+    read_manifest,
+    row_schema,
+    sha256_hex,
+)
+
+steady = settings(derandomize=True, deadline=None, max_examples=200)
+
+# Canonical JSON -----------------------------------------------------------------------------------------------------
+
+texts = st.text(st.characters(codec="utf-8") | st.sampled_from('"\\/\x00\x1f\x7f\n\u2028\ufffd😀'), max_size=20)
+numbers = st.integers(-(2**63), 2**63 - 1) | st.floats(0, 1_000_000).filter(lambda x: x == 0 or x >= 1e-4)
+row_like = st.dictionaries(
+    texts,
+    st.recursive(
+        st.none() | st.booleans() | texts | numbers,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+        max_leaves=6,
+    ),
+    max_size=5,
+)
+
+
+def plain_json(value: object) -> bytes:
+    """What anyone can write down without our code."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+@steady
+@given(value=row_like)
+def test_canonical_json_is_what_the_standard_library_writes(value: dict[str, Any]) -> None:
+    assert canonical_json(value) == plain_json(value)
+
+
+@pytest.mark.parametrize("tokens", [3, 1000, 999_999, 1_000_001, 2_000_000, 10_000_000])
+def test_the_obtained_depth_of_one_token_is_written_as_the_standard_library_does(tokens: int) -> None:
+    """Above a million tokens, a depth of one token is below 0.0001, where writers of numbers begin to differ."""
+    assert canonical_json({"needle_depths": [100 / tokens]}) == plain_json({"needle_depths": [100 / tokens]})
+
+
+def test_canonical_json_keeps_every_character_and_sorts_by_code_point() -> None:
+    assert canonical_json({"b": "é中😀\u2028", "a": 1, "B": None}) == '{"B":null,"a":1,"b":"é中😀\u2028"}'.encode()
+    assert canonical_json('"\\\x00\x1f\x7f/') == b'"\\"\\\\\\u0000\\u001f\x7f/"'
+
+
+# Digests ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_digest_of_a_prompt_is_of_its_text_or_of_its_messages() -> None:
+    assert prompt_digest("中") == hashlib.sha256("中".encode()).hexdigest()
+    messages = [Message(role="user", content="中")]
+    expected = hashlib.sha256('[{"content":"中","role":"user"}]'.encode()).hexdigest()
+    assert prompt_digest(messages) == expected
+
+
+def test_the_content_digest_is_over_the_rows_digests_in_order() -> None:
+    digests = [sha256_hex(bytes([number])) for number in range(3)]
+    assert content_digest(digests) == hashlib.sha256("".join(f"{item}\n" for item in digests).encode()).hexdigest()
+    assert content_digest(reversed(digests)) != content_digest(digests)
+    assert content_digest([]) == hashlib.sha256(b"").hexdigest()
+
+
+def test_the_sha256_of_a_file_is_of_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"\r\n\x00" * 100_000)
+    assert file_sha256(tmp_path / "file") == hashlib.sha256(b"\r\n\x00" * 100_000).hexdigest()
+
+
+# Names and schema ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "length", "name"),
+    [
+        ("zh", 8000, "zh-8k"),
+        ("en", 1500, "en-1500"),
+        ("en", 1000, "en-1k"),
+        ("en", 999, "en-999"),
+        ("en", 200_000, "en-200k"),
+        ("en", 1_000_000, "en-1m"),
+        ("en", 1_500_000, "en-1500k"),
+        ("zh", 2_000_000, "zh-2m"),
+        ("en", 1, "en-1"),
+    ],
+)
+def test_a_config_is_named_by_language_and_length(language: str, length: int, name: str) -> None:
+    assert config_name(language, length) == name
+
+
+def test_no_two_lengths_share_a_config() -> None:
+    lengths = [*range(1, 3000), *range(10_000, 3_000_000, 500)]
+    assert len({config_name("en", length) for length in lengths}) == len(set(lengths))
+
+
+def test_the_prompt_is_the_last_column_and_the_version_is_in_the_schema() -> None:
+    assert COLUMNS[0] == "id"
+    assert COLUMNS[-1] == "prompt"
+    for form, kind in (("text", pa.large_string()), ("chat", None)):
+        schema = row_schema("chat" if form == "chat" else "text")
+        assert tuple(schema.names) == COLUMNS
+        assert schema.metadata == {b"niah_schema_version": str(SCHEMA_VERSION).encode()}
+        prompt = schema.field("prompt").type
+        assert prompt == kind if kind else pa.types.is_list(prompt)
+    assert set(REPEATING_COLUMNS) < set(COLUMNS)
+    assert not {"prompt", "id"} & set(REPEATING_COLUMNS)
+
+
+@pytest.mark.parametrize("wrong", ["", "a" * 65, "a b", "a/b", "é", "a.b", "a\n"])
+def test_a_row_id_has_the_alphabet_that_every_batch_api_takes(wrong: str) -> None:
+    assert ROW_ID.fullmatch("Az09_-")
+    assert not ROW_ID.fullmatch(wrong)
+
+
+# The manifest -------------------------------------------------------------------------------------------------------
+
+MINE = Manifest(
+    schema_version=SCHEMA_VERSION,
+    name="名字",
+    version="1.0.0",
+    plan_digest="a" * 64,
+    content_digest="b" * 64,
+    generator_version="0.1.0",
+    tokenizer=TokenizerEntry("cl100k_base", "c" * 64),
+    corpora=(CorpusEntry("en_essays", 12, "d" * 64, 12, 20_000, 0.0, "CC0-1.0", "written"),),
+    rows=10,
+    tokens=80_000,
+    files=(
+        FileEntry("data/en-8k/test-00000-of-00001.parquet", "e" * 64, 10, 5),
+        FileEntry("README.md", "f" * 64, None, 1),
+    ),
+)
+
+
+def write(folder: Path, record: object) -> Path:
+    (folder / MANIFEST).write_text(record if isinstance(record, str) else json.dumps(record), "utf-8")
+    return folder
+
+
+def record(**changes: object) -> dict[str, Any]:
+    return {**json.loads(MINE.to_json()), **changes}
+
+
+def test_a_manifest_reads_back_the_same(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_bytes(MINE.to_json())
+    assert read_manifest(tmp_path) == MINE
+    assert MINE.to_json().endswith(b"}\n")
+    assert "名字".encode() in MINE.to_json()
+
+
+def test_fields_of_later_releases_are_ignored(tmp_path: Path) -> None:
+    later = record(note="new", tokenizer={**record()["tokenizer"], "kind": "bpe"})
+    later["files"][0]["page_index"] = True
+    later["corpora"][0]["url"] = "https://example.com"
+    assert read_manifest(write(tmp_path, later)) == MINE
+
+
+def test_a_folder_without_a_manifest_is_no_dataset(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match=r"no manifest\.json, so this is not a finished dataset"):
+        read_manifest(tmp_path)
+    with pytest.raises(ContractError, match="not a finished dataset"):
+        read_manifest(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("version", [2, 17])
+def test_a_newer_schema_is_refused_by_name(tmp_path: Path, version: int) -> None:
+    newer = {"schema_version": version, "everything": "else is different"}
+    with pytest.raises(ContractError, match=f"schema_version {version} is newer than the {SCHEMA_VERSION}.*upgrade"):
+        read_manifest(write(tmp_path, newer))
+
+
+@pytest.mark.parametrize("version", ["1", "2", 2.0, 1.5, None, 0, -1, [1]])
+def test_a_schema_version_that_is_none_is_refused(tmp_path: Path, version: object) -> None:
+    with pytest.raises(ContractError):
+        read_manifest(write(tmp_path, record(schema_version=version)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "null", "[]", '"text"', "5", "\ufeff{}", "[" * 200_000, "nan"],
+    ids=lambda text: text[:3] or "empty",
+)
+def test_what_is_no_manifest_is_refused_with_its_path(tmp_path: Path, content: str) -> None:
+    with pytest.raises(ContractError, match=r"manifest\.json"):
+        read_manifest(write(tmp_path, content))
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ContractError, match="cannot be read as JSON"):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("field", Manifest.__slots__)
+def test_a_manifest_without_one_of_its_fields_is_refused(tmp_path: Path, field: str) -> None:
+    less = record()
+    del less[field]
+    with pytest.raises(ContractError, match="not a manifest of schema version 1"):
+        read_manifest(write(tmp_path, less))
+
+
+@pytest.mark.parametrize("field", ["tokenizer", "corpora", "files"])
+@pytest.mark.parametrize("value", [None, 5, "text", [5], [[]], [{}]])
+def test_parts_of_another_shape_are_refused(tmp_path: Path, field: str, value: object) -> None:
+    with pytest.raises(ContractError, match="not a manifest"):
+        read_manifest(write(tmp_path, record(**{field: value})))
+
+
+HOSTILE = [
+    "/etc/passwd",
+    "../outside",
+    "data/../../outside",
+    "a/..",
+    "..",
+    "",
+    ".",
+    "C:/x",
+    "C:x",
+    "a\\b",
+    "..\\x",
+    "\\\\host\\x",
+    "a\0b",
+    "a\nb",
+    "//host/x",
+    "file:///x",
+]
+
+
+@pytest.mark.parametrize("path", HOSTILE)
+def test_a_path_that_leaves_the_folder_is_refused(tmp_path: Path, path: str) -> None:
+    assert not is_safe_path(path)
+    hostile = record(files=[{**record()["files"][0], "path": path}])
+    with pytest.raises(ContractError, match="does not stay inside the folder"):
+        read_manifest(write(tmp_path, hostile))
+
+
+@pytest.mark.parametrize("path", [5, None, ["a"], {}])
+def test_a_path_that_is_no_text_is_refused(tmp_path: Path, path: object) -> None:
+    with pytest.raises(ContractError):
+        read_manifest(write(tmp_path, record(files=[{**record()["files"][0], "path": path}])))
+
+
+@pytest.mark.parametrize("path", ["README.md", "data/en-8k/test-00000-of-00001.parquet", "a/b..c", "...", "中文/x"])
+def test_a_path_that_stays_inside_is_safe(path: str) -> None:
+    assert is_safe_path(path)
+
+
+@steady
+@given(parts=st.lists(st.sampled_from(["..", ".", "a", "", "b c", "\\", "C:"]), max_size=5))
+def test_a_safe_path_resolves_inside_its_folder(parts: list[str]) -> None:
+    path = "/".join(parts)
+    if is_safe_path(path):
+        folder = Path("/some/folder")
+        resolved = Path(*[part for part in (folder / path).parts if part != "."])
+        assert folder in resolved.parents
+        assert ".." not in resolved.parts
+
+
+def test_a_manifest_is_a_value(tmp_path: Path) -> None:
+    assert replace(MINE, rows=11) != MINE
+    assert hash(MINE) == hash(replace(MINE))
