@@ -487,7 +487,7 @@ def corpora_add(
 ) -> None:
     """Make a corpus of your own from files, or from a column of a `datasets` repository."""
     from niah_gen.errors import CorpusError
-    from niah_gen.fetch import add_corpus, add_dataset
+    from niah_gen.own_corpora import add_corpus, add_dataset
 
     if bool(sources) == (dataset is not None):
         raise CorpusError(f"corpus {name!r}: expected files or --dataset, one of them")

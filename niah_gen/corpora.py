@@ -126,6 +126,8 @@ def installed_names() -> list[str]:
     for folder in search_folders():
         if folder.is_dir():
             for entry in folder.iterdir():
+                if entry.name.startswith("."):
+                    continue  # what a fetch or build is still staging
                 if (entry / DECLARATION).is_file() or (entry.is_dir() and entry.name in known_corpora()):
                     names.add(entry.name)
     return sorted(names)

@@ -238,9 +238,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise ContractError(f"{path}: cannot be read as JSON ({error}); build the dataset again") from None
     found = record.get("schema_version") if isinstance(record, dict) else None
     if isinstance(found, bool) or not isinstance(found, int) or found < 1:
-        raise ContractError(
-            f"{path}: schema_version is {found!r}, expected a whole number; this is no manifest of niah"
-        )
+        raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} (schema_version is {found!r})")
     if found > SCHEMA_VERSION:
         raise ContractError(
             f"{path}: schema_version {found} is newer than the {SCHEMA_VERSION} that this release reads; upgrade niah"

@@ -15,6 +15,8 @@ _DIGIT_GROUPS = re.compile(r",(?<=\d,)(?=\d{3}(?!\d))")
 def fold(text: str) -> str:
     """NFKC (which also folds full width), case folded, runs of white space one space, 1,024 as 1024."""
     text = unicodedata.normalize("NFKC", text).casefold()
+    if not unicodedata.is_normalized("NFKC", text):
+        text = unicodedata.normalize("NFKC", text)  # case folding takes some letters apart
     return _DIGIT_GROUPS.sub("", " ".join(text.split()))
 
 

@@ -1,6 +1,6 @@
 """Speed as ratios within one run: whole processes of ours against the published loops, in turns, on the same machine.
 
-    make bench            needs the corpora paul_graham and cdme (niah-gen corpora fetch ...), or NIAH_CORPORA
+make bench            needs the corpora paul_graham and cdme (niah-gen corpora fetch ...), or NIAH_CORPORA
 """
 
 from __future__ import annotations

@@ -24,10 +24,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from niah_gen import fetch
+from niah_gen import fetch, own_corpora
 from niah_gen.corpora import DECLARATION, CorpusFile, Declaration, data_folder, installed_names, locate, read_corpus
 from niah_gen.errors import CorpusError, IntegrityError, LockedError
-from niah_gen.fetch import add_corpus, add_dataset, fetch_corpus
+from niah_gen.fetch import fetch_corpus
+from niah_gen.own_corpora import add_corpus, add_dataset
 from niah_score.contract import sha256_hex
 
 REAL = Path(__file__).parents[2].parent / "shared" / "corpora"
@@ -737,14 +738,14 @@ def test_a_file_that_changes_while_it_is_added_is_refused(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
-    checked = fetch._checked_language
+    checked = own_corpora._checked_language
 
     def change(*arguments: Any) -> str:
         found = checked(*arguments)
         (tmp_path / "x.txt").write_bytes(b"\xff")
         return found
 
-    monkeypatch.setattr(fetch, "_checked_language", change)
+    monkeypatch.setattr(own_corpora, "_checked_language", change)
     with pytest.raises(CorpusError, match="changed while it was copied"):
         add_corpus("mine", [tmp_path / "x.txt"], folder=folder)
     assert tree(folder) == {}
