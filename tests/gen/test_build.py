@@ -196,9 +196,9 @@ def held_elsewhere(lock: Path) -> Iterator[None]:
 
 
 def test_a_second_builder_of_the_same_target_is_refused_by_name(tmp_path: Path, small: Path) -> None:
-    with held_elsewhere(tmp_path / "small" / f".{small.name}.build.lock"):
-        with pytest.raises(LockedError, match="another process is building it"):
-            niah_gen.build(SMALL, tmp_path)
+    lock = tmp_path / "small" / f".{small.name}.build.lock"
+    with held_elsewhere(lock), pytest.raises(LockedError, match="another process is building it"):
+        niah_gen.build(SMALL, tmp_path)
     assert niah_gen.build(SMALL, tmp_path).name == small.name
 
 

@@ -182,12 +182,12 @@ def test_libraries_are_listed_and_their_entries_printed() -> None:
 def test_a_bar_with_rows_speed_and_time_left_appears_on_a_terminal_only(tmp_path: Path) -> None:
     import pty
 
-    command = [Path(sys.executable).with_name("niah-gen"), "build", "--length", "64k", "--repeats", "5"]
-    quiet = subprocess.run([*command, "--out", tmp_path / "quiet"], capture_output=True, text=True, check=True)
+    command = [str(Path(sys.executable).with_name("niah-gen")), "build", "--length", "64k", "--repeats", "5"]
+    quiet = subprocess.run([*command, "--out", str(tmp_path / "quiet")], capture_output=True, text=True, check=True)
     assert "tokens/s" not in quiet.stderr
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [*command, "--out", tmp_path / "seen"],
+        [*command, "--out", str(tmp_path / "seen")],
         stdout=subprocess.DEVNULL,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm"},

@@ -281,7 +281,7 @@ def test_native_refuses_a_budget_below_its_first_sentence(cl100k: BytePairTokeni
 # Native -------------------------------------------------------------------------------------------------------------
 
 STORIES = [
-    "The boat left at dawn. Nobody waved. “Was it cold?” she asked. It was, i.e. below zero!\n\nA heading\n\nThen rain.",
+    "The boat left at dawn. Nobody waved. “Was it cold?” she asked. It was, i.e. below zero!\n\nA title\n\nThen rain.",
     "今天下雨了。他没有带伞，只好等着。“什么时候停？”没人知道！\n后来天晴了。",
     "One. Two? Three! Mr. Four went home… And five.",
 ]

@@ -225,7 +225,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
 def test_a_manifest_without_one_of_its_fields_is_refused(tmp_path: Path, field: str) -> None:
     less = record()
     del less[field]
-    with pytest.raises(ContractError, match="not a manifest of schema version 1"):
+    with pytest.raises(ContractError, match=r"manifest\.json: .* manifest of"):
         read_manifest(write(tmp_path, less))
 
 
