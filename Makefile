@@ -3,9 +3,9 @@
 #   make help                    everything else
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
-LEN    ?= 8k
 OUT    ?= build
-PRESET ?= default
+# A preset brings its own lengths.
+LEN    ?= $(if $(PRESET),,8k)
 
 FLAGS  = $(if $(LEN),--length $(LEN)) \
          $(if $(LANGS),--language $(LANGS)) \
@@ -35,7 +35,7 @@ help:  ## show this list
 setup: .venv/ready  ## make the environment in .venv
 
 dataset: .venv/ready  ## build a dataset of prompts, lengths up to LEN
-	.venv/bin/niah-gen build $(PRESET) $(FLAGS) --out $(OUT)
+	.venv/bin/niah-gen build $(or $(PRESET),default) $(FLAGS) --out $(OUT)
 
 test: .venv/ready  ## run the tests
 	.venv/bin/python -m pytest

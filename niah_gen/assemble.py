@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import orjson
 
 from niah_gen.encoded import Counter, Encoded, Stretch, encode
 from niah_gen.haystack import FitError, Haystack, Order
@@ -18,6 +21,7 @@ from niah_score.contract import ROW_ID, Row, Span, Truth, canonical_json, sha256
 # What stands on the left of a needle: the last thing each placement's rule looks at.
 _BOUNDARIES = {"native": "sentence", "gkamradt": "sentence", "opencompass": "token", "opencompass-processed": "token"}
 _ID_LENGTH = 64
+_SMALLEST_PLAIN_FLOAT = 1e-4
 _LOOKS_LIKE_COORDINATES = re.compile(r"\d-d\d{4}")
 
 
@@ -47,7 +51,7 @@ class Draft:
     def digest(self) -> str:
         """`niah_score.contract.row_digest` of the row."""
         # Inside a JSON string the quotes would be escaped, so this can only be the column.
-        before, after = canonical_json({**self.truth, "prompt": None}).split(b'"prompt":null', 1)
+        before, after = _fast_json({**self.truth, "prompt": None}).split(b'"prompt":null', 1)
         return _sha256((before, b'"prompt":', *self.json, after))
 
 
@@ -179,6 +183,14 @@ class _Framing:
     utf8: tuple[bytes, bytes]
     json: tuple[bytes, bytes]
     other_tokens: int
+
+
+def _fast_json(truth: Mapping[str, Any]) -> bytes:
+    """`canonical_json` of a truth. orjson writes the same but for floats that need an exponent."""
+    floats = (truth["depth_percent"] or 0.0, truth["haystack_passes"], *truth["needle_depths"])
+    if all(value == 0 or value >= _SMALLEST_PLAIN_FLOAT for value in floats):
+        return orjson.dumps(truth, option=orjson.OPT_SORT_KEYS)
+    return canonical_json(truth)
 
 
 def _sha256(pieces: Iterable[bytes | memoryview]) -> str:

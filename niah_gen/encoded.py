@@ -8,6 +8,7 @@ of a text stay the same whatever is spliced outside them, and only the windows a
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,6 +74,9 @@ class Encoded:
 
     `ids`, `ends`: the tokens and the byte offset where each ends. `cuts`: byte offsets of safe cuts; `exact[i]`: tokens
     of the text between the first cut and cut i, as the tokenizer encodes the whole text.
+
+    Single offsets are looked up by bisect, not by numpy: that would let go of the interpreter each time, and beside a
+    busy thread get it back late.
     """
 
     data: bytes
@@ -92,7 +96,7 @@ class Encoded:
 
     def tokens_before(self, byte: int) -> int:
         """Number of tokens that end at or before a byte offset."""
-        return int(np.searchsorted(self.ends, byte, side="right"))
+        return bisect_right(self.ends.data, byte)
 
     def text(self, start: int, end: int) -> str:
         """The bytes from `start` to `end` decoded; broken characters become U+FFFD."""
@@ -127,8 +131,9 @@ class Encoded:
         if first >= last and (first > start or last < end):
             return literal(self.text(start, end))
         escaped, growth = self._json
-        grown_first, grown_last = (at + int(np.searchsorted(growth, at)) for at in (first, last))
-        inner_chars = last - first - int(np.diff(np.searchsorted(self._continuations, [first, last]))[0])
+        grown_first, grown_last = first + bisect_left(growth.data, first), last + bisect_left(growth.data, last)
+        inside = self._continuations.data
+        inner_chars = last - first - (bisect_left(inside, last) - bisect_left(inside, first))
         inner = Stretch((self._view[first:last],), (escaped[grown_first:grown_last],), inner_chars)
         if first == start and last == end:
             return inner
@@ -244,7 +249,7 @@ def unchanged_tokens(source: Encoded, size: int) -> int:
 
 def _usable_cuts(source: Encoded, end: int) -> int:
     """Number of safe cuts whose two characters lie before byte `end`."""
-    return int(np.searchsorted(source.cuts, end - _WIDEST, side="right"))
+    return bisect_right(source.cuts.data, end - _WIDEST)
 
 
 def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Encoded:
@@ -295,7 +300,7 @@ class Counter:
                 pending += part.encode()
                 continue
             source, start, end = part
-            low = int(np.searchsorted(source.cuts, start + _WIDEST))
+            low = bisect_left(source.cuts.data, start + _WIDEST)
             high = _usable_cuts(source, end) - 1
             if low <= high:
                 pending += source.data[start : int(source.cuts[low])]

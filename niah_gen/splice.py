@@ -6,6 +6,7 @@ their sources' arithmetic: depth is divided by 100 before it is multiplied, whic
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -109,7 +110,7 @@ def _after_period(pieces: Sequence[Piece], at: int, period: tuple[int, ...]) -> 
         if start >= at:
             continue
         found = _positions(piece.source, period)
-        last = int(np.searchsorted(found, piece.start + at - start)) - 1
+        last = bisect_left(found.data, piece.start + at - start) - 1
         if last >= 0 and found[last] >= piece.start:
             return start + int(found[last]) - piece.start + 1
         at = start
