@@ -11,7 +11,8 @@ from typing import Any
 import orjson
 
 from niah_gen.encoded import Counter, Encoded, Stretch, encode
-from niah_gen.haystack import FitError, Haystack, Order
+from niah_gen.errors import FitError
+from niah_gen.haystack import Haystack, Order
 from niah_gen.needles import Needle
 from niah_gen.plan import Cell, Plan, row_seed
 from niah_gen.prompts import Frame, frame, template_for
@@ -96,7 +97,7 @@ class Assembler:
             corpus=cell.corpus,
             tokenizer=plan.tokenizer.name,
             placement=recipe.placement,
-            template=recipe.template,
+            template=framing.template,
             control=None,
             length=cell.length,
             depth_percent=cell.depth,
@@ -149,7 +150,9 @@ class Assembler:
             around = frame(template, recipe.form, recipe.placement, recipe.guide, needle.question)
             others = sum(self._plan.tokenizer.count(content) for content in around.others)
             utf8 = (around.before.encode(), around.after.encode())
-            known = self._frames[needle.id, language] = _Framing(around, utf8, around.json_around(), others)
+            known = self._frames[needle.id, language] = _Framing(
+                template.name, around, utf8, around.json_around(), others
+            )
         return known
 
     def _haystack(
@@ -179,6 +182,7 @@ def check_fit(plan: Plan) -> None:
 class _Framing:
     """A frame ready to be written: what stands before and after the context, and the tokens of the other messages."""
 
+    template: str
     frame: Frame
     utf8: tuple[bytes, bytes]
     json: tuple[bytes, bytes]

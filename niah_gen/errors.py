@@ -1,7 +1,8 @@
 """Every error that a user's input or machine can cause, and the exit code each one ends a command with.
 
 NiahError                2
-├── RecipeError          2   the recipe asks for something that does not exist or does not fit
+├── RecipeError          2   the recipe asks for something that does not exist or does not fit together
+├── FitError             2   a length cannot hold what must go into it
 ├── CorpusError          2   a corpus cannot be found or read
 ├── TokenizerError       2   a tokenizer cannot be found or read
 ├── IntegrityError       4   bytes are not what their sha256 says
@@ -30,6 +31,10 @@ class RecipeError(NiahError):
         self.problems = tuple(problems)
         head = f"{source}: {len(problems)} problem{'s' if len(problems) > 1 else ''}"
         super().__init__("\n  ".join([head, *problems]))
+
+
+class FitError(NiahError):
+    """A length cannot hold what must go into it."""
 
 
 class CorpusError(NiahError):

@@ -30,15 +30,11 @@ from niah_gen.encoded import (
     retokenised_prefix,
     unchanged_tokens,
 )
-from niah_gen.errors import NiahError
+from niah_gen.errors import FitError
 from niah_gen.prompts import Frame
 from niah_gen.tokenizers import Ints, Tokenizer
 from niah_score.contract import sha256_hex
 from niah_score.text import fold, holds
-
-
-class FitError(NiahError):
-    """A length cannot hold what must go into it."""
 
 
 @dataclass(frozen=True, eq=False)

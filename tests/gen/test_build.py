@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import niah_gen
-from niah_gen.errors import IntegrityError, LockedError, NiahError
-from niah_gen.haystack import FitError
+from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
 from niah_score.contract import MANIFEST, content_digest, read_manifest, row_digest
 
 SMALL: dict[str, Any] = {"name": "small", "lengths": [600, 1000], "depths": [0, 40, 100], "repeats": 2}

@@ -17,7 +17,8 @@ from niah_gen.assemble import check_fit
 from niah_gen.boundaries import sentence_ends
 from niah_gen.corpora import Corpus, CorpusFile, Document
 from niah_gen.encoded import encode
-from niah_gen.haystack import Filler, FitError, Haystack, Order, published_room
+from niah_gen.errors import FitError
+from niah_gen.haystack import Filler, Haystack, Order, published_room
 from niah_gen.plan import make_plan
 from niah_gen.prompts import Frame, frame, template_for
 from niah_gen.recipe import load_recipe
