@@ -326,8 +326,9 @@ def _write_shards(
         jobs = 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
     workers = min(jobs, len(missing))
     if workers <= 1:
-        with Lane() as lane:
-            worker = _Worker(plan, Assembler(plan), target, tuple(formats), lane, advance)
+        # Two lanes, so that one shard can be compressed while the one before it is being synced and hashed.
+        with Lane() as even, Lane() as odd:
+            worker = _Worker(plan, Assembler(plan), target, tuple(formats), (even, odd), advance)
             records = {number: worker.start(number) for number in missing}
             done |= {number: record.result() for number, record in records.items()}
     else:
@@ -376,7 +377,7 @@ class _Worker:
     assembler: Assembler
     target: Target
     formats: tuple[str, ...]
-    lane: Lane
+    lanes: tuple[Lane, ...]
     advance: Advance
 
     def start(self, number: int) -> Future[ShardRecord]:
@@ -386,14 +387,15 @@ class _Worker:
         cells = plan.cells[shard.first : shard.last]
         row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
         job = ShardJob(self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes)
-        written = write_shard(job, self.assembler.drafts(cells), self.lane, self.advance)
+        lane = self.lanes[number % len(self.lanes)]
+        written = write_shard(job, self.assembler.drafts(cells), lane, self.advance)
 
         def record() -> ShardRecord:
             found = ShardRecord(plan.digest, number, *written.result())
             write_atomically(self.target.record(number), found.to_bytes())
             return found
 
-        return self.lane.then(record)
+        return lane.then(record)
 
 
 _worker: _Worker | None = None
@@ -412,7 +414,7 @@ def _start_worker(
             tokens.value += more_tokens
 
     plan = make_plan(recipe)
-    _worker = _Worker(plan, Assembler(plan), target, formats, Lane(), advance)
+    _worker = _Worker(plan, Assembler(plan), target, formats, (Lane(),), advance)
 
 
 def _end_with_parent() -> None:

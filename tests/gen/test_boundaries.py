@@ -87,6 +87,10 @@ def test_words_that_only_end_like_an_abbreviation_end_sentences(expected: str) -
     assert marked(expected.replace("|", "")) == expected
 
 
+def test_dots_in_a_row_end_a_sentence_even_before_a_small_letter() -> None:
+    assert marked("Wait... then go. and stay.") == "Wait...| then go. and stay.|"
+
+
 def test_a_question_mark_or_a_closing_quote_ends_even_before_a_small_letter() -> None:
     assert marked("Why? because.” he said") == "Why?| because.”| he said"
 

@@ -131,7 +131,7 @@ def test_a_text_of_one_character_has_no_cut() -> None:
 
 
 @steady
-@given(text=st.text(max_size=40))
+@given(text=st.text(max_size=40) | st.text("a\x7f\x80\u07ff\u0800\uffff\U00010000", max_size=12))
 def test_byte_offsets_are_those_of_the_encoded_text(text: str) -> None:
     points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     found = byte_offsets(points, np.arange(len(text) + 1))

@@ -93,7 +93,28 @@ def test_gkamradt_repeats_whole_copies_only(cl100k: BytePairTokenizer) -> None:
     for longest in range(1, 12):
         whole = filler._repeated(longest).whole
         assert whole.data.decode() == "odd" * (len(whole.data) // 3)
+        copies = len(whole.data) // 3
         assert whole.size >= longest
+        assert copies == 1 or cl100k.count("odd" * (copies - 1)) < longest
+
+
+def test_gkamradt_needs_no_further_copy_when_the_corpus_is_just_as_long(cl100k: BytePairTokenizer) -> None:
+    once = cl100k.count("".join(TEXTS))
+    assert Filler(corpus_of(TEXTS), cl100k)._repeated(once).whole.size == once
+
+
+def test_gkamradt_trims_at_every_token_as_encoding_again_would(tokenizer: BytePairTokenizer, odd_text: OddText) -> None:
+    """With a needle of one token, whatever the second encoding changes at the end is in the haystack."""
+    rng = random.Random(11)
+    for _ in range(25):
+        text = odd_text(rng, 25)
+        tokens = token_list(tokenizer, text)
+        filler = Filler(corpus_of([text or "x"]), tokenizer)
+        for length in range(2, len(tokens)):
+            again = token_list(tokenizer, decoded(tokenizer, tokens[:length]))[: length - 1]
+            found = filler.gkamradt(order(tokenizer, length, longest=len(tokens)))
+            assert found.source.ids[: found.tokens].tolist() == again
+            assert text_of(found) == decoded(tokenizer, again)
 
 
 def test_gkamradt_is_not_repeated_when_it_is_long_enough(cl100k: BytePairTokenizer) -> None:
@@ -382,6 +403,28 @@ def test_native_keeps_its_budget_where_every_document_begins_and_ends_oddly(
     for row in rows:
         assert isinstance(row["prompt"], str)
         assert row["prompt_tokens"] == tokenizer.count(row["prompt"]) <= 2800
+
+
+NEEDLES = [
+    "12 gates are green", "“The gate” is green!”", "/usr is green", "'tis green.", "😀 is green",
+    "\u0301accent is green", "…green…", "Green\u200d", "(green)", "绿门是绿的。", "—green—", "3.14", "a", "$100,000", "\ufffdgreen\ufffd",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("needle", NEEDLES)
+@pytest.mark.parametrize("corpus", ["en_essays", "zh_articles"])
+def test_native_keeps_its_budget_to_the_token_whatever_the_needle_begins_and_ends_with(
+    tokenizer: BytePairTokenizer, needle: str, corpus: str
+) -> None:
+    """Over a run of lengths some leave no slack at all, so every token that joining adds must have been allowed for."""
+    hidden = {"needle": needle, "question": "Which?", "language": corpus[:2], "answer": "Green."}
+    lengths, depths = list(range(420, 480)), [0, 17, 50, 83, 100]
+    rows = native_rows(corpora=[corpus], tokenizer=tokenizer.name, needles=[hidden], lengths=lengths, depths=depths)
+    assert len(rows) == len(lengths) * len(depths)
+    for row in rows:
+        assert row["prompt_tokens"] <= row["length"] - 200
+    for row in rows[::37]:
+        assert row["prompt_tokens"] == tokenizer.count(str(row["prompt"]))
 
 
 # Leaks --------------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def tokens_before(reference: Marked, count: int) -> tuple[int, ...]:
 depths = st.one_of(
     st.sampled_from([0.0, 100.0, 50.0, 33.3, 0.896, 99.104]), st.integers(0, 100).map(float), st.floats(0, 100)
 )
-fillers = st.text("ab. ", min_size=1, max_size=60)
+fillers = st.text("ab. ", min_size=1, max_size=60) | st.integers(1, 250).map(lambda size: "." * size)
 needle_sets = st.lists(st.text("XY.", min_size=1, max_size=8), min_size=1, max_size=4)
 
 
@@ -123,6 +123,44 @@ def test_gkamradt_walks_back_to_a_full_stop_needle_by_needle(text: str, needles:
     found = splice("gkamradt", whole(text), list(map(letters, needles)), Wish(depth, 25, "en"), LETTERS)
     assert marked(found) == expected
     assert found.tokens_before == tokens_before(expected, len(needles))
+
+
+@pytest.mark.parametrize("depth", [29, 57, 58])
+def test_gkamradt_divides_depth_before_it_multiplies_too(depth: float) -> None:
+    found = splice("gkamradt", whole("." * 100), [letters("N")], Wish(depth, 25, "en"), LETTERS)
+    assert found.tokens_before == (int(100 * (depth / 100)),) != (depth,)
+
+
+class Prefixed(Letters):
+    """A tokenizer that begins every text with a token of its own, as SentencePiece does: a full stop is two tokens."""
+
+    def encode(self, text: str) -> Tokens:
+        ids, ends = super().encode(text)
+        return Tokens(np.append(1, ids), np.append(0, ends))
+
+    def count(self, text: str) -> int:
+        return len(text) + 1
+
+
+@steady
+@given(text=fillers, needles=needle_sets, depth=depths)
+def test_gkamradt_stops_at_any_token_of_a_full_stop(text: str, needles: list[str], depth: float) -> None:
+    """The published code looks whether a token is among the full stop's, however many these are."""
+    tokens: list[tuple[int, str]] = [(1, ""), *((ord(char), char) for char in text)]
+    reference = depth
+    step = (100 - depth) / len(needles)
+    for needle in needles:
+        at = len(tokens) if reference == 100 else int(len(tokens) * (reference / 100))
+        while reference != 100 and at > 0 and tokens[at - 1][0] not in (1, ord(".")):
+            at -= 1
+        tokens = [*tokens[:at], (1, ""), *((ord(char), char) for char in needle), *tokens[at:]]
+        reference += step
+    prefixed = Prefixed()
+    source = encode(text, prefixed)
+    haystack = Haystack(source, len(source.data), source.size, 1.0)
+    hidden = [encode(needle, prefixed) for needle in needles]
+    found = splice("gkamradt", haystack, hidden, Wish(depth, 25, "en"), prefixed)
+    assert "".join(part.stretch().text for part in found.parts) == "".join(char for _, char in tokens)
 
 
 def test_gkamradt_without_a_full_stop_goes_to_the_front() -> None:

@@ -338,6 +338,13 @@ def test_a_json_file_of_another_name_is_found_by_its_stem(
     assert find_tokenizer("mine").name == find_tokenizer(str(tmp_path / "mine.json")).name == "mine"
 
 
+def test_ends_that_go_back_are_held_where_they_were() -> None:
+    """A normaliser that reorders characters can report a token's end before the end of the one before it."""
+    found = OffsetTokenizer("reordering", "0" * 64, lambda text: ([7, 8, 9], [2, 1, 3]), len).encode("é中a")
+    assert found.ids.tolist() == [7, 8, 9]
+    assert found.ends.tolist() == [5, 5, 6]
+
+
 def test_sha256_is_of_the_vocabulary_file(tiny_bpe: OffsetTokenizer, tokenizer_json: Path) -> None:
     import hashlib
 
