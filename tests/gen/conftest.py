@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,16 @@ _ODD = (
     "def f(x):\n    return {'a': x[0]}\n", "<b>&amp;</b>", "if (a&&b) {\n\t\tc++;\n}", "{{}}", "=>",
     "\ufffd", "\ufffd\ufffd", "\x00", "\x1c", "\x7f", "\x85", "<|endoftext|>", '"', "\\", "`",
 )  # fmt: skip
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_files_of_the_users_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Names mean what the package ships, whatever corpora and tokenizers this machine has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("NIAH_CORPORA", raising=False)
+        patch.delenv("NIAH_TOKENIZERS", raising=False)
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("no-data")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -406,9 +406,22 @@ def test_native_keeps_its_budget_where_every_document_begins_and_ends_oddly(
 
 
 NEEDLES = [
-    "12 gates are green", "“The gate” is green!”", "/usr is green", "'tis green.", "😀 is green",
-    "\u0301accent is green", "…green…", "Green\u200d", "(green)", "绿门是绿的。", "—green—", "3.14", "a", "$100,000", "\ufffdgreen\ufffd",
-]  # fmt: skip
+    "12 gates are green",
+    "“The gate” is green!”",
+    "/usr is green",
+    "'tis green.",
+    "😀 is green",
+    "\u0301accent is green",
+    "…green…",
+    "Green\u200d",
+    "(green)",
+    "绿门是绿的。",
+    "—green—",
+    "3.14",
+    "a",
+    "$100,000",
+    "\ufffdgreen\ufffd",
+]
 
 
 @pytest.mark.parametrize("needle", NEEDLES)
@@ -425,6 +438,22 @@ def test_native_keeps_its_budget_to_the_token_whatever_the_needle_begins_and_end
         assert row["prompt_tokens"] <= row["length"] - 200
     for row in rows[::37]:
         assert row["prompt_tokens"] == tokenizer.count(str(row["prompt"]))
+
+
+@pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass"])
+def test_a_needles_rows_are_the_same_whatever_other_needles_there_are(placement: str) -> None:
+    """One needle is long and one leaks, so that a haystack or a leak of the wrong one would show."""
+    needles = [
+        {"id": "short", "needle": "It is green.", "question": "Which?", "keywords": ["no-such-word"]},
+        {"id": "long", "needle": "It is green. " * 20, "question": "Which?", "keywords": ["green"]},
+        {"id": "leaky", "needle": "It is the one.", "question": "Which?", "keywords": ["the"]},
+    ]
+    shared: dict[str, Any] = {"placement": placement, "corpora": ["en_essays"], "repeats": 1}
+    together = native_rows(needles=needles, **shared)
+    alone = [row for needle in needles for row in native_rows(needles=[needle], **shared)]
+    assert sorted(together, key=lambda row: row["id"]) == sorted(alone, key=lambda row: row["id"])
+    assert {row["leak"] for row in alone if row["needle_id"] == "leaky"} == {"the"}
+    assert len({row["haystack_tokens"] for row in together if row["length"] == 700}) > 1
 
 
 # Leaks --------------------------------------------------------------------------------------------------------------
