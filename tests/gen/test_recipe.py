@@ -275,6 +275,14 @@ def test_a_files_recipe_is_named_after_the_file_unless_it_says_otherwise(tmp_pat
     assert load_recipe(path).name == "other"
 
 
+@pytest.mark.parametrize(
+    "version", ["1", "1.0", "1.0.0.0", "v1.0.0", "1.0.0\n", "1.0.0-beta", "１.０.０", "٢.٠.٠", "", 1, 1.0]
+)
+def test_a_version_is_three_numbers_in_ascii(version: object) -> None:
+    """It names a folder."""
+    assert problems({"version": version})[0].startswith("version: expected three numbers")
+
+
 # Lengths and depths -------------------------------------------------------------------------------------------------
 
 
