@@ -115,7 +115,7 @@ class Assembler:
             needle_spans=spans,
             context_message=around.context_message,
             needle_depths=[100 * before / haystack.tokens for before in spliced.tokens_before],
-            boundary=_BOUNDARIES[recipe.placement],
+            boundary="token" if recipe.placement == "gkamradt" and cell.depth == 100 else _BOUNDARIES[recipe.placement],
             prompt_tokens=tokens,
             haystack_tokens=haystack.tokens,
             haystack_passes=haystack.passes,
@@ -125,6 +125,15 @@ class Assembler:
         )
         truth["id"] = row_id(plan.family, truth)
         return Draft(truth, around, utf8, json)
+
+    def _check_once(self, needle: Needle, haystack: Haystack, around: Frame) -> None:
+        """Native promises that every needle stands in its prompt exactly once."""
+        for text in self._hidden(needle):
+            if text in haystack.source.text(0, haystack.end) or text in around.before + around.after:
+                raise FitError(
+                    f"needle {needle.id!r}: its text {text!r} stands in the filler or the prompt already; "
+                    "hide something that occurs nowhere else, or use another corpus"
+                )
 
     def _encoded(self, needle: Needle) -> tuple[Encoded, ...]:
         known = self._needles.get(needle.id)
@@ -165,6 +174,8 @@ class Assembler:
             haystack = self._plan.fillers[cell.corpus].fill(recipe.placement, order)
             if haystack is None:
                 raise FitError(f"{cell}: the corpus ends before this record")
+            if recipe.placement == "native":
+                self._check_once(needle, haystack, around)
             self._current = (key, haystack, haystack.leak(needle.keywords))
         return self._current[1], self._current[2]
 

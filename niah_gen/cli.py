@@ -34,6 +34,7 @@ app.add_typer(corpora_app, name="corpora")
 
 Arguments = ParamSpec("Arguments")
 
+_GENERATOR_PACKAGES = ("numpy", "tiktoken", "filelock", "tomli_w", "tokenizers", "regex", "datasets", "jieba")
 _RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM)
 _BAR_AFTER_SECONDS = 1.0
 _LINE_EVERY_SECONDS = 0.1
@@ -57,6 +58,14 @@ def _reported(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
             _fail("interrupted; run the same command again to go on", 130)
         except MemoryError:
             _fail("not enough memory", 5)
+        except ModuleNotFoundError as error:
+            if error.name in _GENERATOR_PACKAGES:
+                _fail(f"{error.name} is not installed; the generator needs `pip install 'niah[gen]'`", 2)
+            raise
+        except BrokenPipeError:
+            # The reader has seen enough. Python would complain again when it flushes at the end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             _fail(f"{where}{error.strerror or error}", 5 if error.errno in _RESOURCES else 2)
@@ -308,13 +317,12 @@ def show(
 @_reported
 def verify(dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")]) -> None:
     """Re-hash every file of a dataset; exit code 4 if anything is not as its manifest says."""
-    from niah_gen.errors import IntegrityError
+    from niah_gen.errors import IntegrityError, listed
     from niah_gen.verify import verify as verify_dataset
 
     manifest, problems = verify_dataset(dataset)
     if problems:
-        shown = problems[:20] + ([f"and {len(problems) - 20} more"] if len(problems) > 20 else [])
-        raise IntegrityError("\n  ".join([f"{dataset}: {len(problems)} problems", *shown]))
+        raise IntegrityError(listed(f"{dataset}: {len(problems)} problems", problems))
     typer.echo(f"{dataset}: {len(manifest.files)} files, {manifest.rows} rows, all as the manifest says")
 
 
@@ -416,11 +424,16 @@ def _corpora(context: typer.Context) -> None:
 def corpora_list() -> None:
     """List the corpora that can be named, and where they are."""
     from niah_gen.corpora import installed_names, known_corpora, locate
+    from niah_gen.errors import CorpusError
 
     installed = installed_names()
     for name in sorted({*installed, *known_corpora()}):
         if name in installed:
-            found = locate(name)
+            try:
+                found = locate(name)
+            except CorpusError as error:
+                typer.echo(f"{name:16} ?  {error}")
+                continue
             language = found.declaration.language or "?"
             typer.echo(f"{name:16} {language} {len(found.declaration.files):4} files  {found.folder}")
         else:

@@ -184,7 +184,8 @@ def locate(spec: str) -> Located:
 
 
 def _find(spec: str, name: str, part: str) -> Located | None:
-    for folder in search_folders():
+    is_path = spec.startswith((".", "/", "~")) or spec.endswith("/")
+    for folder in () if is_path else search_folders():
         found = _in_folder(folder, name)
         if found:
             return _one_file(found, spec, part) if part else found
@@ -225,7 +226,8 @@ def _declared(folder: Path) -> Located | None:
         declaration = parse_declaration(tomllib.loads(path.read_text("utf-8")), str(path))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: not valid TOML ({error})") from None
-    return Located(declaration.name, folder, declaration)
+    # The folder's name, as that is what a name is looked up by.
+    return Located(folder.resolve().name, folder, declaration)
 
 
 def _undeclared(folder: Path, name: str) -> Located | None:

@@ -63,6 +63,17 @@ class LockedError(NiahError):
     exit_code = 11
 
 
+SHOWN_PROBLEMS = 20
+
+
+def listed(head: str, problems: Sequence[str]) -> str:
+    """A message with the first 20 problems, a line each, and how many more there are."""
+    shown = list(problems[:SHOWN_PROBLEMS])
+    if len(problems) > len(shown):
+        shown.append(f"and {len(problems) - len(shown)} more")
+    return "\n  ".join([head, *shown])
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the nearest known name, else the known names (the first 20)."""
     import difflib

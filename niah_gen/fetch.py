@@ -28,8 +28,8 @@ from niah_gen.corpora import (
     data_folder,
     known_corpora,
 )
-from niah_gen.errors import CorpusError, IntegrityError, suggestion
-from niah_gen.install import alone, copy_checked, declaration_toml, holds, install, is_intact, lacking, listed
+from niah_gen.errors import CorpusError, IntegrityError, listed, suggestion
+from niah_gen.install import alone, copy_checked, declaration_toml, holds, install, is_intact, lacking
 from niah_gen.shards import sync_folder
 from niah_score.contract import file_sha256
 

@@ -243,6 +243,11 @@ class Filler:
             if beside + self._counter.count([frame.before, filler, frame.after]) <= budget:
                 break
             fitting -= 1
+        if len(places) < 2:
+            raise FitError(
+                f"corpus {self.corpus.name!r} has no sentence that ends in punctuation and so no place for a "
+                'needle; use another corpus, or placement = "opencompass"'
+            )
         if room < 1 or fitting < 1:
             raise FitError(
                 f"length {order.length} leaves no room for a sentence: the reserve for the answer takes "

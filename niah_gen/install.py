@@ -19,8 +19,6 @@ from niah_gen.errors import CorpusError, LockedError
 from niah_gen.shards import atomic_file, sync_folder, write_atomically
 from niah_score.contract import file_sha256
 
-SHOWN_PROBLEMS = 20
-
 
 @contextmanager
 def alone(target: Path) -> Iterator[None]:
@@ -101,13 +99,6 @@ def _sweep(folder: Path, wanted: set[str]) -> None:
                 path.rmdir()
         elif path.relative_to(folder).as_posix() not in wanted:
             path.unlink()
-
-
-def listed(head: str, problems: Sequence[str]) -> str:
-    shown = list(problems[:SHOWN_PROBLEMS])
-    if len(problems) > len(shown):
-        shown.append(f"and {len(problems) - len(shown)} more")
-    return "\n  ".join([head, *shown])
 
 
 def copy_checked(path: Path, goal: Path) -> str:

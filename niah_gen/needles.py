@@ -78,7 +78,7 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
         problems.append(f"id: expected a name, found {name!r}")
     if not needles:
         problems.append("needles: expected a text or a list of texts, none empty")
-    if not isinstance(question, str) or not question.strip():
+    if not isinstance(question, str) or not question.strip() or not _is_encodable(question):
         problems.append(f"question: expected a text, found {question!r}")
     if keywords is None:
         problems.append("keywords: expected a list of texts or of lists of texts, none empty")
@@ -99,8 +99,17 @@ def _texts(value: object) -> tuple[str, ...] | None:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple) or not items:
         return None
-    texts = tuple(item for item in items if isinstance(item, str) and item.strip())
+    texts = tuple(item for item in items if isinstance(item, str) and item.strip() and _is_encodable(item))
     return texts if len(texts) == len(items) else None
+
+
+def _is_encodable(text: str) -> bool:
+    """Half a surrogate pair is no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _groups(value: object) -> tuple[tuple[str, ...], ...] | None:

@@ -29,9 +29,9 @@ from niah_gen.corpora import (
     read_documents,
     search_folders,
 )
-from niah_gen.errors import CorpusError
+from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, listed
 from niah_gen.fetch import Progress
-from niah_gen.install import SHOWN_PROBLEMS, alone, copy_checked, declaration_toml, install, listed
+from niah_gen.install import alone, copy_checked, declaration_toml, install
 from niah_gen.shards import atomic_file
 from niah_score.contract import file_sha256, is_safe_path
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from niah_gen.corpora import LANGUAGES, Corpus, locate, read_corpus
-from niah_gen.errors import RecipeError
+from niah_gen.errors import IntegrityError, RecipeError
 from niah_gen.haystack import Filler, published_room
 from niah_gen.needles import Needle
 from niah_gen.prompts import guide_problem, template_family, template_for
@@ -80,7 +80,7 @@ class Plan:
             canonical_json(
                 {
                     "schema": SCHEMA_VERSION,
-                    "recipe": recipe.table(),
+                    "recipe": replace(recipe, pins=()).table(),
                     "corpora": [[corpus.name, corpus.sha256] for corpus in self.corpora],
                     "tokenizer": [self.tokenizer.name, self.tokenizer.sha256],
                     "template": template_family(recipe.template),
@@ -157,7 +157,19 @@ def make_plan(recipe: Recipe) -> Plan:
         raise RecipeError(problems, f"recipe {recipe.name!r}")
     fillers = {corpus.name: Filler(corpus, tokenizer) for corpus in corpora}
     cells, shortfalls = _existing(recipe, fillers, list(_cells(recipe, corpora)))
-    named = replace(recipe, tokenizer=tokenizer.name, corpora=tuple(item.name for item in located))
+    found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in corpora}
+    for what, sha256 in recipe.pins:
+        if found.get(what, sha256) != sha256:
+            raise IntegrityError(
+                f"{what}: sha256 is {found[what]}, but the recipe was built with {sha256}; "
+                "put that one first where names are looked up, or take the pin out of the recipe"
+            )
+    named = replace(
+        recipe,
+        tokenizer=tokenizer.name,
+        corpora=tuple(item.name for item in located),
+        pins=tuple(sorted(found.items())),
+    )
     return Plan(recipe, named, tokenizer, tuple(corpora), fillers, cells, _shards(cells), shortfalls)
 
 

@@ -50,7 +50,8 @@ class Recipe:
     """A resolved recipe: every field has its value, schedules are lists, needles are whole.
 
     `lengths` and `reserve` are in tokens, `depths` and `diff` in percent; `diff` is the step between a set's needles.
-    `languages`: empty for all that the corpora have.
+    `languages`: empty for all that the corpora have. `pins`: sha256 of the tokenizer and the corpora, by name, that a
+    resolved recipe was built with; another corpus of that name is refused.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Recipe:
     languages: tuple[str, ...]
     corpora: tuple[str, ...]
     needles: tuple[Needle, ...]
+    pins: tuple[tuple[str, str], ...] = ()
 
     def table(self) -> dict[str, object]:
         """The recipe as TOML values: reading them back gives the same recipe."""
@@ -80,6 +82,9 @@ class Recipe:
             table[field.name] = list(value) if isinstance(value, tuple) else value
         table["depths"] = [int(depth) if depth == int(depth) else depth for depth in self.depths]
         table["needles"] = [needle.table() for needle in self.needles]
+        table["pins"] = dict(self.pins)
+        if not self.pins:
+            del table["pins"]
         return table
 
     def to_toml(self) -> bytes:
@@ -202,6 +207,7 @@ class _Reader:
             languages=self.take("languages", _languages, ()),
             corpora=self.take("corpora", _names, corpora),
             needles=tuple(needles),
+            pins=self.take("pins", _pins, ()),
         )
         self._check_together(recipe)
         if self.problems:
@@ -399,7 +405,7 @@ def _slug(value: Any) -> str:
 
 
 def _version(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"\d+\.\d+\.\d+", value):
+    if not isinstance(value, str) or not re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", value):
         raise _WrongError("expected three numbers such as 1.0.0")
     return value
 
@@ -409,6 +415,12 @@ def _names(value: Any) -> tuple[str, ...]:
     if not isinstance(names, list | tuple) or not names or not all(isinstance(n, str) and n.strip() for n in names):
         raise _WrongError("expected a list of names, none blank")
     return tuple(dict.fromkeys(name.strip() for name in names))
+
+
+def _pins(value: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping) or not all(isinstance(item, str) for pair in value.items() for item in pair):
+        raise _WrongError("expected a table of names and sha256")
+    return tuple(sorted(value.items()))
 
 
 def _languages(value: Any) -> tuple[str, ...]:

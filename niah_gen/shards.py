@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,9 +17,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
 from niah_gen.assemble import Draft
+from niah_gen.errors import IntegrityError
 from niah_score.contract import (
     REPEATING_COLUMNS,
     FileEntry,
@@ -42,6 +44,9 @@ GROUP_ROWS = 1024
 _LEVEL_9_ROW_BYTES = 1_500_000
 # Larger windows than 2**27 cannot be opened by the common readers.
 _JSONL_WINDOW_LOG = 27
+_NOTED_COLUMNS = (
+    "corpus", "leak", "needle_id", "haystack_passes", "length", "placement", "prompt_tokens", "haystack_tokens",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,12 +295,38 @@ class _ShardFiles:
 
 
 def notes_in(path: Path) -> Iterator[str]:
-    """What is worth telling the user about the rows of a Parquet file."""
-    import pyarrow.parquet as pq
-
-    columns = ["corpus", "leak", "needle_id", "haystack_passes", "length"]
-    for row in pq.read_table(path, columns=columns).to_pylist():
+    """What is worth telling the user about the rows of a data file. Raises IntegrityError if it cannot be read."""
+    for row in rows_in(path, _NOTED_COLUMNS):
         yield from _notes(row)
+
+
+def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """The rows of a data file of any format, in order. Raises IntegrityError if it cannot be read to its end."""
+    import zstandard
+
+    try:
+        if path.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(path) as file:
+                for number in range(file.metadata.num_row_groups):
+                    yield from file.read_row_group(number, columns=columns and list(columns)).to_pylist()
+        else:
+            with _opened(path) as lines:
+                yield from map(json.loads, lines)
+    # pyarrow's errors are ValueErrors and OSErrors.
+    except (ValueError, OSError, EOFError, zstandard.ZstdError) as error:
+        raise IntegrityError(f"{path}: cannot be read ({error}); verify the dataset, and build it again") from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    if path.suffix == ".gz":
+        return io.BufferedReader(gzip.GzipFile(path))
+    if path.suffix == ".zst":
+        import zstandard
+
+        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb"), closefd=True))
+    return path.open("rb")
 
 
 def _notes(truth: Truth) -> Iterator[str]:
@@ -303,6 +334,9 @@ def _notes(truth: Truth) -> Iterator[str]:
         yield f"{truth['corpus']} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
     if truth["haystack_passes"] > 1:
         yield f"{truth['corpus']} is repeated to fill length {truth['length']}"
+    if truth["placement"] == "opencompass" and truth["prompt_tokens"] < truth["length"] / 2:
+        held = truth["haystack_tokens"]
+        yield f"{truth['corpus']} ends early: length {truth['length']} holds {held} tokens of filler"
 
 
 def _groups(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:

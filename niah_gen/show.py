@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from niah_gen.errors import NiahError
+from niah_gen.shards import rows_in
 from niah_score.contract import Manifest, Row, read_manifest
 
 _MARKS = ("\x1b[1;7m", "\x1b[0m")
@@ -20,7 +19,7 @@ def find_row(folder: Path, row_id: str) -> Row:
     """The row with an id. Raises NiahError if the dataset has none, ContractError if it is no dataset."""
     manifest = read_manifest(folder)
     for path in _data_files(folder, manifest):
-        row = _from_parquet(path, row_id) if path.suffix == ".parquet" else _from_jsonl(path, row_id)
+        row = _row_in(path, row_id)
         if row is not None:
             return row
     raise NiahError(f"{folder}: no row {row_id!r} among {manifest.rows}; ids are in the column `id`")
@@ -32,39 +31,11 @@ def _data_files(folder: Path, manifest: Manifest) -> list[Path]:
     return [folder / path for path in wanted]
 
 
-def _from_parquet(path: Path, row_id: str) -> Row | None:
-    """Only the ids are read, then the row group that holds the row."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        for number in range(file.metadata.num_row_groups):
-            ids = file.read_row_group(number, columns=["id"]).column(0).to_pylist()
-            if row_id in ids:
-                row: Row = file.read_row_group(number).slice(ids.index(row_id), 1).to_pylist()[0]
-                return row
-    return None
-
-
-def _from_jsonl(path: Path, row_id: str) -> Row | None:
-    with _opened(path) as file:
-        for line in file:
-            if row_id.encode() in line:
-                row: Row = json.loads(line)
-                if row["id"] == row_id:
-                    return row
-    return None
-
-
-def _opened(path: Path) -> BinaryIO:
-    if path.suffix == ".gz":
-        import gzip
-
-        return io.BufferedReader(gzip.GzipFile(path))
-    if path.suffix == ".zst":
-        import zstandard
-
-        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb")))
-    return path.open("rb")
+def _row_in(path: Path, row_id: str) -> Row | None:
+    if path.suffix == ".parquet" and all(row["id"] != row_id for row in rows_in(path, ["id"])):
+        return None  # the ids alone are read fast
+    found: Row | None = next((row for row in rows_in(path) if row["id"] == row_id), None)
+    return found
 
 
 def describe(row: Row, whole: bool, colour: bool) -> Iterator[str]:

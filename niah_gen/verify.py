@@ -23,8 +23,14 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
             problems.append(f"{name}: not in the manifest; a reader that lists files would count it")
         elif path.is_symlink():
             problems.append(f"{name}: a symbolic link; its target is not part of the dataset")
-    rows = sum(entry.rows or 0 for entry in manifest.files if entry.path.startswith("data/"))
-    other = sum(entry.rows or 0 for entry in manifest.files if entry.path.startswith("jsonl/"))
-    counts = sorted({rows, other} - {0, manifest.rows})
-    problems += [f"manifest.json: its files hold {count} rows, it says {manifest.rows}" for count in counts]
+    rows: dict[str, int] = {}
+    for entry in manifest.files:
+        if entry.rows is not None:
+            suffix = entry.path.split(".", 1)[1]
+            rows[suffix] = rows.get(suffix, 0) + entry.rows
+    problems += [
+        f"manifest.json: its .{suffix} files hold {count} rows, it says {manifest.rows}"
+        for suffix, count in rows.items()
+        if count != manifest.rows
+    ]
     return manifest, problems

@@ -3,8 +3,9 @@
     build/<name>/<version>-<digest8>/            the dataset, which appears whole
     build/<name>/<version>-<digest8>.partial/    work in progress: `dataset/`, and `parts/` with a record per shard
 
-A finished shard is used again only if its files still have the hashes in its record. The manifest is written last. A
-folder that exists already is never without a valid manifest: files are replaced one by one, its manifest at the end.
+A finished shard is used again only if its files still have the hashes in its record. The manifest is written last. In a
+folder that exists already files are replaced one by one and the manifest at the end: until then the old one stands, and
+`verify` names what it does not know.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from niah_gen import __version__
 from niah_gen.assemble import Assembler, check_fit
 from niah_gen.card import dataset_card
 from niah_gen.corpora import LANGUAGES
-from niah_gen.errors import IntegrityError, LockedError, NiahError
+from niah_gen.errors import IntegrityError, LockedError, NiahError, ResourceError, listed
 from niah_gen.plan import BYTES_PER_TOKEN, Plan, make_plan
 from niah_gen.recipe import Recipe, load_recipe
 from niah_gen.shards import (
@@ -116,7 +117,8 @@ def build(
     """Build a dataset folder and return its path, `<out>/<name>/<version>-<digest8>`.
 
     recipe: a preset's name, a TOML file, a mapping, or a Recipe; `overrides` replace its fields (`"depths.steps": 5`).
-    formats: any of parquet, jsonl, jsonl.gz, jsonl.zst. jobs: worker processes; None decides by size. shard: (I, N)
+    formats: any of parquet, jsonl, jsonl.gz, jsonl.zst. jobs: worker processes (a script that asks for them needs the
+    usual `if __name__ == "__main__":`); None decides by size. shard: (I, N)
     writes every Nth file only and returns the partial folder, which `merge` completes once all N are written.
     progress is told how the work goes, notice(sentence) what a user should know.
 
@@ -140,14 +142,19 @@ def build(
         tell = notice or (lambda sentence: None)
         for sentence in plan.shortfalls:
             tell(sentence)
-        kept = _intact_formats(target, plan)
-        if kept is not None and set(wanted) <= set(kept):
+        if shard is not None:
+            kept = _intact_formats(target, plan)
+            if not set(wanted) <= set(kept):
+                return _build_part(plan, target, _together(wanted, kept), jobs, shard, progress)
             tell(f"{target.final} is complete already; nothing was built")
             return target.final
-        if shard is not None:
-            return _build_part(plan, target, wanted, jobs, shard, progress)
         with _lock(target):
-            suffixes = tuple(suffix for suffix in FORMATS if suffix in (*wanted, *(kept or ())))
+            kept = _intact_formats(target, plan)
+            if set(wanted) <= set(kept):
+                tell(f"{target.final} is complete already; nothing was built")
+                shutil.rmtree(target.partial)
+                return target.final
+            suffixes = _together(wanted, kept)
             sheet = aside.submit(_sheet, plan, suffixes)
             records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, progress)
             return _finish(target, sheet.result(), records, tell)
@@ -169,7 +176,10 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     """
     target = _find_partial(Path(folder))
     with _lock(target):
-        sheet = json.loads((target.partial / _SHEET).read_text("utf-8"))
+        try:
+            sheet = json.loads((target.partial / _SHEET).read_text("utf-8"))
+        except ValueError:
+            raise IntegrityError(f"{target.partial / _SHEET}: damaged; run any of the shards again") from None
         records: list[ShardRecord] = []
         problems: list[str] = []
         for number, stem in enumerate(sheet["shards"]):
@@ -179,10 +189,8 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
             else:
                 problems.append(f"part {number} ({stem}): {record}")
         if problems:
-            shown = "\n  ".join(problems[:20]) + ("" if len(problems) <= 20 else f"\n  and {len(problems) - 20} more")
-            raise IntegrityError(
-                f"{target.partial}: {len(problems)} parts are not there; run their shards again\n  {shown}"
-            )
+            head = f"{target.partial}: {len(problems)} parts are not there; run their shards again"
+            raise IntegrityError(listed(head, problems))
         return _finish(target, sheet, records, notice or (lambda sentence: None))
 
 
@@ -201,7 +209,6 @@ def rewrite_card(folder: str | Path) -> Path:
         if entry.path.endswith(f".{formats[0]}"):
             config = entry.path.split("/")[1]
             rows[config] = rows.get(config, 0) + (entry.rows or 0)
-        if entry.path.endswith(".parquet"):
             notes |= dict.fromkeys(notes_in(folder / entry.path))
     order = [config_name(language, length) for language in LANGUAGES for length in recipe.lengths]
     configs = {name: rows[name] for name in order if name in rows}
@@ -218,6 +225,7 @@ def _formats(files: Sequence[FileEntry]) -> tuple[str, ...]:
 
 
 def _find_partial(folder: Path) -> Target:
+    folder = folder.resolve()
     candidates = [folder, folder.with_name(folder.name + PARTIAL)]
     if folder.is_dir():
         candidates += sorted(folder.glob(f"**/*{PARTIAL}"))
@@ -240,7 +248,7 @@ def _build_part(
 ) -> Path:
     part, of = shard
     if of < 1 or not 0 <= part <= of:
-        raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N")
+        raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
     with _lock(target, part=f"part-{part % of}-of-{of}"):
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         _write_shards(plan, target, formats, numbers, jobs, progress)
@@ -341,6 +349,7 @@ def _write_in_parallel(
 ) -> dict[int, ShardRecord]:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
 
     # Spawned, not forked: a fork would share the lock's file handle and the threads of Arrow.
     context = multiprocessing.get_context("spawn")
@@ -362,6 +371,11 @@ def _write_in_parallel(
                 for future in finished:
                     done[running.pop(future)] = future.result()
                 tell()
+        except BrokenProcessPool:
+            raise ResourceError(
+                "a worker process died: out of memory, killed, or started from a script without "
+                '`if __name__ == "__main__":`; the same command goes on from here, perhaps with fewer jobs'
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -477,19 +491,29 @@ def _replace_files(target: Target, files: Sequence[FileEntry]) -> None:
         sync_folder(goal.parent)
 
 
-def _intact_formats(target: Target, plan: Plan) -> tuple[str, ...] | None:
-    """The formats of a finished dataset whose files are all intact; None if there is no such dataset.
+def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
+    return tuple(suffix for suffix in FORMATS if suffix in (*wanted, *kept))
 
-    A card that was rewritten by hand is no damage.
+
+def _intact_formats(target: Target, plan: Plan) -> tuple[str, ...]:
+    """The formats of a finished dataset whose files are all intact; none if there is no such dataset.
+
+    Raises IntegrityError if only the card was changed: those are somebody's own words, which building would replace.
     """
     try:
         manifest = read_manifest(target.final)
     except ContractError:
-        return None
+        return ()
     if manifest.plan_digest != plan.digest:
-        return None
-    damaged = any(entry_problem(target.final, entry) for entry in manifest.files if entry.path != CARD)
-    return None if damaged else _formats(manifest.files)
+        return ()
+    problems = {entry.path: entry_problem(target.final, entry) for entry in manifest.files}
+    damaged = [path for path, problem in problems.items() if problem]
+    if damaged == [CARD] and (target.final / CARD).is_file():
+        raise IntegrityError(
+            f"{target.final / CARD}: changed since it was written; keep your words elsewhere and run "
+            f"`niah-gen card {target.final}`, then build"
+        )
+    return () if damaged else _formats(manifest.files)
 
 
 @contextmanager
@@ -511,6 +535,9 @@ def _lock(target: Target, part: str | None = None) -> Iterator[None]:
                 for path in sorted(folder.glob(f".{name}.part-*.lock")):
                     held.enter_context(filelock.FileLock(path, timeout=0))
                 _prepare(target)
+                # Nobody else is writing here, so what is half-written was left by a killed build.
+                for leftover in target.dataset.rglob(".*.tmp"):
+                    leftover.unlink(missing_ok=True)
             else:
                 held.enter_context(filelock.FileLock(folder / f".{name}.{part}.lock", timeout=0))
                 # Other parts look in too, each for a moment.

@@ -264,8 +264,20 @@ def _parse_manifest(record: dict[str, Any]) -> Manifest:
     known["tokenizer"] = _entry(TokenizerEntry, record["tokenizer"])
     known["corpora"] = tuple(_entry(CorpusEntry, item) for item in record["corpora"])
     known["files"] = tuple(_entry(FileEntry, item) for item in record["files"])
-    return Manifest(**known)
+    return _typed(Manifest(**known))
 
 
 def _entry(kind: type[Entry], record: dict[str, Any]) -> Entry:
-    return kind(**{name: record[name] for name in kind.__slots__})  # type: ignore[attr-defined]
+    return _typed(kind(**{name: record[name] for name in kind.__slots__}))  # type: ignore[attr-defined]
+
+
+def _typed(entry: Entry) -> Entry:
+    """The entry, if its numbers are numbers and its texts are texts. Raises TypeError."""
+    kinds: dict[str, tuple[type, ...]] = {
+        "int": (int,), "float": (int, float), "str": (str,), "int | None": (int, type(None)),
+    }  # fmt: skip
+    for name, wanted in type(entry).__annotations__.items():
+        value = getattr(entry, name)
+        if wanted in kinds and (isinstance(value, bool) or not isinstance(value, kinds[wanted])):
+            raise TypeError(f"{name} is {value!r}, expected {wanted}")
+    return entry

@@ -19,6 +19,7 @@ import pytest
 
 import niah_gen
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
+from niah_gen.verify import verify
 from niah_score.contract import MANIFEST, content_digest, read_manifest, row_digest
 
 SMALL: dict[str, Any] = {"name": "small", "lengths": [600, 1000], "depths": [0, 40, 100], "repeats": 2}
@@ -235,6 +236,72 @@ def test_no_path_of_this_machine_is_recorded_and_the_names_build_the_same_rows(
     assert all(str(tmp_path).encode() not in data for data in tree(folder).values())
     monkeypatch.setenv("NIAH_CORPORA", str(texts.parent))
     assert tree(niah_gen.build(folder / "recipe.toml", tmp_path / "two")) == tree(folder)
+
+
+def test_a_resolved_recipe_refuses_another_corpus_of_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for where, word in (("here", "short"), ("there", "other")):
+        texts = tmp_path / where / "notes"
+        texts.mkdir(parents=True)
+        (texts / "a.txt").write_text(f"A {word} tale was told. It had an end! Was it good? It was. " * 60)
+    recipe = {**SMALL, "corpora": [str(tmp_path / "here" / "notes")], "languages": ["en"]}
+    folder = niah_gen.build(recipe, tmp_path / "out")
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "there"))
+    with pytest.raises(IntegrityError, match="corpus notes: sha256 is"):
+        niah_gen.build(folder / "recipe.toml", tmp_path / "again")
+
+
+def test_shards_of_a_further_format_keep_what_is_there(tmp_path: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    assert niah_gen.build(SMALL, tmp_path, shard=(1, 2)) == folder
+    for part in (1, 2):
+        partial = niah_gen.build(SMALL, tmp_path, shard=(part, 2), formats=["jsonl", "jsonl.gz"])
+    assert niah_gen.merge(partial) == folder
+    assert verify(folder)[1] == []
+    assert {path.split(".", 1)[1] for path in tree(folder) if "test-" in path} == {"parquet", "jsonl", "jsonl.gz"}
+
+
+def test_merge_takes_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    partial = niah_gen.build(SMALL, tmp_path, shard=(1, 1))
+    monkeypatch.chdir(partial)
+    assert niah_gen.merge(".").is_dir()
+
+
+def test_somebodys_own_words_in_the_card_are_not_overwritten(tmp_path: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    (folder / "README.md").write_text("mine")
+    with pytest.raises(IntegrityError, match="changed since it was written"):
+        niah_gen.build(SMALL, tmp_path, formats=["jsonl"])
+    assert (folder / "README.md").read_text() == "mine"
+
+
+def test_a_needle_that_the_filler_holds_already_is_refused(tmp_path: Path) -> None:
+    needle = {"needle": "the", "question": "What?", "keywords": ["the"], "language": "en"}
+    with pytest.raises(FitError, match="stands in the filler"):
+        niah_gen.build({**SMALL, "languages": ["en"], "needles": [needle]}, tmp_path)
+
+
+def test_a_worker_that_dies_is_a_matter_of_resources_and_the_build_goes_on_from_there(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        process.kill()
+        pytest.skip("needs /proc to find the worker")
+    worker = 0
+    while process.poll() is None and not worker:
+        for child in children.read_text().split():
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                worker = int(child)
+        time.sleep(0.01)
+    os.kill(worker, signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 5, errors
+    assert "a worker process died" in errors
+    assert "Traceback" not in errors
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
 
 
 BIG = ["--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats", "12", "--set", "depths.steps=30"]

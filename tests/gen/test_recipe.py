@@ -87,7 +87,7 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpor
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     stated = set(tomllib.loads(preset_text(name)))
     assert stated <= set(FIELDS)
-    assert set(FIELDS) - stated <= {"languages", "diff"}
+    assert set(FIELDS) - stated <= {"languages", "diff", "pins"}
 
 
 def test_the_default_preset_is_1008_rows_in_two_languages() -> None:
@@ -223,7 +223,7 @@ def test_a_wrong_type_is_a_problem_of_its_field_or_a_value(name: str, value: obj
 
 
 ACCEPTED: list[tuple[str, object]] = [
-    ("guide", True), ("reserve", 0), ("seed", 0), ("depths", 0), ("depths", 1.5), ("diff", 0), ("diff", 1.5),
+    ("guide", True), ("reserve", 0), ("seed", 0), ("depths", 0), ("depths", 1.5), ("diff", 0), ("diff", 1.5), ("pins", {}),
 ]  # fmt: skip
 
 
