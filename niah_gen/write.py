@@ -152,7 +152,7 @@ def build(
             kept = _intact_formats(target, plan)
             if set(wanted) <= set(kept):
                 tell(f"{target.final} is complete already; nothing was built")
-                shutil.rmtree(target.partial)
+                _forget_empty(target)
                 return target.final
             suffixes = _together(wanted, kept)
             sheet = aside.submit(_sheet, plan, suffixes)
@@ -489,6 +489,15 @@ def _replace_files(target: Target, files: Sequence[FileEntry]) -> None:
         goal.parent.mkdir(parents=True, exist_ok=True)
         (target.dataset / path).replace(goal)
         sync_folder(goal.parent)
+
+
+def _forget_empty(target: Target) -> None:
+    """Remove the partial folder unless parts are in it: they may belong to another format that is being built."""
+    for folder in (target.dataset, target.parts, target.partial):
+        try:
+            folder.rmdir()
+        except OSError:
+            return
 
 
 def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
