@@ -26,8 +26,7 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
     rows: dict[str, int] = {}
     for entry in manifest.files:
         if entry.rows is not None:
-            suffix = entry.path.split(".", 1)[1]
-            rows[suffix] = rows.get(suffix, 0) + entry.rows
+            rows[entry.suffix] = rows.get(entry.suffix, 0) + entry.rows
     problems += [
         f"manifest.json: its .{suffix} files hold {count} rows, it says {manifest.rows}"
         for suffix, count in rows.items()

@@ -17,7 +17,6 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,7 +25,7 @@ from niah_gen import __version__
 from niah_gen.assemble import Assembler, check_fit
 from niah_gen.card import dataset_card
 from niah_gen.corpora import LANGUAGES
-from niah_gen.errors import IntegrityError, LockedError, NiahError, ResourceError, listed
+from niah_gen.errors import IntegrityError, NiahError, ResourceError, listed
 from niah_gen.plan import BYTES_PER_TOKEN, Plan, make_plan
 from niah_gen.recipe import Recipe, load_recipe
 from niah_gen.shards import (
@@ -40,6 +39,7 @@ from niah_gen.shards import (
     write_atomically,
     write_shard,
 )
+from niah_gen.target import PARTIAL, Target, forget_empty, lock, sweep
 from niah_score.contract import (
     CARD,
     MANIFEST,
@@ -71,36 +71,11 @@ class Progress(Protocol):
     def advance(self, rows: int, tokens: int) -> None: ...
 
 
-PARTIAL = ".partial"
 _SHEET = "plan.json"
 # A worker costs about a second to start and encodes the corpora again; below this many tokens one process, which
 # writes in a second thread anyway, is done sooner.
 _PARALLEL_TOKENS = 500_000_000
 _POLL_SECONDS = 0.2
-_LOOK_IN_SECONDS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The places of one dataset on disk."""
-
-    final: Path
-
-    @property
-    def partial(self) -> Path:
-        return self.final.with_name(self.final.name + PARTIAL)
-
-    @property
-    def dataset(self) -> Path:
-        return self.partial / "dataset"
-
-    @property
-    def parts(self) -> Path:
-        return self.partial / "parts"
-
-    def record(self, number: int) -> Path:
-        """The record of a finished shard."""
-        return self.parts / f"{number:05d}.json"
 
 
 def build(
@@ -148,11 +123,11 @@ def build(
                 return _build_part(plan, target, _together(wanted, kept), jobs, shard, progress)
             tell(f"{target.final} is complete already; nothing was built")
             return target.final
-        with _lock(target):
+        with lock(target):
             kept = _intact_formats(target, plan)
             if set(wanted) <= set(kept):
                 tell(f"{target.final} is complete already; nothing was built")
-                _forget_empty(target)
+                forget_empty(target)
                 return target.final
             suffixes = _together(wanted, kept)
             sheet = aside.submit(_sheet, plan, suffixes)
@@ -175,7 +150,7 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     Raises IntegrityError listing every part that is missing or damaged.
     """
     target = _find_partial(Path(folder))
-    with _lock(target):
+    with lock(target):
         try:
             sheet = json.loads((target.partial / _SHEET).read_text("utf-8"))
         except ValueError:
@@ -221,7 +196,7 @@ def rewrite_card(folder: str | Path) -> Path:
 
 def _formats(files: Sequence[FileEntry]) -> tuple[str, ...]:
     """The formats of a dataset's data files."""
-    return tuple(dict.fromkeys(entry.path.split(".", 1)[1] for entry in files if entry.rows is not None))
+    return tuple(dict.fromkeys(entry.suffix for entry in files if entry.rows is not None))
 
 
 def _find_partial(folder: Path) -> Target:
@@ -249,7 +224,7 @@ def _build_part(
     part, of = shard
     if of < 1 or not 0 <= part <= of:
         raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
-    with _lock(target, part=f"part-{part % of}-of-{of}"):
+    with lock(target, part=f"part-{part % of}-of-{of}"):
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         _write_shards(plan, target, formats, numbers, jobs, progress)
         write_atomically(target.partial / _SHEET, canonical_json(_sheet(plan, formats)))
@@ -280,19 +255,6 @@ def _sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _prepare(target: Target) -> None:
-    """Make the partial folder."""
-    target.dataset.mkdir(parents=True, exist_ok=True)
-    target.parts.mkdir(exist_ok=True)
-
-
-def _sweep(folder: Path, wanted: set[str]) -> None:
-    """Remove files that are not part of the dataset: what a killed build left, or a dying worker of it still wrote."""
-    for path in folder.rglob("*"):
-        if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
-            path.unlink()
-
-
 def _usable(target: Target, plan_digest: str, number: int, formats: Sequence[str]) -> ShardRecord | str:
     """The record of a shard whose files are all intact, or what is wrong."""
     path = target.record(number)
@@ -303,7 +265,7 @@ def _usable(target: Target, plan_digest: str, number: int, formats: Sequence[str
         return f"{path.name} is damaged"
     if record.plan_digest != plan_digest:
         return "written for another plan"
-    there = {entry.path.split(".", 1)[1] for entry in record.files}
+    there = {entry.suffix for entry in record.files}
     if there != set(formats):
         return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
     problems = [problem for entry in record.files if (problem := entry_problem(target.dataset, entry))]
@@ -472,7 +434,7 @@ def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRec
         tokens=sum(record.tokens for record in records),
         files=tuple(sorted(files, key=lambda entry: entry.path)),
     )
-    _sweep(target.dataset, {entry.path for entry in files})
+    sweep(target.dataset, {entry.path for entry in files})
     write_atomically(target.dataset / MANIFEST, manifest.to_json())
     if target.final.exists():
         _replace_files(target, manifest.files)
@@ -489,15 +451,6 @@ def _replace_files(target: Target, files: Sequence[FileEntry]) -> None:
         goal.parent.mkdir(parents=True, exist_ok=True)
         (target.dataset / path).replace(goal)
         sync_folder(goal.parent)
-
-
-def _forget_empty(target: Target) -> None:
-    """Remove the partial folder unless parts are in it: they may belong to another format that is being built."""
-    for folder in (target.dataset, target.parts, target.partial):
-        try:
-            folder.rmdir()
-        except OSError:
-            return
 
 
 def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
@@ -523,37 +476,3 @@ def _intact_formats(target: Target, plan: Plan) -> tuple[str, ...]:
             f"`niah-gen card {target.final}`, then build"
         )
     return () if damaged else _formats(manifest.files)
-
-
-@contextmanager
-def _lock(target: Target, part: str | None = None) -> Iterator[None]:
-    """Hold a target alone, or one part of it. Raises LockedError; a killed holder leaves no lock.
-
-    Parts are built beside each other, but not beside the whole: that takes every part's lock as well, and a part looks
-    in at the whole's lock before it begins.
-    """
-    import filelock
-
-    folder, name = target.final.parent, target.final.name
-    folder.mkdir(parents=True, exist_ok=True)
-    whole = folder / f".{name}.build.lock"
-    with ExitStack() as held:
-        try:
-            if part is None:
-                held.enter_context(filelock.FileLock(whole, timeout=0))
-                for path in sorted(folder.glob(f".{name}.part-*.lock")):
-                    held.enter_context(filelock.FileLock(path, timeout=0))
-                _prepare(target)
-                # Nobody else is writing here, so what is half-written was left by a killed build.
-                for leftover in target.dataset.rglob(".*.tmp"):
-                    leftover.unlink(missing_ok=True)
-            else:
-                held.enter_context(filelock.FileLock(folder / f".{name}.{part}.lock", timeout=0))
-                # Other parts look in too, each for a moment.
-                with filelock.FileLock(whole, timeout=_LOOK_IN_SECONDS):
-                    _prepare(target)
-        except filelock.Timeout as error:
-            raise LockedError(
-                f"{target.final}: another process is building it ({error.lock_file} is held); wait for it to end"
-            ) from None
-        yield

@@ -200,6 +200,11 @@ class FileEntry:
     rows: int | None
     bytes: int
 
+    @property
+    def suffix(self) -> str:
+        """The format of a data file: what follows the first dot of its path, such as `jsonl.gz`."""
+        return self.path.split(".", 1)[1]
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:

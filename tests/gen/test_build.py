@@ -211,12 +211,18 @@ def test_a_whole_build_and_a_part_of_it_exclude_each_other(tmp_path: Path, small
         niah_gen.build(SMALL, tmp_path, shard=(2, 2))
 
 
+def notes(parent: Path, word: str = "short") -> Path:
+    """A corpus of one's own called `notes`."""
+    folder = parent / "notes"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text(f"A {word} tale was told. It had an end! Was it good? It was. " * 60)
+    return folder
+
+
 def test_merging_needs_neither_corpora_nor_tokenizer_on_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = tmp_path / "elsewhere" / "notes"
-    texts.mkdir(parents=True)
-    (texts / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)
+    texts = notes(tmp_path / "elsewhere")
     recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
     for part in (1, 2):
         partial = niah_gen.build(recipe, tmp_path, shard=(part, 2))
@@ -228,9 +234,7 @@ def test_merging_needs_neither_corpora_nor_tokenizer_on_the_machine(
 def test_no_path_of_this_machine_is_recorded_and_the_names_build_the_same_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = tmp_path / "elsewhere" / "notes"
-    texts.mkdir(parents=True)
-    (texts / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)
+    texts = notes(tmp_path / "elsewhere")
     recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
     folder = niah_gen.build(recipe, tmp_path / "one", jobs=2)
     assert all(str(tmp_path).encode() not in data for data in tree(folder).values())
@@ -242,9 +246,7 @@ def test_a_resolved_recipe_refuses_another_corpus_of_the_same_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for where, word in (("here", "short"), ("there", "other")):
-        texts = tmp_path / where / "notes"
-        texts.mkdir(parents=True)
-        (texts / "a.txt").write_text(f"A {word} tale was told. It had an end! Was it good? It was. " * 60)
+        notes(tmp_path / where, word)
     recipe = {**SMALL, "corpora": [str(tmp_path / "here" / "notes")], "languages": ["en"]}
     folder = niah_gen.build(recipe, tmp_path / "out")
     monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "there"))
