@@ -6,23 +6,26 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from niah_gen.encoded import Counter, Encoded, Stretch, encode
 from niah_gen.errors import FitError
+from niah_gen.fit import MOST_BELOW
 from niah_gen.haystack import Haystack, Order
 from niah_gen.needles import Needle
 from niah_gen.plan import Cell, Plan, row_seed
 from niah_gen.prompts import Frame, frame, template_for
+from niah_gen.recipe import PLACEMENTS
+from niah_gen.schedules import Line, needle_lines
 from niah_gen.splice import Part, Wish, splice
 from niah_score.contract import ROW_ID, Row, Span, Truth, canonical_json, sha256_hex
 
-# What stands on the left of a needle: the last thing each placement's rule looks at.
-_BOUNDARIES = {"native": "sentence", "gkamradt": "sentence", "opencompass": "token", "opencompass-processed": "token"}
 _ID_LENGTH = 64
 _SMALLEST_PLAIN_FLOAT = 1e-4
+# A corpus a few sentences short of a length is no repeated corpus yet.
+_REPEATED = 1.001
 _LOOKS_LIKE_COORDINATES = re.compile(r"\d-d\d{4}")
 
 
@@ -30,13 +33,15 @@ _LOOKS_LIKE_COORDINATES = re.compile(r"\d-d\d{4}")
 class Draft:
     """A row whose prompt is still in pieces: slices of the haystack that many rows share, never copied until written.
 
-    `utf8` is the text, or the content of message `context_message`; `json` is the prompt's canonical JSON.
+    `utf8` is the text, or the content of message `context_message`; `json` is the prompt's canonical JSON. `notes`:
+    what is worth telling the user about it, a sentence each, the same for all rows that it is true of.
     """
 
     truth: Truth
     frame: Frame
     utf8: tuple[bytes | memoryview, ...]
     json: tuple[bytes | memoryview, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -64,7 +69,8 @@ class Assembler:
         self._counter = Counter(plan.tokenizer)
         self._needles: dict[str, tuple[Encoded, ...]] = {}
         self._frames: dict[tuple[str, str], _Framing] = {}
-        self._current: tuple[tuple[str, int, str, int], Haystack, str | None] | None = None
+        self._current: _Current | None = None
+        self._native = PLACEMENTS[plan.recipe.placement].native
 
     def drafts(self, cells: Iterable[Cell]) -> Iterator[Draft]:
         """The rows of cells, in order, their prompts in pieces."""
@@ -77,8 +83,9 @@ class Assembler:
         hidden = self._encoded(needle)
         framing = self._framing(needle, cell.language)
         around = framing.frame
-        haystack, leak = self._haystack(cell, needle, hidden, around)
-        wish = Wish(cell.depth, recipe.diff, cell.language)
+        current = self._filled(cell, needle, hidden, around)
+        haystack = current.haystack
+        wish = Wish(cell.depth, recipe.diff, current.lines, current.joiner)
         spliced = splice(recipe.placement, haystack, hidden, wish, plan.tokenizer)
         stretches = [part.stretch() for part in spliced.parts]
         spans = _spans(spliced.parts, stretches, self._hidden(needle), len(around.before))
@@ -86,10 +93,8 @@ class Assembler:
         json = (framing.json[0], *(piece for stretch in stretches for piece in stretch.json), framing.json[1])
         contents = [around.before, *(part.content for part in spliced.parts), around.after]
         tokens = framing.other_tokens + self._counter.count(contents)
-        if recipe.placement == "native" and tokens > cell.length - recipe.reserve:
-            raise FitError(
-                f"{cell}: the prompt has {tokens} tokens, above {cell.length - recipe.reserve}; please report this"
-            )
+        if self._native:
+            self._check_budget(cell, tokens)
         truth = Truth(
             id="",
             task=recipe.task,
@@ -115,24 +120,47 @@ class Assembler:
             needle_spans=spans,
             context_message=around.context_message,
             needle_depths=[100 * before / haystack.tokens for before in spliced.tokens_before],
-            boundary="token" if recipe.placement == "gkamradt" and cell.depth == 100 else _BOUNDARIES[recipe.placement],
+            boundary="token" if recipe.placement == "gkamradt" and cell.depth == 100 else recipe.boundary,
             prompt_tokens=tokens,
             haystack_tokens=haystack.tokens,
             haystack_passes=haystack.passes,
             target_span=None,
-            leak=leak,
+            leak=current.leak,
             prompt_sha256=_sha256(utf8 if around.form == "text" else json),
         )
         truth["id"] = row_id(plan.family, truth)
-        return Draft(truth, around, utf8, json)
+        return Draft(truth, around, utf8, json, (*current.notes, *self._notes(truth)))
+
+    def _notes(self, truth: Truth) -> Iterator[str]:
+        corpus, length = truth["corpus"], truth["length"]
+        if truth["leak"] is not None:
+            yield f"{corpus} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
+        if truth["haystack_passes"] >= _REPEATED:
+            yield f"{corpus} is repeated to fill length {length}, {truth['haystack_passes']:.3g} times over"
+        if truth["placement"] == "opencompass" and truth["prompt_tokens"] < length / 2:
+            yield f"{corpus} ends early: length {length} holds {truth['haystack_tokens']} tokens of filler"
+        if self._native and length - self._plan.recipe.reserve - truth["prompt_tokens"] > MOST_BELOW:
+            yield f"{corpus} has no sentences that fill length {length} to within {MOST_BELOW} tokens of its budget"
+
+    def _check_budget(self, cell: Cell, tokens: int) -> None:
+        budget = cell.length - self._plan.recipe.reserve
+        if tokens > budget:
+            raise FitError(
+                f"{cell}: the prompt has {tokens} tokens, above {budget}; ask for a reserve of "
+                f"{self._plan.recipe.reserve + tokens - budget} (--reserve), and please report this"
+            )
 
     def _check_once(self, needle: Needle, haystack: Haystack, around: Frame) -> None:
         """Native promises that every needle stands in its prompt exactly once."""
-        for text in self._hidden(needle):
-            if text in haystack.source.text(0, haystack.end) or text in around.before + around.after:
+        beside = "\n".join([around.before, around.after, *around.others])
+        texts = self._hidden(needle)
+        filler = haystack.data
+        for number, text in enumerate(texts):
+            others = [other for n, other in enumerate(texts) if n != number]
+            if text.encode() in filler or text in beside or any(text in other for other in others):
                 raise FitError(
-                    f"needle {needle.id!r}: its text {text!r} stands in the filler or the prompt already; "
-                    "hide something that occurs nowhere else, or use another corpus"
+                    f"needle {needle.id!r}: its text {text!r} stands in the filler, the prompt or another needle "
+                    "already; hide something that occurs nowhere else, or use another corpus"
                 )
 
     def _encoded(self, needle: Needle) -> tuple[Encoded, ...]:
@@ -145,7 +173,7 @@ class Assembler:
 
     def _hidden(self, needle: Needle) -> tuple[str, ...]:
         """The texts as they are put in: native strips them, the published placements keep their line ends."""
-        if self._plan.recipe.placement == "native":
+        if self._native:
             return tuple(text.strip() for text in needle.needles)
         return needle.needles
 
@@ -156,7 +184,9 @@ class Assembler:
             template = template_for(recipe.template, language)
             if template is None:
                 raise ValueError(f"no template {recipe.template!r} for {language}: the plan should have refused it")
-            around = frame(template, recipe.form, recipe.placement, recipe.guide, needle.question)
+            around = frame(
+                template, recipe.form, recipe.placement, recipe.guide, needle.question, recipe.question_position
+            )
             others = sum(self._plan.tokenizer.count(content) for content in around.others)
             utf8 = (around.before.encode(), around.after.encode())
             known = self._frames[needle.id, language] = _Framing(
@@ -164,20 +194,37 @@ class Assembler:
             )
         return known
 
-    def _haystack(
-        self, cell: Cell, needle: Needle, hidden: tuple[Encoded, ...], around: Frame
-    ) -> tuple[Haystack, str | None]:
-        key = (cell.corpus, cell.length, cell.needle, cell.repeat)
-        if self._current is None or self._current[0] != key:
-            recipe = self._plan.recipe
-            order = Order(cell.length, max(recipe.lengths), recipe.reserve, cell.repeat, recipe.seed, hidden, around)
-            haystack = self._plan.fillers[cell.corpus].fill(recipe.placement, order)
+    def _filled(self, cell: Cell, needle: Needle, hidden: tuple[Encoded, ...], around: Frame) -> _Current:
+        recipe = self._plan.recipe
+        depth = cell.depth if recipe.fresh_haystacks else None
+        key = (cell.corpus, cell.length, cell.needle, cell.repeat, depth)
+        if self._current is None or self._current.key != key:
+            lines = needle_lines(len(hidden), recipe.spread, recipe.diff, row_seed(recipe.seed, cell))
+            joiner = " " if cell.language == "en" else ""
+            order = Order(
+                cell.length, max(recipe.lengths), recipe.reserve, cell.repeat, recipe.seed, needle, hidden, around,
+                lines, joiner, depth,
+            )  # fmt: skip
+            filler = self._plan.fillers[cell.corpus]
+            haystack = filler.fill(order)
             if haystack is None:
                 raise FitError(f"{cell}: the corpus ends before this record")
-            if recipe.placement == "native":
+            if self._native:
                 self._check_once(needle, haystack, around)
-            self._current = (key, haystack, haystack.leak(needle.keywords))
-        return self._current[1], self._current[2]
+            leak = haystack.leak(needle.keywords)
+            self._current = _Current(key, haystack, leak, lines, joiner, filler.notes(needle))
+        return self._current
+
+
+class _Current(NamedTuple):
+    """The haystack that consecutive cells share, and all else that they do."""
+
+    key: tuple[object, ...]
+    haystack: Haystack
+    leak: str | None
+    lines: tuple[Line, ...]
+    joiner: str
+    notes: tuple[str, ...]
 
 
 def check_fit(plan: Plan) -> None:

@@ -1,36 +1,70 @@
-"""Finds where sentences end: the only places where a needle may stand without breaking the text around it.
+"""Text in, character offsets out: where sentences or words end, the only places where a needle may stand.
 
-A boundary lies right after closing punctuation and the quotes or brackets that close with it, before white space or,
-in Chinese, anywhere. The end of a paragraph that closes without punctuation is none.
+A sentence ends right after closing punctuation and the quotes or brackets that close with it, before white space or, in
+Chinese, anywhere. The end of a paragraph that closes without punctuation is none.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
+
+BOUNDARIES = ("sentence", "word")
 
 _CLOSERS = "\"'\u2019\u201d)\\]\u300d\u300f\uff09\u300b\u3011"
 _ENGLISH_END = re.compile(rf"[.!?\u2026]+[{_CLOSERS}]*(?=\s|$)")
-_CHINESE_END = re.compile(rf"(?:[\u3002\uff01\uff1f\uff1b]|\u2026\u2026)+[{_CLOSERS}]*")
-_ABBREVIATION = re.compile(
+# No semicolon: what follows one is still the same sentence.
+_CHINESE_END = re.compile(rf"(?:[\u3002\uff01\uff1f]|\u2026\u2026)+[{_CLOSERS}]*")
+_NO_END = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Rev|St|Sr|Jr|vs|No|Nos|Fig|Vol|pp|cf|al|ca|approx|Inc|Ltd|Co|Corp)"
-    r"|\b[A-Z]|\b(?:e\.g|i\.e|a\.m|p\.m|U\.S|U\.K))\.$"
+    r"|\b[A-Z]|\b(?:e\.g|i\.e|a\.m|p\.m|U\.S|U\.K)"
+    # The number of an item in a list.
+    r"|(?:\A|\n)[ \t]*(?:\d{1,3}|[a-z]))\.$"
 )
-_LONGEST_ABBREVIATION = 8
+_LONGEST_NO_END = 12
+_WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
+# A needle before one of these would part it from its word.
+_CLINGING = ("Po", "Pe", "Pf", "Pd", "Sk", "Mn", "Mc", "Me")
 
 
 def sentence_ends(text: str) -> list[int]:
     """Character offsets right after each sentence of a text, ascending; without 0."""
     ends = {match.end() for match in _CHINESE_END.finditer(text)}
-    for match in _ENGLISH_END.finditer(text):
-        if not _is_abbreviation(text, match):
-            ends.add(match.end())
+    ends |= {match.end() for match in _ENGLISH_END.finditer(text) if _is_end(text, match)}
     return sorted(ends)
 
 
-def _is_abbreviation(text: str, match: re.Match[str]) -> bool:
-    if match.group() != ".":
-        return False
+def _is_end(text: str, match: re.Match[str]) -> bool:
+    """Whether a sentence could end here: none goes on in small letters, and an abbreviation is no end."""
     following = text[match.end() : match.end() + 2].lstrip()
     if following[:1].islower():
-        return True
-    return _ABBREVIATION.search(text[max(0, match.end() - _LONGEST_ABBREVIATION) : match.end()]) is not None
+        return False
+    return match.group() != "." or not _NO_END.search(text, max(0, match.end() - _LONGEST_NO_END), match.end())
+
+
+def word_ends(text: str, language: str) -> list[int]:
+    """Character offsets right after each word of a text, ascending; without 0.
+
+    English words end before white space. Chinese ones are jieba's, together with the punctuation that follows them.
+    """
+    if language != "zh":
+        return [match.start() for match in _WORD_END.finditer(text)]
+    import logging
+
+    import jieba
+
+    jieba.setLogLevel(logging.WARNING)
+    ends: list[int] = []
+    at = 0
+    for word in jieba.cut(text):
+        if at and _is_gap(text[at - 1], word[0]):
+            ends.append(at)
+        at += len(word)
+    return [*ends, at] if at and not text[-1].isspace() else ends
+
+
+def _is_gap(left: str, right: str) -> bool:
+    """Whether something may be put between two characters: not behind white space, nor apart from its punctuation."""
+    if left.isspace() or unicodedata.category(left) in ("Ps", "Pi"):
+        return False
+    return unicodedata.category(right) not in _CLINGING

@@ -1,37 +1,26 @@
 """Fills a token budget from a corpus: the haystack that all depths of one (corpus, length, repeat, needle) share.
 
-Each placement has its rule. Native takes whole sentences. The published ones are bug-for-bug: gkamradt repeats the
-concatenated corpus until the longest length of the recipe is reached and encodes what it trimmed once more; OpenCompass
-lays documents' tokens end to end, in an order that the repeats before it left (dynamic) or in file order, each record
-starting with the document after the last one's (processed).
+Here are the records, and the fillers of the published placements, bug for bug: gkamradt repeats the concatenated corpus
+until the longest length of the recipe is reached and encodes what it trimmed once more; OpenCompass lays documents'
+tokens end to end, in an order that the repeats before it left (dynamic) or in file order, each record starting with the
+document after the last one's (processed). Native haystacks are filled by `native.py`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import random
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-import numpy as np
-
-from niah_gen.boundaries import sentence_ends
 from niah_gen.corpora import Corpus
-from niah_gen.encoded import (
-    Counter,
-    Encoded,
-    Slice,
-    byte_offsets,
-    encode,
-    join,
-    retokenised_prefix,
-    unchanged_tokens,
-)
+from niah_gen.encoded import Encoded, Slice, encode, join, retokenised_prefix, unchanged_tokens
 from niah_gen.errors import FitError
+from niah_gen.needles import Needle
 from niah_gen.prompts import Frame
+from niah_gen.schedules import Line
 from niah_gen.tokenizers import Ints, Tokenizer
 from niah_score.contract import sha256_hex
 from niah_score.text import fold, holds
@@ -39,10 +28,10 @@ from niah_score.text import fold, holds
 
 @dataclass(frozen=True, eq=False)
 class Haystack:
-    """Filler text before any needle is in it: the first `end` bytes of `source`, `tokens` tokens long.
+    """Filler text before any needle is in it: the first `end` bytes of `source`, then `closing`; `tokens` long.
 
-    `places`: the byte offsets where a needle may stand; None for every token boundary. `passes`: how often the corpus
-    was gone through, at least 1.
+    `places`, `before`: the byte offsets where a needle may stand, and the tokens of the filler before each; None where
+    any token boundary will do. `passes`: how often the corpus was gone through, at least 1.
     """
 
     source: Encoded
@@ -50,11 +39,32 @@ class Haystack:
     tokens: int
     passes: float
     places: Ints | None = None
+    before: Ints | None = None
+    closing: Encoded | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the filler."""
+        return self.end + (len(self.closing.data) if self.closing else 0)
+
+    def slices(self, start: int, end: int) -> list[Slice]:
+        """The filler from byte `start` to byte `end`."""
+        found = []
+        if start < min(end, self.end):
+            found.append(Slice(self.source, start, min(end, self.end)))
+        if self.closing and end > self.end:
+            found.append(Slice(self.closing, max(start, self.end) - self.end, end - self.end))
+        return found
+
+    @property
+    def data(self) -> bytes:
+        """The filler's bytes."""
+        return self.source.data[: self.end] + (self.closing.data if self.closing else b"")
 
     @cached_property
     def id(self) -> str:
         """A digest of the filler: rows with the same id share it to the byte."""
-        return sha256_hex(self.source.data[: self.end])[:12]
+        return sha256_hex(self.data)[:12]
 
     def leak(self, keywords: Sequence[Sequence[str]]) -> str | None:
         """The keywords that the filler already holds, joined by `, `; None if it holds none."""
@@ -62,12 +72,13 @@ class Haystack:
         return ", ".join(found) or None
 
     def _holds(self, word: str) -> bool:
-        # The whole source is folded once for all lengths that share it. Only what the end of this filler cuts through
-        # can be in the filler and not in the source.
+        # The whole source is folded once for all lengths that share it. Only what the end of this filler cuts through,
+        # or what follows, can be in the filler and not in the source.
         near = self.source.text(max(0, self.end - 4 * len(word) - _NEAR_BYTES), self.end)
+        near += self.closing.text(0, len(self.closing.data)) if self.closing else ""
         if fold(word) not in self.source.folded and not holds(fold(near), word):
             return False
-        return holds(fold(self.source.text(0, self.end)), word)
+        return holds(fold(self.data.decode(errors="replace")), word)
 
 
 _NEAR_BYTES = 64
@@ -75,15 +86,23 @@ _NEAR_BYTES = 64
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a haystack is wanted for. `longest`: the recipe's greatest length, in tokens as all lengths."""
+    """What a haystack is wanted for. `longest`: the recipe's greatest length, in tokens as all lengths.
+
+    `needles`: the texts to hide, encoded; `lines`: how they follow the row's depth; `joiner`: what joins them to the
+    sentences around. `depth`: of the only row that the haystack is for; None if all depths share it.
+    """
 
     length: int
     longest: int
     reserve: int
     repeat: int
     seed: int
+    needle: Needle
     needles: tuple[Encoded, ...]
     frame: Frame
+    lines: tuple[Line, ...] = ()
+    joiner: str = ""
+    depth: float | None = None
 
     @property
     def needle_tokens(self) -> int:
@@ -93,6 +112,26 @@ class Order:
     def room(self) -> int:
         """Tokens that the published budgets leave for filler. Raises FitError if there are none."""
         return published_room(self.length, self.reserve, self.needle_tokens)
+
+
+class Usage(NamedTuple):
+    """What a placement makes of a corpus: its tokens, and the share of them that is never used, 0 to 1."""
+
+    tokens: int
+    share_left_out: float
+
+
+class Filler(Protocol):
+    """Fills haystacks from one corpus for one tokenizer by one placement's rule."""
+
+    def fill(self, order: Order) -> Haystack | None:
+        """The haystack; None where the published generator makes no record."""
+
+    def usage(self, longest: int, needles: Sequence[Needle]) -> Usage:
+        """What is made of the corpus for lengths up to `longest` tokens and these needles."""
+
+    def notes(self, needle: Needle) -> tuple[str, ...]:
+        """What filling haystacks for a needle noticed, a sentence each."""
 
 
 def published_room(length: int, reserve: int, needle_tokens: int) -> int:
@@ -114,42 +153,33 @@ class _Repeated(NamedTuple):
     whole: Encoded
 
 
-class _Sentences(NamedTuple):
-    """Documents one a line, with the byte offsets where sentences begin or end.
+class PublishedFiller:
+    """A corpus made ready for one tokenizer by a published placement: encodes each document once."""
 
-    `once`: tokens of all documents, each counted once.
-    """
-
-    once: int
-    source: Encoded
-    places: Ints
-
-
-class Filler:
-    """A corpus made ready for one tokenizer: encodes each document once and fills haystacks from it."""
-
-    def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, placement: str) -> None:
         self.corpus = corpus
         self.tokenizer = tokenizer
+        self._placement = placement
         self._documents: dict[int, Encoded] = {}
-        self._lines: dict[int, tuple[Encoded, Ints]] = {}
         self._whole: _Repeated | None = None
         self._lock = threading.Lock()
         self._orders: list[list[int]] = []
         self._records: dict[int, list[range]] = {}
         self._joined: dict[int, tuple[int, Encoded]] = {}
-        self._sentences: dict[int, _Sentences] = {}
-        self._counter = Counter(tokenizer)
 
-    def tokens(self, placement: str, longest: int) -> int:
-        """Tokens of the whole corpus as a placement reads it: documents encoded alone, by gkamradt as one text."""
-        if placement == "gkamradt":
-            return self._repeated(longest).once
-        return sum(self.tokenizer.count(document.text) for document in self.corpus.documents)
+    def usage(self, longest: int, needles: Sequence[Needle]) -> Usage:
+        """Tokens of the whole corpus as the placement reads it: documents encoded alone, by gkamradt as one text."""
+        if self._placement == "gkamradt":
+            return Usage(self._repeated(longest).once, 0.0)
+        return Usage(sum(self.tokenizer.count(document.text) for document in self.corpus.documents), 0.0)
 
-    def fill(self, placement: str, order: Order) -> Haystack | None:
-        """The haystack of a placement; None where the published generator makes no record."""
-        return _RULES[placement](self, order)
+    def fill(self, order: Order) -> Haystack | None:
+        """The haystack; None where the published generator makes no record."""
+        return _RULES[self._placement](self, order)
+
+    def notes(self, needle: Needle) -> tuple[str, ...]:
+        """Nothing: the published placements take a corpus as it is."""
+        return ()
 
     def _document(self, number: int) -> Encoded:
         known = self._documents.get(number)
@@ -225,97 +255,18 @@ class Filler:
             self._records[room] = found
         return self._records[room]
 
-    # native --------------------------------------------------------------------------------------------------------
-
-    def native(self, order: Order) -> Haystack:
-        """Whole sentences in a seeded document order, up to the last one that fits."""
-        frame = order.frame
-        beside = order.needle_tokens + sum(self.tokenizer.count(other) for other in frame.others)
-        fixed = beside + self._counter.count([frame.before, frame.after])
-        budget = order.length - order.reserve - _SEAM_TOKENS
-        room = budget - fixed
-        once, source, places = self._sentences_of(order, max(room, 1))
-        ends = np.searchsorted(source.ends, places, side="right")
-        fitting = int(np.searchsorted(ends, room, side="right")) - 1
-        # Documents encoded alone may add up to less than their text does together.
-        while fitting > 0:
-            filler = Slice(source, 0, int(places[fitting]))
-            if beside + self._counter.count([frame.before, filler, frame.after]) <= budget:
-                break
-            fitting -= 1
-        if len(places) < 2:
-            raise FitError(
-                f"corpus {self.corpus.name!r} has no sentence that ends in punctuation and so no place for a "
-                'needle; use another corpus, or placement = "opencompass"'
-            )
-        if room < 1 or fitting < 1:
-            raise FitError(
-                f"length {order.length} leaves no room for a sentence: the reserve for the answer takes "
-                f"{order.reserve} tokens, prompt and needle {fixed}; ask for longer lengths (8k means eight even "
-                "ones, 8000 that one) "
-                "or a smaller reserve"
-            )
-        kept = places[: fitting + 1]
-        tokens = int(ends[fitting])
-        return Haystack(source, int(kept[-1]), tokens, _passes(tokens, once), kept)
-
-    def _sentences_of(self, order: Order, room: int) -> _Sentences:
-        """At least `room` tokens of documents, one a line, with the offsets where sentences begin or end."""
-        known = self._sentences.get(order.repeat)
-        if known is None or known.source.size < room:
-            wanted = max(room, order.longest)
-            numbers = _seeded_order(len(self.corpus.documents), f"{order.seed}/{self.corpus.name}/{order.repeat}")
-            lines = [self._line(number) for number in numbers]
-            parts: list[Encoded] = []
-            places = [np.zeros(1, dtype=np.int64)]
-            size = at = 0
-            while size < wanted:
-                line, ends = lines[len(parts) % len(lines)]
-                parts.append(line)
-                places.append(ends + at)
-                size += line.size
-                at += len(line.data)
-            once = sum(line.size for line, _ in lines)
-            known = self._sentences[order.repeat] = _Sentences(
-                once, join(parts, self.tokenizer), np.concatenate(places)
-            )
-        return known
-
-    def _line(self, number: int) -> tuple[Encoded, Ints]:
-        """A document and the line end after it, with the byte offsets of its sentence ends."""
-        known = self._lines.get(number)
-        if known is None:
-            text = self.corpus.documents[number].text.strip() + "\n"
-            known = self._lines[number] = (encode(text, self.tokenizer), _byte_offsets(text, sentence_ends(text)))
-        return known
-
-
-def _byte_offsets(text: str, chars: list[int]) -> Ints:
-    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-    return byte_offsets(points, np.array(chars, dtype=np.int64))
-
 
 def _haystack(source: Encoded, tokens: int, once: int | None = None) -> Haystack:
-    return Haystack(source, source.byte_at(tokens), tokens, _passes(tokens, once or tokens))
+    return Haystack(source, source.byte_at(tokens), tokens, passes_of(tokens, once or tokens))
 
 
-def _passes(tokens: int, once: int) -> float:
+def passes_of(tokens: int, once: int) -> float:
     """How often a corpus of `once` tokens was gone through for `tokens` of filler; 1 if it was not repeated."""
     return max(1.0, round(tokens / once, 4)) if once else 1.0
 
 
-# Tokens that joining needle, sentences and template may add over their separate counts: 0 to 4 were measured on both
-# languages; whatever is left unused only makes the prompt a little shorter than its budget.
-_SEAM_TOKENS = 8
-
-_RULES: dict[str, Callable[[Filler, Order], Haystack | None]] = {
-    "native": Filler.native,
-    "gkamradt": Filler.gkamradt,
-    "opencompass": Filler.opencompass,
-    "opencompass-processed": Filler.opencompass_processed,
+_RULES: dict[str, Callable[[PublishedFiller, Order], Haystack | None]] = {
+    "gkamradt": PublishedFiller.gkamradt,
+    "opencompass": PublishedFiller.opencompass,
+    "opencompass-processed": PublishedFiller.opencompass_processed,
 }
-
-
-def _seeded_order(size: int, seed: str) -> list[int]:
-    """A permutation that depends on the seed text alone, on every platform and Python."""
-    return sorted(range(size), key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())

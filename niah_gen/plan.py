@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from niah_gen.corpora import LANGUAGES, Corpus, locate, read_corpus
 from niah_gen.errors import IntegrityError, RecipeError
-from niah_gen.haystack import Filler, published_room
+from niah_gen.haystack import Filler, PublishedFiller, published_room
+from niah_gen.native import NativeFiller
 from niah_gen.needles import Needle
 from niah_gen.prompts import guide_problem, template_family, template_for
 from niah_gen.recipe import PLACEMENTS, Recipe
@@ -101,6 +102,8 @@ class Plan:
             "reserve": recipe.reserve,
             "seed": recipe.seed,
         }
+        if PLACEMENTS[recipe.placement].native:
+            shared["native"] = [recipe.question_position, recipe.boundary, recipe.leaks, recipe.fresh_haystacks]
         return sha256_hex(canonical_json(shared))[:8]
 
     @property
@@ -111,6 +114,10 @@ class Plan:
     def needle(self, cell: Cell) -> Needle:
         """The needle of a cell."""
         return self._needles[cell.needle]
+
+    def needles_for(self, corpus: Corpus) -> list[Needle]:
+        """The needles that are hidden in a corpus."""
+        return _needles_for(self.recipe, corpus)
 
     @cached_property
     def _needles(self) -> dict[str, Needle]:
@@ -155,7 +162,7 @@ def make_plan(recipe: Recipe) -> Plan:
             )
     if problems:
         raise RecipeError(problems, f"recipe {recipe.name!r}")
-    fillers = {corpus.name: Filler(corpus, tokenizer) for corpus in corpora}
+    fillers = {corpus.name: _filler(recipe, corpus, tokenizer) for corpus in corpora}
     cells, shortfalls = _existing(recipe, fillers, list(_cells(recipe, corpora)))
     found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in corpora}
     for what, sha256 in recipe.pins:
@@ -173,8 +180,14 @@ def make_plan(recipe: Recipe) -> Plan:
     return Plan(recipe, named, tokenizer, tuple(corpora), fillers, cells, _shards(cells), shortfalls)
 
 
+def _filler(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> Filler:
+    if PLACEMENTS[recipe.placement].native:
+        return NativeFiller(corpus, tokenizer, recipe.boundary, recipe.leaks)
+    return PublishedFiller(corpus, tokenizer, recipe.placement)
+
+
 def _needles_for(recipe: Recipe, corpus: Corpus) -> list[Needle]:
-    if not PLACEMENTS[recipe.placement].pairs_by_language:
+    if not PLACEMENTS[recipe.placement].native:
         return list(recipe.needles)
     return [needle for needle in recipe.needles if needle.language == corpus.language]
 
@@ -206,6 +219,8 @@ def _existing(
     held: dict[tuple[str, int, str], int] = {}
     for cell in cells:
         filler = fillers[cell.corpus]
+        if not isinstance(filler, PublishedFiller):
+            raise TypeError(f"{recipe.placement} makes no records")
         key = (cell.corpus, cell.length, cell.needle)
         if key not in held:
             needle_tokens = sum(filler.tokenizer.count(text) for text in needles[cell.needle].needles)

@@ -1,6 +1,7 @@
 """Puts a context and a question into a template: one text, or chat messages. Templates are data files.
 
-A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each. A name
+A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each, the question
+at the end. Tables `start` and `both` hold the same with the question before the context, or before and after it. A name
 without language (`niah`) stands for the pair `niah-en`, `niah-zh`. `guide` rules change a guided prompt's question.
 """
 
@@ -18,6 +19,8 @@ from niah_score.contract import Message, PromptForm, canonical_json
 
 _FOLDER = Path(__file__).parent / "library" / "templates"
 _CONTEXT, _QUESTION = "{context}", "{question}"
+# How often the question stands before and after the context.
+POSITIONS = {"end": (0, 1), "start": (1, 0), "both": (1, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +47,18 @@ class GuideRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
-    """One prompt template; `guide` maps a placement, or `default`, to its rule."""
+class Wording:
+    """A prompt in its forms: one text, chat messages, or both."""
 
-    name: str
-    language: str
     text: str | None
     chat: tuple[Message, ...] | None
-    guide: Mapping[str, GuideRule]
 
     def forms(self) -> tuple[PromptForm, ...]:
-        """The forms that the template itself has, the preferred one first."""
+        """The forms that the wording itself has, the preferred one first."""
         return (*(("text",) if self.text is not None else ()), *(("chat",) if self.chat is not None else ()))
 
-    def guide_rule(self, placement: str) -> GuideRule | None:
-        """The rule of a placement, if guided prompts differ at all."""
-        return self.guide.get(placement, self.guide.get("default"))
-
     def messages(self, form: PromptForm) -> tuple[Message, ...]:
-        """The template as messages. A text form is one message of role `user`; chat asked for as text is joined by
+        """The wording as messages. A text form is one message of role `user`; chat asked for as text is joined by
         blank lines."""
         if form == "text":
             joined = self.text
@@ -70,6 +66,27 @@ class Template:
                 joined = "\n\n".join(message["content"] for message in self.chat or ())
             return (Message(role="user", content=joined),)
         return self.chat or (Message(role="user", content=self.text or ""),)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One prompt template: a wording for each position of the question that it has; `end` is always one of them.
+
+    `guide` maps a placement, or `default`, to its rule.
+    """
+
+    name: str
+    language: str
+    wordings: Mapping[str, Wording]
+    guide: Mapping[str, GuideRule]
+
+    def forms(self) -> tuple[PromptForm, ...]:
+        """The forms that the template itself has, the preferred one first."""
+        return self.wordings["end"].forms()
+
+    def guide_rule(self, placement: str) -> GuideRule | None:
+        """The rule of a placement, if guided prompts differ at all."""
+        return self.guide.get(placement, self.guide.get("default"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +129,13 @@ class Frame:
         return b"[" + b",".join(head), b",".join(tail) + b"]"
 
 
-def frame(template: Template, form: PromptForm, placement: str, guide: bool, question: str) -> Frame:
-    """The prompt around a context, for one question."""
+def frame(
+    template: Template, form: PromptForm, placement: str, guide: bool, question: str, position: str = "end"
+) -> Frame:
+    """The prompt around a context, for one question. `position`: where it is asked, a key of POSITIONS."""
     rule = template.guide_rule(placement) if guide else None
     asked = rule.apply(question) if rule else question
-    messages = template.messages(form)
+    messages = template.wordings[position].messages(form)
     at = next(n for n, message in enumerate(messages) if _CONTEXT in message["content"])
     before, after = (part.replace(_QUESTION, asked) for part in messages[at]["content"].split(_CONTEXT))
     if form == "text":
@@ -137,13 +156,18 @@ def template_library() -> dict[str, Template]:
 
 def _parse(name: str, table: dict[str, Any]) -> Template:
     guide = {placement: GuideRule(**rule) for placement, rule in table.get("guide", {}).items()}
-    chat = table.get("chat")
-    template = Template(name, table["language"], table.get("text"), tuple(chat) if chat else None, guide)
-    for form in template.forms():
-        whole = "".join(message["content"] for message in template.messages(form))
-        if whole.count(_CONTEXT) != 1 or whole.count(_QUESTION) != 1:
-            raise ValueError(f"template {name!r}: {_CONTEXT} and {_QUESTION} must stand once each")
-    return template
+    tables = {"end": table} | {position: table[position] for position in POSITIONS if position in table}
+    wordings = {
+        position: Wording(found.get("text"), tuple(found["chat"]) if "chat" in found else None)
+        for position, found in tables.items()
+    }
+    for position, wording in wordings.items():
+        for form in wording.forms():
+            whole = "".join(message["content"] for message in wording.messages(form))
+            sides = tuple(side.count(_QUESTION) for side in whole.split(_CONTEXT))
+            if sides != POSITIONS[position]:
+                raise ValueError(f"template {name!r}, question at {position}: {_CONTEXT} or {_QUESTION} is misplaced")
+    return Template(name, table["language"], wordings, guide)
 
 
 def guide_problem(template: Template, placement: str, needle: Needle) -> str | None:
@@ -176,8 +200,9 @@ def template_family(name: str) -> dict[str, object]:
     members = [library[name]] if name in library else [library[f"{name}-{code}"] for code in ("en", "zh")]
     return {
         member.name: {
-            "text": member.text,
-            "chat": member.chat,
+            "text": member.wordings["end"].text,
+            "chat": member.wordings["end"].chat,
+            **{position: [w.text, w.chat] for position, w in member.wordings.items() if position != "end"},
             "guide": {key: [rule.split, rule.insert, rule.append] for key, rule in member.guide.items()},
         }
         for member in members

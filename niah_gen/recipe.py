@@ -10,11 +10,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
+from niah_gen.boundaries import BOUNDARIES
 from niah_gen.corpora import LANGUAGES, locate
 from niah_gen.errors import NiahError, RecipeError, TokenizerError, suggestion
 from niah_gen.needles import Needle, needle_library, parse_needle
-from niah_gen.prompts import guide_problem, template_for, template_library, template_names
-from niah_gen.schedules import ROUNDINGS, SPACINGS, depth_schedule, length_schedule
+from niah_gen.prompts import POSITIONS, guide_problem, template_for, template_library, template_names
+from niah_gen.schedules import ROUNDINGS, SPACINGS, SPREADS, depth_schedule, length_schedule
 from niah_score.contract import PromptForm
 
 Value = TypeVar("Value")
@@ -26,22 +27,30 @@ FORMS = ("text", "chat")
 _MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
 
 
+LEAKS = ("drop", "refuse", "report")
+
+
 @dataclass(frozen=True, slots=True)
 class PlacementKind:
-    """What a recipe needs to know of a placement. `version` changes whenever the rows that it makes change."""
+    """What a recipe needs to know of a placement. `version` changes whenever the rows that it makes change.
+
+    `boundary`, `spread`, `leaks`: what it does, unless it is native and the recipe chooses.
+    """
 
     version: int
     template: str
-    pairs_by_language: bool
-    needs_diff: bool = False
+    boundary: str
+    spread: str
+    leaks: str = "report"
+    native: bool = False
 
 
 PLACEMENTS: dict[str, PlacementKind] = {
-    "native": PlacementKind(1, "niah", pairs_by_language=True),
+    "native": PlacementKind(2, "niah", "sentence", "even", "drop", native=True),
     # The published systems know no languages: any needle goes into any corpus.
-    "gkamradt": PlacementKind(1, "gkamradt-openai", pairs_by_language=False),
-    "opencompass": PlacementKind(1, "opencompass", pairs_by_language=False, needs_diff=True),
-    "opencompass-processed": PlacementKind(1, "opencompass-zh", pairs_by_language=False),
+    "gkamradt": PlacementKind(1, "gkamradt-openai", "sentence", "even"),
+    "opencompass": PlacementKind(1, "opencompass", "token", "diff"),
+    "opencompass-processed": PlacementKind(1, "opencompass-zh", "token", "diff"),
 }
 
 
@@ -49,7 +58,9 @@ PLACEMENTS: dict[str, PlacementKind] = {
 class Recipe:
     """A resolved recipe: every field has its value, schedules are lists, needles are whole.
 
-    `lengths` and `reserve` are in tokens, `depths` and `diff` in percent; `diff` is the step between a set's needles.
+    `lengths` and `reserve` are in tokens, `depths` and `diff` in percent. `spread`: how a set's needles are spread:
+    even, diff (`diff` apart), random, or the depth of each. `boundary`: where native needles stand. `leaks`: what
+    native does about documents that hold a keyword. `fresh_haystacks`: every native row has filler of its own.
     `languages`: empty for all that the corpora have. `pins`: sha256 of the tokenizer and the corpora, by name, that a
     resolved recipe was built with; another corpus of that name is refused.
     """
@@ -62,6 +73,7 @@ class Recipe:
     template: str
     form: PromptForm
     guide: bool
+    question_position: str
     lengths: tuple[int, ...]
     depths: tuple[float, ...]
     repeats: int
@@ -69,6 +81,10 @@ class Recipe:
     seed: int
     max_new_tokens: int
     diff: float
+    spread: str | tuple[float, ...]
+    boundary: str
+    leaks: str
+    fresh_haystacks: bool
     languages: tuple[str, ...]
     corpora: tuple[str, ...]
     needles: tuple[Needle, ...]
@@ -80,7 +96,9 @@ class Recipe:
         for field in fields(self):
             value = getattr(self, field.name)
             table[field.name] = list(value) if isinstance(value, tuple) else value
-        table["depths"] = [int(depth) if depth == int(depth) else depth for depth in self.depths]
+        table["depths"] = _plain(self.depths)
+        if not isinstance(self.spread, str):
+            table["spread"] = _plain(self.spread)
         table["needles"] = [needle.table() for needle in self.needles]
         table["pins"] = dict(self.pins)
         if not self.pins:
@@ -93,6 +111,10 @@ class Recipe:
 
         head = "# The resolved recipe: `niah-gen build recipe.toml` gives the same rows.\n"
         return (head + tomli_w.dumps(self.table())).encode()
+
+
+def _plain(numbers: Sequence[float]) -> list[float]:
+    return [int(number) if number == int(number) else number for number in numbers]
 
 
 class _WrongError(ValueError):
@@ -187,6 +209,10 @@ class _Reader:
         kind = PLACEMENTS[placement]
         template = self.take("template", _one_of(template_names()), kind.template)
         needles = self._needles()
+        spread: str | tuple[float, ...] = self.take(
+            "spread", _spread, _spread("diff") if "diff" in self.raw else kind.spread
+        )
+        depths = tuple(depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
         corpora: tuple[str, ...] = ("en_essays", "zh_articles")
         recipe = Recipe(
             name=self.take("name", _slug, "dataset"),
@@ -197,13 +223,18 @@ class _Reader:
             template=template,
             form=self._form(template),
             guide=self.take("guide", _boolean, True),
+            question_position=self.take("question_position", _one_of(POSITIONS), "end"),
             lengths=self.take("lengths", parse_lengths, tuple(length_schedule(8000, 8))),
-            depths=self.take("depths", parse_depths, tuple(depth_schedule(21, "linear", "nearest", True))),
+            depths=self.take("depths", parse_depths, depths),
             repeats=self.take("repeats", _whole(1, 100_000), 1),
             reserve=self.take("reserve", _whole(0, 1_000_000), 200),
             seed=self.take("seed", _whole(0, 2**31 - 1), 0),
             max_new_tokens=self.take("max_new_tokens", _whole(1, 1_000_000), 200),
             diff=self.take("diff", _percent, 25.0),
+            spread=spread if kind.native or "spread" in self.raw else kind.spread,
+            boundary=self.take("boundary", _one_of(BOUNDARIES if kind.native else (kind.boundary,)), kind.boundary),
+            leaks=self.take("leaks", _one_of(LEAKS if kind.native else (kind.leaks,)), kind.leaks),
+            fresh_haystacks=self.take("fresh_haystacks", _boolean, False),
             languages=self.take("languages", _languages, ()),
             corpora=self.take("corpora", _names, corpora),
             needles=tuple(needles),
@@ -284,10 +315,35 @@ class _Reader:
                 self.problems.append(problem)
         if recipe.placement == "opencompass-processed" and recipe.task != "single":
             self.problems.append('task: placement "opencompass-processed" hides one needle; use task = "single"')
-        if recipe.placement == "native" and recipe.task != "single":
-            self.problems.append(
-                'task: placement "native" does not hide needle sets yet; use "gkamradt" or "opencompass"'
-            )
+        self._check_spread(recipe)
+        for language in LANGUAGES:
+            template = template_for(recipe.template, language)
+            if template and recipe.question_position not in template.wordings:
+                self.problems.append(
+                    f"question_position: template {template.name!r} asks at the {', '.join(template.wordings)} only, "
+                    f'not at {recipe.question_position!r}; template "niah" has all'
+                )
+
+    def _check_spread(self, recipe: Recipe) -> None:
+        kind = PLACEMENTS[recipe.placement]
+        if not kind.native:
+            for name, value, own in (
+                ("spread", recipe.spread, kind.spread), ("fresh_haystacks", recipe.fresh_haystacks, False),
+            ):  # fmt: skip
+                if value != own:
+                    self.problems.append(f'{name}: placement {recipe.placement!r} knows {own!r} only; use "native"')
+            return
+        if not isinstance(recipe.spread, str):
+            if recipe.depths != recipe.spread[:1]:
+                self.problems.append(
+                    f"depths: spread gives every needle its depth, so the only depth is the first one's, "
+                    f"{recipe.spread[0]:g}; leave depths out"
+                )
+            for needle in recipe.needles:
+                if len(needle.needles) != len(recipe.spread):
+                    self.problems.append(
+                        f"spread: {len(recipe.spread)} depths, but {needle.id!r} has {len(needle.needles)} needles"
+                    )
 
 
 _DEFAULT_NEEDLES = frozenset(tomllib.loads(preset_text("default"))["needles"])
@@ -331,6 +387,16 @@ def parse_depths(value: object) -> tuple[float, ...]:
     if not points:
         raise _WrongError("expected at least one depth")
     return tuple(sorted(set(points)))
+
+
+def _spread(value: Any) -> str | tuple[float, ...]:
+    if isinstance(value, str) and value in SPREADS:
+        return value
+    if isinstance(value, str) and re.fullmatch(r"[\d.,\s]+", value):
+        value = [_number(part) for part in value.split(",")]
+    if isinstance(value, list | tuple) and value:
+        return tuple(_percent(item) for item in value)
+    raise _WrongError(f"expected {', '.join(SPREADS)}, or the depth of each needle in percent")
 
 
 def _lengths(values: Sequence[int]) -> tuple[int, ...]:

@@ -25,7 +25,6 @@ from niah_score.contract import (
     REPEATING_COLUMNS,
     FileEntry,
     PromptForm,
-    Truth,
     canonical_json,
     file_sha256,
     row_schema,
@@ -44,9 +43,6 @@ GROUP_ROWS = 1024
 _LEVEL_9_ROW_BYTES = 1_500_000
 # Larger windows than 2**27 cannot be opened by the common readers.
 _JSONL_WINDOW_LOG = 27
-_NOTED_COLUMNS = (
-    "corpus", "leak", "needle_id", "haystack_passes", "length", "placement", "prompt_tokens", "haystack_tokens",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +243,7 @@ def write_shard(
             more = sum(draft.truth["prompt_tokens"] for draft in group)
             tokens += more
             digests += [draft.digest() for draft in group]
-            notes |= dict.fromkeys(note for draft in group for note in _notes(draft.truth))
+            notes |= dict.fromkeys(note for draft in group for note in draft.notes)
             groups.append(lane.write(partial(files.write, group)))
             advance(len(group), more)
     except BaseException as error:
@@ -294,12 +290,6 @@ class _ShardFiles:
         self._stack.__exit__(type(error), error, error.__traceback__)
 
 
-def notes_in(path: Path) -> Iterator[str]:
-    """What is worth telling the user about the rows of a data file. Raises IntegrityError if it cannot be read."""
-    for row in rows_in(path, _NOTED_COLUMNS):
-        yield from _notes(row)
-
-
 def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
     """The rows of a data file of any format, in order. Raises IntegrityError if it cannot be read to its end."""
     import zstandard
@@ -327,16 +317,6 @@ def _opened(path: Path) -> BinaryIO:
 
         return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb"), closefd=True))
     return path.open("rb")
-
-
-def _notes(truth: Truth) -> Iterator[str]:
-    if truth["leak"] is not None:
-        yield f"{truth['corpus']} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
-    if truth["haystack_passes"] > 1:
-        yield f"{truth['corpus']} is repeated to fill length {truth['length']}"
-    if truth["placement"] == "opencompass" and truth["prompt_tokens"] < truth["length"] / 2:
-        held = truth["haystack_tokens"]
-        yield f"{truth['corpus']} ends early: length {truth['length']} holds {held} tokens of filler"
 
 
 def _groups(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:

@@ -1,6 +1,6 @@
 """Puts needles into a haystack and says where they really landed.
 
-Native puts a needle at the sentence boundary nearest to its depth. The published placements are bug-for-bug, with
+Native puts a needle at the place nearest to its depth, on either side. The published placements are bug-for-bug, with
 their sources' arithmetic: depth is divided by 100 before it is multiplied, which floor sees.
 """
 
@@ -12,9 +12,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from niah_gen.encoded import Encoded, Slice, Stretch, literal
 from niah_gen.haystack import Haystack
+from niah_gen.schedules import Line
 from niah_gen.tokenizers import Ints, Tokenizer
 
 
@@ -58,12 +60,13 @@ class Spliced(NamedTuple):
 class Wish(NamedTuple):
     """Where needles are wanted: `depth` of the first in percent, `diff` between the needles of a set.
 
-    `language` decides what joins a needle to the sentences around it: a space, in Chinese nothing.
+    For native: `lines` tells the depth of each needle, `joiner` what joins it to the sentences around it.
     """
 
     depth: float
     diff: float
-    language: str
+    lines: tuple[Line, ...] = ()
+    joiner: str = ""
 
 
 def splice(placement: str, haystack: Haystack, needles: Sequence[Encoded], wish: Wish, tokenizer: Tokenizer) -> Spliced:
@@ -71,22 +74,36 @@ def splice(placement: str, haystack: Haystack, needles: Sequence[Encoded], wish:
     return _RULES[placement](haystack, needles, wish, tokenizer)
 
 
+def nearest(before: Ints, tokens: npt.ArrayLike) -> Ints:
+    """Numbers of the places nearest to some distances from the beginning, in tokens; of two as near, the first.
+
+    `before`: tokens before each place, ascending.
+    """
+    return np.searchsorted((before[:-1] + before[1:]) / 2, tokens)
+
+
+def lay(haystack: Haystack, needles: Sequence[Encoded], stands: Sequence[tuple[int, int]], joiner: str) -> list[Part]:
+    """A haystack's parts with needles at some of its bytes. `stands`: byte and needle, in the order of the text.
+
+    At the very beginning there is nothing to join to on the left, so there the joiner follows.
+    """
+    parts: list[Part] = []
+    at = 0
+    for byte, number in stands:
+        parts += [Part(piece, -1) for piece in haystack.slices(at, byte)]
+        joined = [Part(joiner, -1), Part(Slice(needles[number], 0, len(needles[number].data)), number)]
+        parts += [part for part in (joined if byte else joined[::-1]) if part.content]
+        at = byte
+    return parts + [Part(piece, -1) for piece in haystack.slices(at, haystack.size)]
+
+
 def _native(haystack: Haystack, needles: Sequence[Encoded], wish: Wish, tokenizer: Tokenizer) -> Spliced:
-    places = haystack.places
-    if places is None:
+    places, before = haystack.places, haystack.before
+    if places is None or before is None:
         raise ValueError("native needs a haystack with places")
-    tokens = np.searchsorted(haystack.source.ends, places, side="right")
-    nearest = int(np.argmin(np.abs(tokens - haystack.tokens * wish.depth / 100)))
-    at = int(places[nearest])
-    source = haystack.source
-    joiner = " " if wish.language == "en" else ""
-    parts: list[Part] = [Part(Slice(source, 0, at), -1)] if at else []
-    for number, needle in enumerate(needles):
-        joined: list[Part] = [Part(joiner, -1), Part(Slice(needle, 0, len(needle.data)), number)]
-        # At the very beginning there is nothing to join to on the left.
-        parts += joined if at else joined[::-1]
-    parts.append(Part(Slice(source, at, haystack.end), -1))
-    return Spliced(tuple(parts), (int(tokens[nearest]),) * len(needles))
+    found = nearest(before, [line.at(wish.depth) / 100 * haystack.tokens for line in wish.lines])
+    stands = sorted((int(places[place]), number) for number, place in enumerate(found))
+    return Spliced(tuple(lay(haystack, needles, stands, wish.joiner)), tuple(int(before[place]) for place in found))
 
 
 def _gkamradt(haystack: Haystack, needles: Sequence[Encoded], wish: Wish, tokenizer: Tokenizer) -> Spliced:

@@ -34,7 +34,6 @@ from niah_gen.shards import (
     ShardJob,
     ShardRecord,
     entry_problem,
-    notes_in,
     sync_folder,
     write_atomically,
     write_shard,
@@ -179,15 +178,13 @@ def rewrite_card(folder: str | Path) -> Path:
     recipe = load_recipe(folder / RECIPE, here=False)
     formats = _formats(manifest.files)
     rows: dict[str, int] = {}
-    notes: dict[str, None] = {}
     for entry in manifest.files:
         if entry.path.endswith(f".{formats[0]}"):
             config = entry.path.split("/")[1]
             rows[config] = rows.get(config, 0) + (entry.rows or 0)
-            notes |= dict.fromkeys(notes_in(folder / entry.path))
     order = [config_name(language, length) for language in LANGUAGES for length in recipe.lengths]
     configs = {name: rows[name] for name in order if name in rows}
-    card = dataset_card(recipe, configs, manifest.tokenizer, manifest.corpora, tuple(notes), formats)
+    card = dataset_card(recipe, configs, manifest.tokenizer, manifest.corpora, manifest.notes, formats)
     written = write_atomically(folder / CARD, card)
     files = tuple(written if entry.path == CARD else entry for entry in manifest.files)
     write_atomically(folder / MANIFEST, replace(manifest, files=files).to_json())
@@ -236,11 +233,14 @@ def _sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
     configs: dict[str, int] = {}
     for cell in plan.cells:
         configs[cell.config] = configs.get(cell.config, 0) + 1
+    used = {
+        corpus.name: plan.fillers[corpus.name].usage(max(plan.recipe.lengths), plan.needles_for(corpus))
+        for corpus in plan.corpora
+    }
     corpora = [
         CorpusEntry(
-            corpus.name, len(corpus.files), corpus.sha256, len(corpus.documents),
-            plan.fillers[corpus.name].tokens(plan.recipe.placement, max(plan.recipe.lengths)),
-            0.0, corpus.license, corpus.source,
+            corpus.name, len(corpus.files), corpus.sha256, len(corpus.documents), *used[corpus.name],
+            corpus.license, corpus.source,
         )
         for corpus in plan.corpora
     ]  # fmt: skip
@@ -415,7 +415,7 @@ def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRec
     recipe = load_recipe(sheet["recipe"], here=False)
     tokenizer = TokenizerEntry(**sheet["tokenizer"])
     corpora = tuple(CorpusEntry(**entry) for entry in sheet["corpora"])
-    notes = list(dict.fromkeys(note for record in records for note in record.notes))
+    notes = tuple(dict.fromkeys(note for record in records for note in record.notes))
     for note in notes:
         tell(note)
     card = dataset_card(recipe, dict(sheet["configs"]), tokenizer, corpora, notes, sheet["formats"])
@@ -432,6 +432,7 @@ def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRec
         corpora=corpora,
         rows=sum(len(record.digests) for record in records),
         tokens=sum(record.tokens for record in records),
+        notes=notes,
         files=tuple(sorted(files, key=lambda entry: entry.path)),
     )
     sweep(target.dataset, {entry.path for entry in files})

@@ -208,7 +208,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """manifest.json: what a folder must hold for it to be a dataset."""
+    """manifest.json: what a folder must hold for it to be a dataset. `notes`: what building it noticed."""
 
     schema_version: int
     name: str
@@ -221,6 +221,7 @@ class Manifest:
     rows: int
     tokens: int
     files: tuple[FileEntry, ...]
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:
         """The file's bytes."""
@@ -265,9 +266,10 @@ def is_safe_path(path: str) -> bool:
 
 
 def _parse_manifest(record: dict[str, Any]) -> Manifest:
-    known = {name: record[name] for name in Manifest.__slots__}
+    known = {name: record[name] for name in Manifest.__slots__ if name != "notes"}
     known["tokenizer"] = _entry(TokenizerEntry, record["tokenizer"])
     known["corpora"] = tuple(_entry(CorpusEntry, item) for item in record["corpora"])
+    known["notes"] = tuple(map(str, record.get("notes", ())))
     known["files"] = tuple(_entry(FileEntry, item) for item in record["files"])
     return _typed(Manifest(**known))
 

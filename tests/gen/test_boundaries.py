@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from niah_gen.boundaries import sentence_ends
+from niah_gen.boundaries import sentence_ends, word_ends
 
 steady = settings(derandomize=True, deadline=None, max_examples=150)
 
@@ -47,7 +47,7 @@ def test_english_ends_are_after_closing_punctuation_and_its_quotes_before_white_
         "《书里写道：好。》|「是的。」|『对！』|",
         "真的吗？！|是。|",
         "他想了想……|然后走了。|",
-        "一个分句；|另一个。|",
+        "一个分句；另一个。|",
         "没有句号",
         "一，二、三：四",
     ],
@@ -87,15 +87,41 @@ def test_words_that_only_end_like_an_abbreviation_end_sentences(expected: str) -
     assert marked(expected.replace("|", "")) == expected
 
 
-def test_dots_in_a_row_end_a_sentence_even_before_a_small_letter() -> None:
-    assert marked("Wait... then go. and stay.") == "Wait...| then go. and stay.|"
+@pytest.mark.parametrize("expected", ["Wait... then go.| Stay.|", "“Why? because.” he said.|", "(Really!) and so on.|"])
+def test_what_goes_on_in_small_letters_has_not_ended(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
 
 
-def test_a_question_mark_or_a_closing_quote_ends_even_before_a_small_letter() -> None:
-    assert marked("Why? because.” he said") == "Why?| because.”| he said"
+@pytest.mark.parametrize(
+    "expected", ["1. Boil it.|\n2. Cool it.|", "It was 1999.| Then it was not.|", "\n  a. First.|"]
+)
+def test_the_number_of_a_list_item_is_no_sentence(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
 
 
-CLOSING = set(".!?…。！？；\"'’”)]」』）》】")
+def words(text: str, language: str) -> str:
+    for end in reversed(word_ends(text, language)):
+        text = text[:end] + "|" + text[end:]
+    return text
+
+
+@pytest.mark.parametrize("expected", ["One| two,| three.|", "  One|\n\ntwo| ", "don't|"])
+def test_english_words_end_before_white_space(expected: str) -> None:
+    assert words(expected.replace("|", ""), "en") == expected
+
+
+@pytest.mark.parametrize(
+    "expected", ["我们|去|公园。|", "他|说：|“今天天气|很|好，|走|吧。”|", "然后| 他|走|了|（真的）。|", "好|\n"]
+)
+def test_chinese_words_end_with_the_punctuation_that_clings_to_them(expected: str) -> None:
+    assert words(expected.replace("|", ""), "zh") == expected
+
+
+def test_a_text_without_words_has_no_ends() -> None:
+    assert word_ends("", "zh") == word_ends(" ", "zh") == word_ends("", "en") == word_ends(" \n", "en") == []
+
+
+CLOSING = set(".!?…。！？\"'’”)]」』）》】")
 
 
 @steady
@@ -118,4 +144,4 @@ def test_an_end_without_chinese_punctuation_stands_before_white_space(
     text = odd_text(random.Random(seed), 25)
     for end in sentence_ends(text):
         stem = text[:end].rstrip("\"'’”)]」』）》】")
-        assert stem[-1] in "。！？；…" or end == len(text) or text[end].isspace()
+        assert stem[-1] in "。！？…" or end == len(text) or text[end].isspace()

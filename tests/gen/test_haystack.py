@@ -7,20 +7,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import niah_gen
 from niah_gen.assemble import check_fit
-from niah_gen.boundaries import sentence_ends
 from niah_gen.corpora import Corpus, CorpusFile, Document
 from niah_gen.encoded import encode
 from niah_gen.errors import FitError
-from niah_gen.haystack import Filler, Haystack, Order, published_room
+from niah_gen.haystack import Haystack, Order, PublishedFiller, published_room
+from niah_gen.needles import Needle
 from niah_gen.plan import make_plan
-from niah_gen.prompts import Frame, frame, template_for
+from niah_gen.prompts import Frame
 from niah_gen.recipe import load_recipe
 from niah_gen.tokenizers import BytePairTokenizer, Tokenizer
 from niah_score.contract import Row
@@ -49,7 +48,12 @@ def order(
     needle: str = "N",
     around: Frame = EMPTY,
 ) -> Order:
-    return Order(length, max(length, longest), reserve, repeat, seed, (encode(needle, tokenizer),), around)
+    asked = Needle("n", "en", (needle,), "What?", ("N.",), (), "edit")
+    return Order(length, max(length, longest), reserve, repeat, seed, asked, (encode(needle, tokenizer),), around)
+
+
+def filler_of(corpus: Corpus, tokenizer: Tokenizer, placement: str = "gkamradt") -> PublishedFiller:
+    return PublishedFiller(corpus, tokenizer, placement)
 
 
 def text_of(haystack: Haystack | None) -> str:
@@ -72,7 +76,7 @@ TEXTS = [f"Document number {number} says this. It also says that. 第{number}篇
 
 
 def test_gkamradt_lays_all_documents_end_to_end_in_order(cl100k: BytePairTokenizer) -> None:
-    found = Filler(corpus_of(TEXTS), cl100k).gkamradt(order(cl100k, 150))
+    found = filler_of(corpus_of(TEXTS), cl100k).gkamradt(order(cl100k, 150))
     assert "".join(TEXTS).startswith(text_of(found))
     assert found.tokens == 150 - 1 == cl100k.count(text_of(found))
 
@@ -80,16 +84,16 @@ def test_gkamradt_lays_all_documents_end_to_end_in_order(cl100k: BytePairTokeniz
 def test_gkamradt_repeats_the_corpus_until_the_longest_length_is_reached(cl100k: BytePairTokenizer) -> None:
     whole = "".join(TEXTS[:2])
     once = cl100k.count(whole)
-    filler = Filler(corpus_of(TEXTS[:2]), cl100k)
+    filler = filler_of(corpus_of(TEXTS[:2]), cl100k)
     found = filler.gkamradt(order(cl100k, 4 * once))
     assert (whole * 5).startswith(text_of(found))
     assert found.passes == round(found.tokens / once, 4) > 3.9
-    assert filler.tokens("gkamradt", 4 * once) == once
+    assert filler.usage(4 * once, ()).tokens == once
 
 
 def test_gkamradt_repeats_whole_copies_only(cl100k: BytePairTokenizer) -> None:
     """The corpus in tokens is looked at as one text: copies are added until it is long enough, never a part of one."""
-    filler = Filler(corpus_of(["odd"]), cl100k)
+    filler = filler_of(corpus_of(["odd"]), cl100k)
     for longest in range(1, 12):
         whole = filler._repeated(longest).whole
         assert whole.data.decode() == "odd" * (len(whole.data) // 3)
@@ -100,7 +104,7 @@ def test_gkamradt_repeats_whole_copies_only(cl100k: BytePairTokenizer) -> None:
 
 def test_gkamradt_needs_no_further_copy_when_the_corpus_is_just_as_long(cl100k: BytePairTokenizer) -> None:
     once = cl100k.count("".join(TEXTS))
-    assert Filler(corpus_of(TEXTS), cl100k)._repeated(once).whole.size == once
+    assert filler_of(corpus_of(TEXTS), cl100k)._repeated(once).whole.size == once
 
 
 def test_gkamradt_trims_at_every_token_as_encoding_again_would(tokenizer: BytePairTokenizer, odd_text: OddText) -> None:
@@ -109,7 +113,7 @@ def test_gkamradt_trims_at_every_token_as_encoding_again_would(tokenizer: BytePa
     for _ in range(25):
         text = odd_text(rng, 25)
         tokens = token_list(tokenizer, text)
-        filler = Filler(corpus_of([text or "x"]), tokenizer)
+        filler = filler_of(corpus_of([text or "x"]), tokenizer)
         for length in range(2, len(tokens)):
             again = token_list(tokenizer, decoded(tokenizer, tokens[:length]))[: length - 1]
             found = filler.gkamradt(order(tokenizer, length, longest=len(tokens)))
@@ -118,7 +122,7 @@ def test_gkamradt_trims_at_every_token_as_encoding_again_would(tokenizer: BytePa
 
 
 def test_gkamradt_is_not_repeated_when_it_is_long_enough(cl100k: BytePairTokenizer) -> None:
-    assert Filler(corpus_of(TEXTS), cl100k).gkamradt(order(cl100k, 100)).passes == 1.0
+    assert filler_of(corpus_of(TEXTS), cl100k).gkamradt(order(cl100k, 100)).passes == 1.0
 
 
 @steady
@@ -139,13 +143,13 @@ def test_gkamradt_trims_encodes_again_and_trims(tokenizer: BytePairTokenizer, od
     if len(tokens) > length:
         tokens = token_list(tokenizer, decoded(tokenizer, tokens[:length]))
     tokens = tokens[: length - taken]
-    found = Filler(corpus_of(texts), tokenizer).gkamradt(order(tokenizer, length, longest=longest, needle=needle))
+    found = filler_of(corpus_of(texts), tokenizer).gkamradt(order(tokenizer, length, longest=longest, needle=needle))
     assert found.source.ids[: found.tokens].tolist() == tokens
     assert text_of(found) == decoded(tokenizer, tokens)
 
 
 def test_gkamradt_gives_a_length_the_same_after_a_longer_one(cl100k: BytePairTokenizer) -> None:
-    filler = Filler(corpus_of(TEXTS), cl100k)
+    filler = filler_of(corpus_of(TEXTS), cl100k)
     alone = filler.gkamradt(order(cl100k, 90, longest=700))
     filler.gkamradt(order(cl100k, 700, longest=700))
     assert text_of(filler.gkamradt(order(cl100k, 90, longest=700))) == text_of(alone)
@@ -164,9 +168,9 @@ def shuffled(texts: Sequence[str], repeat: int) -> list[str]:
 
 @pytest.mark.parametrize("repeat", [0, 1, 2, 9])
 def test_opencompass_repeat_alone_equals_that_repeat_in_sequence(cl100k: BytePairTokenizer, repeat: int) -> None:
-    sequence = Filler(corpus_of(TEXTS), cl100k)
+    sequence = filler_of(corpus_of(TEXTS), cl100k)
     texts = [text_of(sequence.opencompass(order(cl100k, 120, repeat=number))) for number in range(repeat + 1)]
-    alone = Filler(corpus_of(TEXTS), cl100k).opencompass(order(cl100k, 120, repeat=repeat))
+    alone = filler_of(corpus_of(TEXTS), cl100k).opencompass(order(cl100k, 120, repeat=repeat))
     assert text_of(alone) == texts[-1]
     ids = [token for text in shuffled(TEXTS, repeat) for token in token_list(cl100k, text)]
     assert texts[-1] == decoded(cl100k, ids[:119])
@@ -175,21 +179,21 @@ def test_opencompass_repeat_alone_equals_that_repeat_in_sequence(cl100k: BytePai
 
 def test_opencompass_gives_the_same_filler_whatever_lengths_came_before(cl100k: BytePairTokenizer) -> None:
     lengths = [60, 500, 120, 60, 499]
-    shared = Filler(corpus_of(TEXTS), cl100k)
+    shared = filler_of(corpus_of(TEXTS), cl100k)
     for length in lengths:
-        alone = Filler(corpus_of(TEXTS), cl100k).opencompass(order(cl100k, length))
+        alone = filler_of(corpus_of(TEXTS), cl100k).opencompass(order(cl100k, length))
         again = shared.opencompass(order(cl100k, length))
         assert (again.tokens, text_of(again), again.id) == (alone.tokens, text_of(alone), alone.id)
 
 
 def test_opencompass_does_not_touch_the_global_generator(cl100k: BytePairTokenizer) -> None:
     state = random.getstate()
-    Filler(corpus_of(TEXTS), cl100k).opencompass(order(cl100k, 120, repeat=3))
+    filler_of(corpus_of(TEXTS), cl100k).opencompass(order(cl100k, 120, repeat=3))
     assert random.getstate() == state
 
 
 def test_a_corpus_too_short_for_opencompass_is_used_up_once(cl100k: BytePairTokenizer) -> None:
-    found = Filler(corpus_of(TEXTS), cl100k).opencompass(order(cl100k, 100_000))
+    found = filler_of(corpus_of(TEXTS), cl100k).opencompass(order(cl100k, 100_000))
     assert text_of(found) == "".join(shuffled(TEXTS, 0))
     assert found.tokens == sum(map(cl100k.count, TEXTS))
     assert found.passes == 1.0
@@ -197,7 +201,7 @@ def test_a_corpus_too_short_for_opencompass_is_used_up_once(cl100k: BytePairToke
 
 def test_opencompass_keeps_the_tokens_that_documents_have_alone(cl100k: BytePairTokenizer) -> None:
     """`12` and `34` are two tokens here, though `1234` would be encoded as `123` and `4`."""
-    found = Filler(corpus_of(["12", "34"]), cl100k).opencompass(order(cl100k, 4))
+    found = filler_of(corpus_of(["12", "34"]), cl100k).opencompass(order(cl100k, 4))
     assert found.tokens == 2
     assert found.source.ids.tolist() == [
         token for text in shuffled(["12", "34"], 0) for token in token_list(cl100k, text)
@@ -208,7 +212,8 @@ def test_a_haystack_cut_inside_a_character_ends_in_the_replacement_sign(cl100k: 
     text = "𠮷" * 40
     size = cl100k.count(text)
     ends = {
-        text_of(Filler(corpus_of([text]), cl100k).opencompass(order(cl100k, room + 1)))[-1] for room in range(1, size)
+        text_of(filler_of(corpus_of([text]), cl100k).opencompass(order(cl100k, room + 1)))[-1]
+        for room in range(1, size)
     }
     assert ends == {"𠮷", "\ufffd"}
 
@@ -217,7 +222,7 @@ def test_a_haystack_cut_inside_a_character_ends_in_the_replacement_sign(cl100k: 
 
 
 def test_each_processed_record_starts_with_the_document_after_the_last_ones(cl100k: BytePairTokenizer) -> None:
-    filler = Filler(corpus_of(TEXTS), cl100k)
+    filler = filler_of(corpus_of(TEXTS), cl100k)
     room = cl100k.count(TEXTS[0]) + cl100k.count(TEXTS[1]) - 5
     assert filler.records(room) == [range(2), range(2, 4), range(4, 6), range(6, 8)]
     for repeat in range(4):
@@ -228,12 +233,12 @@ def test_each_processed_record_starts_with_the_document_after_the_last_ones(cl10
 
 def test_a_document_that_fills_a_record_to_the_token_ends_it(cl100k: BytePairTokenizer) -> None:
     room = cl100k.count(TEXTS[0])
-    assert Filler(corpus_of([TEXTS[0]] * 3), cl100k).records(room) == [range(1), range(1, 2), range(2, 3)]
-    assert Filler(corpus_of([TEXTS[0]] * 3), cl100k).records(room + 1) == [range(2)]
+    assert filler_of(corpus_of([TEXTS[0]] * 3), cl100k).records(room) == [range(1), range(1, 2), range(2, 3)]
+    assert filler_of(corpus_of([TEXTS[0]] * 3), cl100k).records(room + 1) == [range(2)]
 
 
 def test_processed_records_end_with_the_corpus(cl100k: BytePairTokenizer) -> None:
-    filler = Filler(corpus_of(TEXTS), cl100k)
+    filler = filler_of(corpus_of(TEXTS), cl100k)
     room = cl100k.count(TEXTS[0])
     assert filler.opencompass_processed(order(cl100k, room + 1, repeat=8)) is not None
     assert filler.opencompass_processed(order(cl100k, room + 1, repeat=9)) is None
@@ -288,172 +293,9 @@ def test_a_length_that_cannot_hold_its_needle_is_refused_by_every_placement(plac
         check_fit(make_plan(load_recipe(recipe)))
 
 
-def test_native_refuses_a_corpus_without_sentence_ends(cl100k: BytePairTokenizer) -> None:
-    filler = Filler(corpus_of(["words without any end " * 50]), cl100k)
-    with pytest.raises(FitError, match="no sentence that ends in punctuation"):
-        filler.native(order(cl100k, 400))
-
-
-def test_native_refuses_a_budget_below_its_first_sentence(cl100k: BytePairTokenizer) -> None:
-    filler = Filler(corpus_of(["A very long sentence " + "goes on and on " * 30 + "until here. Short one."]), cl100k)
-    with pytest.raises(FitError, match=r"length 60 leaves no room for a sentence.*ask for longer lengths"):
-        filler.native(order(cl100k, 60))
-
-
-# Native -------------------------------------------------------------------------------------------------------------
-
-STORIES = [
-    "The boat left at dawn. Nobody waved. “Was it cold?” she asked. It was, i.e. below zero!\n\nA title\n\nThen rain.",
-    "今天下雨了。他没有带伞，只好等着。“什么时候停？”没人知道！\n后来天晴了。",
-    "One. Two? Three! Mr. Four went home… And five.",
-]
-
-
-def native_rows(**changes: object) -> list[Row]:
+def rows_of(**changes: object) -> list[Row]:
     recipe: dict[str, Any] = {"lengths": [700, 1500], "depths": [0, 33, 50, 100], "guide": False, **changes}
     return list(niah_gen.iter_rows(recipe))
-
-
-def test_native_haystacks_are_whole_sentences(cl100k: BytePairTokenizer) -> None:
-    filler = Filler(corpus_of(STORIES), cl100k)
-    for length in range(60, 400, 7):
-        found = filler.native(order(cl100k, length))
-        text = text_of(found)
-        assert len(text) in sentence_ends(text)
-        assert found.places is not None
-        places = [len(found.source.data[:place].decode()) for place in found.places.tolist()]
-        assert places == [0, *sentence_ends(text)]
-        assert found.tokens == found.source.tokens_before(found.end)
-
-
-def test_native_haystacks_are_documents_one_a_line(cl100k: BytePairTokenizer) -> None:
-    text = text_of(Filler(corpus_of(["  " + STORIES[0] + "\n\n", STORIES[1]]), cl100k).native(order(cl100k, 200)))
-    lines = {STORIES[0], STORIES[1]}
-    first = next(story for story in lines if text.startswith(story + "\n"))
-    (second,) = lines - {first}
-    assert text.startswith(f"{first}\n{second}\n{first}\n")
-
-
-def test_native_goes_through_the_corpus_again_when_it_is_too_short(cl100k: BytePairTokenizer) -> None:
-    filler = Filler(corpus_of(STORIES), cl100k)
-    once = sum(cl100k.count(story + "\n") for story in STORIES)
-    found = filler.native(order(cl100k, 5 * once))
-    assert found.passes == round(found.tokens / once, 4) > 4
-    assert filler.native(order(cl100k, once // 2 + 40)).passes == 1.0
-
-
-def test_native_shuffles_by_seed_repeat_and_corpus_alone(cl100k: BytePairTokenizer) -> None:
-    texts = [f"Story {number} is short. It ends." for number in range(30)]
-
-    def start(longest: int = 0, seed: int = 0, repeat: int = 0) -> str:
-        wanted = order(cl100k, 200, longest=longest, seed=seed, repeat=repeat)
-        return text_of(Filler(corpus_of(texts), cl100k).native(wanted))
-
-    assert start() == start()
-    assert start(longest=4000) == start()
-    assert len({start(), start(seed=1), start(repeat=1)}) == 3
-
-
-def test_native_lengths_share_their_beginning(cl100k: BytePairTokenizer) -> None:
-    filler = Filler(corpus_of(STORIES), cl100k)
-    texts = [text_of(filler.native(order(cl100k, length, longest=900))) for length in (900, 80, 300)]
-    assert texts[0].startswith(texts[2])
-    assert texts[2].startswith(texts[1])
-
-
-@pytest.mark.parametrize("tokenizer_name", ["cl100k_base", "o200k_base"])
-@pytest.mark.parametrize("form", ["text", "chat"])
-def test_native_prompts_stay_within_their_budget_and_fill_it(tokenizer_name: str, form: str) -> None:
-    rows = native_rows(tokenizer=tokenizer_name, form=form, repeats=2)
-    assert len(rows) == 2 * 4 * 6 * 2
-    for row in rows:
-        assert row["prompt_tokens"] <= row["length"] - 200
-        # A sentence that did not fit, and the seam allowance, is all that may be left over.
-        assert row["prompt_tokens"] > row["length"] - 200 - 256
-
-
-def test_native_needles_occur_once_and_nothing_is_broken() -> None:
-    for row in native_rows():
-        prompt = row["prompt"]
-        assert isinstance(prompt, str)
-        assert prompt.count(row["needles"][0]) == 1
-        assert "\ufffd" not in prompt
-
-
-def test_native_depths_of_one_cell_share_their_haystack() -> None:
-    shared: dict[tuple[object, ...], set[object]] = {}
-    for row in native_rows(repeats=2):
-        key = (row["corpus"], row["length"], row["needle_id"], row["repeat"])
-        shared.setdefault(key, set()).add((row["haystack_id"], row["haystack_tokens"]))
-    assert all(len(found) == 1 for found in shared.values())
-
-
-@pytest.mark.parametrize("opening", ["/usr/bin", "/*", "'s", "\u0301a", "\u200d😀", "!", "12", "「", "\x1c", "’ll"])
-@pytest.mark.parametrize("closing", [".", "。", "!”", "？）", "…", "...", "……"])
-def test_native_keeps_its_budget_where_every_document_begins_and_ends_oddly(
-    tokenizer: BytePairTokenizer, write_texts: Write, tmp_path: Path, opening: str, closing: str
-) -> None:
-    """Tokens that merge or split where documents meet add up over the many documents of a long haystack."""
-    texts = [f"{opening} a few words and then it stops{closing}"] * 3
-    corpus = write_texts(tmp_path / "odd", texts)
-    rows = native_rows(
-        corpora=[str(corpus)], tokenizer=tokenizer.name, lengths=[3000], depths=[0, 50, 100],
-        needles=[{"needle": "The gate is green.", "question": "Which?", "keywords": ["green"]}],
-    )  # fmt: skip
-    for row in rows:
-        assert isinstance(row["prompt"], str)
-        assert row["prompt_tokens"] == tokenizer.count(row["prompt"]) <= 2800
-
-
-NEEDLES = [
-    "12 gates are green",
-    "“The gate” is green!”",
-    "/usr is green",
-    "'tis green.",
-    "😀 is green",
-    "\u0301accent is green",
-    "…green…",
-    "Green\u200d",
-    "(green)",
-    "绿门是绿的。",
-    "—green—",
-    "3.14",
-    "zqxj",
-    "$100,000",
-    "\ufffdgreen\ufffd",
-]
-
-
-@pytest.mark.parametrize("needle", NEEDLES)
-@pytest.mark.parametrize("corpus", ["en_essays", "zh_articles"])
-def test_native_keeps_its_budget_to_the_token_whatever_the_needle_begins_and_ends_with(
-    tokenizer: BytePairTokenizer, needle: str, corpus: str
-) -> None:
-    """Over a run of lengths some leave no slack at all, so every token that joining adds must have been allowed for."""
-    hidden = {"needle": needle, "question": "Which?", "language": corpus[:2], "answer": "Green."}
-    lengths, depths = list(range(420, 480)), [0, 17, 50, 83, 100]
-    rows = native_rows(corpora=[corpus], tokenizer=tokenizer.name, needles=[hidden], lengths=lengths, depths=depths)
-    assert len(rows) == len(lengths) * len(depths)
-    for row in rows:
-        assert row["prompt_tokens"] <= row["length"] - 200
-    for row in rows[::37]:
-        assert row["prompt_tokens"] == tokenizer.count(str(row["prompt"]))
-
-
-@pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass"])
-def test_a_needles_rows_are_the_same_whatever_other_needles_there_are(placement: str) -> None:
-    """One needle is long and one leaks, so that a haystack or a leak of the wrong one would show."""
-    needles = [
-        {"id": "short", "needle": "It is green.", "question": "Which?", "keywords": ["no-such-word"]},
-        {"id": "long", "needle": "It is green. " * 20, "question": "Which?", "keywords": ["green"]},
-        {"id": "leaky", "needle": "It is the one.", "question": "Which?", "keywords": ["the"]},
-    ]
-    shared: dict[str, Any] = {"placement": placement, "corpora": ["en_essays"], "repeats": 1}
-    together = native_rows(needles=needles, **shared)
-    alone = [row for needle in needles for row in native_rows(needles=[needle], **shared)]
-    assert sorted(together, key=lambda row: row["id"]) == sorted(alone, key=lambda row: row["id"])
-    assert {row["leak"] for row in alone if row["needle_id"] == "leaky"} == {"the"}
-    assert len({row["haystack_tokens"] for row in together if row["length"] == 700}) > 1
 
 
 # Leaks --------------------------------------------------------------------------------------------------------------
@@ -528,7 +370,7 @@ def test_leaks_stand_in_the_rows(write_texts: Write, tmp_path: Path) -> None:
     corpus = write_texts(tmp_path / "texts", texts)
     needle = {"needle": "The gate is green.", "question": "Which?", "keywords": [["green", "verdant"], ["gate"]]}
     for placement in ("gkamradt", "opencompass"):
-        rows = native_rows(placement=placement, corpora=[str(corpus)], needles=[needle], lengths=[300])
+        rows = rows_of(placement=placement, corpora=[str(corpus)], needles=[needle], lengths=[300])
         assert {row["leak"] for row in rows} == {"green, gate"}
 
 
@@ -536,14 +378,3 @@ def test_the_haystack_id_is_of_its_bytes(cl100k: BytePairTokenizer) -> None:
     one, other = haystack_ending(cl100k, "same text", ""), haystack_ending(cl100k, "same text", " and more")
     assert one.id == other.id != haystack_ending(cl100k, "same texts", "").id
     assert len(one.id) == 12
-
-
-def test_templates_count_against_the_native_budget(cl100k: BytePairTokenizer) -> None:
-    template = template_for("niah", "en")
-    assert template is not None
-    around = frame(template, "text", "native", False, "What?")
-    filler = Filler(corpus_of(STORIES), cl100k)
-    bare, framed = (filler.native(order(cl100k, 400, around=item)) for item in (EMPTY, around))
-    taken = cl100k.count(around.before + around.after)
-    assert taken > 30
-    assert np.isclose(bare.tokens - framed.tokens, taken, atol=25)

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from niah_gen.prompts import (
+    POSITIONS,
     Frame,
     GuideRule,
     Template,
+    Wording,
     frame,
     template_family,
     template_for,
@@ -50,17 +52,15 @@ def test_the_opencompass_templates_are_the_published_strings(published: dict[str
     stated = published["opencompass"]["templates"]
     for language in ("zh", "en"):
         template = library(f"opencompass-{language}")
-        assert template.text == stated[language]
+        assert template.wordings == {"end": Wording(stated[language], None)}
         assert template.language == language
-        assert template.chat is None
 
 
 def test_the_gkamradt_templates_are_the_published_messages(published: dict[str, Any]) -> None:
     stated = published["gkamradt"]["templates"]
-    assert list(library("gkamradt-openai").chat or ()) == stated["openai_chat"]
-    assert list(library("gkamradt-cohere").chat or ()) == stated["cohere_chat"]
-    assert library("gkamradt-anthropic").text == stated["anthropic_text"]
-    assert library("gkamradt-openai").text is library("gkamradt-cohere").text is None
+    assert library("gkamradt-openai").wordings == {"end": Wording(None, tuple(stated["openai_chat"]))}
+    assert library("gkamradt-cohere").wordings == {"end": Wording(None, tuple(stated["cohere_chat"]))}
+    assert library("gkamradt-anthropic").wordings == {"end": Wording(stated["anthropic_text"], None)}
 
 
 def test_the_guide_rules_are_the_published_ones(published: dict[str, Any]) -> None:
@@ -171,17 +171,28 @@ def test_a_text_template_asked_for_as_chat_is_one_user_message() -> None:
     assert chat == [{"role": "user", "content": text}]
 
 
-def test_our_chat_form_asks_what_our_text_form_asks() -> None:
+@pytest.mark.parametrize("position", POSITIONS)
+def test_our_chat_form_asks_what_our_text_form_asks(position: str) -> None:
     for name in ("niah-en", "niah-zh"):
-        text, chat = (frame(library(name), form, "native", False, "What?").fill("DOC") for form in FORMS)
+        text, chat = (frame(library(name), form, "native", False, "What?", position).fill("DOC") for form in FORMS)
         assert whole(text).startswith(whole(chat))
-        assert re.fullmatch(r"\n(Answer:|回答：)", whole(text).removeprefix(whole(chat)))
+        assert re.fullmatch(r"\n+(Answer:|回答：)", whole(text).removeprefix(whole(chat)))
+
+
+@pytest.mark.parametrize("name", ["niah-en", "niah-zh"])
+@pytest.mark.parametrize("form", FORMS)
+def test_our_templates_ask_at_the_end_at_the_start_or_at_both(name: str, form: PromptForm) -> None:
+    sides = {}
+    for position in POSITIONS:
+        before, after = whole(frame(library(name), form, "native", False, "What?", position).fill("DOC")).split("DOC")
+        sides[position] = (before.count("What?"), after.count("What?"))
+    assert sides == {"end": (0, 1), "start": (1, 0), "both": (1, 1)}
 
 
 def test_the_frame_of_messages_leaves_the_template_alone() -> None:
-    before = [dict(message) for message in library("gkamradt-openai").chat or ()]
+    before = [dict(message) for message in library("gkamradt-openai").wordings["end"].chat or ()]
     frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?").fill("DOC")
-    assert [dict(message) for message in library("gkamradt-openai").chat or ()] == before
+    assert [dict(message) for message in library("gkamradt-openai").wordings["end"].chat or ()] == before
 
 
 contents = st.text(st.characters(codec="utf-8") | st.sampled_from('"\\\n\t\x00\x1f\x7f{}\u2028😀中'), max_size=30)

@@ -87,7 +87,9 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpor
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     stated = set(tomllib.loads(preset_text(name)))
     assert stated <= set(FIELDS)
-    assert set(FIELDS) - stated <= {"languages", "diff", "pins"}
+    # What only native chooses is left to the placement.
+    chosen = {"question_position", "spread", "boundary", "leaks", "fresh_haystacks"}
+    assert set(FIELDS) - stated <= {"languages", "diff", "pins"} | (set() if name == "default" else chosen)
 
 
 def test_the_default_preset_is_1008_rows_in_two_languages() -> None:
@@ -224,7 +226,7 @@ def test_a_wrong_type_is_a_problem_of_its_field_or_a_value(name: str, value: obj
 
 ACCEPTED: list[tuple[str, object]] = [
     ("guide", True), ("reserve", 0), ("seed", 0), ("depths", 0), ("depths", 1.5), ("diff", 0), ("diff", 1.5),
-    ("pins", {}),
+    ("pins", {}), ("fresh_haystacks", True), ("spread", [0]),
 ]  # fmt: skip
 
 
@@ -537,7 +539,7 @@ def test_a_set_of_needles_is_the_multi_task() -> None:
     pizza = {"placement": "gkamradt", "needles": ["pizza-ingredients"], "corpora": ["en_essays"]}
     assert load_recipe(pizza).task == "multi"
     assert "is a set of 3; that is task" in problems({**pizza, "task": "single"})[0]
-    assert problems({**pizza, "placement": "native"})[0].startswith('task: placement "native"')
+    assert load_recipe({**pizza, "placement": "native"}).task == "multi"
     assert problems({**pizza, "placement": "opencompass-processed", "guide": False})[0].startswith("task: placement")
 
 
@@ -611,6 +613,11 @@ VALID: dict[str, Any] = {
     "seed": 0,
     "max_new_tokens": 100,
     "diff": 25,
+    "question_position": "both",
+    "spread": "random",
+    "boundary": "word",
+    "leaks": "refuse",
+    "fresh_haystacks": True,
     "languages": ["en"],
     "corpora": ["en_essays"],
     "needles": [

@@ -17,6 +17,7 @@ import niah_gen
 from niah_gen.encoded import Encoded, encode
 from niah_gen.haystack import Haystack
 from niah_gen.prompts import frame, template_for
+from niah_gen.schedules import needle_lines
 from niah_gen.splice import Piece, Spliced, Wish, insert, splice
 from niah_gen.tokenizers import BytePairTokenizer, OffsetTokenizer, Tokens, find_tokenizer
 from niah_score.contract import Row
@@ -41,6 +42,7 @@ class Letters:
 
 
 LETTERS = Letters()
+ALONE = needle_lines(1, "even", 25, 0)
 
 
 def letters(text: str) -> Encoded:
@@ -49,7 +51,9 @@ def letters(text: str) -> Encoded:
 
 def whole(text: str, places: list[int] | None = None) -> Haystack:
     source = letters(text)
-    return Haystack(source, len(source.data), source.size, 1.0, None if places is None else np.array(places))
+    if places is None:
+        return Haystack(source, len(source.data), source.size, 1.0)
+    return Haystack(source, len(source.data), source.size, 1.0, np.array(places), np.array(places))
 
 
 Marked = list[tuple[str, int]]
@@ -120,14 +124,14 @@ def slow_gkamradt(text: str, needles: Sequence[str], depth: float) -> Marked:
 @given(text=fillers, needles=needle_sets, depth=depths)
 def test_gkamradt_walks_back_to_a_full_stop_needle_by_needle(text: str, needles: list[str], depth: float) -> None:
     expected = slow_gkamradt(text, needles, depth)
-    found = splice("gkamradt", whole(text), list(map(letters, needles)), Wish(depth, 25, "en"), LETTERS)
+    found = splice("gkamradt", whole(text), list(map(letters, needles)), Wish(depth, 25), LETTERS)
     assert marked(found) == expected
     assert found.tokens_before == tokens_before(expected, len(needles))
 
 
 @pytest.mark.parametrize("depth", [29, 57, 58])
 def test_gkamradt_divides_depth_before_it_multiplies_too(depth: float) -> None:
-    found = splice("gkamradt", whole("." * 100), [letters("N")], Wish(depth, 25, "en"), LETTERS)
+    found = splice("gkamradt", whole("." * 100), [letters("N")], Wish(depth, 25), LETTERS)
     assert found.tokens_before == (int(100 * (depth / 100)),) != (depth,)
 
 
@@ -159,17 +163,17 @@ def test_gkamradt_stops_at_any_token_of_a_full_stop(text: str, needles: list[str
     source = encode(text, prefixed)
     haystack = Haystack(source, len(source.data), source.size, 1.0)
     hidden = [encode(needle, prefixed) for needle in needles]
-    found = splice("gkamradt", haystack, hidden, Wish(depth, 25, "en"), prefixed)
+    found = splice("gkamradt", haystack, hidden, Wish(depth, 25), prefixed)
     assert "".join(part.stretch().text for part in found.parts) == "".join(char for _, char in tokens)
 
 
 def test_gkamradt_without_a_full_stop_goes_to_the_front() -> None:
-    found = splice("gkamradt", whole("no stop here"), [letters("N")], Wish(99, 25, "en"), LETTERS)
+    found = splice("gkamradt", whole("no stop here"), [letters("N")], Wish(99, 25), LETTERS)
     assert marked(found)[0] == ("N", 0)
 
 
 def test_gkamradt_at_100_appends_without_looking_for_a_full_stop() -> None:
-    found = splice("gkamradt", whole("one. two"), [letters("N")], Wish(100, 25, "en"), LETTERS)
+    found = splice("gkamradt", whole("one. two"), [letters("N")], Wish(100, 25), LETTERS)
     assert "".join(char for char, _ in marked(found)) == "one. twoN"
 
 
@@ -190,7 +194,7 @@ def slow_opencompass(text: str, needles: Sequence[str], depth: float, diff: floa
 @given(text=fillers, needles=needle_sets, depth=depths, diff=depths)
 def test_opencompass_shifts_later_needles_twice(text: str, needles: list[str], depth: float, diff: float) -> None:
     expected = slow_opencompass(text, needles, depth, diff)
-    found = splice("opencompass", whole(text), list(map(letters, needles)), Wish(depth, diff, "zh"), LETTERS)
+    found = splice("opencompass", whole(text), list(map(letters, needles)), Wish(depth, diff), LETTERS)
     assert marked(found) == expected
     assert found.tokens_before == tokens_before(expected, len(needles))
 
@@ -199,13 +203,13 @@ def test_opencompass_shifts_later_needles_twice(text: str, needles: list[str], d
 @given(text=fillers, needle=st.text("XY", min_size=1, max_size=5), depth=depths)
 def test_processed_places_one_needle_as_opencompass_does(text: str, needle: str, depth: float) -> None:
     expected = slow_opencompass(text, [needle], depth, 25)
-    found = splice("opencompass-processed", whole(text), [letters(needle)], Wish(depth, 25, "zh"), LETTERS)
+    found = splice("opencompass-processed", whole(text), [letters(needle)], Wish(depth, 25), LETTERS)
     assert marked(found) == expected
 
 
 def test_depth_is_divided_before_it_is_multiplied() -> None:
     """100 * (29 / 100) is 28.999999999999996: the published code loses a token here, and so must we."""
-    found = splice("opencompass", whole("a" * 100), [letters("N")], Wish(29, 25, "zh"), LETTERS)
+    found = splice("opencompass", whole("a" * 100), [letters("N")], Wish(29, 25), LETTERS)
     assert found.tokens_before == (28,)
 
 
@@ -217,7 +221,7 @@ def test_depth_is_divided_before_it_is_multiplied() -> None:
 def test_native_stands_at_the_place_nearest_to_its_depth(text: str, depth: float, data: st.DataObject) -> None:
     inner = data.draw(st.sets(st.integers(1, len(text)), max_size=6))
     places = sorted({0, len(text), *inner})
-    found = splice("native", whole(text, places), [letters("N")], Wish(depth, 25, "zh"), LETTERS)
+    found = splice("native", whole(text, places), [letters("N")], Wish(depth, 25, ALONE), LETTERS)
     at = found.tokens_before[0]
     assert at in places
     assert abs(at - len(text) * depth / 100) == min(abs(place - len(text) * depth / 100) for place in places)
@@ -238,7 +242,8 @@ def test_native_stands_at_the_place_nearest_to_its_depth(text: str, depth: float
 )
 def test_native_joins_the_needle_as_its_language_joins_sentences(language: str, depth: float, expected: str) -> None:
     text = "One. Two.\nSix."
-    found = splice("native", whole(text, [0, 4, 9, 14]), [letters("N")], Wish(depth, 25, language), LETTERS)
+    joiner = " " if language == "en" else ""
+    found = splice("native", whole(text, [0, 4, 9, 14]), [letters("N")], Wish(depth, 25, ALONE, joiner), LETTERS)
     assert "".join(part.stretch().text for part in found.parts) == expected
 
 
