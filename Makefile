@@ -15,7 +15,7 @@ FLAGS  = $(if $(LEN),--length $(LEN)) \
          $(if $(JOBS),--jobs $(JOBS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dataset test check format bench lock clean
+.PHONY: help setup dataset test check format bench measure lock clean
 
 help:  ## show this list
 	@echo "make TARGET [NAME=value ...]"
@@ -52,6 +52,9 @@ format: .venv/ready  ## format the code
 
 bench: .venv/ready  ## measure speed against the published generators
 	.venv/bin/python tests/benchmarks/speed.py
+
+measure: .venv/ready  ## measure what each placement does to needles, text and token counts
+	.venv/bin/python tests/benchmarks/placement.py
 
 lock:  ## pin every dependency by hash (needs uv)
 	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --all-extras --group dev \

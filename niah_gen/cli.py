@@ -108,6 +108,13 @@ LanguageOption = Annotated[
 ]
 ReserveOption = Annotated[int | None, typer.Option("--reserve", help="Tokens of the length left for the answer.")]
 DiffOption = Annotated[float | None, typer.Option("--diff", help="Percent of depth between the needles of a set.")]
+SpreadOption = Annotated[
+    str | None,
+    typer.Option("--spread", help="Where the needles of a set stand: even, diff, random, or their depths (10,50,90)."),
+]
+QuestionOption = Annotated[
+    str | None, typer.Option("--question", help="Where the question stands: end, start or both (our templates).")
+]
 GuideOption = Annotated[
     bool | None, typer.Option("--guide/--no-guide", help="Ask to consider the relevant text first, where published.")
 ]
@@ -128,7 +135,7 @@ def _overrides(flags: dict[str, Any]) -> dict[str, Any]:
     fields = {
         "length": "lengths", "depths": "depths", "repeats": "repeats", "corpus": "corpora", "needle": "needles",
         "tokenizer": "tokenizer", "placement": "placement", "template": "template", "language": "languages",
-        "reserve": "reserve", "diff": "diff", "guide": "guide",
+        "reserve": "reserve", "diff": "diff", "spread": "spread", "question": "question_position", "guide": "guide",
     }  # fmt: skip
     found: dict[str, Any] = {}
     for flag, field in fields.items():
@@ -223,6 +230,8 @@ def build(
     language: LanguageOption = None,
     reserve: ReserveOption = None,
     diff: DiffOption = None,
+    spread: SpreadOption = None,
+    question: QuestionOption = None,
     guide: GuideOption = None,
     chat: FormOption = None,
     set_: SetOption = None,
@@ -284,6 +293,8 @@ def plan(
     language: LanguageOption = None,
     reserve: ReserveOption = None,
     diff: DiffOption = None,
+    spread: SpreadOption = None,
+    question: QuestionOption = None,
     guide: GuideOption = None,
     chat: FormOption = None,
     set_: SetOption = None,
@@ -315,15 +326,60 @@ def show(
 
 @app.command()
 @_reported
-def verify(dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")]) -> None:
+def verify(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
+    full: Annotated[
+        bool, typer.Option("--full", help="Prove every row anew: needles, depths, counts, digests.")
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Processes for --full; by default as the size asks.")
+    ] = None,
+) -> None:
     """Re-hash every file of a dataset; exit code 4 if anything is not as its manifest says."""
     from niah_gen.errors import IntegrityError, listed
-    from niah_gen.verify import verify as verify_dataset
 
-    manifest, problems = verify_dataset(dataset)
+    proved = ""
+    if full:
+        from niah_gen.prove import prove
+
+        with _Bar() as bar:
+            proof = prove(dataset, jobs=jobs, progress=bar)
+        manifest, problems, count = proof.manifest, list(proof.problems), proof.count
+        proved = f"; {proof.figures}"
+    else:
+        from niah_gen.verify import verify as verify_dataset
+
+        manifest, problems = verify_dataset(dataset)
+        count = len(problems)
     if problems:
-        raise IntegrityError(listed(f"{dataset}: {len(problems)} problems", problems))
-    typer.echo(f"{dataset}: {len(manifest.files)} files, {manifest.rows} rows, all as the manifest says")
+        kept = f", the first {len(problems)} are kept" if count > len(problems) else ""
+        raise IntegrityError(listed(f"{dataset}: {count} problems{kept}", problems))
+    typer.echo(f"{dataset}: {len(manifest.files)} files, {manifest.rows} rows, all as the manifest says{proved}")
+
+
+@app.command()
+@_reported
+def recount(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
+    tokenizer: Annotated[
+        str, typer.Option("--tokenizer", help="tiktoken model or encoding, a tokenizer.json, or a local model folder.")
+    ],
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Tokens that no row should exceed; by default its length.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the count of every row to a CSV file.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default as the size asks.")] = None,
+) -> None:
+    """Count a dataset under another tokenizer: each config's lengths, and the rows that overflow a limit."""
+    from niah_gen.recount import recount as recount_dataset
+    from niah_gen.recount import report
+
+    with _Bar() as bar:
+        found = recount_dataset(dataset, tokenizer, limit=limit, csv_file=csv, jobs=jobs, progress=bar)
+    for line in report(found):
+        typer.echo(line)
 
 
 @app.command()

@@ -16,6 +16,7 @@ import numpy as np
 from niah_gen.encoded import Counter, Slice, encode
 from niah_gen.errors import FitError
 from niah_gen.haystack import Haystack, Order, passes_of
+from niah_gen.schedules import Line
 from niah_gen.sentences import Sentences
 from niah_gen.splice import lay, nearest
 from niah_gen.tokenizers import Ints, Tokenizer
@@ -168,7 +169,7 @@ class Fitting:
             stands = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._order.lines])
             only = self._count(haystack, [(int(places[place]), number) for number, place in enumerate(stands)])
             return Extent(only, only)
-        ways = settings(before, haystack.tokens, self._order)
+        ways = settings(before, haystack.tokens, self._order.lines)
         total = np.full(len(ways), base)
         for number, delta in enumerate(alone):
             total += delta[ways[:, number]]
@@ -205,16 +206,14 @@ class Fitting:
         return self._counter.count([frame.before, *(part.content for part in parts), frame.after])
 
 
-def settings(before: Ints, tokens: int, order: Order) -> Ints:
+def settings(before: Ints, tokens: int, lines: Sequence[Line]) -> Ints:
     """The ways in which a set's needles stand as the depth goes from 0 to 100: a row each, in it a place per needle."""
     middles = (before[:-1] + before[1:]) * (50 / tokens)
-    moves = [(middles - line.offset) / line.slope for line in order.lines if line.slope]
+    moves = [(middles - line.offset) / line.slope for line in lines if line.slope]
     turns = np.unique(np.concatenate([[0.0, 100.0], *moves]))
     turns = turns[(turns >= 0) & (turns <= 100)]
     depths = np.concatenate([[0.0, 100.0], (turns[:-1] + turns[1:]) / 2])
-    columns = [
-        nearest(before, np.minimum(100.0, line.offset + line.slope * depths) / 100 * tokens) for line in order.lines
-    ]
+    columns = [nearest(before, np.minimum(100.0, line.offset + line.slope * depths) / 100 * tokens) for line in lines]
     return np.stack(columns, axis=1)
 
 

@@ -31,7 +31,8 @@ class Haystack:
     """Filler text before any needle is in it: the first `end` bytes of `source`, then `closing`; `tokens` long.
 
     `places`, `before`: the byte offsets where a needle may stand, and the tokens of the filler before each; None where
-    any token boundary will do. `passes`: how often the corpus was gone through, at least 1.
+    any token boundary will do. `passes`: how often the corpus was gone through, at least 1. `cleared`: keywords that it
+    is known not to hold.
     """
 
     source: Encoded
@@ -41,6 +42,7 @@ class Haystack:
     places: Ints | None = None
     before: Ints | None = None
     closing: Encoded | None = None
+    cleared: frozenset[str] = frozenset()
 
     @property
     def size(self) -> int:
@@ -68,7 +70,7 @@ class Haystack:
 
     def leak(self, keywords: Sequence[Sequence[str]]) -> str | None:
         """The keywords that the filler already holds, joined by `, `; None if it holds none."""
-        found = [word for group in keywords for word in group if self._holds(word)]
+        found = [word for group in keywords for word in group if word not in self.cleared and self._holds(word)]
         return ", ".join(found) or None
 
     def _holds(self, word: str) -> bool:

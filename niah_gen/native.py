@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from niah_gen.boundaries import sentence_ends, word_ends
@@ -42,13 +43,15 @@ class NativeFiller:
         self._joined: dict[tuple[str, frozenset[int]], _Joined] = {}
 
     def usage(self, longest: int, needles: Sequence[Needle]) -> Usage:
-        """Tokens of all documents, and the share never used: long segments, loose ends, what leaks for every needle."""
+        """Tokens of all documents, each with a line end, and the share of them never used.
+
+        That is: long segments, what follows the last sentence, documents that leak for every needle.
+        """
         everywhere = frozenset.intersection(*map(self._dropped, needles)) if needles else frozenset()
         kept = [self._keep(number) for number in range(len(self.corpus.documents))]
         whole = sum(document.tokens for document in kept)
         used = sum(document.text.size for number, document in enumerate(kept) if number not in everywhere)
-        tokens = sum(self.tokenizer.count(document.text) for document in self.corpus.documents)
-        return Usage(tokens, round(1 - used / whole, 6))
+        return Usage(whole, round(1 - used / whole, 6))
 
     def fill(self, order: Order) -> Haystack:
         """Whole sentences in a seeded document order, none of which gives the needle away."""
@@ -58,7 +61,17 @@ class NativeFiller:
         added = joined.added.get(order.needle)
         if added is None:
             added = joined.added[order.needle] = seam_tokens(order, joined.sentences, self._counter)
-        return fitting.haystack(joined.sentences, added, "\n" if self._boundary == "sentence" else order.joiner)
+        haystack = fitting.haystack(joined.sentences, added, "\n" if self._boundary == "sentence" else order.joiner)
+        return replace(haystack, cleared=self._cleared(order.needle))
+
+    def _cleared(self, needle: Needle) -> frozenset[str]:
+        """Keywords that no haystack of a needle can hold: no document does, and none could stand across a seam.
+
+        Between documents is white space, and what follows a segment left out follows closing punctuation.
+        """
+        if self._leaks != "drop" or self._boundary != "sentence":
+            return frozenset()
+        return frozenset(word for group in needle.keywords for word in group if fold(word).isalnum())
 
     def notes(self, needle: Needle) -> tuple[str, ...]:
         """What keeping a needle's haystacks clean took, as sentences."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from niah_gen.errors import IntegrityError, RecipeError
 from niah_gen.haystack import Filler, PublishedFiller, published_room
 from niah_gen.native import NativeFiller
 from niah_gen.needles import Needle
+from niah_gen.precision import half_width, rows_for
 from niah_gen.prompts import guide_problem, template_family, template_for
 from niah_gen.recipe import PLACEMENTS, Recipe
 from niah_gen.tokenizers import Tokenizer, find_tokenizer
@@ -262,6 +263,24 @@ _TOKENS_PER_SECOND = 50_000_000
 _START_SECONDS = 0.7
 
 
+# A cell known to this many percentage points tells a weak spot from noise.
+_WANTED_POINTS = 15
+
+
+def _trust(plan: Plan, configs: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
+    """What scores over these rows will be worth."""
+    each = min(len(cells) // len({cell.depth for cell in cells}) for cells in configs.values())
+    length = min(map(len, configs.values()))
+    yield (
+        f"interval     the {each} row{'' if each == 1 else 's'} of a cell tell its score to within "
+        f"{half_width(each):.0f} points, the {length} of a length to within {half_width(length):.0f} "
+        "(95 %, Wilson, at a score of 50 %)"
+    )
+    repeats = -(-rows_for(_WANTED_POINTS) * plan.recipe.repeats // each)
+    if repeats > plan.recipe.repeats:
+        yield f"advice       --repeats {repeats} tells every cell to within {_WANTED_POINTS} points"
+
+
 def forecast(plan: Plan) -> Iterator[str]:
     """What building a plan will make, line by line."""
     configs: dict[str, list[Cell]] = {}
@@ -272,7 +291,8 @@ def forecast(plan: Plan) -> Iterator[str]:
     recipe = plan.recipe
     yield f"dataset      {recipe.name}/{plan.folder_name}"
     yield f"placement    {recipe.placement}"
-    yield f"template     {recipe.template}, {recipe.form}"
+    asked = {"end": "the end", "start": "the start", "both": "start and end"}[recipe.question_position]
+    yield f"template     {recipe.template}, {recipe.form}, question at {asked}"
     yield f"tokenizer    {plan.tokenizer.name}"
     for corpus in plan.corpora:
         yield f"corpus       {corpus.name}: {corpus.language}, {len(corpus.documents)} documents"
@@ -280,6 +300,7 @@ def forecast(plan: Plan) -> Iterator[str]:
     for name, cells in configs.items():
         per_depth = len(cells) // max(1, len({cell.depth for cell in cells}))
         yield f"  {name:10} {len(cells)}: {len({cell.depth for cell in cells})} depths, {per_depth} rows in each cell"
+    yield from _trust(plan, configs)
     yield f"tokens       {plan.tokens():,} at most"
     yield f"prompt text  {size / 1e6:,.1f} MB, far less on disk: neighbouring rows are near-copies"
     yield f"time         about {seconds:,.0f} s on one core"

@@ -10,8 +10,8 @@ from niah_gen.errors import NiahError
 from niah_gen.shards import rows_in
 from niah_score.contract import Manifest, Row, read_manifest
 
-_MARKS = ("\x1b[1;7m", "\x1b[0m")
-_PLAIN_MARKS = (">>>", "<<<")
+_MARKS = ("\x1b[1;7m", "\x1b[0m", "\x1b[2m", "\x1b[0m")
+_PLAIN_MARKS = (">>>", "<<<", "[", "]")
 _SHOWN_AROUND = 240
 
 
@@ -57,23 +57,31 @@ def describe(row: Row, whole: bool, colour: bool) -> Iterator[str]:
     for number, message in enumerate(messages):
         yield ""
         yield f"--- {message['role'] or 'prompt'} ---"
-        spans = row["needle_spans"] if number == max(row["context_message"], 0) else []
-        yield _marked(
-            message["content"], [(s["start"], s["end"]) for s in spans], whole, _MARKS if colour else _PLAIN_MARKS
-        )
+        needles = list(_needles(row)) if number == max(row["context_message"], 0) else []
+        yield _marked(message["content"], needles, whole, _MARKS if colour else _PLAIN_MARKS)
 
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f} %"
 
 
-def _marked(text: str, spans: list[tuple[int, int]], whole: bool, marks: tuple[str, str]) -> str:
+def _needles(row: Row) -> Iterator[tuple[int, int, str]]:
+    """Where each needle stands, and what to say about it: its number in a set, and the depth it obtained."""
+    depths = row["needle_depths"]
+    for number, span in enumerate(row["needle_spans"]):
+        label = _percent(depths[number]) if number < len(depths) else "-"
+        yield span["start"], span["end"], f"{number + 1}: {label}" if len(row["needle_spans"]) > 1 else label
+
+
+def _marked(text: str, needles: list[tuple[int, int, str]], whole: bool, marks: tuple[str, str, str, str]) -> str:
+    """A prompt with its needles marked and labelled, control characters shown."""
     shown: list[str] = []
     at = 0
-    for start, end in [*sorted(spans), (len(text), len(text))]:
+    for start, end, label in [*sorted(needles), (len(text), len(text), "")]:
         shown.append(_clean(_elided(text[at : max(at, start)], whole), keep_lines=True))
         if end > start:
-            shown.append(marks[0] + _clean(text[max(at, start) : end], keep_lines=True) + marks[1])
+            shown.append(f"{marks[2]}{label}{marks[3]} {marks[0]}")
+            shown.append(_clean(text[max(at, start) : end], keep_lines=True) + marks[1])
         at = max(at, end)
     return "".join(shown)
 

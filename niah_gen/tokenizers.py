@@ -123,7 +123,9 @@ class BytePairTokenizer:
         self.encoding = encoding
         ranks = encoding._mergeable_ranks
         self._lengths = np.zeros(encoding.n_vocab, dtype=np.int64)
-        self._lengths[np.fromiter(ranks.values(), dtype=np.int64)] = np.fromiter(map(len, ranks), dtype=np.int64)
+        self._lengths[np.fromiter(ranks.values(), np.int64, len(ranks))] = np.fromiter(
+            map(len, ranks), np.int64, len(ranks)
+        )
 
     def _ids(self, text: str) -> Ints:
         if len(text) > _SAFE_LENGTH and (runs := _long_white_space(text)):

@@ -1,11 +1,21 @@
-"""Proves a dataset folder against its manifest: every byte is where it should be, and nothing else is there."""
+"""A dataset folder against its manifest: every byte is where it should be, and nothing else is there."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 from niah_gen.shards import entry_problem
-from niah_score.contract import MANIFEST, Manifest, read_manifest
+from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, read_manifest
+
+
+class Hashed(NamedTuple):
+    """A folder whose files were hashed: a sentence for all that is not as the manifest says, and the files that are."""
+
+    manifest: Manifest
+    problems: list[str]
+    intact: list[FileEntry]
 
 
 def verify(folder: Path) -> tuple[Manifest, list[str]]:
@@ -14,8 +24,19 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
     Bytes are hashed, never parsed: a reader can miss damage that a hash cannot. Raises ContractError for a folder
     without a valid manifest.
     """
+    hashed = hash_files(folder)
+    return hashed.manifest, hashed.problems
+
+
+def hash_files(folder: Path) -> Hashed:
+    """`verify`, and which files are intact. Raises ContractError for a folder without a valid manifest."""
     manifest = read_manifest(folder)
-    problems = [problem for entry in manifest.files if (problem := entry_problem(folder, entry))]
+    try:
+        manifest.to_json()
+    except UnicodeEncodeError:
+        raise ContractError(f"{folder / MANIFEST}: holds half a surrogate pair; build the dataset again") from None
+    found = [(entry, entry_problem(folder, entry)) for entry in manifest.files]
+    problems = [problem for _, problem in found if problem]
     listed = {entry.path for entry in manifest.files} | {MANIFEST}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -23,13 +44,18 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
             problems.append(f"{name}: not in the manifest; a reader that lists files would count it")
         elif path.is_symlink():
             problems.append(f"{name}: a symbolic link; its target is not part of the dataset")
+    times = Counter(entry.path for entry in manifest.files)
+    problems += [f"manifest.json: lists {name} {count} times" for name, count in times.items() if count > 1]
     rows: dict[str, int] = {}
     for entry in manifest.files:
         if entry.rows is not None:
-            rows[entry.suffix] = rows.get(entry.suffix, 0) + entry.rows
+            suffix = entry.path.partition(".")[2]
+            rows[suffix] = rows.get(suffix, 0) + entry.rows
     problems += [
         f"manifest.json: its .{suffix} files hold {count} rows, it says {manifest.rows}"
         for suffix, count in rows.items()
         if count != manifest.rows
     ]
-    return manifest, problems
+    if manifest.rows and not rows:
+        problems.append(f"manifest.json: lists no file with rows, it says {manifest.rows}")
+    return Hashed(manifest, problems, [entry for entry, problem in found if not problem])

@@ -362,7 +362,8 @@ class _Worker:
         shard = plan.shards[number]
         cells = plan.cells[shard.first : shard.last]
         row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
-        job = ShardJob(self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes)
+        alike = 1 if plan.recipe.fresh_haystacks else len(plan.recipe.depths)
+        job = ShardJob(self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes, alike)
         lane = self.lanes[number % len(self.lanes)]
         written = write_shard(job, self.assembler.drafts(cells), lane, self.advance)
 

@@ -1,18 +1,22 @@
 """Speed as ratios within one run: whole processes of ours against the published loops, in turns, on the same machine.
 
+Rows of a million tokens are compared with a bare `pq.write_table` of the same rows instead.
+
 make bench            needs the corpora paul_graham and cdme (niah-gen corpora fetch ...), or NIAH_CORPORA
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 ROUNDS = 5
 BESIDE = Path(__file__).parents[3] / "shared" / "corpora"
@@ -54,6 +58,147 @@ def line(name: str, baseline: float, rounds: Sequence[float], goal: float) -> No
     )
 
 
+def millions(folder: Path) -> None:
+    """Rows of a million tokens: throughput, memory, distance to bare writing; many rows over one haystack."""
+    essays = {"corpora": ["paul_graham"], "needles": ["brannock-lighthouse"], "lengths": ["1m"]}
+    made, seconds, cpu, peak = built({**essays, "depths": {"steps": 101}}, folder / "essays")
+    print(
+        f"{'1M-token rows, essays (repeating)':44} {made.text / 1e6:.0f} MB in {seconds:.2f} s, {cpu:.2f} s of "
+        f"processor: {made.text / cpu / 1e6:.0f} MB/s a core, goal 100; files {made.files / 1e6:.2f} MB; "
+        f"peak {peak / 1e6:.2f} GB, goal 1",
+        flush=True,
+    )
+    news = {"corpora": ["cdme"], "needles": ["qingmen-teahouse"], "lengths": ["1m"], "depths": {"steps": 21}}
+    made, _, _, peak = built(news, folder / "news")
+    ratios = [beside_bare_writing(news, folder) for _ in range(ROUNDS)]
+    print(
+        f"{'1M-token rows, text that does not repeat':44} {statistics.median(ratios):.2f} times a bare pq.write_table "
+        f"({min(ratios):.2f} to {max(ratios):.2f}), goal 1.3; files 1/{made.text / made.files:.0f} of the text, "
+        f"goal 1/20; peak {peak / 1e6:.2f} GB",
+        flush=True,
+    )
+    many = {**essays, "lengths": [32000], "depths": {"steps": 200}}
+    made, *_ = built(many, folder / "many")
+    print(
+        f"{'200 rows of 32k tokens over one haystack':44} {made.files / 1e6:.3f} MB of data files, goal 0.1", flush=True
+    )
+    shares = [counting_share(essays) for _ in range(ROUNDS)]
+    print(f"{'exact counting, added to generation':44} {100 * statistics.median(shares):.0f} %, goal 30", flush=True)
+
+
+class Made(NamedTuple):
+    """Bytes of a dataset's prompts and of its data files."""
+
+    text: int
+    files: int
+
+
+def built(recipe: Mapping[str, object], out: Path) -> tuple[Made, float, float, int]:
+    """A dataset built by one whole process: its sizes, wall seconds, processor seconds, peak memory in kB."""
+    import json
+
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    import tomli_w
+
+    out.mkdir()
+    (out / "recipe.toml").write_bytes(tomli_w.dumps(recipe).encode())
+    executable = Path(sys.executable).with_name("niah-gen")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.perf_counter()
+    arguments = [executable, "build", out / "recipe.toml", "--jobs", "1", "--out", out]
+    # GNU time would do; a child of its own keeps the peak of this process's other children out of it.
+    code = (
+        "import resource, subprocess, sys; "
+        "subprocess.run(sys.argv[1:], check=True, stdout=2, stderr=subprocess.DEVNULL); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    seconds = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    (manifest,) = out.glob("*/*/manifest.json")
+    entries = [entry for entry in json.loads(manifest.read_bytes())["files"] if entry["rows"]]
+    text = 0
+    for entry in entries:
+        file = pq.ParquetFile(manifest.parent / entry["path"])
+        for group in range(file.metadata.num_row_groups):
+            column = file.read_row_group(group, columns=["prompt"])["prompt"]
+            text += pc.sum(pc.binary_length(column)).as_py()
+    return Made(text, sum(entry["bytes"] for entry in entries)), seconds, cpu, int(done.stdout)
+
+
+def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
+    """Seconds to make and write rows, over those that pyarrow needs to write them as finished tables."""
+    import pyarrow.parquet as pq
+
+    from niah_gen.assemble import Assembler
+    from niah_gen.plan import make_plan
+    from niah_gen.recipe import load_recipe
+    from niah_gen.shards import Lane, ShardJob, write_shard
+    from niah_score.contract import REPEATING_COLUMNS
+
+    plan = make_plan(load_recipe(recipe))
+    job = ShardJob(folder / "bare", "x", ("parquet",), "text", 2_800_000, len(plan.recipe.depths))
+    next(iter(Assembler(plan).drafts(plan.cells)))  # documents are encoded once a run, whatever is written
+
+    def ours() -> None:
+        with Lane() as lane:
+            write_shard(job, Assembler(plan).drafts(plan.cells), lane, lambda rows, tokens: None).result()
+
+    seconds = timed(ours)
+    file = pq.ParquetFile(folder / "bare" / "data" / "x.parquet")
+    tables = [file.read_row_group(number).combine_chunks() for number in range(file.metadata.num_row_groups)]
+    options = {"compression": "zstd", "compression_level": job.level, "use_dictionary": list(REPEATING_COLUMNS)}
+
+    def bare() -> None:
+        for table in tables:
+            pq.write_table(table, folder / "bare.parquet", data_page_size=2**30, **options)
+
+    return seconds / timed(bare)
+
+
+def counting_share(recipe: Mapping[str, object]) -> float:
+    """Time that exact counts add to making prompts: fitting haystacks to the token, and counting every row."""
+    from niah_gen.assemble import Assembler
+    from niah_gen.encoded import Counter, Slice
+    from niah_gen.haystack import Haystack, Order
+    from niah_gen.plan import Plan, make_plan
+    from niah_gen.recipe import load_recipe
+
+    class NoCounter(Counter):
+        def count(self, parts: Iterable[str | Slice]) -> int:
+            return 0
+
+    fitted: dict[tuple[int, str], Haystack | None] = {}
+
+    def generate(plan: Plan, count: bool) -> float:
+        assembler = Assembler(plan)
+        if not count:
+            assembler._counter = NoCounter(plan.tokenizer)
+        return timed(lambda: [b"".join(draft.utf8) for draft in assembler.drafts(plan.cells)])
+
+    plan = make_plan(load_recipe({**recipe, "lengths": {"max": "128k", "steps": 8}, "depths": {"steps": 21}}))
+    (filler,) = plan.fillers.values()
+    fill = filler.fill
+
+    def remember(order: Order) -> Haystack | None:
+        fitted[order.length, order.needle.id] = fill(order)
+        return fitted[order.length, order.needle.id]
+
+    filler.fill = remember  # type: ignore[method-assign]
+    generate(plan, True)
+    filler.fill = fill  # type: ignore[method-assign]
+    counted = statistics.median(generate(plan, True) for _ in range(3))
+    filler.fill = lambda order: fitted[order.length, order.needle.id]  # type: ignore[method-assign]
+    return counted / statistics.median(generate(plan, False) for _ in range(3)) - 1
+
+
 def main() -> None:
     if BESIDE.is_dir():
         os.environ.setdefault("NIAH_CORPORA", str(BESIDE))
@@ -63,6 +208,7 @@ def main() -> None:
     from niah_gen.assemble import Assembler
     from niah_gen.corpora import locate
     from niah_gen.errors import CorpusError
+    from niah_gen.needles import needle_library
     from niah_gen.plan import make_plan
     from niah_gen.recipe import load_recipe
     from niah_gen.tokenizers import BytePairTokenizer, find_tokenizer
@@ -71,9 +217,12 @@ def main() -> None:
         essays, finance = locate("paul_graham").folder, locate("cdme/zh_finance").folder / "zh_finance.jsonl"
     except CorpusError as error:
         sys.exit(f"{error}\nThe benchmarks compare with the published generators on the real corpora.")
-    tokenizer = find_tokenizer("cl100k_base")
-    assert isinstance(tokenizer, BytePairTokenizer)
-    encoding: tiktoken.Encoding = tokenizer.encoding
+    encodings: dict[str, tiktoken.Encoding] = {}
+    for name in ("cl100k_base", "o200k_base"):
+        tokenizer = find_tokenizer(name)
+        assert isinstance(tokenizer, BytePairTokenizer)
+        encodings[name] = tokenizer.encoding
+    encoding = encodings["cl100k_base"]
 
     lengths, depths = "{min = 1000, max = 128000, steps = 15}", "{steps = 15, rounding = 'nearest'}"
     classic = ["gkamradt-single", "--set", f"lengths={lengths}", "--set", f"depths={depths}"]
@@ -103,6 +252,23 @@ def main() -> None:
         generate()
         line("classic grid, generation alone, warm", baseline, [timed(generate) for _ in range(ROUNDS)], 100)
 
+        native = ["default", "--language", "en", "--corpus", "paul_graham", "--needle", "brannock-lighthouse"]
+        native += ["--set", f"lengths={lengths}", "--set", f"depths={depths}"]
+        hidden = needle_library()["brannock-lighthouse"].needles
+        for name, other in encodings.items():
+            cells = [
+                lambda length=length, depth=depth, other=other: published.gkamradt_context(  # type: ignore[misc]
+                    other, essays, length, depth, hidden
+                )
+                for length in recipe.lengths
+                for depth in recipe.depths
+            ]
+            baseline, rounds = in_turns(
+                cells,
+                lambda name=name: command("build", *native, "--tokenizer", name, "--out", next(fresh)),  # type: ignore[misc]
+            )
+            line(f"classic grid, native, {name}", baseline, rounds, 15)
+
         chinese = load_recipe("cdme-8k")
         small = [
             lambda length=length, depth=depth: published.opencompass_cell(
@@ -114,6 +280,7 @@ def main() -> None:
         command("build", "cdme-8k", "--out", next(fresh))
         baseline, rounds = in_turns(small, lambda: command("build", "cdme-8k", "--out", next(fresh)))
         line("cdme-8k, whole process to Parquet", baseline, rounds, 4)
+        millions(Path(folder))
     helps = [command("--help") for _ in range(ROUNDS)]
     print(f"{'niah-gen --help':44} {statistics.median(helps):.3f} s, goal 0.3 s")
 

@@ -228,6 +228,29 @@ def test_any_splice_counts_as_encoding_it_would(tokenizer: BytePairTokenizer, od
     assert inside > 500
 
 
+def test_a_hundred_thousand_fuzzed_seams_count_as_encoding_them_would(
+    tokenizer: BytePairTokenizer, odd_text: OddText
+) -> None:
+    """Digit runs, white space, punctuation with line ends, emoji, combining marks, Thai, code, joined anywhere."""
+    rng = random.Random(2026)
+    counter = Counter(tokenizer)
+    seams = cut_inside = 0
+    while seams < 60_000:
+        text, other = (odd_text(rng, rng.randint(4, 14)) for _ in range(2))
+        source, needle = encode(text, tokenizer), encode(other, tokenizer)
+        places = [len(text[:at].encode()) for at in range(len(text) + 1)]
+        for place in rng.sample(places, min(len(places), 40)):
+            joiner = rng.choice(("", " ", "\n"))
+            end = rng.choice(places[places.index(place) :])
+            parts: list[str | Slice] = [
+                Slice(source, 0, place), joiner, Slice(needle, 0, len(needle.data)), Slice(source, place, end),
+            ]  # fmt: skip
+            assert counter.count(parts) == tokenizer.count(spliced_text(parts)), spliced_text(parts)
+            seams += 2
+            cut_inside += 0 < place < end
+    assert cut_inside > 20_000
+
+
 def test_a_slice_cut_inside_a_character_is_counted_with_the_broken_one(tokenizer: BytePairTokenizer) -> None:
     source = encode("一段话，𠮷野家。" * 20, tokenizer)
     counter = Counter(tokenizer)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import niah_gen
 from niah_gen.verify import verify
-from niah_score.contract import ContractError
+from niah_score.contract import MANIFEST, ContractError, FileEntry, file_sha256, read_manifest
 
 RECIPE = {"name": "v", "lengths": [600], "depths": [0, 100], "languages": ["en"]}
 
@@ -73,3 +74,34 @@ def test_a_shard_that_is_a_link_elsewhere_is_a_problem(copy: Path, tmp_path: Pat
     shard.rename(elsewhere)
     shard.symlink_to(elsewhere)
     assert any("symbolic link" in problem for problem in verify(copy)[1])
+
+
+def test_a_file_that_is_listed_twice_is_a_problem(copy: Path) -> None:
+    manifest = read_manifest(copy)
+    card = next(entry for entry in manifest.files if entry.path == "README.md")
+    (copy / MANIFEST).write_bytes(replace(manifest, files=(*manifest.files, card)).to_json())
+    assert verify(copy)[1] == ["manifest.json: lists README.md 2 times"]
+
+
+def test_rows_that_no_file_holds_are_a_problem(copy: Path) -> None:
+    for folder in ("data", "jsonl"):
+        shutil.rmtree(copy / folder)
+    manifest = read_manifest(copy)
+    files = tuple(entry for entry in manifest.files if entry.rows is None)
+    (copy / MANIFEST).write_bytes(replace(manifest, files=files).to_json())
+    assert verify(copy)[1] == ["manifest.json: lists no file with rows, it says 6"]
+
+
+def test_a_file_of_no_format_may_say_that_it_holds_rows(copy: Path) -> None:
+    (copy / "rows").write_text("6")
+    manifest = read_manifest(copy)
+    entry = FileEntry("rows", file_sha256(copy / "rows"), 6, 1)
+    (copy / MANIFEST).write_bytes(replace(manifest, files=(*manifest.files, entry)).to_json())
+    assert verify(copy)[1] == []
+
+
+def test_a_manifest_that_is_no_text_makes_no_dataset(copy: Path) -> None:
+    text = (copy / MANIFEST).read_text("utf-8").replace('"name": "en_essays"', '"name": "\\ud800"')
+    (copy / MANIFEST).write_text(text, "utf-8")
+    with pytest.raises(ContractError, match="half a surrogate pair"):
+        verify(copy)

@@ -1,0 +1,151 @@
+"""What each placement does to the same corpora: broken characters, needles inside sentences, depths, token counts.
+
+make measure            needs the corpora paul_graham and cdme (niah-gen corpora fetch ...), or NIAH_CORPORA
+
+Everything is found again from the finished prompts: a needle is inside a sentence if what stands before it does not end
+in closing punctuation; tokens are counted by encoding the whole prompt.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import niah_gen
+from niah_gen.boundaries import sentence_ends
+from niah_gen.corpora import locate, read_corpus
+from niah_gen.tokenizers import Tokenizer, find_tokenizer
+
+BESIDE = Path(__file__).parents[3] / "shared" / "corpora"
+LENGTHS = [1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000]
+RESERVE = 200
+TOKENIZERS = ("cl100k_base", "o200k_base")
+ENGLISH = ("paul_graham", "en_essays")
+CHINESE = (*(f"cdme/zh_{d}" for d in ("finance", "game", "general", "government", "movie", "tech")), "zh_articles")
+NEEDLES = {"en": "brannock-lighthouse", "zh": "qingmen-teahouse"}
+CLOSING = set(".!?…。！？")
+AROUND = "\"'’”)]」』）》】 \n\t\u3000"
+
+
+class Figures(NamedTuple):
+    """Counts over the prompts of one placement on one corpus: sums, and the largest of some."""
+
+    rows: int
+    broken: int
+    inside: int
+    not_once: int
+    miscounted: int
+    over: int
+    most_below: int
+    error_sum: float
+    error_most: float
+    beyond_half: int
+
+    def with_more(self, more: Figures) -> Figures:
+        """The figures of both."""
+        both = Figures(*(a + b for a, b in zip(self, more, strict=True)))  # type: ignore[arg-type]
+        return both._replace(
+            most_below=max(self.most_below, more.most_below), error_most=max(self.error_most, more.error_most)
+        )
+
+
+def measured(placement: str, corpus: str, tokenizer_name: str) -> Figures:
+    """The figures of 21 depths x 8 lengths."""
+    language = "zh" if "zh" in corpus else "en"
+    tokenizer = find_tokenizer(tokenizer_name)
+    held = "\0".join(document.text for document in read_corpus(locate(corpus)).documents).count("\ufffd")
+    found = Figures(0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
+    recipe = {
+        "placement": placement, "corpora": [corpus], "tokenizer": tokenizer_name, "lengths": LENGTHS,
+        "template": "niah", "needles": [NEEDLES[language]], "guide": False, "reserve": RESERVE,
+    }  # fmt: skip
+    for row in niah_gen.iter_rows(recipe):
+        prompt = str(row["prompt"])
+        needle, span = row["needles"][0], row["needle_spans"][0]
+        opening = "<document>\n" if language == "en" else "<文档>\n"
+        context = prompt.index(opening) + len(opening)
+        before = prompt[context : span["start"]].rstrip(AROUND)
+        joiner = 1 if language == "en" else 0
+        start = span["start"] - context
+        end = prompt.index("\n</", span["end"])
+        if start:
+            filler = prompt[context : span["start"] - joiner] + prompt[span["end"] : end]
+        else:
+            filler = prompt[span["end"] + joiner : end]
+        half = 0.0
+        if placement == "native":
+            half = _half_a_segment(filler, max(0, start - joiner), row["haystack_tokens"], tokenizer)
+        error = abs(row["needle_depths"][0] - (row["depth_percent"] or 0.0))
+        below = row["length"] - RESERVE - row["prompt_tokens"]
+        found = Figures(
+            found.rows + 1,
+            found.broken + (prompt.count("\ufffd") > held),
+            found.inside + (before != "" and before[-1] not in CLOSING),
+            found.not_once + (prompt.count(needle) != 1 or prompt[span["start"] : span["end"]] != needle),
+            found.miscounted + (tokenizer.count(prompt) != row["prompt_tokens"]),
+            found.over + (below < 0),
+            max(found.most_below, below),
+            found.error_sum + error,
+            max(found.error_most, error),
+            found.beyond_half + (placement == "native" and error > half),
+        )  # fmt: skip
+    return found
+
+
+def _half_a_segment(filler: str, at: int, haystack_tokens: int, tokenizer: Tokenizer) -> float:
+    """Half of the longer segment beside a character of the filler, in percent; a token for what counting apart adds."""
+    ends = sentence_ends(filler)
+    left = max((end for end in ends if end < at), default=0)
+    right = min((end for end in ends if end > at), default=len(filler))
+    longest = max(tokenizer.count(filler[left:at]), tokenizer.count(filler[at:right]))
+    return 100 * (longest / 2 + 1) / haystack_tokens
+
+
+def jobs() -> Iterator[tuple[str, str, str]]:
+    """All placements on all corpora."""
+    for placement in ("native", "opencompass", "gkamradt"):
+        for corpus in (*ENGLISH, *CHINESE):
+            for tokenizer in TOKENIZERS:
+                yield placement, corpus, tokenizer
+
+
+def _set(path: str) -> None:
+    os.environ["NIAH_CORPORA"] = path
+
+
+def main() -> None:
+    if BESIDE.is_dir():
+        os.environ.setdefault("NIAH_CORPORA", str(BESIDE))
+    totals: dict[tuple[str, str], Figures] = {}
+    with ProcessPoolExecutor(os.cpu_count(), initializer=_set, initargs=(os.environ.get("NIAH_CORPORA", ""),)) as pool:
+        for (placement, corpus, tokenizer), found in zip(
+            jobs(), pool.map(measured, *zip(*jobs(), strict=True)), strict=True
+        ):
+            print(f"{placement:12} {corpus:20} {tokenizer:12} {found}", file=sys.stderr, flush=True)
+            key = placement, "Chinese" if "zh" in corpus else "English"
+            known = totals.get(key)
+            totals[key] = found if known is None else known.with_more(found)
+    columns = [
+        "placement", "corpora", "prompts", "with broken characters", "needle inside a sentence", "needle not once",
+        "above the budget", "most below it, tokens", "depth error, mean", "most",
+    ]  # fmt: skip
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for (placement, language), f in totals.items():
+        print(
+            f"| {placement} | {language} | {f.rows:,} | {100 * f.broken / f.rows:.1f} % "
+            f"| {100 * f.inside / f.rows:.1f} % | {f.not_once} | {100 * f.over / f.rows:.1f} % | {f.most_below:,} "
+            f"| {f.error_sum / f.rows:.2f} | {f.error_most:.1f} |"
+        )
+    miscounted = sum(found.miscounted for found in totals.values())
+    beyond = sum(found.beyond_half for found in totals.values())
+    rows = sum(found.rows for found in totals.values())
+    print(f"\nPrompts whose prompt_tokens a full encoding does not give: {miscounted} of {rows:,}")
+    print(f"Native needles further from their depth than half the longest segment around: {beyond}")
+
+
+if __name__ == "__main__":
+    main()
