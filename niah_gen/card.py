@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from niah_gen.prompts import POSITIONS
 from niah_gen.recipe import Recipe
 from niah_score.contract import SPLIT, CorpusEntry, TokenizerEntry
 
@@ -78,9 +79,9 @@ def _body(
         "| | |",
         "|---|---|",
         f"| task | {recipe.task} |",
-        f"| placement | {recipe.placement} |",
+        f"| placement | {recipe.placement}, needles at {recipe.boundary} boundaries |",
         f"| tokenizer | {tokenizer.name} (sha256 {tokenizer.sha256}) |",
-        f"| template | {recipe.template}, {recipe.form} |",
+        f"| template | {recipe.template}, {recipe.form}, question at {POSITIONS[recipe.question_position].words} |",
         f"| lengths (tokens) | {_listed(recipe.lengths)} |",
         f"| depths (percent) | {_listed(recipe.depths)} |",
         f"| repeats | {recipe.repeats} |",
@@ -92,10 +93,11 @@ def _body(
         "",
         "## Corpora",
         "",
-        "| name | files | documents | tokens | licence | source |",
-        "|---|---|---|---|---|---|",
+        "| name | files | documents | tokens | never used | licence | source |",
+        "|---|---|---|---|---|---|---|",
         *[
-            f"| {_cell(c.name)} | {c.files} | {c.documents:,} | {c.tokens:,} | {_cell(c.license)} | {_cell(c.source)} |"
+            f"| {_cell(c.name)} | {c.files} | {c.documents:,} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
+            f"| {_cell(c.license)} | {_cell(c.source)} |"
             for c in corpora
         ],
         "",

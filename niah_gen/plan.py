@@ -14,7 +14,7 @@ from niah_gen.haystack import Filler, PublishedFiller, published_room
 from niah_gen.native import NativeFiller
 from niah_gen.needles import Needle
 from niah_gen.precision import half_width, rows_for
-from niah_gen.prompts import guide_problem, template_family, template_for
+from niah_gen.prompts import POSITIONS, guide_problem, template_family, template_for
 from niah_gen.recipe import PLACEMENTS, Recipe
 from niah_gen.tokenizers import Tokenizer, find_tokenizer
 from niah_score.contract import SCHEMA_VERSION, canonical_json, config_name, sha256_hex
@@ -291,7 +291,7 @@ def forecast(plan: Plan) -> Iterator[str]:
     recipe = plan.recipe
     yield f"dataset      {recipe.name}/{plan.folder_name}"
     yield f"placement    {recipe.placement}"
-    asked = {"end": "the end", "start": "the start", "both": "start and end"}[recipe.question_position]
+    asked = POSITIONS[recipe.question_position].words
     yield f"template     {recipe.template}, {recipe.form}, question at {asked}"
     yield f"tokenizer    {plan.tokenizer.name}"
     for corpus in plan.corpora:

@@ -12,15 +12,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from niah_gen.needles import Needle
 from niah_score.contract import Message, PromptForm, canonical_json
 
 _FOLDER = Path(__file__).parent / "library" / "templates"
 _CONTEXT, _QUESTION = "{context}", "{question}"
-# How often the question stands before and after the context.
-POSITIONS = {"end": (0, 1), "start": (1, 0), "both": (1, 1)}
+
+
+class Position(NamedTuple):
+    """Where the question stands: in words, and how often before and after the context."""
+
+    words: str
+    before: int
+    after: int
+
+
+POSITIONS = {
+    "end": Position("the end", 0, 1),
+    "start": Position("the start", 1, 0),
+    "both": Position("the start and the end", 1, 1),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +177,8 @@ def _parse(name: str, table: dict[str, Any]) -> Template:
     for position, wording in wordings.items():
         for form in wording.forms():
             whole = "".join(message["content"] for message in wording.messages(form))
-            sides = tuple(side.count(_QUESTION) for side in whole.split(_CONTEXT))
-            if sides != POSITIONS[position]:
+            sides = [side.count(_QUESTION) for side in whole.split(_CONTEXT)]
+            if sides != [POSITIONS[position].before, POSITIONS[position].after]:
                 raise ValueError(f"template {name!r}, question at {position}: {_CONTEXT} or {_QUESTION} is misplaced")
     return Template(name, table["language"], wordings, guide)
 

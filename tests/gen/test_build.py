@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,8 +20,10 @@ import pytest
 
 import niah_gen
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
+from niah_gen.shards import rows_in
 from niah_gen.verify import verify
-from niah_score.contract import MANIFEST, content_digest, read_manifest, row_digest
+from niah_gen.write import rewrite_card
+from niah_score.contract import CARD, MANIFEST, content_digest, read_manifest, row_digest
 
 SMALL: dict[str, Any] = {"name": "small", "lengths": [600, 1000], "depths": [0, 40, 100], "repeats": 2}
 
@@ -282,6 +285,40 @@ def test_a_needle_that_the_filler_holds_already_is_refused(tmp_path: Path) -> No
     needle = {"needle": "the", "question": "What?", "keywords": ["the"], "language": "en"}
     with pytest.raises(FitError, match="every document of en_essays holds"):
         niah_gen.build({**SMALL, "languages": ["en"], "needles": [needle]}, tmp_path)
+
+
+def test_a_million_tokens_of_a_small_corpus_are_said_to_repeat_it(tmp_path: Path) -> None:
+    told: list[str] = []
+    recipe = {"name": "long", "lengths": ["8k", "1m"], "depths": [50], "corpora": ["en_essays"]}
+    folder = niah_gen.build({**recipe, "needles": ["velden-archive"]}, tmp_path, notice=told.append)
+    (said,) = told
+    assert re.fullmatch(r"en_essays is repeated to fill length 1000000, 5\d\.\d times over", said)
+    card = (folder / CARD).read_text("utf-8")
+    assert f"## Worth knowing\n\n- {said}\n" in card
+    assert read_manifest(folder).notes == (said,)
+    (short,), (long,) = (
+        list(rows_in(folder / "data" / config / "test-00000-of-00001.parquet")) for config in ("en-8k", "en-1m")
+    )
+    assert short["haystack_passes"] == 1.0
+    assert f"{long['haystack_passes']:.1f} times" in said
+    (folder / CARD).unlink()
+    rewrite_card(folder)
+    assert (folder / CARD).read_text("utf-8") == card
+
+
+def test_documents_left_out_for_a_leak_are_told_and_counted(tmp_path: Path) -> None:
+    told: list[str] = []
+    needle = {"needle": "The oven is cold.", "question": "Which?", "keywords": ["bread"], "language": "en"}
+    recipe = {"name": "leaky", "lengths": [800], "depths": [50], "corpora": ["en_essays"], "needles": [needle]}
+    folder = niah_gen.build(recipe, tmp_path, notice=told.append)
+    (said,) = told
+    left_out = int(re.match(r"(\d+) of 12 documents of en_essays holds? a keyword", said)[1])  # type: ignore[index]
+    manifest = read_manifest(folder)
+    assert manifest.notes == (said,)
+    assert 0 < left_out < 12
+    assert left_out / 24 < manifest.corpora[0].share_left_out < left_out / 6
+    with pytest.raises(FitError, match="give it away"):
+        niah_gen.build({**recipe, "leaks": "refuse"}, tmp_path)
 
 
 def test_a_worker_that_dies_is_a_matter_of_resources_and_the_build_goes_on_from_there(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import niah_gen
+from niah_gen.assemble import Assembler
 from niah_gen.boundaries import sentence_ends
 from niah_gen.corpora import Corpus, CorpusFile, Document
 from niah_gen.encoded import encode
@@ -17,7 +19,9 @@ from niah_gen.errors import FitError
 from niah_gen.haystack import Haystack, Order
 from niah_gen.native import NativeFiller
 from niah_gen.needles import Needle
+from niah_gen.plan import make_plan
 from niah_gen.prompts import Frame, frame, template_for
+from niah_gen.recipe import load_recipe
 from niah_gen.schedules import needle_lines
 from niah_gen.tokenizers import BytePairTokenizer, OffsetTokenizer, Tokenizer
 from niah_score.contract import Row
@@ -292,6 +296,33 @@ def test_a_haystack_depends_on_no_depth_list() -> None:
     many = {row["id"]: row for row in native_rows(depths=[0, 12.5, 50, 99])}
     assert len(few) == 12
     assert few.items() <= many.items()
+
+
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"task": "multi", "spread": "random", "corpora": ["en_essays"], "needles": ["pizza-ingredients"], "repeats": 3},
+    {"fresh_haystacks": True, "question_position": "both", "form": "chat", "tokenizer": "o200k_base"},
+    {"needles": [{"needle": "The ferry is late.", "question": "What?", "keywords": ["ship"], "language": "en"}],
+     "corpora": ["en_essays"], "lengths": [700, 9000, 22000], "repeats": 2},
+    {"boundary": "word", "lengths": [600, 900]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", VARIANTS)
+def test_any_part_of_a_grid_in_any_order_gives_the_same_rows(changes: dict[str, Any]) -> None:
+    recipe = {"lengths": [700, 1500], "depths": [0, 33, 100], "repeats": 2, "guide": False, **changes}
+    plan = make_plan(load_recipe(recipe))
+    whole = {draft.truth["id"]: draft.digest() for draft in Assembler(plan).drafts(plan.cells)}
+    assert len(whole) == len(plan.cells)
+    cells = random.Random(5).sample(plan.cells, len(plan.cells) // 2)
+    plan = make_plan(load_recipe(recipe))
+    found = {draft.truth["id"]: draft.digest() for draft in Assembler(plan).drafts(cells)}
+    assert found.items() <= whole.items()
+    for length in recipe["lengths"]:
+        part = make_plan(load_recipe({**recipe, "lengths": [length], "depths": [33], "repeats": 1}))
+        found = {draft.truth["id"]: draft.digest() for draft in Assembler(part).drafts(part.cells)}
+        assert found
+        assert found.items() <= whole.items()
 
 
 PIZZA = {
