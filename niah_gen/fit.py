@@ -63,7 +63,7 @@ def seam_tokens(order: Order, sentences: Sentences, counter: Counter) -> tuple[I
 
 
 class Fitting:
-    """One order and what its prompts hold besides filler."""
+    """One order and what its prompts hold besides filler; `room`: tokens left for that."""
 
     def __init__(self, order: Order, tokenizer: Tokenizer, counter: Counter) -> None:
         self._order = order
@@ -73,8 +73,8 @@ class Fitting:
         others = sum(tokenizer.count(other) for other in frame.others)
         self._fixed = others + order.needle_tokens + counter.count([frame.before, frame.after])
         self._budget = order.length - order.reserve - others - (0 if tokenizer.local else _UNSURE)
+        # To within a few tokens.
         self.room = order.length - order.reserve - self._fixed
-        """Tokens left for filler, to within a few."""
 
     def haystack(self, sentences: Sentences, added: Sequence[Ints], joiner: str) -> Haystack:
         """The haystack whose prompts come near enough to the budget, or the nearest of those tried.
@@ -166,8 +166,8 @@ class Fitting:
         if len(alone) == 1:
             return Extent(base + int(alone[0].min()), base + int(alone[0].max()))
         if not any(line.slope for line in self._order.lines):
-            stands = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._order.lines])
-            only = self._count(haystack, [(int(places[place]), number) for number, place in enumerate(stands)])
+            found = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._order.lines])
+            only = self._count(haystack, sorted((int(places[place]), number) for number, place in enumerate(found)))
             return Extent(only, only)
         ways = settings(before, haystack.tokens, self._order.lines)
         total = np.full(len(ways), base)

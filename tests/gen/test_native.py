@@ -346,6 +346,7 @@ def test_the_needles_of_a_set_stand_where_their_spread_says(spread: object, expe
     assert len(rows) == 1
     assert rows[0]["task"] == "multi"
     assert np.allclose(rows[0]["needle_depths"], expected, atol=0.4)
+    assert 0 <= 15800 - rows[0]["prompt_tokens"] <= 8
 
 
 def test_random_spreads_are_seeded_ordered_and_behind_the_first() -> None:
