@@ -87,9 +87,14 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpor
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     stated = set(tomllib.loads(preset_text(name)))
     assert stated <= set(FIELDS)
-    # What only native chooses is left to the placement.
+    # What only native chooses is left to the placement; the task of the default preset follows its needles.
     chosen = {"question_position", "spread", "boundary", "leaks", "fresh_haystacks"}
-    assert set(FIELDS) - stated <= {"languages", "diff", "pins"} | (set() if name == "default" else chosen)
+    assert set(FIELDS) - stated <= {"languages", "diff", "pins"} | ({"task"} if name == "default" else chosen)
+
+
+def test_any_needle_or_set_of_needles_goes_into_the_default_preset() -> None:
+    assert load_recipe("default").task == "single"
+    assert load_recipe("default", {"needles": ["pizza-ingredients"], "corpora": ["en_essays"]}).task == "multi"
 
 
 def test_the_default_preset_is_1008_rows_in_two_languages() -> None:
