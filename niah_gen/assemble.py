@@ -88,7 +88,7 @@ class Assembler:
         wish = Wish(cell.depth, recipe.diff, current.lines, current.joiner)
         spliced = splice(recipe.placement, haystack, hidden, wish, plan.tokenizer)
         stretches = [part.stretch() for part in spliced.parts]
-        spans = _spans(spliced.parts, stretches, self._hidden(needle), len(around.before))
+        spans = _spans(spliced.parts, stretches, self._plan.recipe.hidden(needle), len(around.before))
         utf8 = (framing.utf8[0], *(piece for stretch in stretches for piece in stretch.utf8), framing.utf8[1])
         json = (framing.json[0], *(piece for stretch in stretches for piece in stretch.json), framing.json[1])
         contents = [around.before, *(part.content for part in spliced.parts), around.after]
@@ -116,11 +116,11 @@ class Assembler:
             metric=needle.metric,
             answer_prefix=None,
             max_new_tokens=recipe.max_new_tokens,
-            needles=list(self._hidden(needle)),
+            needles=list(self._plan.recipe.hidden(needle)),
             needle_spans=spans,
             context_message=around.context_message,
             needle_depths=[100 * before / haystack.tokens for before in spliced.tokens_before],
-            boundary="token" if recipe.placement == "gkamradt" and cell.depth == 100 else recipe.boundary,
+            boundary=recipe.boundary_at(cell.depth),
             prompt_tokens=tokens,
             haystack_tokens=haystack.tokens,
             haystack_passes=haystack.passes,
@@ -153,11 +153,18 @@ class Assembler:
     def _check_once(self, needle: Needle, haystack: Haystack, around: Frame) -> None:
         """Native promises that every needle stands in its prompt exactly once."""
         beside = "\n".join([around.before, around.after, *around.others])
-        texts = self._hidden(needle)
+        texts = self._plan.recipe.hidden(needle)
         filler = haystack.data
         for number, text in enumerate(texts):
             others = [other for n, other in enumerate(texts) if n != number]
-            if text.encode() in filler or text in beside or any(text in other for other in others):
+            # A text that begins as it ends could stand a second time over its own edge.
+            edges = [size for size in range(1, len(text)) if text.startswith(text[-size:])]
+            parts = [part.strip() for size in edges for part in (text[:-size], text[size:])]
+            if (
+                any(part and part.encode() in filler for part in (text, *parts))
+                or text in beside
+                or any(text in other for other in others)
+            ):
                 raise FitError(
                     f"needle {needle.id!r}: its text {text!r} stands in the filler, the prompt or another needle "
                     "already; hide something that occurs nowhere else, or use another corpus"
@@ -167,15 +174,9 @@ class Assembler:
         known = self._needles.get(needle.id)
         if known is None:
             known = self._needles[needle.id] = tuple(
-                encode(text, self._plan.tokenizer) for text in self._hidden(needle)
+                encode(text, self._plan.tokenizer) for text in self._plan.recipe.hidden(needle)
             )
         return known
-
-    def _hidden(self, needle: Needle) -> tuple[str, ...]:
-        """The texts as they are put in: native strips them, the published placements keep their line ends."""
-        if self._native:
-            return tuple(text.strip() for text in needle.needles)
-        return needle.needles
 
     def _framing(self, needle: Needle, language: str) -> _Framing:
         known = self._frames.get((needle.id, language))

@@ -195,10 +195,7 @@ def _needles_for(recipe: Recipe, corpus: Corpus) -> list[Needle]:
 
 def _cells(recipe: Recipe, corpora: Sequence[Corpus]) -> Iterator[Cell]:
     """All cells in row order: rows that share a haystack side by side."""
-    depths = recipe.depths
-    if recipe.placement == "opencompass-processed":
-        # Its files are named by the depth's whole part, so a later depth overwrites an earlier one of the same name.
-        depths = tuple({int(depth): depth for depth in depths}.values())
+    depths = recipe.placed_depths()
     for language in LANGUAGES:
         for length in recipe.lengths:
             for corpus in corpora:

@@ -90,6 +90,23 @@ class Recipe:
     needles: tuple[Needle, ...]
     pins: tuple[tuple[str, str], ...] = ()
 
+    def hidden(self, needle: Needle) -> tuple[str, ...]:
+        """A needle's texts as they are put in: native strips them, the published placements keep their line ends."""
+        if PLACEMENTS[self.placement].native:
+            return tuple(text.strip() for text in needle.needles)
+        return needle.needles
+
+    def boundary_at(self, depth: float) -> str:
+        """Where needles stand in rows of a depth: gkamradt appends at 100, wherever the text ends."""
+        return "token" if self.placement == "gkamradt" and depth == 100 else self.boundary
+
+    def placed_depths(self) -> tuple[float, ...]:
+        """The depths that rows are made for."""
+        if self.placement == "opencompass-processed":
+            # Its files are named by the depth's whole part, so a later depth overwrites an earlier one of that name.
+            return tuple({int(depth): depth for depth in self.depths}.values())
+        return self.depths
+
     def table(self) -> dict[str, object]:
         """The recipe as TOML values: reading them back gives the same recipe."""
         table: dict[str, object] = {}

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-import threading
-import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from niah_gen.errors import IntegrityError, NiahError, ResourceError
-from niah_gen.shards import _opened as opened
+from niah_gen.errors import IntegrityError, NiahError
+from niah_gen.shards import opened, reading
+from niah_gen.workers import spawned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +55,7 @@ def pieces_of(folder: Path, path: str) -> list[Piece]:
     found = []
     before = 0
     try:
-        with _reading(folder / path), pq.ParquetFile(folder / path) as file:
+        with reading(folder / path), pq.ParquetFile(folder / path) as file:
             for group in range(file.metadata.num_row_groups):
                 found.append(Piece(path, group, before))
                 before += file.metadata.row_group(group).num_rows
@@ -72,7 +70,7 @@ def read_piece(folder: Path, piece: Piece, columns: Sequence[str] | None = None)
     A row that is no JSON or no text comes with its problem. Raises IntegrityError where the file itself cannot be read.
     """
     rows = _lines(folder / piece.path) if piece.group < 0 else _group(folder / piece.path, piece.group, columns)
-    with _reading(folder / piece.path):
+    with reading(folder / piece.path):
         for number, read in enumerate(rows, piece.before + 1):
             try:
                 value = read()
@@ -107,22 +105,6 @@ def _record(table: pa.Table, number: int) -> Any:
     return table.slice(number, 1).to_pylist()[0]
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Whatever the readers raise for a broken file, as one sentence."""
-    import pyarrow as pa
-    import zstandard
-
-    try:
-        yield
-    except MemoryError:
-        raise
-    except FileNotFoundError:
-        raise IntegrityError(f"{path}: missing; verify the dataset, and build it again") from None
-    except (ValueError, OSError, EOFError, zlib.error, pa.ArrowException, zstandard.ZstdError) as error:
-        raise IntegrityError(f"{path}: cannot be read ({error}); verify the dataset, and build it again") from None
-
-
 def jobs_for(tokens: int) -> int:
     """How many processes prompts of so many tokens are worth: one, or as many as the machine has processors."""
     return 1 if tokens * _BYTES_PER_TOKEN < _PARALLEL_BYTES else os.cpu_count() or 1
@@ -142,23 +124,8 @@ def over_pieces(
     if workers <= 1:
         yield from map(start(setup), pieces)
         return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-
-    # Spawned, not forked: a fork would share the threads of Arrow and of the tokenizers.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start_worker, (start, setup)) as pool:
-        try:
-            yield from pool.map(_work, pieces)
-        except BrokenProcessPool:
-            raise ResourceError(
-                "a worker process died: out of memory, killed, or started from a script without "
-                '`if __name__ == "__main__":`; run it again, perhaps with fewer jobs'
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with spawned(workers, _start_worker, (start, setup)) as pool:
+        yield from pool.map(_work, pieces)
 
 
 _made: Callable[[Piece], Any] | None = None
@@ -167,7 +134,6 @@ _ordered: tuple[Callable[[Any], Callable[[Piece], Any]], Any] | None = None
 
 def _start_worker(start: Callable[[Any], Callable[[Piece], Any]], setup: object) -> None:
     global _ordered
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     _ordered = (start, setup)
 
 
@@ -179,14 +145,3 @@ def _work(piece: Piece) -> Any:
             raise RuntimeError("the worker was not started")
         _made = _ordered[0](_ordered[1])
     return _made(piece)
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    import multiprocessing
-    from multiprocessing.connection import wait
-
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)

@@ -102,17 +102,13 @@ class Axes:
 
 def axes_of(recipe: Recipe, manifest: Manifest) -> Axes:
     """The axes of a dataset made from a resolved recipe."""
-    depths = recipe.depths
-    if recipe.placement == "opencompass-processed":
-        # Its files are named by the depth's whole part, so of several depths with one name the last is kept.
-        depths = tuple({int(depth): depth for depth in depths}.values())
     return Axes(
         tuple(code for code in LANGUAGES if code in (recipe.languages or LANGUAGES)),
         recipe.lengths,
         tuple(entry.name for entry in manifest.corpora),
         tuple(needle.id for needle in recipe.needles),
         recipe.repeats,
-        depths,
+        recipe.placed_depths(),
     )
 
 
@@ -177,10 +173,9 @@ class RowProver:
         if self._native and needle is not None and needle.language != cell.language:
             yield f"needle_id is {shown(cell.needle)}, whose language is {needle.language}"
         template = template_for(recipe.template, cell.language)
-        boundary = "token" if recipe.placement == "gkamradt" and cell.depth == 100 else recipe.boundary
         yield from _different(row, "template", template and template.name)
         yield from _different(row, "seed", row_seed(recipe.seed, cell))
-        yield from _different(row, "boundary", boundary)
+        yield from _different(row, "boundary", recipe.boundary_at(cell.depth))
 
     def _wrong_truth(self, row: Row, needle: Needle | None) -> Iterator[str]:
         recipe = self._recipe
@@ -199,13 +194,9 @@ class RowProver:
             yield from _different(row, "answers", list(needle.answers))
             yield from _different(row, "keywords", [list(group) for group in needle.keywords])
             yield from _different(row, "metric", needle.metric)
-            yield from _different(row, "needles", list(self._hidden(needle)))
+            yield from _different(row, "needles", list(self._recipe.hidden(needle)))
         if row["haystack_passes"] < 1:
             yield f"haystack_passes is {row['haystack_passes']}, expected at least 1"
-
-    def _hidden(self, needle: Needle) -> tuple[str, ...]:
-        """The texts as they are put in: native strips them."""
-        return tuple(text.strip() for text in needle.needles) if self._native else needle.needles
 
     def _wrong_id(self, row: Row) -> Iterator[str]:
         if not ROW_ID.fullmatch(row["id"]):
@@ -260,7 +251,7 @@ class RowProver:
             budget = row["length"] - self._recipe.reserve
             if tokens > budget:
                 problems.append(f"the prompt has {tokens} tokens, above its budget of {budget}")
-            problems += not_once(self._hidden(needle), _contents(row))
+            problems += not_once(self._recipe.hidden(needle), _contents(row))
         outside = list(_outside_frame(around, row["prompt"]))
         if outside:
             return problems + outside
@@ -272,7 +263,7 @@ class RowProver:
             for number, (start, end) in enumerate(spans, 1)
             if not first <= start <= end <= last
         ]
-        texts = self._hidden(needle)
+        texts = self._recipe.hidden(needle)
         if outside or not self._native or not len(spans) == len(row["needle_depths"]) == len(texts):
             return problems + outside
         hidden = [Hidden(text, start - first, end - first) for text, (start, end) in zip(texts, spans, strict=True)]

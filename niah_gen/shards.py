@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -302,9 +303,7 @@ class _ShardFiles:
 
 def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
     """The rows of a data file of any format, in order. Raises IntegrityError if it cannot be read to its end."""
-    import zstandard
-
-    try:
+    with reading(path):
         if path.suffix == ".parquet":
             import pyarrow.parquet as pq
 
@@ -312,14 +311,28 @@ def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
                 for number in range(file.metadata.num_row_groups):
                     yield from file.read_row_group(number, columns=columns and list(columns)).to_pylist()
         else:
-            with _opened(path) as lines:
+            with opened(path) as lines:
                 yield from map(json.loads, lines)
-    # pyarrow's errors are ValueErrors and OSErrors.
-    except (ValueError, OSError, EOFError, zstandard.ZstdError) as error:
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Whatever the readers raise for a broken data file, as one sentence: IntegrityError."""
+    import pyarrow as pa
+    import zstandard
+
+    try:
+        yield
+    except MemoryError:
+        raise
+    except FileNotFoundError:
+        raise IntegrityError(f"{path}: missing; verify the dataset, and build it again") from None
+    except (ValueError, OSError, EOFError, zlib.error, pa.ArrowException, zstandard.ZstdError) as error:
         raise IntegrityError(f"{path}: cannot be read ({error}); verify the dataset, and build it again") from None
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BinaryIO:
+    """A .jsonl file of any compression, opened to be read line by line."""
     if path.suffix == ".gz":
         return io.BufferedReader(gzip.GzipFile(path))
     if path.suffix == ".zst":

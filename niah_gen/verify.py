@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.shards import entry_problem
-from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, read_manifest
+from niah_score.contract import MANIFEST, FileEntry, Manifest, read_manifest
 
 
 class Hashed(NamedTuple):
@@ -31,10 +31,6 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
 def hash_files(folder: Path) -> Hashed:
     """`verify`, and which files are intact. Raises ContractError for a folder without a valid manifest."""
     manifest = read_manifest(folder)
-    try:
-        manifest.to_json()
-    except UnicodeEncodeError:
-        raise ContractError(f"{folder / MANIFEST}: holds half a surrogate pair; build the dataset again") from None
     found = [(entry, entry_problem(folder, entry)) for entry in manifest.files]
     problems = [problem for _, problem in found if problem]
     listed = {entry.path for entry in manifest.files} | {MANIFEST}
@@ -49,8 +45,7 @@ def hash_files(folder: Path) -> Hashed:
     rows: dict[str, int] = {}
     for entry in manifest.files:
         if entry.rows is not None:
-            suffix = entry.path.partition(".")[2]
-            rows[suffix] = rows.get(suffix, 0) + entry.rows
+            rows[entry.suffix] = rows.get(entry.suffix, 0) + entry.rows
     problems += [
         f"manifest.json: its .{suffix} files hold {count} rows, it says {manifest.rows}"
         for suffix, count in rows.items()

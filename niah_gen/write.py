@@ -14,7 +14,6 @@ import importlib
 import json
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
@@ -25,7 +24,7 @@ from niah_gen import __version__
 from niah_gen.assemble import Assembler, check_fit
 from niah_gen.card import dataset_card
 from niah_gen.corpora import LANGUAGES
-from niah_gen.errors import IntegrityError, NiahError, ResourceError, listed
+from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.plan import BYTES_PER_TOKEN, Plan, make_plan
 from niah_gen.recipe import Recipe, load_recipe
 from niah_gen.shards import (
@@ -39,6 +38,7 @@ from niah_gen.shards import (
     write_shard,
 )
 from niah_gen.target import PARTIAL, Target, forget_empty, lock, sweep
+from niah_gen.workers import spawned
 from niah_score.contract import (
     CARD,
     MANIFEST,
@@ -310,10 +310,7 @@ def _write_in_parallel(
     recipe: Recipe, target: Target, formats: Sequence[str], numbers: Sequence[int], workers: int, advance: Advance
 ) -> dict[int, ShardRecord]:
     import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
 
-    # Spawned, not forked: a fork would share the lock's file handle and the threads of Arrow.
     context = multiprocessing.get_context("spawn")
     rows, tokens = context.Value("q", 0), context.Value("q", 0)
     told = [0, 0]
@@ -325,22 +322,13 @@ def _write_in_parallel(
             told[:] = now
 
     done: dict[int, ShardRecord] = {}
-    with ProcessPoolExecutor(workers, context, _start_worker, (recipe, target, tuple(formats), rows, tokens)) as pool:
+    with spawned(workers, _start_worker, (recipe, target, tuple(formats), rows, tokens)) as pool:
         running = {pool.submit(_work, number): number for number in numbers}
-        try:
-            while running:
-                finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    done[running.pop(future)] = future.result()
-                tell()
-        except BrokenProcessPool:
-            raise ResourceError(
-                "a worker process died: out of memory, killed, or started from a script without "
-                '`if __name__ == "__main__":`; the same command goes on from here, perhaps with fewer jobs'
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        while running:
+            finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+            for future in finished:
+                done[running.pop(future)] = future.result()
+            tell()
     tell()
     return done
 
@@ -382,7 +370,6 @@ def _start_worker(
     recipe: Recipe, target: Target, formats: tuple[str, ...], rows: Synchronized[int], tokens: Synchronized[int]
 ) -> None:
     global _worker
-    threading.Thread(target=_end_with_parent, daemon=True).start()
 
     def advance(more_rows: int, more_tokens: int) -> None:
         with rows.get_lock():
@@ -392,17 +379,6 @@ def _start_worker(
 
     plan = make_plan(recipe)
     _worker = _Worker(plan, Assembler(plan), target, formats, (Lane(),), advance)
-
-
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    import multiprocessing
-    from multiprocessing.connection import wait as wait_for
-
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait_for([parent.sentinel])
-        os._exit(1)
 
 
 def _work(number: int) -> ShardRecord:

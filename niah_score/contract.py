@@ -203,7 +203,7 @@ class FileEntry:
     @property
     def suffix(self) -> str:
         """The format of a data file: what follows the first dot of its path, such as `jsonl.gz`."""
-        return self.path.split(".", 1)[1]
+        return self.path.partition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +251,7 @@ def read_manifest(folder: Path) -> Manifest:
         )
     try:
         manifest = _parse_manifest(record)
+        manifest.to_json()  # half a surrogate pair is no text
     except (KeyError, TypeError, ValueError) as error:
         raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} ({error!r})") from None
     for entry in manifest.files:

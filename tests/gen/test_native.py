@@ -238,6 +238,14 @@ def test_documents_that_hold_the_needle_itself_are_dropped(cl100k: BytePairToken
     assert found.passes > 1
 
 
+def test_a_needle_that_could_stand_over_its_own_edge_is_refused(write_texts: Write, tmp_path: Path) -> None:
+    """Between "So it goes." and itself, "So it goes. So it goes." could be read twice."""
+    corpus = write_texts(tmp_path / "texts", ["It rained. So it goes. It ended."])
+    needle = {"needle": "So it goes. So it goes.", "question": "Which?", "answer": "So."}
+    with pytest.raises(FitError, match="stands in the filler, the prompt or another needle already"):
+        native_rows(corpora=[str(corpus)], needles=[needle], lengths=[400])
+
+
 def test_leaks_can_be_refused_or_only_reported(cl100k: BytePairTokenizer) -> None:
     wanted = order(cl100k, 300, keywords=["green"])
     with pytest.raises(

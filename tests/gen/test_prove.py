@@ -25,7 +25,7 @@ from niah_gen.boundaries import sentence_ends
 from niah_gen.errors import IntegrityError, NiahError, ResourceError, TokenizerError
 from niah_gen.native_proof import CountedHaystack
 from niah_gen.prove import Figures, prove
-from niah_gen.row_groups import Piece, over_pieces
+from niah_gen.row_groups import Piece, jobs_for, over_pieces
 from niah_gen.tokenizers import BytePairTokenizer
 from niah_gen.verify import verify
 from niah_score.contract import (
@@ -576,6 +576,16 @@ def test_a_repeated_row_is_named(copy: Path, at: int) -> None:
     assert problem == f"{ENGLISH} row {at + 1} ({again['id']}): an earlier row has this id"
 
 
+def test_a_second_row_of_one_cell_is_named_though_its_id_is_its_own(copy: Path, cl100k: BytePairTokenizer) -> None:
+    rows = read(copy)
+    other = dict(rows[1])
+    move(other, lambda context: sentence_ends(context)[4], cl100k, " ")
+    assert other["id"] != rows[1]["id"]
+    write(copy, [*rows[:2], other, rows[2]])
+    own_up(copy)
+    assert problems_of(copy) == [f"{ENGLISH} row 3 ({other['id']}): an earlier row has these coordinates"]
+
+
 def test_a_missing_row_is_named_by_its_coordinates(copy: Path) -> None:
     rows = read(copy)
     write(copy, [rows[0], rows[2]])
@@ -683,6 +693,19 @@ def test_parquet_rows_are_named_across_row_groups_and_other_schemas_told(tmp_pat
     problems = problems_of(folder)
     assert problems[0] == f"{path}: its schema is not that of rows: length"
     assert_only(problems[1:], 3, rows[2], "haystack_tokens is", path=path)
+
+
+def test_a_column_too_many_or_in_another_place_is_told(tmp_path: Path) -> None:
+    folder = niah_gen.build({**RECIPE, "languages": ["en"]}, tmp_path)
+    path = parquet_of(folder)
+    table = pq.read_table(folder / path)
+    for changed, words in (
+        (table.append_column("hint", pa.array(["417"] * 3)), "hint"),
+        (table.select([*table.column_names[1:], "id"]), "the order of its columns"),
+    ):
+        pq.write_table(changed, folder / path)
+        seal(folder, path, (folder / path).read_bytes(), 3)
+        assert problems_of(folder)[0] == f"{path}: its schema is not that of rows: {words}"
 
 
 @pytest.mark.parametrize(
@@ -803,6 +826,11 @@ def test_problems_beyond_the_first_are_counted_and_not_kept(copy: Path, monkeypa
 def test_a_process_that_dies_is_a_matter_of_resources() -> None:
     with pytest.raises(ResourceError, match="a worker process died"):
         list(over_pieces(os._exit, 1, [Piece("a", -1, 0), Piece("b", -1, 0)], 2))
+
+
+def test_little_text_is_not_worth_a_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    assert [jobs_for(tokens) for tokens in (0, 1_000_000, 100_000_000)] == [1, 1, 7]
 
 
 def test_no_jobs_are_refused(lines: Path) -> None:

@@ -103,5 +103,13 @@ def test_a_file_of_no_format_may_say_that_it_holds_rows(copy: Path) -> None:
 def test_a_manifest_that_is_no_text_makes_no_dataset(copy: Path) -> None:
     text = (copy / MANIFEST).read_text("utf-8").replace('"name": "en_essays"', '"name": "\\ud800"')
     (copy / MANIFEST).write_text(text, "utf-8")
-    with pytest.raises(ContractError, match="half a surrogate pair"):
+    with pytest.raises(ContractError, match="not a manifest of schema version 1 .*surrogates not allowed"):
         verify(copy)
+
+
+def test_another_number_of_rows_than_its_files_hold_is_a_problem(copy: Path) -> None:
+    (copy / MANIFEST).write_bytes(replace(read_manifest(copy), rows=7).to_json())
+    assert verify(copy)[1] == [
+        "manifest.json: its .parquet files hold 6 rows, it says 7",
+        "manifest.json: its .jsonl files hold 6 rows, it says 7",
+    ]
