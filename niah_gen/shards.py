@@ -23,6 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeV
 from niah_gen.assemble import Draft
 from niah_gen.errors import IntegrityError
 from niah_score.contract import (
+    COLUMNS,
     REPEATING_COLUMNS,
     FileEntry,
     PromptForm,
@@ -102,6 +103,8 @@ class ParquetWriter:
             compression="zstd",
             compression_level=level,
             use_dictionary=list(REPEATING_COLUMNS),
+            # Of the least and the greatest prompt nobody can make use.
+            write_statistics=[name for name in COLUMNS if name != "prompt"],
             write_page_index=True,
             write_page_checksum=True,
             # One page a row group: by default lists of messages are cut into pages of 1 MiB and lose the repeats.

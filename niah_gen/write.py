@@ -286,9 +286,10 @@ def _write_shards(
         record = _usable(target, plan.digest, number, formats)
         if isinstance(record, ShardRecord):
             done[number] = record
-    missing = [number for number in numbers if number not in done]
+    # The largest first: then the smaller ones fill the gaps at the end, and their memory is there already.
+    missing = sorted((n for n in numbers if n not in done), key=lambda n: (-_shard_tokens(plan, n), n))
     rows = sum(plan.shards[number].last - plan.shards[number].first for number in missing)
-    tokens = sum(cell.length for n in missing for cell in plan.cells[plan.shards[n].first : plan.shards[n].last])
+    tokens = sum(_shard_tokens(plan, number) for number in missing)
     if progress:
         progress.start(rows, tokens)
     advance = progress.advance if progress else lambda rows, tokens: None
@@ -299,11 +300,17 @@ def _write_shards(
         # Two lanes, so that one shard can be compressed while the one before it is being synced and hashed.
         with Lane() as even, Lane() as odd:
             worker = _Worker(plan, Assembler(plan), target, tuple(formats), (even, odd), advance)
-            records = {number: worker.start(number) for number in missing}
+            records = {number: worker.start(number, turn) for turn, number in enumerate(missing)}
             done |= {number: record.result() for number, record in records.items()}
     else:
         done |= _write_in_parallel(plan.given, target, formats, missing, workers, advance)
     return [done[number] for number in numbers]
+
+
+def _shard_tokens(plan: Plan, number: int) -> int:
+    """Nominal tokens of a shard, whose rows are all of one length."""
+    shard = plan.shards[number]
+    return (shard.last - shard.first) * plan.cells[shard.first].length
 
 
 def _write_in_parallel(
@@ -344,15 +351,18 @@ class _Worker:
     lanes: tuple[Lane, ...]
     advance: Advance
 
-    def start(self, number: int) -> Future[ShardRecord]:
-        """Make a shard's rows; the future tells when its files and then its record are on disk."""
+    def start(self, number: int, turn: int = 0) -> Future[ShardRecord]:
+        """Make a shard's rows; the future tells when its files and then its record are on disk.
+
+        Lanes take turns.
+        """
         plan = self.plan
         shard = plan.shards[number]
         cells = plan.cells[shard.first : shard.last]
         row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
         alike = 1 if plan.recipe.fresh_haystacks else len(plan.recipe.depths)
         job = ShardJob(self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes, alike)
-        lane = self.lanes[number % len(self.lanes)]
+        lane = self.lanes[turn % len(self.lanes)]
         written = write_shard(job, self.assembler.drafts(cells), lane, self.advance)
 
         def record() -> ShardRecord:
