@@ -165,7 +165,10 @@ def load_recipe(
     Raises RecipeError with all problems.
     """
     raw, where = _raw(source)
-    for name, value in (overrides or {}).items():
+    overrides = overrides or {}
+    if overrides.get("spread", "even") not in SPREADS and not any(name.startswith("depths") for name in overrides):
+        raw.pop("depths", None)  # the preset's own: a depth for each needle leaves no choice of the first one's
+    for name, value in overrides.items():
         _override(raw, name, value)
     return _Reader(raw, where, here).recipe()
 

@@ -48,11 +48,50 @@ def test_build_verify_and_show_go_together(dataset: Path) -> None:
     row = table.slice(1, 1).to_pylist()[0]
     shown = run("show", str(dataset), row["id"])
     assert shown.returncode == 0
-    assert f">>>{row['needles'][0]}<<<" in shown.stdout
+    assert f"[{row['needle_depths'][0]:.2f} %] >>>{row['needles'][0]}<<<" in shown.stdout
     assert row["question"] in shown.stdout
     missing = run("show", str(dataset), "nothing")
     assert missing.returncode == 2
     assert "no row 'nothing'" in missing.stderr
+
+
+def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path: Path) -> None:
+    chosen = ["--needle", "pizza-ingredients", "--corpus", "en_essays", "--length", "2k,4000", "--question", "both"]
+    done = run("build", *chosen, "--spread", "90,10,50", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    folder = done.stdout.strip()
+    table = pq.read_table(Path(folder) / "data" / "en-4k" / "test-00000-of-00001.parquet")
+    (row,) = table.to_pylist()
+    assert [round(depth) for depth in row["needle_depths"]] == [90, 10, 50]
+    assert row["prompt"].count(row["question"]) == 2
+    shown = run("show", folder, row["id"]).stdout
+    for number, (depth, needle) in enumerate(zip(row["needle_depths"], row["needles"], strict=True), 1):
+        assert f"[{number}: {depth:.2f} %] >>>{needle}<<<" in shown
+    assert run("verify", folder, "--full").returncode == 0
+    stepped = run("plan", *chosen, "--diff", "10", "--depths", "0,50").stdout
+    assert "rows         4" in stepped
+    assert "question at the start and the end" in stepped
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--spread", "sideways"], "spread: expected even, diff, random, or the depth of each needle in percent"),
+        (["--spread", "10,110"], "spread: expected percent, 0 to 100"),
+        (["--question", "middle"], "question_position: expected one of end, start, both"),
+        (["--question", "start", "--template", "opencompass"], "asks at the end only"),
+        (["--placement", "opencompass", "--spread", "even"], "placement 'opencompass' knows 'diff' only"),
+        (["--set", "boundary=letter"], "boundary: expected one of sentence, word"),
+        (["--set", "leaks=maybe"], "leaks: expected one of drop, refuse, report"),
+        (["--placement", "gkamradt", "--set", "leaks=drop"], "leaks: expected one of report"),
+        (["--set", "fresh_haystacks=1"], "fresh_haystacks: expected true or false"),
+    ],
+)
+def test_what_native_cannot_do_is_said_in_a_sentence(flags: list[str], said: str) -> None:
+    done = run("plan", *flags)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_damaged_dataset_ends_verify_with_4(dataset: Path, tmp_path: Path) -> None:
