@@ -25,7 +25,8 @@ from niah_score.contract import ROW_ID, Row, Span, Truth, canonical_json, sha256
 _ID_LENGTH = 64
 _SMALLEST_PLAIN_FLOAT = 1e-4
 # A corpus a few sentences short of a length is no repeated corpus yet.
-_REPEATED = 1.001
+_REPEATED = 1.01
+_CLEARLY_REPEATED = 1.1
 _LOOKS_LIKE_COORDINATES = re.compile(r"\d-d\d{4}")
 
 
@@ -136,7 +137,9 @@ class Assembler:
         if truth["leak"] is not None:
             yield f"{corpus} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
         if truth["haystack_passes"] >= _REPEATED:
-            yield f"{corpus} is repeated to fill length {length}, {truth['haystack_passes']:.3g} times over"
+            passes = truth["haystack_passes"]
+            times = f"{passes:.1f}" if passes >= _CLEARLY_REPEATED else f"{passes:.2f}"
+            yield f"{corpus} is repeated to fill length {length}, {times} times over"
         if truth["placement"] == "opencompass" and truth["prompt_tokens"] < length / 2:
             yield f"{corpus} ends early: length {length} holds {truth['haystack_tokens']} tokens of filler"
         if self._native and length - self._plan.recipe.reserve - truth["prompt_tokens"] > MOST_BELOW:
