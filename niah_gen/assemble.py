@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from niah_gen.boundaries import JOINERS
 from niah_gen.encoded import Counter, Encoded, Stretch, encode
 from niah_gen.errors import FitError
 from niah_gen.fit import MOST_BELOW
@@ -143,7 +144,7 @@ class Assembler:
         if truth["placement"] == "opencompass" and truth["prompt_tokens"] < length / 2:
             yield f"{corpus} ends early: length {length} holds {truth['haystack_tokens']} tokens of filler"
         if self._native and length - self._plan.recipe.reserve - truth["prompt_tokens"] > MOST_BELOW:
-            yield f"{corpus} has no sentences that fill length {length} to within {MOST_BELOW} tokens of its budget"
+            yield f"some prompts over {corpus} of length {length} end more than {MOST_BELOW} tokens below their budget"
 
     def _check_budget(self, cell: Cell, tokens: int) -> None:
         budget = cell.length - self._plan.recipe.reserve
@@ -160,13 +161,11 @@ class Assembler:
         filler = haystack.data
         for number, text in enumerate(texts):
             others = [other for n, other in enumerate(texts) if n != number]
-            # A text that begins as it ends could stand a second time over its own edge.
-            edges = [size for size in range(1, len(text)) if text.startswith(text[-size:])]
-            parts = [part.strip() for size in edges for part in (text[:-size], text[size:])]
             if (
-                any(part and part.encode() in filler for part in (text, *parts))
+                text.encode() in filler
                 or text in beside
                 or any(text in other for other in others)
+                or _over_its_edge(text, haystack)
             ):
                 raise FitError(
                     f"needle {needle.id!r}: its text {text!r} stands in the filler, the prompt or another needle "
@@ -204,10 +203,9 @@ class Assembler:
         key = (cell.corpus, cell.length, cell.needle, cell.repeat, depth)
         if self._current is None or self._current.key != key:
             lines = needle_lines(len(hidden), recipe.spread, recipe.diff, row_seed(recipe.seed, cell))
-            joiner = " " if cell.language == "en" else ""
             order = Order(
                 cell.length, max(recipe.lengths), recipe.reserve, cell.repeat, recipe.seed, needle, hidden, around,
-                lines, joiner, depth,
+                lines, JOINERS[cell.language], depth,
             )  # fmt: skip
             filler = self._plan.fillers[cell.corpus]
             haystack = filler.fill(order)
@@ -216,8 +214,20 @@ class Assembler:
             if self._native:
                 self._check_once(needle, haystack, around)
             leak = haystack.leak(needle.keywords)
-            self._current = _Current(key, haystack, leak, lines, joiner, filler.notes(needle))
+            self._current = _Current(key, haystack, leak, lines, JOINERS[cell.language], filler.notes(needle))
         return self._current
+
+
+def _over_its_edge(text: str, haystack: Haystack) -> bool:
+    """Whether a text that begins as it ends could be read a second time where it meets the filler."""
+    filler = haystack.data
+    places = [] if haystack.places is None else haystack.places.tolist()
+    for size in range(1, len(text)):
+        if text.startswith(text[-size:]):
+            before, after = text[:-size].rstrip().encode(), text[size:].encode()
+            if any(filler.endswith(before, 0, place) or filler.startswith(after, place) for place in places):
+                return True
+    return False
 
 
 class _Current(NamedTuple):

@@ -10,9 +10,12 @@ import re
 import unicodedata
 
 BOUNDARIES = ("sentence", "word")
+# What joins a sentence to the one before it.
+JOINERS = {"en": " ", "zh": ""}
 
 _CLOSERS = "\"'\u2019\u201d)\\]\u300d\u300f\uff09\u300b\u3011"
-_ENGLISH_END = re.compile(rf"[.!?\u2026]+[{_CLOSERS}]*(?=\s|$)")
+# Only from the beginning of a run of marks: from each of them, long runs would take quadratic time.
+_ENGLISH_END = re.compile(rf"(?<![.!?\u2026])[.!?\u2026]+[{_CLOSERS}]*(?=\s|$)")
 # No semicolon: what follows one is still the same sentence.
 _CHINESE_MARKS = "\u3002\uff01\uff1f\u2026"
 _CHINESE_END = re.compile(rf"(?:[\u3002\uff01\uff1f]|\u2026\u2026)+[{_CLOSERS}]*")
@@ -39,11 +42,16 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def _is_end(text: str, match: re.Match[str]) -> bool:
-    """Whether a sentence could end here: none goes on in small letters, and an abbreviation is no end."""
-    following = text[match.end() : match.end() + 2].lstrip()
-    if following[:1].islower():
+    """Whether a sentence could end here: none goes on in small letters on its line, and an abbreviation is no end."""
+    following = text[match.end() : match.end() + 2]
+    if "\n" not in following and following.lstrip()[:1].islower():
         return False
     return match.group() != "." or not _NO_END.search(text, max(0, match.end() - _LONGEST_NO_END), match.end())
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a text is one sentence wherever a line begins with it."""
+    return sentence_ends(text) == [len(text)]
 
 
 def word_ends(text: str, language: str) -> list[int]:

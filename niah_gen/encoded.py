@@ -1,9 +1,10 @@
 """A text tokenised once; exact token counts of anything spliced from it, without encoding it again.
 
-A **safe cut** is a place where encoding the two sides apart gives the tokens of the whole. Between a letter and one of
-`_BREAKERS` every tiktoken pattern ends a piece: no alternative holds a letter followed by such a character, none looks
-back, and the letter keeps every look-ahead before it from seeing past the cut. So the tokens between two safe cuts
-of a text stay the same whatever is spliced outside them, and only the windows around a seam are encoded again.
+A **safe cut** is a place where encoding the two sides apart gives the tokens of the whole. Between a letter or digit
+and one of `_BREAKERS` every tiktoken pattern ends a piece: no alternative holds a letter or digit followed by such a
+character, none looks back, and the letter or digit keeps every look-ahead before it from seeing past the cut. So the
+tokens between two safe cuts of a text stay the same whatever is spliced outside them, and only the windows around a
+seam are encoded again.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ import orjson
 from niah_gen.tokenizers import Ints, Tokenizer, Tokens
 from niah_score.text import fold
 
-# Ranges whose characters are all letters in every Unicode version: subsets only need to be right, not complete.
-_LETTER_RANGES = (
-    ("A", "Z"), ("a", "z"), ("\u00c0", "\u00d6"), ("\u00d8", "\u00f6"), ("\u00f8", "\u02af"), ("\u0391", "\u03a1"),
+# Ranges whose characters are all letters or digits in every Unicode version: right, but not complete.
+_WORD_RANGES = (
+    ("0", "9"), ("A", "Z"), ("a", "z"),
+    ("\u00c0", "\u00d6"), ("\u00d8", "\u00f6"), ("\u00f8", "\u02af"), ("\u0391", "\u03a1"),
     ("\u03a3", "\u03f5"), ("\u0410", "\u044f"), ("\u3041", "\u3096"), ("\u30a1", "\u30fa"), ("\u4e00", "\u9fa5"),
-    ("\uac00", "\ud7a3"),
+    ("\uac00", "\ud7a3"), ("\u05d0", "\u05ea"), ("\u0621", "\u063a"), ("\u0641", "\u064a"), ("\u0905", "\u0939"),
+    ("\u0e01", "\u0e2e"),
 )  # fmt: skip
 # None is a letter, mark, digit or the apostrophe of a contraction.
 _BREAKERS = (
@@ -43,7 +46,7 @@ def _table(ranges: Iterable[tuple[str, str]]) -> npt.NDArray[np.bool_]:
     return table
 
 
-_IS_LETTER = _table(_LETTER_RANGES)
+_IN_WORD = _table(_WORD_RANGES)
 _IS_BREAKER = _table((char, char) for char in _BREAKERS)
 
 
@@ -53,7 +56,7 @@ def safe_cuts(text: str) -> Ints:
     if len(points) < 2:
         return np.zeros(0, dtype=np.int64)
     in_table = np.minimum(points, 0xFFFF)  # U+FFFF is in neither table
-    found = np.flatnonzero(_IS_LETTER[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
+    found = np.flatnonzero(_IN_WORD[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
     return byte_offsets(points, found)
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from niah_gen.boundaries import is_sentence
 from niah_gen.encoded import Counter, Slice, encode
 from niah_gen.errors import FitError
 from niah_gen.haystack import Haystack, Order, passes_of
@@ -30,7 +31,7 @@ _GIVE_BACK = (0, 2, 8, 32, 128)
 _ATTEMPTS = 6
 # haystack_passes of a haystack in which only a closing sentence stands twice.
 _SOME_TWICE = 1.0001
-# For a tokenizer that is not local, seams are estimates: kept free below the budget, in tokens.
+# For a tokenizer that is not local, seams are estimates: tokens kept free below the budget, for each needle.
 _UNSURE = 2
 
 
@@ -72,7 +73,8 @@ class Fitting:
         frame = order.frame
         others = sum(tokenizer.count(other) for other in frame.others)
         self._fixed = others + order.needle_tokens + counter.count([frame.before, frame.after])
-        self._budget = order.length - order.reserve - others - (0 if tokenizer.local else _UNSURE)
+        unsure = 0 if tokenizer.local else _UNSURE * len(order.needles)
+        self._budget = order.length - order.reserve - others - unsure
         # To within a few tokens.
         self.room = order.length - order.reserve - self._fixed
 
@@ -97,6 +99,8 @@ class Fitting:
                 if best is None or trial.below < best.below:
                     best = trial
         if best is None:
+            best = next(self._closed(sentences, added, 0, min(WINDOW, len(sentences.places) - 1), joiner, True), None)
+        if best is None:
             raise FitError(
                 f"length {self._order.length} leaves no room for a sentence: the reserve for the answer takes "
                 f"{self._order.reserve} tokens, prompt and needle {self._fixed}; ask for longer lengths (8k means "
@@ -107,12 +111,13 @@ class Fitting:
             return haystack
         tokens = self._counter.count(haystack.slices(0, haystack.size))
         before = np.append(np.minimum(_before(haystack)[:-1], tokens), tokens)
-        return replace(haystack, tokens=tokens, before=before, passes=_passes(tokens, sentences, 1.0))
+        least = _SOME_TWICE if haystack.passes > 1 else 1.0
+        return replace(haystack, tokens=tokens, before=before, passes=_passes(tokens, sentences, least))
 
     def _with_closing(self, sentences: Sentences, count: int, picked: Sequence[int], joiner: str) -> Haystack:
         """The first `count` sentences, and after them the picked ones, each after a joiner."""
         own = _prefix(sentences, count)
-        texts = [sentences.text.text(*sentences.places[[n, n + 1]]).strip() for n in picked]
+        texts = [_text(sentences, number) for number in picked]
         closing = encode(joiner.join([*([""] if count else []), *texts]), self._tokenizer)
         gaps = [len(joiner.encode()) if count or number else 0 for number in range(len(texts))]
         ends = own.end + np.cumsum([gap + len(text.encode()) for gap, text in zip(gaps, texts, strict=True)])
@@ -130,15 +135,23 @@ class Fitting:
         )
 
     def _closed(
-        self, sentences: Sentences, added: Sequence[Ints], first: int, last: int, joiner: str
+        self, sentences: Sentences, added: Sequence[Ints], first: int, last: int, joiner: str, anyhow: bool = False
     ) -> Iterator[_Trial]:
-        """Haystacks of the first sentences and some picked between `first` and `last`, until one comes near enough."""
-        left, aim = self.room, _AIM
+        """Haystacks of the first sentences and some picked between `first` and `last`, until one comes near enough.
+
+        `anyhow`: the longest sentence that fits will do.
+        """
+        left, aim = self.room, self.room if anyhow else _AIM
         if first:
             left, aim, _ = self._try(_prefix(sentences, first), sentences, added)
         sizes = np.diff(sentences.before[first : last + 1]).tolist()
         for _ in range(_ATTEMPTS):
             picked = pick(sizes, left, aim)
+            # On a line of its own a sentence may be none: the number of a list, say.
+            while unfit := [n for n in picked if joiner == "\n" and not is_sentence(_text(sentences, first + n))]:
+                for number in unfit:
+                    sizes[number] = 0
+                picked = pick(sizes, left, aim)
             if not picked:
                 return
             haystack = self._with_closing(sentences, first, [first + number for number in picked], joiner)
@@ -148,7 +161,8 @@ class Fitting:
                 if trial.below <= trial.aim:
                     return
             # The next pick makes up for what joining took or saved.
-            left, aim = left + (trial.below if trial.below < 0 else trial.below - trial.aim), trial.aim
+            left += trial.below if trial.below < 0 else trial.below - trial.aim
+            aim = left if anyhow else trial.aim
 
     def _try(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> _Trial:
         fewest, most = self._extent(haystack, sentences, added)
@@ -197,7 +211,7 @@ class Fitting:
             if self._tokenizer.local:
                 delta[place] = self._count(haystack, [(int(places[place]), number)]) - base
             else:
-                delta[place] = known.max(initial=self._order.needles[number].size)
+                delta[place] = known.max(initial=self._order.needles[number].size + 1)
         return delta
 
     def _count(self, haystack: Haystack, stands: Sequence[tuple[int, int]]) -> int:
@@ -218,12 +232,12 @@ def settings(before: Ints, tokens: int, lines: Sequence[Line]) -> Ints:
 
 
 def pick(sizes: Sequence[int], left: int, aim: int) -> tuple[int, ...]:
-    """Numbers of sizes that add up to at most `left` and at least `left - aim`; empty if none do.
+    """Numbers of sizes that add up to at most `left` and at least `left - aim`; empty if none do. None of size 0.
 
     The single one that comes nearest, else the first sum found.
     """
     single = min(
-        ((left - size, number) for number, size in enumerate(sizes) if left - aim <= size <= left), default=None
+        ((left - size, number) for number, size in enumerate(sizes) if 0 < size <= left <= size + aim), default=None
     )
     if single:
         return (single[1],)
@@ -231,7 +245,7 @@ def pick(sizes: Sequence[int], left: int, aim: int) -> tuple[int, ...]:
     for number, size in enumerate(sizes):
         for total, picked in list(sums.items()):
             more = total + size
-            if more <= left and more not in sums:
+            if size > 0 and more <= left and more not in sums:
                 sums[more] = (*picked, number)
                 if more >= left - aim:
                     return sums[more]
@@ -249,6 +263,11 @@ def _windows(sentences: Sentences, count: int) -> Iterator[tuple[int, int]]:
                 yield first, last
 
 
+def _text(sentences: Sentences, number: int) -> str:
+    """A sentence without the white space before it."""
+    return sentences.text.text(*sentences.places[[number, number + 1]].tolist()).strip()
+
+
 def _prefix(sentences: Sentences, count: int) -> Haystack:
     """The first `count` sentences as they stand."""
     tokens = int(sentences.before[count])
@@ -256,7 +275,7 @@ def _prefix(sentences: Sentences, count: int) -> Haystack:
         sentences.text,
         int(sentences.places[count]),
         tokens,
-        _passes(tokens, sentences, 1.0),
+        _passes(tokens, sentences, _SOME_TWICE if _repeats(sentences, count, ()) else 1.0),
         sentences.places[: count + 1],
         sentences.before[: count + 1],
     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,8 +14,9 @@ from niah_gen.errors import FitError
 from niah_gen.fit import WINDOW, Fitting, seam_tokens
 from niah_gen.haystack import Haystack, Order, Usage
 from niah_gen.needles import Needle
-from niah_gen.sentences import Kept, Sentences, keep, sentences_of
+from niah_gen.sentences import LONGEST_SEGMENT, Kept, Sentences, keep, sentences_of, split
 from niah_gen.tokenizers import Ints, Tokenizer
+from niah_score.contract import sha256_hex
 from niah_score.text import fold, holds
 
 # Joined documents kept for other lengths and needles, in tokens: 40 bytes each.
@@ -109,9 +109,11 @@ class NativeFiller:
                 'else, or set leaks = "drop"'
             )
         if len(found) == len(self.corpus.documents):
+            held = next(iter(found.values()))
+            instead = ', or set leaks = "report"' if held in words else ""
             raise FitError(
-                f"needle {needle.id!r}: every document of {self.corpus.name} holds one of its keywords "
-                f'({next(iter(found.values()))!r}), so none is left; hide something else, or set leaks = "report"'
+                f"needle {needle.id!r}: every document of {self.corpus.name} holds one of its keywords or its text "
+                f"({held!r}), so none is left; hide something else{instead}"
             )
         return frozenset(found)
 
@@ -134,6 +136,28 @@ class NativeFiller:
             known = self._kept[number] = keep(document, self.tokenizer, self._ends_of)
         return known
 
+    def _without_places(self, some_dropped: bool) -> str:
+        rest = f"what is left of corpus {self.corpus.name!r}" if some_dropped else f"corpus {self.corpus.name!r}"
+        if self._boundary == "word":
+            return f"{rest} has no word of at most {LONGEST_SEGMENT} tokens and so no place for a needle; use another"
+        return (
+            f"{rest} has no sentence that ends in punctuation within {LONGEST_SEGMENT} tokens and so no place for a "
+            'needle; use another corpus, or set boundary = "word"'
+        )
+
+    def _from_somewhere(self, numbers: Sequence[int], name: str) -> Iterator[Kept]:
+        """Documents over and over, beginning with a sentence of the first one that the name decides.
+
+        What is before that sentence comes last: a few documents would begin few different haystacks.
+        """
+        first = self._keep(numbers[0])
+        start = int(sha256_hex(f"{name}/start".encode())[:12], 16) % max(1, len(first.ends))
+        tail, head = split(first, start, self.tokenizer) if start else (first, keep("", self.tokenizer, self._ends_of))
+        while True:
+            yield tail
+            yield from map(self._keep, numbers[1:])
+            yield head
+
     def _join(self, order: Order, dropped: frozenset[int], room: int) -> _Joined:
         """The documents' sentences in the order of a repeat, at least what `fit` needs for `room` tokens."""
         name = f"{order.seed}/{self.corpus.name}/{order.repeat}"
@@ -144,12 +168,9 @@ class NativeFiller:
             wanted = room if order.depth is not None else max(room, order.longest)
             numbers = [n for n in _seeded_order(len(self.corpus.documents), name) if n not in dropped]
             if not any(len(self._keep(number).ends) for number in numbers):
-                raise FitError(
-                    f"corpus {self.corpus.name!r} has no sentence that ends in punctuation and so no place for a "
-                    'needle; use another corpus, or set boundary = "word"'
-                )
-            documents = (self._keep(number) for number in itertools.cycle(numbers))
-            known = _Joined(wanted, sentences_of(documents, len(numbers), wanted, WINDOW, self.tokenizer), {})
+                raise FitError(self._without_places(bool(dropped)))
+            pieces = self._from_somewhere(numbers, name)
+            known = _Joined(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer), {})
         self._joined[name, dropped] = known
         while (
             sum(joined.sentences.text.size for joined in self._joined.values()) > _MOST_JOINED and len(self._joined) > 1

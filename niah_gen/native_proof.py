@@ -7,6 +7,7 @@ with its joiner must leave the very text whose digest, tokens and leaks the row 
 from __future__ import annotations
 
 import reprlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -140,6 +141,25 @@ class CountedHaystack:
         """Where its sentences end."""
         return frozenset(sentence_ends(self.text))
 
+    def is_nearest(self, place: int, asked: float, boundary: str | None, local: bool) -> bool:
+        """Whether no sentence end is clearly nearer to a depth in percent than a place; the ends are exact.
+
+        Counted by the segment on the side of the depth, with two tokens for what counting apart adds.
+        """
+        if asked in (0, 100):
+            return place == (len(self.text) if asked else 0)
+        if boundary != "sentence" or not local:
+            return True
+        off = asked * self.tokens / 100 - self.depth(place) * self.tokens / 100
+        ends = self._sorted_ends
+        at = bisect_left(ends, place)
+        low, high = (place, ends[min(at + 1, len(ends) - 1)]) if off > 0 else (ends[max(at - 1, 0)], place)
+        return abs(off) <= self._tokenizer.count(self.text[low:high]) / 2 + 2
+
+    @cached_property
+    def _sorted_ends(self) -> list[int]:
+        return sorted({0, *self.ends, len(self.text)})
+
     def leak(self, keywords: Sequence[Sequence[str]]) -> str | None:
         """The keywords that it holds, joined by `, `; None if it holds none."""
         for word in {word for group in keywords for word in group} - self._held.keys():
@@ -170,9 +190,17 @@ class CountedHaystack:
 
 
 def wrong_haystack(
-    row: Row, places: Sequence[int], haystack: CountedHaystack, local: bool, documents: BrokenDocuments
+    row: Row,
+    places: Sequence[int],
+    asked: Sequence[float],
+    haystack: CountedHaystack,
+    local: bool,
+    documents: BrokenDocuments,
 ) -> Iterator[str]:
-    """What a row says of its haystack and is not so. `local`: whether the tokenizer's depths are exact."""
+    """What a row says of its haystack and is not so.
+
+    `places`, `asked`: where its needles stand, and the depths asked for. `local`: whether depths are counted exactly.
+    """
     if row["haystack_id"] != haystack.id:
         yield f"haystack_id is {shown(row['haystack_id'])}, expected {haystack.id!r} of the prompt without its needles"
     if row["haystack_tokens"] != haystack.tokens:
@@ -183,10 +211,12 @@ def wrong_haystack(
             yield f"the depth of needle {number} is {recorded}, expected {depth}"
         if problem := _no_boundary(haystack, place, row["boundary"]):
             yield f"needle {number} {problem}"
+        elif number <= len(asked) and not haystack.is_nearest(place, asked[number - 1], row["boundary"], local):
+            yield f"needle {number} stands at {depth:.2f} %; a place nearer to {asked[number - 1]:.2f} % was free"
     leak = haystack.leak(row["keywords"])
     if row["leak"] != leak:
         yield f"leak is {shown(row['leak'])}, expected {leak!r}"
-    yield from _strangers(row["corpus"], haystack, documents)
+    yield from _strangers(row["corpus"], haystack, documents, row["boundary"])
 
 
 def _no_boundary(haystack: CountedHaystack, place: int, boundary: str | None) -> str | None:
@@ -203,16 +233,17 @@ def _no_boundary(haystack: CountedHaystack, place: int, boundary: str | None) ->
     return None
 
 
-def _strangers(corpus: str, haystack: CountedHaystack, documents: BrokenDocuments) -> Iterator[str]:
-    """A sentence if the haystack has broken characters that nothing proves to be the corpus's own."""
+def _strangers(
+    corpus: str, haystack: CountedHaystack, documents: BrokenDocuments, boundary: str | None
+) -> Iterator[str]:
+    """A sentence if the haystack has broken characters that are not the corpus's own.
+
+    Without the corpus nothing can be said. Where words are picked, what is around a character is not the corpus's.
+    """
     if not haystack.broken:
         return
     held = documents(corpus)
-    if held is None:
-        yield (
-            f"the haystack holds {len(haystack.broken)} U+FFFD, and corpus {corpus!r} is not on this machine to show "
-            "whether they are its own"
-        )
+    if held is None or (boundary == "word" and held):
         return
     for at, around in haystack.broken:
         if not any(around in document for document in held):

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from niah_gen.corpora import LANGUAGES, Corpus, locate, read_corpus
-from niah_gen.errors import IntegrityError, RecipeError
+from niah_gen.errors import FitError, IntegrityError, RecipeError
 from niah_gen.haystack import Filler, PublishedFiller, published_room
 from niah_gen.native import NativeFiller
 from niah_gen.needles import Needle
@@ -165,6 +165,8 @@ def make_plan(recipe: Recipe) -> Plan:
         raise RecipeError(problems, f"recipe {recipe.name!r}")
     fillers = {corpus.name: _filler(recipe, corpus, tokenizer) for corpus in corpora}
     cells, shortfalls = _existing(recipe, fillers, list(_cells(recipe, corpora)))
+    if not cells:
+        raise FitError(f"recipe {recipe.name!r} makes no rows: {'; '.join(shortfalls)}; ask for shorter lengths")
     found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in corpora}
     for what, sha256 in recipe.pins:
         if found.get(what, sha256) != sha256:
@@ -274,7 +276,8 @@ def _trust(plan: Plan, configs: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
         "(95 %, Wilson, at a score of 50 %)"
     )
     repeats = -(-rows_for(_WANTED_POINTS) * plan.recipe.repeats // each)
-    if repeats > plan.recipe.repeats:
+    # The repeats of gkamradt are the same prompts.
+    if repeats > plan.recipe.repeats and plan.recipe.placement != "gkamradt":
         yield f"advice       --repeats {repeats} tells every cell to within {_WANTED_POINTS} points"
 
 

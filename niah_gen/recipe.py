@@ -166,6 +166,11 @@ def load_recipe(
     """
     raw, where = _raw(source)
     overrides = overrides or {}
+    if "placement" in overrides:
+        for name in ("spread", "boundary", "leaks", "fresh_haystacks"):
+            raw.pop(name, None)  # those of the placement replaced
+    if "diff" in overrides:
+        raw["spread"] = "diff"
     if overrides.get("spread", "even") not in SPREADS and not any(name.startswith("depths") for name in overrides):
         raw.pop("depths", None)  # the preset's own: a depth for each needle leaves no choice of the first one's
     for name, value in overrides.items():
@@ -343,6 +348,7 @@ class _Reader:
                     f"question_position: template {template.name!r} asks at the {', '.join(template.wordings)} only, "
                     f'not at {recipe.question_position!r}; template "niah" has all'
                 )
+                break
 
     def _check_spread(self, recipe: Recipe) -> None:
         kind = PLACEMENTS[recipe.placement]
@@ -444,7 +450,7 @@ def _number(value: object) -> float:
 def _percent(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
         raise _WrongError("expected percent, 0 to 100")
-    return float(value)
+    return float(value) + 0.0  # no minus before a zero
 
 
 def _whole(low: int, high: int) -> Callable[[Any], int]:
@@ -459,8 +465,8 @@ def _whole(low: int, high: int) -> Callable[[Any], int]:
 def _one_of(names: Sequence[str] | Mapping[str, object]) -> Callable[[Any], str]:
     def parse(value: Any) -> str:
         if not isinstance(value, str) or value not in names:
-            near = suggestion(value, names) if isinstance(value, str) else ""
-            raise _WrongError(f"expected one of {', '.join(names)}{near.rstrip('?')}")
+            near = suggestion(value, names).rstrip("?") if isinstance(value, str) else ""
+            raise _WrongError(f"expected one of {', '.join(names)}{near if 'mean' in near else ''}")
         return value
 
     return parse

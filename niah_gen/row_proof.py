@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from niah_gen.assemble import row_id
+from niah_gen.boundaries import JOINERS
 from niah_gen.corpora import LANGUAGES, locate, read_corpus
 from niah_gen.errors import NiahError
 from niah_gen.native_proof import CountedHaystack, Hidden, misplaced, not_once, shown, take_out, wrong_haystack
@@ -20,6 +21,7 @@ from niah_gen.needles import Needle
 from niah_gen.plan import Cell, row_seed
 from niah_gen.prompts import Frame, frame, guide_problem, template_for
 from niah_gen.recipe import PLACEMENTS, Recipe
+from niah_gen.schedules import needle_lines
 from niah_gen.tokenizers import Tokenizer
 from niah_score.contract import (
     COLUMNS,
@@ -274,13 +276,18 @@ class RowProver:
         if astray:
             yield from astray
             return
-        taken = take_out(hidden, context, " " if row["language"] == "en" else "")
+        taken = take_out(hidden, context, JOINERS[row["language"]])
         if isinstance(taken, str):
             yield taken
             return
         if self._haystack is None or self._haystack.text != taken.haystack:
             self._haystack = CountedHaystack(taken.haystack, self._tokenizer)
-        yield from wrong_haystack(row, taken.places, self._haystack, self._tokenizer.local, self._broken_documents)
+        recipe = self._recipe
+        lines = needle_lines(len(hidden), recipe.spread, recipe.diff, row["seed"])
+        asked = [line.at(row["depth_percent"] or 0.0) for line in lines]
+        yield from wrong_haystack(
+            row, taken.places, asked, self._haystack, self._tokenizer.local, self._broken_documents
+        )
 
     def _broken_documents(self, corpus: str) -> tuple[str, ...] | None:
         """The documents of a corpus that hold U+FFFD; None if the corpus of the manifest is not on this machine."""

@@ -32,24 +32,37 @@ def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]
 
     `ends_of`: character offsets of the ends in a text. Nothing is kept of a document without any.
     """
-    text = document.strip()
-    whole = encode(text + "\n", tokenizer)
-    ends = ends_of(text)
-    edges = [0, *ends]
-    sizes = np.diff(np.searchsorted(whole.ends, _bytes_at(text, edges), side="right"))
-    if ends and ends[-1] == len(text) and sizes.max() <= LONGEST_SEGMENT:
-        return Kept(whole, _bytes_at(text, ends), whole.size)
-    segments = [
-        text[start:end]
-        for start, end, size in zip(edges, ends, sizes.tolist(), strict=False)
-        if size <= LONGEST_SEGMENT
-    ]
-    if not segments:
-        return Kept(encode("", tokenizer), np.zeros(0, dtype=np.int64), whole.size)
-    segments[0] = segments[0].lstrip()
-    kept = "".join(segments)
-    ends = np.cumsum([len(segment) for segment in segments]).tolist()
-    return Kept(encode(kept + "\n", tokenizer), _bytes_at(kept, ends), whole.size)
+    kept = document.strip()
+    tokens = 0
+    while True:
+        text = encode(kept + "\n", tokenizer)
+        tokens = tokens or text.size
+        ends = ends_of(kept)
+        edges = [0, *ends]
+        sizes = np.diff(np.searchsorted(text.ends, _bytes_at(kept, edges), side="right"))
+        if ends and ends[-1] == len(kept) and sizes.max() <= LONGEST_SEGMENT:
+            return Kept(text, _bytes_at(kept, ends), tokens)
+        # What stands side by side now may end otherwise, so the ends are looked for again.
+        kept = "".join(
+            kept[start:end]
+            for start, end, size in zip(edges, ends, sizes.tolist(), strict=False)
+            if size <= LONGEST_SEGMENT
+        ).strip()
+        if not kept:
+            return Kept(encode("", tokenizer), np.zeros(0, dtype=np.int64), tokens)
+
+
+def split(kept: Kept, number: int, tokenizer: Tokenizer) -> tuple[Kept, Kept]:
+    """A document from its sentence `number` on, and what is before that."""
+    at = int(kept.ends[number - 1])
+    head = kept.text.text(0, at) + "\n"
+    rest = kept.text.text(at, len(kept.text.data))
+    tail = rest.lstrip()
+    shift = at + len(rest.encode()) - len(tail.encode())
+    return (
+        Kept(encode(tail, tokenizer), kept.ends[number:] - shift, kept.tokens),
+        Kept(encode(head, tokenizer), kept.ends[:number], 0),
+    )
 
 
 def _bytes_at(text: str, chars: Sequence[int]) -> Ints:
@@ -122,9 +135,11 @@ def _tokens_before(text: Encoded, places: Ints, tokenizer: Tokenizer) -> Ints:
 
     Only what follows the last safe cut is counted; most sentences end alike, so few different ends are encoded.
     """
-    if not len(text.cuts):
+    if not tokenizer.local:
         found: Ints = np.searchsorted(text.ends, places, side="right")
         return found
+    if not len(text.cuts):
+        return np.array([tokenizer.count(text.data[:place].decode()) for place in places.tolist()], dtype=np.int64)
     last = np.searchsorted(text.cuts, places) - 1
     starts = np.where(last >= 0, text.cuts[last], 0).tolist()
     counted: dict[bytes, int] = {b"": 0}

@@ -14,7 +14,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -301,6 +301,9 @@ class _ShardFiles:
 
     def abandon(self, error: BaseException) -> None:
         """Remove what was written."""
+        for writer in self._writers:
+            with suppress(Exception):
+                writer.close()
         self._stack.__exit__(type(error), error, error.__traceback__)
 
 

@@ -79,7 +79,9 @@ def nearest(before: Ints, tokens: npt.ArrayLike) -> Ints:
 
     `before`: tokens before each place, ascending.
     """
-    return np.searchsorted((before[:-1] + before[1:]) / 2, tokens)
+    found: Ints = np.searchsorted((before[:-1] + before[1:]) / 2, tokens)
+    # The end is the last place also where the words before it have no tokens of their own.
+    return np.where(np.asarray(tokens) >= before[-1], len(before) - 1, found)
 
 
 def lay(haystack: Haystack, needles: Sequence[Encoded], stands: Sequence[tuple[int, int]], joiner: str) -> list[Part]:

@@ -62,12 +62,14 @@ def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path:
     folder = done.stdout.strip()
     table = pq.read_table(Path(folder) / "data" / "en-4k" / "test-00000-of-00001.parquet")
     (row,) = table.to_pylist()
-    assert [round(depth) for depth in row["needle_depths"]] == [90, 10, 50]
+    assert all(abs(depth - asked) < 1 for depth, asked in zip(row["needle_depths"], (90, 10, 50), strict=True))
     assert row["prompt"].count(row["question"]) == 2
     shown = run("show", folder, row["id"]).stdout
     for number, (depth, needle) in enumerate(zip(row["needle_depths"], row["needles"], strict=True), 1):
         assert f"[{number}: {depth:.2f} %] >>>{needle}<<<" in shown
     assert run("verify", folder, "--full").returncode == 0
+    published = run("plan", "--placement", "opencompass", "--length", "1000")
+    assert published.returncode == 0, published.stderr
     stepped = run("plan", *chosen, "--diff", "10", "--depths", "0,50").stdout
     assert "rows         4" in stepped
     assert "question at the start and the end" in stepped
@@ -81,6 +83,7 @@ def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path:
         (["--question", "middle"], "question_position: expected one of end, start, both"),
         (["--question", "start", "--template", "opencompass"], "asks at the end only"),
         (["--placement", "opencompass", "--spread", "even"], "placement 'opencompass' knows 'diff' only"),
+        (["gkamradt-multi", "--corpus", "en_essays", "--diff", "10"], "placement 'gkamradt' knows 'even' only"),
         (["--set", "boundary=letter"], "boundary: expected one of sentence, word"),
         (["--set", "leaks=maybe"], "leaks: expected one of drop, refuse, report"),
         (["--placement", "gkamradt", "--set", "leaks=drop"], "leaks: expected one of report"),

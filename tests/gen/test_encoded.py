@@ -65,10 +65,11 @@ def assert_exact(found: Encoded, tokenizer: Tokenizer) -> None:
 # Safe cuts ----------------------------------------------------------------------------------------------------------
 
 
-def test_every_character_of_the_letter_table_is_a_letter() -> None:
-    letters = np.flatnonzero(encoded._IS_LETTER).tolist()
-    assert len(letters) > 30_000
-    assert {unicodedata.category(chr(point))[0] for point in letters} == {"L"}
+def test_every_character_of_the_word_table_is_a_letter_or_a_digit() -> None:
+    points = np.flatnonzero(encoded._IN_WORD).tolist()
+    assert len(points) > 30_000
+    assert {unicodedata.category(chr(point))[0] for point in points if not 0x30 <= point <= 0x39} == {"L"}
+    assert {chr(point) for point in points} >= set("0123456789azAZ中あア한яث")
 
 
 def test_no_breaker_can_go_on_a_piece_that_a_letter_began() -> None:
@@ -80,7 +81,7 @@ def test_no_breaker_can_go_on_a_piece_that_a_letter_began() -> None:
 
 
 def test_the_tables_hold_no_character_wider_than_the_counter_assumes() -> None:
-    points = np.flatnonzero(encoded._IS_LETTER | encoded._IS_BREAKER).tolist()
+    points = np.flatnonzero(encoded._IN_WORD | encoded._IS_BREAKER).tolist()
     assert max(len(chr(point).encode()) for point in points) <= encoded._WIDEST
 
 
@@ -117,7 +118,7 @@ def test_prose_has_a_safe_cut_after_every_other_word() -> None:
 @given(text=st.text(max_size=60))
 def test_safe_cuts_are_byte_offsets_between_a_letter_and_a_breaker(text: str) -> None:
     offsets = list(itertools.accumulate((len(char.encode()) for char in text), initial=0))
-    letter, breaker = encoded._IS_LETTER, set(encoded._BREAKERS)
+    letter, breaker = encoded._IN_WORD, set(encoded._BREAKERS)
     expected = [
         offsets[at]
         for at in range(1, len(text))

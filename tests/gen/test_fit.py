@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Sequence
 
@@ -11,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from niah_gen.corpora import Corpus, CorpusFile, Document
-from niah_gen.encoded import encode
+from niah_gen.encoded import Counter, encode
 from niah_gen.errors import FitError
-from niah_gen.fit import MOST_BELOW, pick
+from niah_gen.fit import MOST_BELOW, Fitting, pick
 from niah_gen.fit import settings as settings_of
 from niah_gen.haystack import Haystack, Order
 from niah_gen.native import NativeFiller
@@ -106,6 +107,34 @@ def test_every_way_that_a_set_can_stand_keeps_the_budget(
         return
     counts = [prompt_tokens(order, haystack, depth, tokenizer) for depth in np.linspace(0, 100, 301)]
     assert max(counts) <= length
+
+
+@steady
+@given(seed=seeds)
+def test_the_extent_of_a_haystack_is_that_of_all_its_prompts(
+    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
+) -> None:
+    """Also where needles share a place or a seam, and at both ends, whose seams are the template's."""
+    rng = random.Random(seed)
+    language = rng.choice(["en", "zh"])
+    filler = NativeFiller(odd_corpus(rng, odd_text, language), tokenizer)
+    count = rng.randint(1, 4)
+    needles = [f"{rng.choice(NEEDLES)} no {number} {rng.choice(NEEDLES)}" for number in range(count)]
+    lines = needle_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([0, 2, 10]), seed)
+    order = order_of(tokenizer, rng.randint(200, 500), needles, language, lines, rng.choice(FRAMES))
+    try:
+        haystack = filler.fill(order)
+    except FitError:
+        return
+    (joined,) = filler._joined.values()
+    fitting = Fitting(order, tokenizer, Counter(tokenizer))
+    extent = fitting._extent(haystack, joined.sentences, joined.added[order.needle])
+    assert haystack.before is not None
+    middles = (haystack.before[:-1] + haystack.before[1:]) * (50 / haystack.tokens)
+    turns = sorted({0.0, 100.0, *(((middles[:, None] - [x.offset for x in lines]) / [x.slope for x in lines]).ravel())})
+    depths = [0.0, 100.0, *((a + b) / 2 for a, b in itertools.pairwise(turns) if a >= 0 and b <= 100)]
+    counts = [prompt_tokens(order, haystack, depth, tokenizer) for depth in depths]
+    assert (extent.fewest, extent.most) == (min(counts), max(counts))
 
 
 @steady

@@ -267,6 +267,13 @@ def test_a_plan_leaves_out_the_records_that_the_corpus_lacks_and_says_so(write_j
     assert len(list(niah_gen.iter_rows(recipe))) == len(plan.cells) == 10 + 2 * len(records[300])
 
 
+def test_a_recipe_that_makes_no_row_is_refused(write_jsonl: Write, tmp_path: Path) -> None:
+    corpus = write_jsonl(tmp_path / "short.jsonl", ["A short text.", "Another one."])
+    recipe = {"placement": "opencompass-processed", "corpora": [str(corpus)], "lengths": [5000], "guide": False}
+    with pytest.raises(FitError, match="makes no rows: short, length 5000: the corpus ends after 0 of 1 records"):
+        make_plan(load_recipe({**recipe, "template": "opencompass", "needles": ["xiaoming-internship"]}))
+
+
 # Lengths that cannot hold -------------------------------------------------------------------------------------------
 
 

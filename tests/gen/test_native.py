@@ -103,7 +103,15 @@ def test_haystacks_are_whole_sentences_of_the_corpus(tokenizer: BytePairTokenize
         assert {text[a:b].strip() for a, b in zip([0, *ends], ends, strict=False)} <= known
 
 
-@pytest.mark.parametrize("texts", [STORIES, MANY])
+# Where a document's ends and those of the whole haystack are easily taken for different ones.
+SMALL_LETTERS = [f"ibm made machine {n}. It sold {n * 7} of them. Nobody knew why." for n in range(40)]
+GLUED = ["他走了。He left. " + "啊" * 400 + "。她来了。The end."] * 5 + ["今天下雨。"]
+LISTS = ["word " * 400 + ". 12. Next one. So it ends.", "It was 1999. 12. Then. It ended."] * 4
+NUMBERS = [f"1999. 2000! 123456789. 3.14159? {n}." for n in range(30)]
+DOTS = ["!!! ??? ... !? ... …… !!", "。。。！！！"]
+
+
+@pytest.mark.parametrize("texts", [STORIES, MANY, SMALL_LETTERS, GLUED, LISTS, NUMBERS, DOTS])
 def test_places_are_all_sentence_ends_and_know_the_tokens_before_them(
     tokenizer: BytePairTokenizer, texts: list[str]
 ) -> None:
@@ -169,6 +177,24 @@ def test_no_sentence_stands_twice_before_the_corpus_runs_out(cl100k: BytePairTok
         assert (len(set(sentences)) < len(sentences)) == (found.passes > 1)
         if length < once:
             assert found.passes == 1.0
+
+
+def test_repeats_and_fresh_haystacks_of_a_small_corpus_differ() -> None:
+    repeats = native_rows(corpora=["en_essays"], needles=["velden-archive"], lengths=[1000], depths=[50], repeats=10)
+    assert len({row["haystack_id"] for row in repeats}) == 10
+    fresh = native_rows(
+        corpora=["en_essays"], needles=["velden-archive"], lengths=[1000], depths={"steps": 21}, fresh_haystacks=True
+    )
+    assert len({row["haystack_id"] for row in fresh}) >= 20
+
+
+def test_a_length_between_the_sums_of_few_sentences_takes_what_fits(write_texts: Write, tmp_path: Path) -> None:
+    long = [f"This one {number} " + "goes on " * 60 + "and ends." for number in range(6)]
+    corpus = write_texts(tmp_path / "texts", [*long, "Yes."])
+    needle = {"needle": "The gate is shut.", "question": "Which?", "answer": "Shut.", "language": "en"}
+    rows = native_rows(corpora=[str(corpus)], needles=[needle], lengths=list(range(280, 460, 10)), depths=[0, 100])
+    assert len(rows) == 36
+    assert all(row["prompt_tokens"] <= row["length"] - 200 for row in rows)
 
 
 def test_order_follows_seed_and_repeat_alone(cl100k: BytePairTokenizer) -> None:
@@ -246,6 +272,25 @@ def test_a_needle_that_could_stand_over_its_own_edge_is_refused(write_texts: Wri
         native_rows(corpora=[str(corpus)], needles=[needle], lengths=[400])
 
 
+def test_a_needle_that_only_begins_as_it_ends_is_fine(write_texts: Write, tmp_path: Path) -> None:
+    corpus = write_texts(tmp_path / "texts", ["There was no rain. So it ended. It was dull."])
+    needle = {"needle": "no no", "question": "Which?", "answer": "No."}
+    assert native_rows(corpora=[str(corpus)], needles=[needle], lengths=[400])
+
+
+def test_the_family_of_ids_tells_what_all_rows_share() -> None:
+    fields: list[dict[str, Any]] = [
+        {},
+        {"question_position": "start"},
+        {"boundary": "word"},
+        {"leaks": "report"},
+        {"fresh_haystacks": True},
+    ]
+    families = {make_plan(load_recipe("default", field)).family for field in fields}
+    assert len(families) == len(fields)
+    assert make_plan(load_recipe("default", {"lengths": [900], "name": "other", "repeats": 2})).family in families
+
+
 def test_leaks_can_be_refused_or_only_reported(cl100k: BytePairTokenizer) -> None:
     wanted = order(cl100k, 300, keywords=["green"])
     with pytest.raises(
@@ -257,7 +302,7 @@ def test_leaks_can_be_refused_or_only_reported(cl100k: BytePairTokenizer) -> Non
 
 
 def test_a_corpus_that_gives_everything_away_is_refused(cl100k: BytePairTokenizer) -> None:
-    with pytest.raises(FitError, match=r"every document of test holds one of its keywords \('the'\)"):
+    with pytest.raises(FitError, match=r"every document of test holds one of its keywords or its text \('the'\)"):
         NativeFiller(corpus_of(["The gate.", "The sea. A ship."]), cl100k).fill(order(cl100k, 100, keywords=["the"]))
 
 
@@ -362,7 +407,9 @@ def test_random_spreads_are_seeded_ordered_and_behind_the_first() -> None:
     for row in rows:
         assert row["needle_depths"] == sorted(row["needle_depths"])
         assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) < 1
-    assert len({tuple(row["needle_depths"]) for row in rows if row["depth_percent"] == 0}) == 3
+    second = [row["needle_depths"][1] for row in rows if row["depth_percent"] == 0 and row["length"] == 8000]
+    assert len(second) == 3
+    assert max(second) - min(second) > 3
     assert rows == native_rows(needles=[PIZZA], corpora=["en_essays"], lengths=[8000], spread="random", repeats=3)
 
 
@@ -407,6 +454,16 @@ def test_word_boundaries_allow_texts_without_sentences(
             assert prompt[span["start"] - 1] == prompt[span["end"]] == " "
             assert prompt[: span["start"] - 1].rsplit(" ", 1)[-1] in "alpha beta gamma delta epsilon zeta"
         assert abs(row["needle_depths"][0] - (row["depth_percent"] or 0)) < 2
+
+
+def test_depth_100_is_the_very_end_also_where_the_last_word_has_no_token_of_its_own() -> None:
+    rows = native_rows(
+        corpora=["zh_articles"], boundary="word", reserve=0, lengths=list(range(640, 700)), depths=[0, 100], seed=74
+    )
+    for row in rows:
+        prompt, span = str(row["prompt"]), row["needle_spans"][0]
+        edge = "\n</文档>" if row["depth_percent"] else "<文档>\n"
+        assert prompt[span["end"] :].startswith(edge) or prompt[: span["start"]].endswith(edge)
 
 
 @pytest.mark.parametrize("kind", ["json", "pieces"])

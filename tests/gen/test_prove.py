@@ -376,26 +376,22 @@ def move(row: RowDict, places: Callable[[str], int], tokenizer: BytePairTokenize
 @pytest.mark.parametrize(
     ("path", "joiner", "shift", "words"),
     [
-        (ENGLISH, " ", 0, None),
+        (ENGLISH, " ", 0, "a place nearer to 40.00 % was free"),
         (ENGLISH, " ", -1, "needle 1 does not stand where a sentence ends"),
         (ENGLISH, " ", 1, "needle 1 does not stand where a sentence ends"),
-        (CHINESE, "", 0, None),
+        (CHINESE, "", 0, "a place nearer to 40.00 % was free"),
         (CHINESE, "", -1, "needle 1 does not stand where a sentence ends"),
         (CHINESE, "", 1, "needle 1 does not stand where a sentence ends"),
     ],
 )
-def test_a_needle_one_character_off_its_boundary_is_found(
-    copy: Path, cl100k: BytePairTokenizer, path: str, joiner: str, shift: int, words: str | None
+def test_a_needle_off_its_boundary_or_at_another_one_is_found(
+    copy: Path, cl100k: BytePairTokenizer, path: str, joiner: str, shift: int, words: str
 ) -> None:
     rows = read(copy, path)
     move(rows[1], lambda context: sentence_ends(context)[4] + shift, cl100k, joiner)
     write(copy, rows, path)
     own_up(copy)
-    problems = problems_of(copy)
-    if words is None:
-        assert problems == []
-    else:
-        assert_only(problems, 2, rows[1], words, path=path)
+    assert_only(problems_of(copy), 2, rows[1], words, path=path)
 
 
 def test_a_needle_inside_a_word_is_found_where_words_are_the_boundaries(
@@ -454,7 +450,7 @@ def test_a_broken_character_that_the_corpus_does_not_hold_is_found(copy: Path, c
     assert_only(problems_of(copy), 1, rows[0], "holds a U+FFFD at", "that corpus 'en_essays' does not")
 
 
-def test_broken_characters_of_the_corpus_are_its_own_only_where_it_is_here_to_show_them(
+def test_broken_characters_of_the_corpus_are_its_own_and_nothing_is_said_without_it(
     own_corpora: Path, tmp_path: Path
 ) -> None:
     text = "A t\ufffdle was told. It had an end! \ufffdWas it good? It w\ufffds\ufffd. " * 40
@@ -463,9 +459,7 @@ def test_broken_characters_of_the_corpus_are_its_own_only_where_it_is_here_to_sh
     folder = niah_gen.build(recipe, tmp_path)
     assert prove(folder).problems == ()
     (own_corpora / "notes.txt").write_text(text + "More.", "utf-8")
-    problems = prove(folder).problems
-    assert len(problems) == 3
-    assert all("corpus 'notes' is not on this machine" in problem for problem in problems)
+    assert prove(folder).problems == ()
 
 
 def test_text_around_a_broken_character_is_of_its_own_sentence(cl100k: BytePairTokenizer) -> None:
@@ -583,7 +577,9 @@ def test_a_second_row_of_one_cell_is_named_though_its_id_is_its_own(copy: Path, 
     assert other["id"] != rows[1]["id"]
     write(copy, [*rows[:2], other, rows[2]])
     own_up(copy)
-    assert problems_of(copy) == [f"{ENGLISH} row 3 ({other['id']}): an earlier row has these coordinates"]
+    moved, again = problems_of(copy)
+    assert moved.endswith("a place nearer to 40.00 % was free")
+    assert again == f"{ENGLISH} row 3 ({other['id']}): an earlier row has these coordinates"
 
 
 def test_a_missing_row_is_named_by_its_coordinates(copy: Path) -> None:

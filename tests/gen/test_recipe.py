@@ -92,6 +92,18 @@ def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     assert set(FIELDS) - stated <= {"languages", "diff", "pins"} | ({"task"} if name == "default" else chosen)
 
 
+def test_asking_for_steps_or_another_placement_replaces_what_a_preset_says_of_its_own() -> None:
+    assert load_recipe("default").spread == "even"
+    assert load_recipe("default", {"diff": 10}).spread == "diff"
+    assert load_recipe("default", {"diff": 10, "spread": "random"}).spread == "random"
+    published = load_recipe("default", {"placement": "opencompass"})
+    assert (published.spread, published.boundary, published.leaks) == ("diff", "token", "report")
+
+
+def test_minus_zero_is_the_depth_zero() -> None:
+    assert str(load_recipe({"depths": "-0"}).depths) == "(0.0,)"
+
+
 def test_any_needle_or_set_of_needles_goes_into_the_default_preset() -> None:
     assert load_recipe("default").task == "single"
     assert load_recipe("default", {"needles": ["pizza-ingredients"], "corpora": ["en_essays"]}).task == "multi"

@@ -418,7 +418,8 @@ def test_obtained_depth_is_the_haystack_tokens_before_the_needle(
         before = round(depth * row["haystack_tokens"] / 100)
         # Here no token is split or merged at the needle, so what stands before it can be counted by itself.
         head = text[: span["start"]].removesuffix(" ") if placement == "native" else text[: span["start"]]
-        opening = head.index("One sentence") if "One sentence" in head else len(head)
+        context = "<document>\n" if placement == "native" else "One sentence"
+        opening = head.index(context) + len(context) * (placement == "native") if context in head else len(head)
         assert before == cl100k.count(head[opening:])
         assert depth == 100 * before / row["haystack_tokens"]
 
