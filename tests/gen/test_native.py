@@ -126,12 +126,21 @@ def test_places_are_all_sentence_ends_and_know_the_tokens_before_them(
         assert found.tokens == tokenizer.count(text)
 
 
-def test_documents_stand_one_a_line(cl100k: BytePairTokenizer) -> None:
-    text = text_of(NativeFiller(corpus_of(["  " + STORIES[0] + "\n\n", STORIES[1]]), cl100k).fill(order(cl100k, 200)))
-    lines = {STORIES[0], STORIES[1]}
-    first = next(story for story in lines if text.startswith(story + "\n"))
-    (second,) = lines - {first}
-    assert text.startswith(f"{first}\n{second}\n{first}\n")
+def test_documents_stand_one_a_line_from_any_sentence_of_the_first_on(cl100k: BytePairTokenizer) -> None:
+    stories = ["  " + STORIES[0] + "\n\n", STORIES[1]]
+    filler = NativeFiller(corpus_of(stories), cl100k)
+    beginnings = set()
+    for repeat in range(8):
+        text = text_of(filler.fill(order(cl100k, 400, repeat=repeat)))
+        beginnings.add(text[:12])
+        # The rest of one document, the other, what was before the rest, and all over again.
+        passes = [
+            "\n".join([first[end:].lstrip(), second, *([first[:end]] if end else []), ""])
+            for first, second in (STORIES[:2], STORIES[1::-1])
+            for end in [0, *sentence_ends(first)[:-1]]
+        ]
+        assert any(text.startswith(once * 2) for once in passes)
+    assert len(beginnings) > 3
 
 
 def test_what_follows_the_last_sentence_end_is_left_out(cl100k: BytePairTokenizer) -> None:
