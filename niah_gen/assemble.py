@@ -19,7 +19,7 @@ from niah_gen.needles import Needle
 from niah_gen.plan import Cell, Plan, row_seed
 from niah_gen.prompts import Frame, frame, template_for
 from niah_gen.recipe import PLACEMENTS
-from niah_gen.schedules import Line, needle_lines
+from niah_gen.schedules import needle_lines
 from niah_gen.splice import Part, Wish, splice
 from niah_score.contract import ROW_ID, Row, Span, Truth, canonical_json, sha256_hex
 
@@ -87,10 +87,10 @@ class Assembler:
         around = framing.frame
         current = self._filled(cell, needle, hidden, around)
         haystack = current.haystack
-        wish = Wish(cell.depth, recipe.diff, current.lines, current.joiner)
+        wish = Wish(cell.depth, recipe.diff, current.order.lines, current.order.joiner)
         spliced = splice(recipe.placement, haystack, hidden, wish, plan.tokenizer)
         stretches = [part.stretch() for part in spliced.parts]
-        spans = _spans(spliced.parts, stretches, self._plan.recipe.hidden(needle), len(around.before))
+        spans = _spans(spliced.parts, stretches, recipe.hidden(needle), len(around.before))
         utf8 = (framing.utf8[0], *(piece for stretch in stretches for piece in stretch.utf8), framing.utf8[1])
         json = (framing.json[0], *(piece for stretch in stretches for piece in stretch.json), framing.json[1])
         contents = [around.before, *(part.content for part in spliced.parts), around.after]
@@ -118,7 +118,7 @@ class Assembler:
             metric=needle.metric,
             answer_prefix=None,
             max_new_tokens=recipe.max_new_tokens,
-            needles=list(self._plan.recipe.hidden(needle)),
+            needles=list(recipe.hidden(needle)),
             needle_spans=spans,
             context_message=around.context_message,
             needle_depths=[100 * before / haystack.tokens for before in spliced.tokens_before],
@@ -159,13 +159,14 @@ class Assembler:
         beside = "\n".join([around.before, around.after, *around.others])
         texts = self._plan.recipe.hidden(needle)
         filler = haystack.data
+        places = [] if haystack.places is None else haystack.places.tolist()
         for number, text in enumerate(texts):
             others = [other for n, other in enumerate(texts) if n != number]
             if (
                 text.encode() in filler
                 or text in beside
                 or any(text in other for other in others)
-                or _over_its_edge(text, haystack)
+                or _over_its_edge(text, filler, places)
             ):
                 raise FitError(
                     f"needle {needle.id!r}: its text {text!r} stands in the filler, the prompt or another needle "
@@ -214,14 +215,12 @@ class Assembler:
             if self._native:
                 self._check_once(needle, haystack, around)
             leak = haystack.leak(needle.keywords)
-            self._current = _Current(key, haystack, leak, lines, JOINERS[cell.language], filler.notes(needle))
+            self._current = _Current(key, order, haystack, leak, filler.notes(needle))
         return self._current
 
 
-def _over_its_edge(text: str, haystack: Haystack) -> bool:
+def _over_its_edge(text: str, filler: bytes, places: Sequence[int]) -> bool:
     """Whether a text that begins as it ends could be read a second time where it meets the filler."""
-    filler = haystack.data
-    places = [] if haystack.places is None else haystack.places.tolist()
     for size in range(1, len(text)):
         if text.startswith(text[-size:]):
             before, after = text[:-size].rstrip().encode(), text[size:].encode()
@@ -234,10 +233,9 @@ class _Current(NamedTuple):
     """The haystack that consecutive cells share, and all else that they do."""
 
     key: tuple[object, ...]
+    order: Order
     haystack: Haystack
     leak: str | None
-    lines: tuple[Line, ...]
-    joiner: str
     notes: tuple[str, ...]
 
 

@@ -9,14 +9,11 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
 import typer
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as RichProgress
-
     from niah_gen.recipe import Recipe
 
 # Plain help: the rich one costs more to import than everything else together.
@@ -36,7 +33,6 @@ Arguments = ParamSpec("Arguments")
 
 _GENERATOR_PACKAGES = ("numpy", "tiktoken", "filelock", "tomli_w", "tokenizers", "regex", "datasets", "jieba")
 _RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM)
-_BAR_AFTER_SECONDS = 1.0
 _LINE_EVERY_SECONDS = 0.1
 
 
@@ -164,57 +160,6 @@ def _toml_value(text: str) -> Any:
         return text
 
 
-class _Bar:
-    """A progress bar on a terminal, for work that takes longer than a second."""
-
-    def __init__(self) -> None:
-        self._bar: RichProgress | None = None
-        self._rows = self._tokens = self._done_rows = self._done_tokens = 0
-        self._began = time.monotonic()
-
-    def start(self, rows: int, tokens: int) -> None:
-        """What is to be made."""
-        self._rows, self._tokens = rows, tokens
-
-    def advance(self, rows: int, tokens: int) -> None:
-        """What was made since the last call."""
-        self._done_rows += rows
-        self._done_tokens += tokens
-        elapsed = time.monotonic() - self._began
-        if self._bar is None and elapsed > _BAR_AFTER_SECONDS and sys.stderr.isatty():
-            self._bar = self._open()
-        if self._bar is not None:
-            speed = f"{self._done_tokens / elapsed / 1e6:.1f}M tokens/s"
-            self._bar.update(
-                self._bar.task_ids[0],
-                completed=self._done_tokens, rows=f"{self._done_rows}/{self._rows} rows", speed=speed,
-            )  # fmt: skip
-
-    def _open(self) -> RichProgress:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-        bar = Progress(
-            TextColumn("{task.fields[rows]}"), BarColumn(), TextColumn("{task.fields[speed]}"), TimeRemainingColumn(),
-            console=Console(stderr=True),
-        )  # fmt: skip
-        bar.start()
-        bar.add_task("build", total=self._tokens, rows="", speed="")
-        return bar
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            if kind is None:
-                # Prompts are a little shorter than their lengths, so the sum falls short of the total.
-                self._bar.update(self._bar.task_ids[0], completed=self._tokens)
-            self._bar.stop()
-
-
 @app.command()
 @_reported
 def build(
@@ -246,10 +191,11 @@ def build(
 ) -> None:
     """Build a dataset folder and print its path."""
     flags = dict(locals())
+    from niah_gen.progress import ProgressBar
     from niah_gen.write import build as build_dataset
 
     formats = [part.strip() for part in format_.split(",") if part.strip()]
-    with _Bar() as bar:
+    with ProgressBar() as bar:
         folder = build_dataset(
             _recipe(flags), out, formats=formats, jobs=jobs, shard=_shard(shard), progress=bar, notice=_notice
         )
@@ -340,9 +286,10 @@ def verify(
 
     proved = ""
     if full:
+        from niah_gen.progress import ProgressBar
         from niah_gen.prove import prove
 
-        with _Bar() as bar:
+        with ProgressBar() as bar:
             proof = prove(dataset, jobs=jobs, progress=bar)
         manifest, problems, count = proof.manifest, list(proof.problems), proof.count
         proved = f"; {proof.figures}"
@@ -373,10 +320,11 @@ def recount(
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default as the size asks.")] = None,
 ) -> None:
     """Count a dataset under another tokenizer: each config's lengths, and the rows that overflow a limit."""
+    from niah_gen.progress import ProgressBar
     from niah_gen.recount import recount as recount_dataset
     from niah_gen.recount import report
 
-    with _Bar() as bar:
+    with ProgressBar() as bar:
         found = recount_dataset(dataset, tokenizer, limit=limit, csv_file=csv, jobs=jobs, progress=bar)
     for line in report(found):
         typer.echo(line)

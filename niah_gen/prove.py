@@ -35,7 +35,7 @@ from niah_score.contract import (
 )
 
 if TYPE_CHECKING:
-    from niah_gen.write import Progress
+    from niah_gen.progress import Progress
 
 # So many sentences tell that a dataset is wrong throughout, and memory stays small.
 KEPT_PROBLEMS = 1000

@@ -18,7 +18,7 @@ from niah_gen.tokenizers import find_tokenizer
 from niah_score.contract import FileEntry, Manifest, read_manifest
 
 if TYPE_CHECKING:
-    from niah_gen.write import Progress
+    from niah_gen.progress import Progress
 
 _COLUMNS = ("id", "length", "prompt_tokens", "prompt")
 _CONFIG = re.compile(r"(.*)-(\d{1,10})([km]?)")

@@ -5,15 +5,18 @@ Pieces are worked through by spawned processes; results come in the order of the
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from niah_gen.errors import IntegrityError, NiahError
-from niah_gen.shards import opened, reading
 from niah_gen.workers import spawned
 
 if TYPE_CHECKING:
@@ -22,9 +25,8 @@ if TYPE_CHECKING:
 Setup = TypeVar("Setup")
 Result = TypeVar("Result")
 
-# A worker costs about a second to start; one process counts this much text in a few.
-_PARALLEL_BYTES = 20_000_000
-_BYTES_PER_TOKEN = 4
+# A worker costs about a second to start; one process counts this many in a few.
+_PARALLEL_TOKENS = 5_000_000
 
 
 class Piece(NamedTuple):
@@ -55,7 +57,7 @@ def pieces_of(folder: Path, path: str) -> list[Piece]:
     found = []
     before = 0
     try:
-        with reading(folder / path), pq.ParquetFile(folder / path) as file:
+        with _reading(folder / path), pq.ParquetFile(folder / path) as file:
             for group in range(file.metadata.num_row_groups):
                 found.append(Piece(path, group, before))
                 before += file.metadata.row_group(group).num_rows
@@ -70,7 +72,7 @@ def read_piece(folder: Path, piece: Piece, columns: Sequence[str] | None = None)
     A row that is no JSON or no text comes with its problem. Raises IntegrityError where the file itself cannot be read.
     """
     rows = _lines(folder / piece.path) if piece.group < 0 else _group(folder / piece.path, piece.group, columns)
-    with reading(folder / piece.path):
+    with _reading(folder / piece.path):
         for number, read in enumerate(rows, piece.before + 1):
             try:
                 value = read()
@@ -82,7 +84,7 @@ def read_piece(folder: Path, piece: Piece, columns: Sequence[str] | None = None)
 
 
 def _lines(path: Path) -> Iterator[Callable[[], Any]]:
-    with opened(path) as lines:
+    with _opened(path) as lines:
         for line in lines:
             yield partial(_json, line)
 
@@ -105,9 +107,48 @@ def _record(table: pa.Table, number: int) -> Any:
     return table.slice(number, 1).to_pylist()[0]
 
 
+def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """The rows of a data file of any format, in order. Raises IntegrityError if it cannot be read to its end."""
+    for piece in pieces_of(path.parent, path.name):
+        for read in read_piece(path.parent, piece, columns):
+            if read.problem is not None:
+                raise IntegrityError(
+                    f"{path}: cannot be read (row {read.number}: {read.problem}); "
+                    "verify the dataset, and build it again"
+                )
+            yield read.value
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Whatever the readers raise for a broken data file, as one sentence: IntegrityError."""
+    import pyarrow as pa
+    import zstandard
+
+    try:
+        yield
+    except MemoryError:
+        raise
+    except FileNotFoundError:
+        raise IntegrityError(f"{path}: missing; verify the dataset, and build it again") from None
+    except (ValueError, OSError, EOFError, zlib.error, pa.ArrowException, zstandard.ZstdError) as error:
+        raise IntegrityError(f"{path}: cannot be read ({error}); verify the dataset, and build it again") from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A .jsonl file of any compression, opened to be read line by line."""
+    if path.suffix == ".gz":
+        return io.BufferedReader(gzip.GzipFile(path))
+    if path.suffix == ".zst":
+        import zstandard
+
+        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb"), closefd=True))
+    return path.open("rb")
+
+
 def jobs_for(tokens: int) -> int:
     """How many processes prompts of so many tokens are worth: one, or as many as the machine has processors."""
-    return 1 if tokens * _BYTES_PER_TOKEN < _PARALLEL_BYTES else os.cpu_count() or 1
+    return 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
 
 
 def over_pieces(

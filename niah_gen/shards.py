@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from niah_gen.assemble import Draft
-from niah_gen.errors import IntegrityError
 from niah_score.contract import (
     COLUMNS,
     REPEATING_COLUMNS,
@@ -305,47 +302,6 @@ class _ShardFiles:
             with suppress(Exception):
                 writer.close()
         self._stack.__exit__(type(error), error, error.__traceback__)
-
-
-def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """The rows of a data file of any format, in order. Raises IntegrityError if it cannot be read to its end."""
-    with reading(path):
-        if path.suffix == ".parquet":
-            import pyarrow.parquet as pq
-
-            with pq.ParquetFile(path) as file:
-                for number in range(file.metadata.num_row_groups):
-                    yield from file.read_row_group(number, columns=columns and list(columns)).to_pylist()
-        else:
-            with opened(path) as lines:
-                yield from map(json.loads, lines)
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Whatever the readers raise for a broken data file, as one sentence: IntegrityError."""
-    import pyarrow as pa
-    import zstandard
-
-    try:
-        yield
-    except MemoryError:
-        raise
-    except FileNotFoundError:
-        raise IntegrityError(f"{path}: missing; verify the dataset, and build it again") from None
-    except (ValueError, OSError, EOFError, zlib.error, pa.ArrowException, zstandard.ZstdError) as error:
-        raise IntegrityError(f"{path}: cannot be read ({error}); verify the dataset, and build it again") from None
-
-
-def opened(path: Path) -> BinaryIO:
-    """A .jsonl file of any compression, opened to be read line by line."""
-    if path.suffix == ".gz":
-        return io.BufferedReader(gzip.GzipFile(path))
-    if path.suffix == ".zst":
-        import zstandard
-
-        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(path.open("rb"), closefd=True))
-    return path.open("rb")
 
 
 def _groups(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:

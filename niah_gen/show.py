@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import NiahError
-from niah_gen.shards import rows_in
+from niah_gen.row_groups import rows_in
 from niah_score.contract import Manifest, Row, read_manifest
 
 _MARKS = ("\x1b[1;7m", "\x1b[0m", "\x1b[2m", "\x1b[0m")

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from niah_gen import __version__
 from niah_gen.assemble import Assembler, check_fit
@@ -26,6 +26,7 @@ from niah_gen.card import dataset_card
 from niah_gen.corpora import LANGUAGES
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.plan import BYTES_PER_TOKEN, Plan, make_plan
+from niah_gen.progress import Progress
 from niah_gen.recipe import Recipe, load_recipe
 from niah_gen.shards import (
     FORMATS,
@@ -61,13 +62,6 @@ if TYPE_CHECKING:
 
 Advance = Callable[[int, int], None]
 Notice = Callable[[str], None]
-
-
-class Progress(Protocol):
-    """Told how a build goes: `start` with what is to be made (tokens nominal), `advance` with what was made since."""
-
-    def start(self, rows: int, tokens: int) -> None: ...
-    def advance(self, rows: int, tokens: int) -> None: ...
 
 
 _SHEET = "plan.json"

@@ -20,7 +20,7 @@ import pytest
 
 import niah_gen
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
-from niah_gen.shards import rows_in
+from niah_gen.row_groups import rows_in
 from niah_gen.verify import verify
 from niah_gen.write import rewrite_card
 from niah_score.contract import CARD, MANIFEST, content_digest, read_manifest, row_digest
