@@ -21,6 +21,7 @@ import pytest
 import niah_gen
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
 from niah_gen.row_groups import rows_in
+from niah_gen.shards import ShardRecord
 from niah_gen.verify import verify
 from niah_gen.write import rewrite_card
 from niah_score.contract import CARD, MANIFEST, content_digest, read_manifest, row_digest
@@ -364,7 +365,14 @@ def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         assert not list(out.glob("big/*/manifest.json"))
-    kept = {path: path.stat().st_mtime_ns for path in out.glob("big/*.partial/dataset/data/*/*.parquet")}
+    # A shard is finished once its record is there: a file alone may have been killed between the two.
+    records = [ShardRecord.from_bytes(path.read_bytes()) for path in out.glob("big/*.partial/parts/*.json")]
+    finished_files = {entry.path for record in records if record for entry in record.files}
+    kept = {
+        path: path.stat().st_mtime_ns
+        for path in out.glob("big/*.partial/dataset/data/*/*.parquet")
+        if path.relative_to(path.parents[2]).as_posix() in finished_files
+    }
     again = subprocess.run([*command, str(out)], capture_output=True, text=True, check=True)
     folder = Path(again.stdout.strip())
     assert tree(folder) == expected
