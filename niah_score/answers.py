@@ -61,6 +61,22 @@ def meant(raw: str, prefix: str | None = None, tags: Sequence[tuple[str, str]] =
     return Meant(text)
 
 
+def meant_all(
+    raw: Sequence[str], prefixes: Sequence[str | None], tags: Sequence[tuple[str, str]]
+) -> tuple[list[str], list[bool]]:
+    """The answers in raw texts, and whether each is `unclosed`, as `meant` tells them one by one."""
+    if tags is not REASONING_TAGS and tuple(tags) != REASONING_TAGS:
+        found = [meant(text, prefix, tags) for text, prefix in zip(raw, prefixes, strict=True)]
+        return [one.text for one in found], [one.unclosed for one in found]
+    texts = [text.strip() for text in raw]
+    unclosed = [False] * len(texts)
+    # Most answers hold nothing that `meant` acts on.
+    for place, (text, prefix) in enumerate(zip(raw, prefixes, strict=True)):
+        if prefix or "<" in text or "[" in text or "◁" in text or _BOX in text:
+            texts[place], unclosed[place] = meant(text, prefix, REASONING_TAGS)
+    return texts, unclosed
+
+
 def _without_reasoning(text: str, tags: Sequence[tuple[str, str]]) -> str | None:
     """What follows the last closing tag; None if reasoning is opened after it and not closed."""
     end = max((text.rfind(closing) + len(closing) for _, closing in tags if closing in text), default=0)

@@ -12,7 +12,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from niah_score.answers import DENIALS, LONGEST, REASONING_TAGS, denies, meant, refuses
+from niah_score.answers import DENIALS, LONGEST, REASONING_TAGS, denies, meant_all, refuses
 from niah_score.join import Joined
 from niah_score.metrics import METRICS, SCORE, Chunk, Target
 from niah_score.rows import Rows
@@ -76,13 +76,13 @@ def score_rows(
 
     `ahead`: chunks that a pool is given before the first is done; they are as large as the answers.
     """
-    chunks = _chunks(rows, joined)
+    chunks = ((chunk, *targets_of(chunk, rows.targets)) for chunk in _chunks(rows, joined))
     if pool is None:
-        yield from (_whole(chunk, judge(chunk, targets_of(chunk, rows.targets), judging)) for chunk in chunks)
+        yield from (_whole(chunk, judge(chunk, codes, targets, judging)) for chunk, codes, targets in chunks)
         return
     waiting: deque[tuple[pl.DataFrame, Future[pl.DataFrame]]] = deque()
-    for chunk in chunks:
-        waiting.append((chunk, pool.submit(judge, chunk.select(JUDGED), targets_of(chunk, rows.targets), judging)))
+    for chunk, codes, targets in chunks:
+        waiting.append((chunk, pool.submit(judge, chunk.select(JUDGED), codes, targets, judging)))
         if len(waiting) > ahead:
             first, future = waiting.popleft()
             yield _whole(first, future.result())
@@ -123,19 +123,27 @@ def _chunks(rows: Rows, joined: Joined) -> Iterator[pl.DataFrame]:
         yield truth.join(answers, on="place", how="left", maintain_order="left_right")
 
 
-def judge(frame: pl.DataFrame, targets: list[Target], judging: Judging) -> pl.DataFrame:
+def judge(frame: pl.DataFrame, codes: pl.Series, targets: Sequence[Target], judging: Judging) -> pl.DataFrame:
     """Status, finding and scores of some joined rows, of which the columns JUDGED are needed.
 
-    A metric `m` gives the columns `m` and `m.<part>`; null is not applicable. `score` is the row's own metric's.
-    `extracted` is null where it is the raw answer.
+    `codes`: which of the `targets` each row is judged against. A metric `m` gives the columns `m` and `m.<part>`; null
+    is not applicable. `score` is the row's own metric's. `extracted` is null where it is the raw answer.
     """
+    # Rows of one target side by side share most of the work.
+    order = codes.arg_sort()
+    judged = _judged(frame[order], [targets[code] for code in codes[order].to_list()], judging)
+    return judged[order.arg_sort()]
+
+
+def _judged(frame: pl.DataFrame, targets: list[Target], judging: Judging) -> pl.DataFrame:
     import polars as pl
 
-    given = frame["text"].to_list()
-    raw = [(text or "")[:LONGEST] for text in given]
-    said = [meant(text, target.prefix, judging.tags) for text, target in zip(raw, targets, strict=True)]
-    extracted = [one.text for one in said]
-    statuses = _statuses(frame, raw, [one.unclosed for one in said])
+    given = frame["text"].fill_null("")
+    is_long = given.str.len_chars() > LONGEST
+    raw = (given.str.head(LONGEST) if is_long.any() else given).to_list()
+    prefixes = [target.prefix for target in targets]
+    extracted, unclosed = meant_all(raw, prefixes, judging.tags)
+    statuses = _statuses(frame, raw, unclosed)
     chunks = {"raw": Chunk(raw, targets), "extracted": Chunk(extracted, targets)}
     own = frame["metric"].to_list()
     columns: dict[str, pl.Series] = {}
@@ -153,44 +161,49 @@ def judge(frame: pl.DataFrame, targets: list[Target], judging: Judging) -> pl.Da
             pl.Series("status", statuses, pl.String),
             pl.Series("finding", findings, pl.String),
             pl.Series("extracted", different, pl.String),
-            pl.Series("capped", [text is not None and len(text) > LONGEST for text in given], pl.Boolean),
+            is_long.alias("capped"),
             *(series.alias(name) for name, series in columns.items()),
         ]
     )
 
 
-def targets_of(frame: pl.DataFrame, targets: pl.DataFrame) -> list[Target]:
-    """What each row is judged against; equal ones are one object. `targets`: as `Rows` has them."""
-    kinds = frame.select("target", "answer_prefix", "language")
-    different = kinds.unique(maintain_order=True)
-    lists = targets[different["target"]].select("answers", "keywords", "needles").iter_rows()
-    known = {
-        (code, prefix, language): Target(tuple(answers), tuple(map(tuple, keywords)), tuple(needles), prefix, language)
-        for (code, prefix, language), (answers, keywords, needles) in zip(different.iter_rows(), lists, strict=True)
-    }
-    return [known[kind] for kind in kinds.iter_rows()]
+def targets_of(frame: pl.DataFrame, targets: pl.DataFrame) -> tuple[pl.Series, list[Target]]:
+    """What rows are judged against, and which of it each row is. `targets`: as `Rows` has them."""
+    import polars as pl
+
+    kinds = ["target", "answer_prefix", "language"]
+    different = frame.select(kinds).unique(maintain_order=True)
+    found = [
+        Target(tuple(answers), tuple(map(tuple, keywords)), tuple(needles), prefix, language)
+        for (answers, keywords, needles), (_, prefix, language) in zip(
+            targets[different["target"]].select("answers", "keywords", "needles").iter_rows(),
+            different.iter_rows(),
+            strict=True,
+        )
+    ]
+    numbered = different.with_columns(pl.int_range(different.height, dtype=pl.UInt32, eager=True).alias("code"))
+    return frame.join(numbered, on=kinds, how="left", nulls_equal=True, maintain_order="left")["code"], found
 
 
 def _statuses(frame: pl.DataFrame, raw: Sequence[str], unclosed: Sequence[bool]) -> list[str]:
-    found = []
-    for sample, text, is_open, finish, error, reasoning in zip(
-        frame["sample"].to_list(), raw, unclosed, frame["finish"].to_list(), frame["error"].to_list(),
-        frame["reasoning"].to_list(), strict=True,
-    ):  # fmt: skip
-        blank = not text or text.isspace()
-        if sample is None:
-            status = "missing"
-        elif error is not None:
-            status = "error"
-        elif finish == "refused":
-            status = "refused"
-        elif is_open or (blank and finish == "truncated" and reasoning):
-            status = "think_unclosed"
-        elif finish == "truncated":
-            status = "truncated"
-        else:
-            status = "empty" if blank else "ok"
-        found.append(status)
+    import polars as pl
+
+    blank = pl.Series("blank", [not text or text.isspace() for text in raw], pl.Boolean)
+    cut, finish = pl.col("finish") == "truncated", pl.col("finish")
+    thought = pl.col("blank") & cut & (pl.col("reasoning").fill_null("") != "")
+    found: list[str] = (
+        frame.select("sample", "finish", "error", "reasoning")
+        .with_columns(blank, pl.Series("unclosed", unclosed, pl.Boolean))
+        .select(
+            pl.when(pl.col("sample").is_null()).then(pl.lit("missing"))
+            .when(pl.col("error").is_not_null()).then(pl.lit("error"))
+            .when(finish == "refused").then(pl.lit("refused"))
+            .when(pl.col("unclosed") | thought).then(pl.lit("think_unclosed"))
+            .when(cut).then(pl.lit("truncated"))
+            .when(pl.col("blank")).then(pl.lit("empty"))
+            .otherwise(pl.lit("ok")).alias("status")
+        )["status"].to_list()
+    )  # fmt: skip
     return found
 
 
@@ -201,17 +214,24 @@ def _scored(
     import polars as pl
 
     part = chunk if wanted is None else chunk.only(wanted)
+    absent = [place for place, status in enumerate(statuses) if status == "missing"]
     found: dict[str, pl.Series] = {}
-    for key, values in METRICS[name].of(part).items():
+    for key, values in part.shared(METRICS[name].of).items():
         whole = values
         if wanted is not None:
             whole = [None] * len(statuses)
             for place, value in zip(wanted, values, strict=True):
                 whole[place] = value
-        if missing == "exclude" or key != SCORE:
-            whole = [None if status == "missing" else value for status, value in zip(statuses, whole, strict=True)]
+        if absent and (missing == "exclude" or key != SCORE):
+            whole = list(whole)
+            for place in absent:
+                whole[place] = None
         column = f"{name}.{key}" if key else name
-        found[column] = pl.Series(column, whole, _part_types().get(key, pl.Float64()), strict=False)
+        kind = _part_types().get(key, pl.Float64())
+        if whole.count(None) == len(whole):
+            found[column] = pl.repeat(None, len(whole), dtype=kind, eager=True).alias(column)
+        else:
+            found[column] = pl.Series(column, whole, kind, strict=False)
     return found
 
 
@@ -254,26 +274,33 @@ def _findings(
 
     # What most answers hold none of is told for all of them at once: of those that found everything whether they hold a
     # denial at all, of the others whether they hold any word of any needle.
-    complete = [None not in hits for hits in chunk.hits]
+    texts, hits = chunk.folded, chunk.hits
+    complete = [None not in found for found in hits]
     words = sorted({word.text for other in judging.others for group in other.groups for word in group})
-    sides = list(zip(chunk.folded, complete, strict=True))
-    right = pl.Series([text if all_found else "" for text, all_found in sides], dtype=pl.String)
-    wrong = pl.Series(["" if all_found else text for text, all_found in sides], dtype=pl.String)
-    denying = right.str.contains(DENIALS).to_list()
-    naming = wrong.str.contains_any(words).to_list() if words else [False] * len(wrong)
-    findings = []
-    for row in zip(chunk.folded, chunk.hits, statuses, needle_ids, chunk.targets, naming, denying, strict=True):
-        text, hits, status, needle, target, names, denial = row
-        finding = _finding(text, hits, status, denial)
-        if finding == "nothing" and names:
-            others = (o for o in judging.others if o.id != needle and o.language == target.language)
-            if any(_holds_all(text, other.groups) for other in others):
+    right = pl.Series([text for text, is_complete in zip(texts, complete, strict=True) if is_complete], dtype=pl.String)
+    wrong = pl.Series(
+        [text for text, is_complete in zip(texts, complete, strict=True) if not is_complete], dtype=pl.String
+    )
+    denying = iter(right.str.contains(DENIALS).to_list())
+    naming = iter(wrong.str.contains_any(words).to_list() if words else [False] * len(wrong))
+    findings: list[str | None] = []
+    for place, (is_complete, status) in enumerate(zip(complete, statuses, strict=True)):
+        hint = next(denying if is_complete else naming)
+        if is_complete and status == "ok" and not hint and hits[place]:
+            findings.append("found")
+            continue
+        finding = _finding(texts[place], hits[place], status, hint)
+        if finding == "nothing" and hint:
+            needle, language = needle_ids[place], chunk.targets[place].language
+            others = (o for o in judging.others if o.id != needle and o.language == language)
+            if any(_holds_all(texts[place], other.groups) for other in others):
                 finding = "wrong_needle"
         findings.append(finding)
     return findings
 
 
-def _finding(text: str, hits: list[str | None], status: str, denial: bool) -> str | None:
+def _finding(text: str, hits: Sequence[str | None], status: str, denial: bool) -> str | None:
+    """`denial`: whether an answer that holds everything also holds a denial, somewhere."""
     if status in ("missing", "empty", "error"):
         return "no_answer"
     if status == "refused":

@@ -7,12 +7,16 @@ two words; reference and keyword travel as `reference*keyword` and are split at 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
 from niah_score.metrics.chunk import SCORE, Chunk, Columns, Target
 from niah_score.text import without_spaces
+
+if TYPE_CHECKING:
+    from niah_score.columns import Letters
 
 _WRONG_SHARE = 0.2  # what is left of the edit score where the keyword is not found
 
@@ -26,30 +30,27 @@ class _Packed(NamedTuple):
 
 def cdme(chunk: Chunk) -> Columns:
     """100 x (1 - Levenshtein distance / longer length) of answer and reference without white space."""
-    return _edit(chunk.packed, chunk.once(lambda target: without_spaces(target.answers[0])))
+    return _edit(chunk, _reference)
 
 
 def cdme_trim(chunk: Chunk) -> Columns:
     """cdme of the answer cut near the reference's length."""
-    references = chunk.once(lambda target: without_spaces(target.answers[0]))
-    return _edit(_trimmed(chunk.packed, references), references)
+    return _edit(chunk, _reference, _trimmed)
 
 
 def cdme_multi(chunk: Chunk) -> Columns:
     """100 if the answer without white space holds the keyword, else a fifth of cdme. Null without one keyword."""
-    return _corrected(_packed_edit(chunk), chunk.packed, chunk.once(_unpacked))
+    return _corrected(chunk, _packed_edit(chunk), chunk.packed)
 
 
 def needlebench_v1(chunk: Chunk) -> Columns:
     """As cdme_multi, but the keyword is looked for in the answer as it is."""
-    return _corrected(_packed_edit(chunk), chunk.texts, chunk.once(_unpacked))
+    return _corrected(chunk, _packed_edit(chunk), chunk.texts)
 
 
 def needlebench_v1_trim(chunk: Chunk) -> Columns:
     """needlebench_v1 whose edit score is that of the answer cut near the reference's length."""
-    packs = chunk.once(_unpacked)
-    references = [pack.reference for pack in packs]
-    return _corrected(_edit(_trimmed(chunk.packed, references), references), chunk.texts, packs)
+    return _corrected(chunk, _edit(chunk, lambda target: _unpacked(target).reference, _trimmed), chunk.texts)
 
 
 def needlebench_v2(chunk: Chunk) -> Columns:
@@ -70,25 +71,43 @@ def _unpacked(target: Target) -> _Packed:
     return _Packed(without_spaces(reference), keyword)
 
 
+def _reference(target: Target) -> str:
+    return without_spaces(target.answers[0])
+
+
 def _packed_edit(chunk: Chunk) -> Columns:
     """The edit columns against what unpacking leaves of the references: cdme's, but for those with an asterisk."""
-    if any("*" in target.answers[0] for target in set(chunk.targets)):
-        return _edit(chunk.packed, [pack.reference for pack in chunk.once(_unpacked)])
+    if any("*" in run.target.answers[0] for run in chunk.runs):
+        return _edit(chunk, lambda target: _unpacked(target).reference)
     return chunk.shared(cdme)
 
 
-def _edit(texts: list[str], references: list[str]) -> Columns:
+def _edit(
+    chunk: Chunk, reference_of: Callable[[Target], str], cut: Callable[[Letters], Letters] | None = None
+) -> Columns:
+    """Edit distances of the packed texts, or of what `cut` leaves of them, and scores."""
+    import numpy as np
+
     distance = Levenshtein.distance
-    distances = [distance(text, reference) for text, reference in zip(texts, references, strict=True)]
-    scores = [
-        100 * (1 - apart / (max(len(text), len(reference)) or 1))
-        for apart, text, reference in zip(distances, texts, references, strict=True)
-    ]
-    return {SCORE: scores, "edit_distance": distances}
+    distances: list[int] = []
+    lengths: list[int] = []
+    for target, start, end in chunk.runs:
+        spelt = chunk.packed_letters(reference_of(target), start, end)
+        reference, texts = cut(spelt) if cut else spelt
+        size = len(reference)
+        distances += [distance(text, reference) for text in texts]
+        lengths += [max(len(text), size) for text in texts]
+    apart = np.array(distances, np.int64)
+    scores = 100 * (1 - apart / np.maximum(np.array(lengths, np.int64), 1))
+    return {SCORE: scores.tolist(), "edit_distance": distances}
 
 
-def _corrected(edit: Columns, searched: list[str], packs: list[_Packed]) -> Columns:
-    found = [None if p.keyword is None else p.keyword in text for text, p in zip(searched, packs, strict=True)]
+def _corrected(chunk: Chunk, edit: Columns, searched: list[str]) -> Columns:
+    def holding(target: Target, texts: list[str]) -> list[bool | None]:
+        keyword = _unpacked(target).keyword
+        return [None] * len(texts) if keyword is None else [keyword in text for text in texts]
+
+    found = chunk.of_runs(holding, searched)
     scores = [
         None if hit is None else 100.0 if hit else _WRONG_SHARE * score
         for hit, score in zip(found, edit[SCORE], strict=True)
@@ -96,12 +115,13 @@ def _corrected(edit: Columns, searched: list[str], packs: list[_Packed]) -> Colu
     return {SCORE: scores, "edit_distance": edit["edit_distance"], "keyword_found": found}
 
 
-def _trimmed(texts: list[str], references: list[str]) -> list[str]:
+def _trimmed(spelt: Letters) -> Letters:
     """The texts up to 1.2 times the reference's length, and from 0.8 on not beyond the reference's last character."""
-    found = []
-    for text, reference in zip(texts, references, strict=True):
-        shortest = int(0.8 * len(reference))
-        cut = text[: int(1.2 * len(reference))]
-        end = cut.find(reference[-1], shortest) if reference and len(cut) > shortest else -1
-        found.append(cut[: end + 1] if end >= 0 else cut)
-    return found
+    reference, texts = spelt
+    shortest, longest = int(0.8 * len(reference)), int(1.2 * len(reference))
+    cuts = [text[:longest] for text in texts]
+    if not reference:
+        return reference, cuts
+    last = reference[-1:]
+    ends = [cut.find(last, shortest) for cut in cuts]
+    return reference, [cut[: end + 1] if end >= 0 else cut for cut, end in zip(cuts, ends, strict=True)]

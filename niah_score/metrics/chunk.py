@@ -5,12 +5,14 @@ A metric is one function from a Chunk to Columns, and one line in the table of n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
 
-from niah_score.text import Word, as_word, find_word, fold, without_spaces
+from niah_score.columns import Letters, fold_all, in_letters, without_spaces_all
+from niah_score.text import Word, as_word, find_word
 
 Columns = dict[str, list[Any]]
 Value = TypeVar("Value")
@@ -33,48 +35,83 @@ class Target:
     language: str = "en"
 
 
+class Run(NamedTuple):
+    """Neighbouring rows of one target: those from `start` up to `end`."""
+
+    target: Target
+    start: int
+    end: int
+
+
 @dataclass(frozen=True)
 class Chunk:
-    """Rows side by side: item i of either list belongs to row i. `texts`: what is judged, "" without an answer."""
+    """Rows side by side: item i of either list belongs to row i. `texts`: what is judged, "" without an answer.
+
+    Rows in any order are judged alike; those of one target together cost least.
+    """
 
     texts: list[str]
     targets: list[Target]
     _shared: dict[str, Columns] = field(default_factory=dict, repr=False)
+    _letters: dict[tuple[str, int, int], Letters] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The rows, as runs of one target each."""
+        changes = [place for place, (one, next_) in enumerate(pairwise(self.targets), 1) if one is not next_]
+        bounds = [0, *changes, len(self.targets)] if self.targets else []
+        return [Run(self.targets[start], start, end) for start, end in pairwise(bounds)]
 
     @cached_property
     def folded(self) -> list[str]:
         """The texts as `niah_score.text.fold` leaves them."""
-        return [fold(text) for text in self.texts]
+        return fold_all(self.texts)
 
     @cached_property
     def packed(self) -> list[str]:
         """The texts without white space, as the CDME metrics compare them (what Python's \\s matches)."""
-        return [without_spaces(text) for text in self.texts]
+        return without_spaces_all(self.texts)
+
+    def packed_letters(self, reference: str, start: int, end: int) -> Letters:
+        """A reference and the packed texts of some rows, spelt in few letters where this is faster."""
+        key = (reference, start, end)
+        if key not in self._letters:
+            self._letters[key] = in_letters(reference, self.packed[start:end])
+        return self._letters[key]
 
     @cached_property
-    def hits(self) -> list[list[str | None]]:
+    def hits(self) -> list[tuple[str | None, ...]]:
         """For every keyword group, the first of its members (folded) that the text holds as whole words, or None."""
-        wanted = self.once(_words)
-        found: list[list[str | None]] = []
-        for text, groups in zip(self.folded, wanted, strict=True):
-            row: list[str | None] = []
-            for group in groups:
-                for word in group:
-                    if word[0] in text and find_word(text, word) >= 0:
-                        row.append(word[0])
-                        break
-                else:
-                    row.append(None)
-            found.append(row)
+        return self.of_runs(
+            lambda target, texts: (
+                list(
+                    zip(
+                        *(_first_held([as_word(word) for word in group], texts) for group in target.keywords),
+                        strict=True,
+                    )
+                )
+                if target.keywords
+                else [()] * len(texts)
+            ),
+            self.folded,
+        )
+
+    def of_runs(self, work: Callable[[Target, list[str]], Iterable[Value]], texts: list[str]) -> list[Value]:
+        """What `work` makes of the texts of each run, one after the other. `texts`: of all rows."""
+        found: list[Value] = []
+        for target, start, end in self.runs:
+            found += work(target, texts[start:end])
         return found
 
     def once(self, make: Callable[[Target], Value]) -> list[Value]:
         """`make` of every row's target, worked out once for each."""
         known: dict[int, Value] = {}
-        for target in self.targets:
+        found: list[Value] = []
+        for target, start, end in self.runs:
             if id(target) not in known:
                 known[id(target)] = make(target)
-        return [known[id(target)] for target in self.targets]
+            found += [known[id(target)]] * (end - start)
+        return found
 
     def shared(self, metric: Callable[[Chunk], Columns]) -> Columns:
         """The columns of a metric that another builds on, worked out once."""
@@ -87,5 +124,13 @@ class Chunk:
         return Chunk([self.texts[place] for place in places], [self.targets[place] for place in places])
 
 
-def _words(target: Target) -> list[list[Word]]:
-    return [[as_word(word) for word in group] for group in target.keywords]
+def _first_held(words: list[Word], texts: list[str]) -> list[str | None]:
+    """For each text the first of the words that it holds."""
+    found: list[str | None] = [None] * len(texts)
+    for word in words:
+        plain = word.text
+        found = [
+            held if held is not None else plain if plain in text and find_word(text, word) >= 0 else None
+            for held, text in zip(found, texts, strict=True)
+        ]
+    return found

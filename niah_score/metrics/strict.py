@@ -17,10 +17,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz
 
+from niah_score.columns import WORTH, counted, in_letters
 from niah_score.errors import ScoreError
 from niah_score.metrics.chunk import SCORE, Chunk, Columns, Target
 from niah_score.text import fold, holds
@@ -39,20 +40,37 @@ def keyword(chunk: Chunk) -> Columns:
 
     Parts: `found` and `groups` count them; `needles`, in rows of several needles: whether what each holds was found.
     """
-    found = [[hit is not None for hit in hits] for hits in chunk.hits]
+    found = [tuple([hit is not None for hit in hits]) for hits in chunk.hits]
     return _shares(found, chunk.once(_owners))
 
 
-def _shares(found: Sequence[Sequence[bool]], owners: Sequence[Sequence[tuple[int, ...]]]) -> Columns:
+def _shares(found: Sequence[tuple[bool, ...]], owners: Sequence[Sequence[tuple[int, ...]]]) -> Columns:
     """The columns of `keyword`, of the groups found in each row and those that each of its needles holds."""
-    scores: list[float | None] = []
-    needles: list[list[bool | None] | None] = []
+    # Few rows differ in this.
+    known: dict[tuple[tuple[bool, ...], int], _Share] = {}
+    shares = []
     for groups, owned in zip(found, owners, strict=True):
-        scores.append(100 * sum(groups) / len(groups) if groups else None)
-        each = [all(groups[k] for k in own) if own else None for own in owned]
-        needles.append(each if len(each) > 1 else None)
-    counts = [sum(groups) if groups else None for groups in found]
-    return {SCORE: scores, "found": counts, "groups": [len(groups) or None for groups in found], "needles": needles}
+        key = (groups, id(owned))
+        if key not in known:
+            known[key] = _share(groups, owned)
+        shares.append(known[key])
+    columns = zip(*shares, strict=True) if shares else ((), (), (), ())
+    return dict(zip((SCORE, "found", "groups", "needles"), map(list, columns), strict=True))
+
+
+class _Share(NamedTuple):
+    score: float | None
+    found: int | None
+    groups: int | None
+    needles: list[bool | None] | None
+
+
+def _share(groups: tuple[bool, ...], owned: Sequence[tuple[int, ...]]) -> _Share:
+    each = [all(groups[k] for k in own) if own else None for own in owned]
+    needles = each if len(each) > 1 else None
+    if not groups:
+        return _Share(None, None, None, needles)
+    return _Share(100 * sum(groups) / len(groups), sum(groups), len(groups), needles)
 
 
 def _owners(target: Target) -> list[tuple[int, ...]]:
@@ -73,7 +91,7 @@ def keyword_regex(chunk: Chunk) -> Columns:
     places: dict[int, list[int]] = {}
     for place, target in enumerate(chunk.targets):
         places.setdefault(id(target), []).append(place)
-    found: list[list[bool]] = [[] for _ in chunk.targets]
+    found: list[tuple[bool, ...]] = [()] * len(chunk.targets)
     owners: list[Sequence[tuple[int, ...]]] = [()] * len(chunk.targets)
     for own in places.values():
         target = chunk.targets[own[0]]
@@ -83,7 +101,7 @@ def keyword_regex(chunk: Chunk) -> Columns:
         groups = [_matches(texts, patterns) for patterns in target.keywords]
         held = [tuple(k for k, hits in enumerate(groups) if hits[number]) for number in range(len(needles))]
         for number, place in enumerate(own, len(needles)):
-            found[place] = [hits[number] for hits in groups]
+            found[place] = tuple(hits[number] for hits in groups)
             owners[place] = held
     return _shares(found, owners)
 
@@ -123,13 +141,20 @@ def _accepted(target: Target) -> list[str]:
 
 def exact(chunk: Chunk) -> Columns:
     """100 if the answer equals an accepted one, both folded, without the punctuation around them."""
-    accepted = chunk.once(lambda target: frozenset(_bare(answer) for answer in _accepted(target)))
-    return {
-        SCORE: [
-            100.0 if any(answer in text for answer in wanted) and _bare(text) in wanted else 0.0
-            for text, wanted in zip(chunk.folded, accepted, strict=True)
+    known: dict[int, frozenset[str]] = {}
+
+    def equal(target: Target, texts: list[str]) -> list[float]:
+        if id(target) not in known:
+            known[id(target)] = frozenset(_bare(answer) for answer in _accepted(target))
+        wanted = known[id(target)]
+        begins = tuple(wanted)
+        # A text that begins with a letter, as most do, loses nothing there: it must begin with the accepted answer.
+        return [
+            100.0 if (text.startswith(begins) or not text[:1].isalnum()) and _bare(text) in wanted else 0.0
+            for text in texts
         ]
-    }
+
+    return {SCORE: chunk.of_runs(equal, chunk.folded)}
 
 
 def _bare(text: str) -> str:
@@ -147,57 +172,85 @@ def _is_around(char: str) -> bool:
 
 
 def edit(chunk: Chunk) -> Columns:
-    """Similarity of the reference and the stretch of the answer that is most like it.
+    """How much of the reference stands in the answer, best aligned.
 
-    100 x (1 - D / (m + w)), D the insertions and deletions between the reference (m characters) and a stretch of the
-    answer (w characters, m unless an end of the answer cuts it off); the best over all stretches. An answer no longer
-    than the reference is one stretch, so a single right letter is not a match. (rapidfuzz: partial_ratio, ratio.)
-    References of more than 500 characters are compared with the whole answer; of answers so long that aligning would
-    take seconds, only the beginning is aligned.
+    100 x L / m: m the characters of the reference, L how many of them stand, in their order, in a stretch of the answer
+    of m characters (a longest common subsequence); the best over all stretches, also those that reach over an end.
+    References of more than 500 characters are compared with the whole answer (100 x 2L / the characters of both); of
+    answers so long that aligning would take seconds, only the beginning is aligned.
     """
-    wanted = chunk.once(lambda target: _bare(fold(target.answers[0].removeprefix(target.prefix or ""))))
-    scores = []
-    for text, reference in zip(chunk.folded, wanted, strict=True):
-        if reference in text:
-            scores.append(100.0 if reference or not text else 0.0)
-        elif len(text) <= len(reference) or len(reference) > _LONGEST_ALIGNED:
-            scores.append(fuzz.ratio(text, reference))
-        else:
-            scores.append(fuzz.partial_ratio(reference, text[: _MOST_WORK // len(reference) ** 2]))
-    return {SCORE: scores}
+    known: dict[int, str] = {}
+
+    def aligned(target: Target, texts: list[str]) -> list[float]:
+        if id(target) not in known:
+            known[id(target)] = _bare(fold(target.answers[0].removeprefix(target.prefix or "")))
+        return _aligned(known[id(target)], texts)
+
+    return {SCORE: chunk.of_runs(aligned, chunk.folded)}
 
 
-class _Parts(NamedTuple):
-    """The characters of an accepted answer: those that come once, those that come more often, how many all are."""
+def _aligned(reference: str, texts: list[str]) -> list[float]:
+    if not reference:
+        return [0.0 if text else 100.0 for text in texts]
+    if len(reference) > _LONGEST_ALIGNED:
+        return [100.0 if reference in text else fuzz.ratio(text, reference) for text in texts]
+    wanted, spelt = in_letters(reference, texts)
+    size = len(reference)
+    most = _MOST_WORK // size**2
+    # With as much of what the reference does not hold at both ends, every stretch is as long as the reference, so that
+    # rapidfuzz's 2L / (m + m) is L / m; it also spares it trying all the shorter stretches there.
+    around = _absent(wanted) * size
+    return [100.0 if wanted in text else fuzz.partial_ratio(wanted, around + text[:most] + around) for text in spelt]
 
-    single: str
-    several: tuple[tuple[str, int], ...]
-    size: int
+
+def _absent(reference: Any) -> Any:
+    """A character that a reference does not hold; of letters, that of all the others."""
+    if isinstance(reference, bytes):
+        return b"\0"
+    return next(char for char in map(chr, range(_LONGEST_ALIGNED + 1)) if char not in reference)
 
 
 def char_f1(chunk: Chunk) -> Columns:
     """2 x shared / (all of both), of characters that are no white space; the best of the accepted answers."""
+    known: dict[int, list[Counter[str]]] = {}
 
-    def parts(target: Target) -> list[_Parts]:
-        found = []
-        for answer in _accepted(target):
-            counts = Counter(answer.replace(" ", ""))
-            single = "".join(char for char, times in counts.items() if times == 1)
-            several = tuple((char, times) for char, times in counts.items() if times > 1)
-            found.append(_Parts(single, several, counts.total()))
-        return found
+    def scores(target: Target, texts: list[str]) -> list[float]:
+        if id(target) not in known:
+            known[id(target)] = [Counter(answer.replace(" ", "")) for answer in _accepted(target)]
+        accepted = known[id(target)]
+        found = _char_f1_of_many(texts, accepted) if len(texts) >= WORTH else None
+        return [_char_f1_of(text, accepted) for text in texts] if found is None else found
 
-    scores = []
-    for text, accepted in zip(chunk.folded, chunk.once(parts), strict=True):
-        size = len(text) - text.count(" ")  # folded text has no other white space
-        best = 0.0
-        for single, several, wanted in accepted:
-            shared = sum(map(text.__contains__, single))
-            for char, times in several:
-                shared += min(text.count(char), times)
-            best = max(best, _f1(shared, size, wanted))
-        scores.append(best)
-    return {SCORE: scores}
+    return {SCORE: chunk.of_runs(scores, chunk.folded)}
+
+
+def _char_f1_of(text: str, accepted: list[Counter[str]]) -> float:
+    size = len(text) - text.count(" ")  # folded text has no other white space
+    best = 0.0
+    for wanted in accepted:
+        shared = sum(min(text.count(char), times) for char, times in wanted.items())
+        best = max(best, _f1(shared, size, wanted.total()))
+    return best
+
+
+def _char_f1_of_many(texts: list[str], accepted: list[Counter[str]]) -> list[float] | None:
+    """The same of every text, by columns of characters; None where the accepted answers have too many."""
+    import numpy as np
+
+    chars = [" ", *dict.fromkeys(char for wanted in accepted for char in wanted)]
+    counts = counted("".join(chars), texts)
+    if counts is None:
+        return None
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts)) - counts[:, 0]
+    best = np.zeros(len(texts))
+    for wanted in accepted:
+        columns = [place for place, char in enumerate(chars) if char in wanted]
+        times = np.array([wanted[chars[place]] for place in columns], np.int64)
+        both = sizes + times.sum()
+        shared = np.minimum(counts[:, columns], times).sum(axis=1)
+        best = np.maximum(best, np.where(both, 200 * shared / np.maximum(both, 1), 100.0))
+    found: list[float] = best.tolist()
+    return found
 
 
 def word_f1(chunk: Chunk) -> Columns:

@@ -103,7 +103,7 @@ def judged(answers: Sequence[dict[str, Any]], metrics: Sequence[str], keywords: 
         }
     )
     target = Target(NEEDLE.answers, tuple((word,) for word in keywords), NEEDLE.needles, language=NEEDLE.language)
-    return judge(frame, [target] * count, Judging(tuple(metrics)))
+    return judge(frame, pl.repeat(0, count, dtype=pl.UInt32, eager=True), [target], Judging(tuple(metrics)))
 
 
 def agreement(metric: str, keywords: tuple[str, ...], scores: Sequence[float], verdicts: Sequence[int]) -> Agreement:

@@ -334,7 +334,8 @@ def all_judged(rows: Sequence[dict[str, Any]], **how: Any) -> list[dict[str, Any
     frame = pl.DataFrame([{name: row.get(name, ROW[name]) for name in ROW} for row in rows], schema=SCHEMA)
     targets = [Target(**{name: row.get(name, TARGET[name]) for name in TARGET}) for row in rows]
     judging = Judging(**{"metrics": ("keyword",), "others": OTHERS, **how})
-    return judge(frame, targets, judging).to_dicts()
+    codes = pl.Series(range(len(targets)), dtype=pl.UInt32)
+    return judge(frame, codes, targets, judging).to_dicts()
 
 
 def judged(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:

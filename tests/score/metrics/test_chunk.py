@@ -47,6 +47,23 @@ def test_a_row_is_judged_alike_alone_and_among_others(metric: str, rows: list[tu
         assert column == [one[key][0] for one in alone]
 
 
+@steady
+@given(
+    texts=st.lists(st.text("ab1 ,.中文字é😀", max_size=12), min_size=16, max_size=24),
+    reference=st.text("ab1 .中文字é😀", min_size=1, max_size=8),
+    other=st.text("ab1中", max_size=4),
+)
+@pytest.mark.parametrize("metric", [name for name in METRICS if name != "keyword_regex"])
+def test_many_rows_of_one_target_are_judged_as_each_alone(
+    metric: str, texts: list[str], reference: str, other: str
+) -> None:
+    target = Target((reference, other), (("a1", "中"), ("b",)), (reference, "b"))
+    together = METRICS[metric].of(Chunk(texts, [target] * len(texts)))
+    alone = [METRICS[metric].of(Chunk([text], [target])) for text in texts]
+    for key, column in together.items():
+        assert column == [one[key][0] for one in alone]
+
+
 def test_the_metrics_computed_by_default_are_those_of_the_design() -> None:
     assert default_metrics() == ["keyword", "exact", "edit", "char_f1", "cdme", "cdme_trim", "cdme_multi"]
     assert [name for name, metric in METRICS.items() if metric.kind == "strict"] == [
@@ -87,16 +104,16 @@ def test_a_part_of_a_chunk_holds_its_rows_and_nothing_worked_out_for_others() ->
     assert whole.shared(METRICS["cdme"].of)[SCORE] == [0, 0, 0]
     part = whole.only([1, 2])
     assert (part.texts, part.targets, part.folded) == (["B", "C"], [second, first], ["b", "c"])
-    assert part.hits == [["b"], [None]]
+    assert part.hits == [("b",), (None,)]
     assert len(part.shared(METRICS["cdme"].of)[SCORE]) == 2
 
 
 def test_hits_name_the_first_member_of_a_group_that_the_text_holds() -> None:
     target = Target(("-",), (("Cat", "Dog"), ("1,024",), ("art",)))
     assert Chunk(["dog and CAT", "a heart of 1024", ""], [target] * 3).hits == [
-        ["cat", None, None],
-        [None, "1024", None],
-        [None, None, None],
+        ("cat", None, None),
+        (None, "1024", None),
+        (None, None, None),
     ]
 
 
