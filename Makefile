@@ -15,7 +15,7 @@ FLAGS  = $(if $(LEN),--length $(LEN)) \
          $(if $(JOBS),--jobs $(JOBS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dataset score test soak check format bench measure lock clean
+.PHONY: help setup dataset score demo test soak check format bench measure lock clean
 
 help:  ## show this list
 	@echo "make TARGET [NAME=value ...]"
@@ -45,6 +45,23 @@ score: .venv/ready  ## score the answers in PRED
 	@test -n "$(PRED)" || { echo "say which answers: make score PRED=answers.jsonl [DATASET=build/default/...]" >&2; exit 2; }
 	@test -n "$(DATASET)" || { echo "no dataset in $(OUT): make dataset LEN=8k, or say DATASET=..." >&2; exit 2; }
 	.venv/bin/niah-score score $(DATASET) $(PRED) $(if $(MODEL),--model $(MODEL)) $(if $(MISSING),--missing $(MISSING))
+
+# Everything lies in one folder of its own, so that no dataset and no scores of the user's are touched.
+DEMO = $(OUT)/demo
+WORDS = 2500
+
+demo: .venv/ready  ## the whole loop without a model: build, answer by matching words, score, report
+	@set -ex; \
+	dataset=$$(.venv/bin/niah-gen build --length $(or $(LEN),8k) --out $(DEMO)); \
+	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/whole.jsonl --overwrite; \
+	.venv/bin/niah-score score $$dataset $(DEMO)/whole.jsonl --model BM25 --out $(DEMO)/whole --overwrite; \
+	.venv/bin/niah-gen card $$dataset --word-overlap $(DEMO)/whole; \
+	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/window.jsonl --window $(WORDS) --overwrite; \
+	.venv/bin/niah-score score $$dataset $(DEMO)/window.jsonl --model "BM25, $(WORDS) words" --out $(DEMO)/window --overwrite
+	@echo "A system that only matches words and reads the last $(WORDS) words of a prompt: $(DEMO)/window/heatmap.png"
+	@echo "Open $(DEMO)/window/report.html in a browser; $(DEMO)/whole is the same without the limit."
+	@if [ -t 1 ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] && command -v xdg-open >/dev/null; then \
+	    xdg-open $(DEMO)/window/report.html >/dev/null 2>&1 || true; fi
 
 test: .venv/ready  ## run the tests
 	.venv/bin/python -m pytest

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from niah_gen.overlap import WordOverlap, front_matter
 from niah_gen.prompts import POSITIONS
 from niah_gen.recipe import Recipe
 from niah_score.contract import SPLIT, CorpusEntry, TokenizerEntry
@@ -26,8 +27,10 @@ def dataset_card(
     corpora: Sequence[CorpusEntry],
     notes: Sequence[str],
     formats: Sequence[str],
+    overlap: WordOverlap | None = None,
 ) -> bytes:
-    """README.md of a dataset folder. `configs`: rows of each config in order; `notes`: what building it noticed."""
+    """README.md of a dataset folder. `configs`: rows of each config in order; `notes`: what building it noticed;
+    `overlap`: what a system scores that only matches words."""
     languages = list(dict.fromkeys(name.split("-")[0] for name in configs))
     rows = sum(configs.values())
     licences = {corpus.license for corpus in corpora}
@@ -51,7 +54,9 @@ def dataset_card(
         }
         for number, name in enumerate(configs)
     ]
-    return f"---\n{_yaml(front)}---\n\n{_body(recipe, configs, tokenizer, corpora, notes)}".encode()
+    if overlap is not None:
+        front |= front_matter(overlap)
+    return f"---\n{_yaml(front)}---\n\n{_body(recipe, configs, tokenizer, corpora, notes, overlap)}".encode()
 
 
 def _yaml(front: Mapping[str, Any]) -> str:
@@ -71,6 +76,7 @@ def _body(
     tokenizer: TokenizerEntry,
     corpora: Sequence[CorpusEntry],
     notes: Sequence[str],
+    overlap: WordOverlap | None,
 ) -> str:
     lines = [
         f"# {recipe.name} {recipe.version}",
@@ -108,6 +114,8 @@ def _body(
     ]
     if notes:
         lines += ["## Worth knowing", "", *[f"- {_cell(note)}" for note in notes], ""]
+    if overlap is not None:
+        lines += ["## Solvable by word overlap", "", _cell(overlap.sentence()), ""]
     lines += [
         "## Use",
         "",

@@ -342,11 +342,17 @@ def recount(
 
 @app.command()
 @_reported
-def card(dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")]) -> None:
-    """Write the dataset card anew."""
+def card(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
+    word_overlap: Annotated[
+        Path | None,
+        typer.Option("--word-overlap", metavar="DIR", help="Scores of a system that only matches words, to be stated."),
+    ] = None,
+) -> None:
+    """Write the dataset card anew; a figure of word overlap that it states already stays."""
     from niah_gen.write import rewrite_card
 
-    typer.echo(str(rewrite_card(dataset)))
+    typer.echo(str(rewrite_card(dataset, word_overlap)))
 
 
 NamedArgument = Annotated[

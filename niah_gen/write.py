@@ -25,6 +25,7 @@ from niah_gen.assemble import Assembler, check_fit
 from niah_gen.card import dataset_card
 from niah_gen.corpora import LANGUAGES
 from niah_gen.errors import IntegrityError, NiahError, listed
+from niah_gen.overlap import kept, read_scores
 from niah_gen.plan import BYTES_PER_TOKEN, Plan, make_plan
 from niah_gen.progress import Progress
 from niah_gen.recipe import Recipe, load_recipe
@@ -162,13 +163,19 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
         return _finish(target, sheet, records, notice or (lambda sentence: None))
 
 
-def rewrite_card(folder: str | Path) -> Path:
+def rewrite_card(folder: str | Path, word_overlap: str | Path | None = None) -> Path:
     """Write a dataset's card anew from its recipe and manifest; returns the card's path.
 
-    Raises ContractError if the folder is no dataset.
+    word_overlap: a folder with the scores of a system that only matches words, for the card to state; without it the
+    figure that the card states already stays. Raises ContractError if the folder is no dataset, NiahError if the scores
+    cannot be read or are not of all its rows, IntegrityError if they are another dataset's.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
+    if word_overlap is None:
+        overlap = kept(folder, manifest.content_digest)
+    else:
+        overlap = read_scores(Path(word_overlap), manifest)
     recipe = load_recipe(folder / RECIPE, here=False)
     formats = _formats(manifest.files)
     rows: dict[str, int] = {}
@@ -178,7 +185,7 @@ def rewrite_card(folder: str | Path) -> Path:
             rows[config] = rows.get(config, 0) + (entry.rows or 0)
     order = [config_name(language, length) for language in LANGUAGES for length in recipe.lengths]
     configs = {name: rows[name] for name in order if name in rows}
-    card = dataset_card(recipe, configs, manifest.tokenizer, manifest.corpora, manifest.notes, formats)
+    card = dataset_card(recipe, configs, manifest.tokenizer, manifest.corpora, manifest.notes, formats, overlap)
     written = write_atomically(folder / CARD, card)
     files = tuple(written if entry.path == CARD else entry for entry in manifest.files)
     write_atomically(folder / MANIFEST, replace(manifest, files=files).to_json())
@@ -399,7 +406,9 @@ def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRec
     notes = tuple(dict.fromkeys(note for record in records for note in record.notes))
     for note in notes:
         tell(note)
-    card = dataset_card(recipe, dict(sheet["configs"]), tokenizer, corpora, notes, sheet["formats"])
+    digest = content_digest(digest for record in records for digest in record.digests)
+    overlap = kept(target.final, digest)
+    card = dataset_card(recipe, dict(sheet["configs"]), tokenizer, corpora, notes, sheet["formats"], overlap)
     files = [write_atomically(target.dataset / CARD, card), write_atomically(target.dataset / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
     manifest = Manifest(
@@ -407,7 +416,7 @@ def _finish(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRec
         name=recipe.name,
         version=recipe.version,
         plan_digest=sheet["plan_digest"],
-        content_digest=content_digest(digest for record in records for digest in record.digests),
+        content_digest=digest,
         generator_version=__version__,
         tokenizer=tokenizer,
         corpora=corpora,

@@ -49,6 +49,14 @@ def test_every_documented_command_exists_with_its_flags(line: str) -> None:
         assert re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", text), f"{flag} is no flag of {' '.join(command)}"
 
 
+@pytest.mark.parametrize("line", [line for line in commands() if line.startswith("python ")])
+def test_every_documented_example_exists_with_its_flags(line: str) -> None:
+    _, script, *words = line.split()
+    done = subprocess.run([sys.executable, ROOT / script, "--help"], capture_output=True, text=True, check=True)
+    for flag in (word for word in words if word.startswith("--")):
+        assert re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", done.stdout), f"{flag} is no flag of {script}"
+
+
 def test_every_documented_make_target_exists_with_its_variables() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     for line in (line for line in commands() if line.startswith("make ")):
@@ -59,7 +67,7 @@ def test_every_documented_make_target_exists_with_its_variables() -> None:
 
 
 def test_no_documented_command_was_forgotten_by_these_tests() -> None:
-    assert {line.split()[0] for line in commands()} <= {"niah-gen", "niah-score", "make", "pip"}
+    assert {line.split()[0] for line in commands()} <= {"niah-gen", "niah-score", "make", "pip", "python"}
 
 
 def test_the_row_in_the_readme_is_a_real_row() -> None:

@@ -1,0 +1,140 @@
+"""Prompts in, answers out, without a model: BM25 finds the sentence that shares the rarest words with the question.
+
+    python examples/lexical_retriever.py DATASET answers.jsonl
+    python examples/lexical_retriever.py DATASET answers.jsonl --window 4000
+
+Of a dataset it reads `id` and `prompt` and nothing else: what it knows is what a model would be told. It finds the
+question in the prompt, cuts the rest into sentences, and answers with the one that fits the question best, whole, as
+it stands. It understands nothing; what it scores says how much of a dataset is solvable by word overlap. Questions
+that ask for several facts need --sentences. With --window it reads only so many words from the prompt's end, as an
+engine does that truncates long prompts: what stands before them cannot be found.
+
+BM25 as in Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), section 3.5, with
+sentences for documents. For every term of the question that it holds, `count` times, a sentence of `length` terms gets
+
+    rarity * count * (k1 + 1) / (count + k1 * (1 - b + b * length / mean length))
+    rarity = log(1 + (sentences - holding + 0.5) / (holding + 0.5))
+
+where `holding` of all sentences hold the term; the 1 under the logarithm keeps common terms from counting below 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+K1, B = 1.2, 0.75  # usual values
+
+HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+WORD = re.compile(rf"[{HAN}]|[^\W{HAN}]+")  # a Chinese character counts as a word
+HAN_RUN = re.compile(f"[{HAN}]+")
+RUN = re.compile(rf"[{HAN}]+|[^\W{HAN}]+")
+END_OF_SENTENCE = re.compile(
+    r"(?:(?<=[.!?])|(?<=[.!?][\"”’)]))\s+|(?<=[。！？])(?![”’」』）])|(?<=[。！？][”’」』）])|\n+"
+)
+# What stands before the question in the prompts of this project, NeedleBench and LLMTest_NeedleInAHaystack.
+ASKED = re.compile(r"(?:^Question:|^问题：|Now, the question is:|现在请问：|</context>\n\n)[ ]*(.+)", re.MULTILINE)
+
+
+def rows(dataset: Path) -> Iterator[tuple[str, Any]]:
+    """(id, prompt) of every row, in the order of the files' names."""
+    kinds = ("data/*/*.parquet", "jsonl/*/*.jsonl", "jsonl/*/*.jsonl.gz", "jsonl/*/*.jsonl.zst")
+    every = [sorted(dataset.glob(kind)) for kind in kinds] if dataset.is_dir() else [[dataset]]
+    for file in next(filter(None, every), []):  # the same rows stand in files of every kind
+        if file.suffix == ".parquet":
+            with pq.ParquetFile(file) as table:
+                for batch in table.iter_batches(batch_size=16, columns=["id", "prompt"]):
+                    yield from ((row["id"], row["prompt"]) for row in batch.to_pylist())
+        else:
+            with pa.input_stream(file) as stream:  # .gz and .zst are unpacked by their names
+                for line in io.TextIOWrapper(stream, encoding="utf-8", newline="\n"):
+                    row = json.loads(line)
+                    yield row["id"], row["prompt"]
+
+
+def answer(prompt: str | list[dict[str, str]], window: int | None = None, most: int = 1) -> str:
+    """The sentences that fit the prompt's question best, at `most` so many, in their order; empty if none fits."""
+    text = prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
+    text = last_words(text, window)
+    question = question_in(text)
+    sentences = [part for part in END_OF_SENTENCE.split(text.replace(question, "\n")) if part.strip()]
+    scores = bm25(question, sentences)
+    ranked = sorted((-score, at) for at, score in enumerate(scores) if score > 0)
+    return " ".join(sentences[at].strip() for at in sorted(at for _, at in ranked[:most]))
+
+
+def last_words(text: str, window: int | None) -> str:
+    """The end of a text from its `window`th last word on."""
+    starts = [] if window is None else [word.start() for word in WORD.finditer(text)]
+    return text if window is None or len(starts) <= window else text[starts[-window] :]
+
+
+def question_in(text: str) -> str:
+    """What follows the last mark of a question; without one, the last line."""
+    marked = ASKED.findall(text)
+    return (marked or text.rstrip().splitlines()[-1:] or [""])[-1]
+
+
+def terms(text: str) -> list[str]:
+    """Words in lower case; of Chinese, which puts no spaces between words, every two characters that stand together."""
+    found = []
+    for run in RUN.findall(text.lower()):
+        chinese = HAN_RUN.fullmatch(run) and len(run) > 1
+        found += [run[at : at + 2] for at in range(len(run) - 1)] if chinese else [run]
+    return found
+
+
+def bm25(question: str, sentences: list[str]) -> list[float]:
+    """The score of every sentence, 0 where it shares no term with the question."""
+    asked = set(terms(question))
+    listed = [terms(sentence) for sentence in sentences]
+    counts = [Counter(term for term in found if term in asked) for found in listed]
+    holding = Counter(term for count in counts for term in count)
+    rarity = {term: math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) for term, n in sorted(holding.items())}
+    mean = sum(map(len, listed)) / max(len(listed), 1)
+    scores = []
+    for found, count in zip(listed, counts, strict=True):
+        damping = K1 * (1 - B + B * len(found) / mean) if mean else K1
+        scores.append(math.fsum(rarity[term] * n * (K1 + 1) / (n + damping) for term, n in count.items()))
+    return scores
+
+
+def main() -> None:
+    """Answer every prompt of a dataset, one line a row, written as it goes."""
+    parser = argparse.ArgumentParser(description="Answer a dataset's prompts by BM25 over their sentences.")
+    parser.add_argument("dataset", type=Path, help="dataset folder, or one of its Parquet or JSONL files")
+    parser.add_argument("out", type=Path, help="JSONL file for the answers")
+    parser.add_argument("--window", type=int, metavar="WORDS", help="words read from the prompt's end; default all")
+    parser.add_argument("--sentences", type=int, default=1, metavar="N", help="sentences an answer may have; default 1")
+    parser.add_argument("--overwrite", action="store_true", help="replace answers that are there")
+    options = parser.parse_args()
+    if options.sentences < 1 or (options.window is not None and options.window < 1):
+        parser.error("--window and --sentences: expected at least 1")
+    if not options.dataset.exists():
+        parser.error(f"{options.dataset}: no such dataset")
+    if options.out.exists() and not options.overwrite:
+        parser.error(f"{options.out}: is there already; choose another file, or say --overwrite")
+    answered = 0
+    with options.out.open("w", encoding="utf-8") as out:
+        for row_id, prompt in rows(options.dataset):
+            line = {"id": row_id, "prediction": answer(prompt, options.window, options.sentences)}
+            out.write(json.dumps(line, ensure_ascii=False) + "\n")
+            out.flush()
+            answered += 1
+    if not answered:
+        parser.error(f"{options.dataset}: no rows there; expected a folder with data/*/*.parquet or jsonl/*/*.jsonl")
+    print(f"{options.out}: {answered:,} answers")
+
+
+if __name__ == "__main__":
+    main()

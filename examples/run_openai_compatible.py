@@ -1,0 +1,393 @@
+"""A dataset's prompts in, a server's answers out: a resumable runner for whatever speaks the OpenAI API.
+
+    python examples/run_openai_compatible.py DATASET answers.jsonl --model NAME --url http://127.0.0.1:8000/v1
+
+A row is one line of answers.jsonl, written as soon as its answer comes. The same command goes on where a run ended,
+however it ended: rows that have an answer are not asked again, rows that ended in an error are. The key is taken from
+the environment variable OPENAI_API_KEY and goes nowhere but into the request.
+
+Ctrl-C lets the requests under way finish; a second one leaves at once. Exit codes: 0 every row has an answer, 2 given
+up (an argument, key or model that is refused, a server that is gone), 3 some rows have no answer, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import email.utils
+import http.client
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import ssl
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+COLUMNS = ("id", "max_new_tokens", "prompt")
+ROWS_AT_ONCE = 4  # a prompt of a million tokens has some 5 MB
+LARGEST_ANSWER = 64 * 2**20
+LONGEST_DELAY = 60.0  # seconds between two tries, unless the server asks for more
+LONGEST_WAIT = 3600.0  # seconds, whatever the server asks for
+ERROR_CHARACTERS = 400
+GIVE_UP_AFTER = 20  # rows in a row that the server did not answer at any try
+BEGINNING = b'{"id": '  # of every line that is written
+HOPELESS = (301, 302, 307, 308, 401, 403, 404, 405)  # every other row would be told the same
+
+
+class Row(NamedTuple):
+    """What is asked: a text, or chat messages."""
+
+    id: str
+    max_new_tokens: int | None
+    prompt: Any
+
+
+class RowError(Exception):
+    """This row has no answer, and asking again at once would not help."""
+
+
+class TryAgainError(Exception):
+    """This row has no answer yet; the server, or the way to it, may do better. `delay`: seconds that it asks for."""
+
+    def __init__(self, message: str, delay: float = 0.0) -> None:
+        super().__init__(message)
+        self.delay = delay
+
+
+class HopelessError(Exception):
+    """No row can be answered: what is wrong, and what to do."""
+
+
+def rows(dataset: Path, answered: set[str]) -> Iterator[Row]:
+    """The rows without an answer, in file order. Few are in memory at once, and finished row groups are not read."""
+    kinds = ("data/*/*.parquet", "jsonl/*/*.jsonl", "jsonl/*/*.jsonl.gz", "jsonl/*/*.jsonl.zst")
+    every = [sorted(dataset.glob(kind)) for kind in kinds] if dataset.is_dir() else [[dataset]]
+    for file in next(filter(None, every), []):  # the same rows stand in files of every kind
+        for row in _parquet(file, answered) if file.suffix == ".parquet" else _json_lines(file):
+            if not {"id", "prompt"} <= set(row):
+                raise HopelessError(f"{file}: expected rows with id and prompt")
+            if row["id"] not in answered:
+                yield Row(row["id"], row.get("max_new_tokens"), row["prompt"])
+
+
+def _parquet(file: Path, answered: set[str]) -> Iterator[dict[str, Any]]:
+    with pq.ParquetFile(file) as table:
+        for group in range(table.num_row_groups):
+            if answered.issuperset(table.read_row_group(group, columns=["id"])["id"].to_pylist()):
+                continue
+            for batch in table.iter_batches(batch_size=ROWS_AT_ONCE, row_groups=[group], columns=list(COLUMNS)):
+                yield from batch.to_pylist()
+
+
+def _json_lines(file: Path) -> Iterator[dict[str, Any]]:
+    with pa.input_stream(file) as stream:  # .gz and .zst are unpacked by their names
+        yield from map(json.loads, io.TextIOWrapper(stream, encoding="utf-8", newline="\n"))
+
+
+@dataclass
+class Client:
+    """One server and how it is asked. Safe to use from several threads."""
+
+    url: str
+    body: dict[str, Any]  # goes into every request
+    key: str = ""
+    completions: bool = False
+    timeout: float = 600.0  # seconds without a byte
+    tries: int = 6
+    first_delay: float = 1.0  # seconds
+    seed: int = 0
+    stopped: threading.Event = field(default_factory=threading.Event)
+    closed_until: float = 0.0  # when the server wants to be asked again, by time.monotonic
+    unanswered: int = 0  # rows since the last answer
+
+    def ask(self, row: Row) -> dict[str, Any] | None:
+        """The line of answers.jsonl for a row; None if the run was stopped before there was one.
+
+        Raises HopelessError for what every row would be told.
+        """
+        rng = random.Random(f"{self.seed} {row.id}")
+        for tried in range(1, self.tries + 1):
+            if self.stopped.wait(max(0.0, self.closed_until - time.monotonic())):
+                return None
+            try:
+                line = {"id": row.id, **self._answer(row)}
+            except TryAgainError as error:
+                # A limit is the key's, not the row's: while it lasts, no other row is asked either.
+                self.closed_until = max(self.closed_until, time.monotonic() + error.delay)
+                if tried == self.tries:
+                    return self._unanswered(row, error)
+            except RowError as error:
+                return {"id": row.id, "error": str(error)}
+            else:
+                self.unanswered = 0
+                return line
+            # Half of it by chance, so that requests that failed together do not come again together.
+            if self.stopped.wait(min(LONGEST_DELAY, self.first_delay * 2 ** (tried - 1)) * rng.uniform(0.5, 1.0)):
+                return None
+        raise AssertionError("the last try returns")
+
+    def _unanswered(self, row: Row, error: TryAgainError) -> dict[str, Any]:
+        self.unanswered += 1
+        if self.unanswered >= GIVE_UP_AFTER:
+            raise HopelessError(
+                f"{self.url}: {self.unanswered} rows in a row without an answer, the last time: {error}"
+            )
+        return {"id": row.id, "error": f"{error} (at the last of {self.tries} tries)"}
+
+    def _answer(self, row: Row) -> dict[str, Any]:
+        chat = row.prompt if isinstance(row.prompt, list) else [{"role": "user", "content": row.prompt}]
+        if self.completions and chat is row.prompt:
+            raise HopelessError("--completions takes one text, and these prompts are chat messages; leave it out")
+        asked = {"prompt": row.prompt} if self.completions else {"messages": chat}
+        body = {"max_tokens": row.max_new_tokens, **self.body, **asked}
+        status, headers, text = self._post(json.dumps({name: v for name, v in body.items() if v is not None}).encode())
+        if status != 200:
+            raise self._failure(status, headers, text)
+        try:
+            found = json.loads(text)
+            return _said(found["choices"][0], found.get("usage"))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise TryAgainError(f"the server's answer is not a completion: {self._shown(text)}") from None
+
+    def _post(self, body: bytes) -> tuple[int, http.client.HTTPMessage, bytes]:
+        at = urlsplit(self.url)
+        headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {self.key}"} if self.key else {})}
+        kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
+        connection = kind(at.hostname or "", at.port, timeout=self.timeout)
+        try:
+            path = f"{at.path.rstrip('/')}/{'completions' if self.completions else 'chat/completions'}"
+            connection.request("POST", path, body, headers)
+            response = connection.getresponse()
+            text = response.read(LARGEST_ANSWER + 1)
+        except ssl.SSLCertVerificationError as error:
+            raise HopelessError(f"{self.url}: its certificate is not trusted ({error.verify_message})") from None
+        except (OSError, http.client.HTTPException) as error:
+            raise TryAgainError(f"no answer: {type(error).__name__}: {self._shown(str(error).encode())}") from None
+        finally:
+            connection.close()
+        if len(text) > LARGEST_ANSWER:
+            raise RowError(f"the server's answer is longer than {LARGEST_ANSWER} bytes")
+        return response.status, response.headers, text
+
+    def _failure(self, status: int, headers: http.client.HTTPMessage, text: bytes) -> Exception:
+        message = f"status {status}: {self._shown(text)}"
+        if status in HOPELESS:
+            return HopelessError(f"{self.url}: {message}; check --url, --model and OPENAI_API_KEY")
+        if status in (408, 409, 425, 429) or status >= 500:
+            return TryAgainError(message, _delay(headers.get("Retry-After")))
+        return RowError(message)
+
+    def _shown(self, text: bytes) -> str:
+        """What a server said, in one line that is safe to print; a key that it repeats is left out."""
+        line = " ".join(text[: 4 * ERROR_CHARACTERS].decode("utf-8", "replace").split())
+        line = line.replace(self.key, "***") if self.key else line
+        return "".join(char if char.isprintable() else "\ufffd" for char in line)[:ERROR_CHARACTERS]
+
+
+def _said(choice: dict[str, Any], usage: Any) -> dict[str, Any]:
+    """The fields of an answer, under the names that `niah-score` knows. Raises where there is no answer."""
+    message = choice.get("message")
+    said = choice if message is None else message
+    text = said["text" if message is None else "content"]
+    finish = choice.get("finish_reason")
+    if not isinstance(text, str | None) or finish in ("abort", "error"):
+        raise TypeError("no text")
+    found = {"prediction": text, "finish_reason": "refusal" if said.get("refusal") else finish}
+    # The one name is DeepSeek's and older vLLM's and SGLang's, the other that of newer ones.
+    reasoning = said.get("reasoning_content") or said.get("reasoning")
+    if isinstance(reasoning, str):
+        found["reasoning_content"] = reasoning
+    if isinstance(usage, dict) and isinstance(usage.get("prompt_tokens"), int):
+        found["prompt_tokens"] = usage["prompt_tokens"]  # shows a server that cuts long prompts
+    return found
+
+
+def _delay(retry_after: str | None) -> float:
+    """Seconds of a Retry-After header: a number, or a date; 0 where it is neither."""
+    try:
+        seconds = float(retry_after or 0)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(retry_after or "").timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return 0.0
+    return min(max(0.0, seconds), LONGEST_WAIT) if seconds == seconds else 0.0
+
+
+@contextmanager
+def answers_file(path: Path) -> Iterator[tuple[BinaryIO, set[str]]]:
+    """The file to append to, and the ids that it answers.
+
+    Lines of errors, and a last line that a kill broke off, are taken out first: their rows are asked again. Raises
+    HopelessError if another run writes the file, or if it holds anything but answers.
+    """
+    with path.open("ab", buffering=0) as before:
+        _lock(before, path)
+        answered: set[str] = set()
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as healed:
+            try:
+                for line, row_id in _lines(path):
+                    if row_id is not None and row_id not in answered:
+                        answered.add(row_id)
+                        healed.write(line)
+                healed.flush()
+                os.fsync(healed.fileno())
+                if healed.tell() != path.stat().st_size:
+                    shutil.copymode(path, healed.name)
+                    os.replace(healed.name, path)
+            finally:
+                Path(healed.name).unlink(missing_ok=True)
+        with path.open("ab", buffering=0) as file:
+            if not os.path.samestat(os.fstat(file.fileno()), os.fstat(before.fileno())):
+                _lock(file, path)
+            yield file, answered
+
+
+def _lines(path: Path) -> Iterator[tuple[bytes, str | None]]:
+    """Every whole line of an answers file, and the id that it answers; None for an error."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                found = json.loads(line)
+                row_id, failed = found["id"], "error" in found
+                if not isinstance(row_id, str) or not (failed or "prediction" in found):
+                    raise ValueError("no answer")
+            except (ValueError, LookupError, TypeError, RecursionError):
+                if line.endswith(b"\n") or not line.startswith(BEGINNING[: len(line)]):
+                    raise HopelessError(f"{path}:{number}: no answer of a former run; choose another file") from None
+                return  # broken off
+            yield line.removesuffix(b"\n") + b"\n", None if failed else row_id
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # not on Windows
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise HopelessError(f"{path}: another run writes it") from None
+
+
+def run(client: Client, dataset: Path, out: Path, concurrency: int, limit: int | None) -> int:
+    """Ask for every row that has no answer; the exit code. The main thread alone writes."""
+    errors = asked = 0
+    began = time.monotonic()
+    with answers_file(out) as (file, answered), ThreadPoolExecutor(concurrency) as pool:
+
+        def collect(finished: set[Future[dict[str, Any] | None]]) -> None:
+            nonlocal errors
+            for future in sorted(finished, key=lambda future: future.exception() is not None):
+                line = future.result()  # what was answered is written before any failure is raised
+                if line is not None:
+                    file.write(json.dumps(line).encode() + b"\n")
+                    errors += "error" in line
+                    answered.add(line["id"])
+                    if "error" in line:
+                        print(f"{line['id']}: {line['error']}", file=sys.stderr)
+                    elif sys.stderr.isatty():
+                        print(f"\r{len(answered) - errors:,} answered", end="", file=sys.stderr)
+
+        under_way: set[Future[dict[str, Any] | None]] = set()
+        left = False
+        try:
+            for row in rows(dataset, answered):
+                if client.stopped.is_set() or asked == limit:
+                    left = True
+                    break
+                under_way.add(pool.submit(client.ask, row))
+                asked += 1
+                if len(under_way) >= concurrency:
+                    finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    collect(finished)
+            while under_way:
+                finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                collect(finished)
+        except BaseException:
+            client.stopped.set()  # what waits for its next try would keep the pool from ending
+            collect({future for future in under_way if future.exception() is None})
+            raise
+        done = len(answered) - errors
+    seconds = time.monotonic() - began
+    print(f"\r{out}: {done:,} answers, {errors:,} errors; {asked:,} asked in {seconds:.1f} s", file=sys.stderr)
+    if client.stopped.is_set():
+        return 130
+    return 3 if errors or left else 0
+
+
+def main() -> int:
+    """Parse the arguments, run, and give the exit code."""
+    parser = argparse.ArgumentParser(description="Ask an OpenAI-compatible server about every row of a dataset.")
+    parser.add_argument("dataset", type=Path, help="dataset folder, or one of its Parquet or JSONL files")
+    parser.add_argument("out", type=Path, help="JSONL file that answers are appended to")
+    parser.add_argument("--model", required=True, help="the model, as the server names it")
+    parser.add_argument("--url", default="http://127.0.0.1:8000/v1", help="default %(default)s")
+    parser.add_argument("--completions", action="store_true", help="/completions instead of /chat/completions")
+    parser.add_argument("--concurrency", type=int, default=8, help="requests at once; default %(default)s")
+    parser.add_argument("--temperature", type=float, default=0.0, help="default %(default)s")
+    parser.add_argument("--body", default="{}", metavar="JSON", help="fields for every request; null leaves one out")
+    parser.add_argument("--timeout", type=float, default=600.0, help="seconds of silence; default %(default)s")
+    parser.add_argument("--tries", type=int, default=6, help="requests a row at most; default %(default)s")
+    parser.add_argument("--first-delay", type=float, default=1.0, help="seconds, doubled each time; default 1")
+    parser.add_argument("--limit", type=int, metavar="N", help="rows to ask in this run; default all")
+    options = parser.parse_args()
+    if min(options.concurrency, options.tries, options.limit or 1) < 1 or options.timeout <= 0:
+        parser.error("--concurrency, --tries, --limit and --timeout: expected more than 0")
+    try:
+        at = urlsplit(options.url)
+        usable = options.url.isascii() and at.port != 0
+    except ValueError:
+        usable = False
+    if not usable or at.scheme not in ("http", "https") or not at.hostname or at.username or at.password or at.query:
+        parser.error("--url: expected http://HOST[:PORT]/v1 or https://..., without user, password and query")
+    if not options.dataset.exists():
+        parser.error(f"{options.dataset}: no such dataset")
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not (key.isascii() and key.isprintable()):
+        parser.error("OPENAI_API_KEY: holds what cannot stand in a header")
+    try:
+        body = {"model": options.model, "temperature": options.temperature, **json.loads(options.body)}
+    except (ValueError, TypeError):
+        parser.error("--body: expected a JSON object")
+    client = Client(
+        options.url, body, key, options.completions, options.timeout, options.tries, max(0.0, options.first_delay)
+    )
+
+    def stop(*_: object) -> None:
+        if client.stopped.is_set():
+            os._exit(130)  # threads that wait for a server cannot be ended otherwise; every written line is whole
+        client.stopped.set()
+        print("\nwaiting for the requests under way; again to leave at once", file=sys.stderr)
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        return run(client, options.dataset, options.out.resolve(), options.concurrency, options.limit)
+    except HopelessError as error:
+        print(f"run_openai_compatible: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"run_openai_compatible: {error.filename or options.out}: {error.strerror or error}", file=sys.stderr)
+        return 2
+    except (ValueError, RecursionError) as error:  # pyarrow's own among them
+        print(f"run_openai_compatible: {options.dataset}: cannot be read ({error})", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Scores of a system that only matches words in; the figure that a dataset's card states of them out, and kept there.
+
+The card's YAML holds it as one line of JSON, so that a card that is written anew still has it. It is in no digest.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from niah_gen.errors import IntegrityError, NiahError
+from niah_score.contract import CARD, Manifest
+
+# The key in the card's YAML.
+KEY = "word_overlap"
+_SUMMARY = "summary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class WordOverlap:
+    """What a system that only matches words scores: points, 0 to 100, with a 95 % interval, over `n` rows.
+
+    `model`: the name it was scored under. `digest8`: of the dataset that was scored.
+    """
+
+    model: str
+    mean: float
+    low: float
+    high: float
+    n: int
+    digest8: str
+
+    def __post_init__(self) -> None:
+        """Raises TypeError or ValueError for what is no figure."""
+        numbers = (self.mean, self.low, self.high)
+        if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
+            raise TypeError(f"mean and interval are {numbers}, expected numbers")
+        if not all(math.isfinite(number) and 0 <= number <= 100 for number in numbers):
+            raise ValueError(f"mean and interval are {numbers}, expected points from 0 to 100")
+        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
+            raise ValueError(f"n is {self.n!r}, expected rows")
+        if not isinstance(self.model, str) or not isinstance(self.digest8, str):
+            raise TypeError("model and digest8 are no texts")
+        self.model.encode()  # half a surrogate pair is no text
+
+    def sentence(self) -> str:
+        """The figure and what it means, in words."""
+        interval = f"95 % interval {self.low:.1f} to {self.high:.1f}, {self.n:,} rows"
+        return (
+            f"{self.model}, which only matches words, scores {self.mean:.1f} of 100 points ({interval}): so much of "
+            "this dataset is solvable by word overlap, without a model. A score up to that shows that words are found "
+            "in long text, not that they are understood."
+        )
+
+
+def read_scores(folder: Path, manifest: Manifest) -> WordOverlap:
+    """The figure of a folder that `niah-score score` wrote for this dataset, over all its rows.
+
+    Raises NiahError if the folder holds no such scores, IntegrityError if they are another dataset's.
+    """
+    path = folder / _SUMMARY
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise NiahError(f"{path}: not there; expected a folder that niah-score score wrote") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise NiahError(f"{path}: cannot be read as JSON ({error}); score the answers again") from None
+    try:
+        overall = found["metrics"]["score"]["overall"]
+        overlap = WordOverlap(
+            model=found["model"],
+            mean=overall["mean"],
+            low=overall["low"],
+            high=overall["high"],
+            n=overall["n"],
+            digest8=found["dataset"]["digest8"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise NiahError(f"{path}: not what niah-score score writes ({error!r}); score the answers again") from None
+    if overlap.digest8 != manifest.content_digest[:8]:
+        raise IntegrityError(
+            f"{path}: scores of a dataset with the digest {overlap.digest8!r}; this one's begins with "
+            f"{manifest.content_digest[:8]!r}: answer and score this dataset"
+        )
+    if overlap.n != manifest.rows:
+        raise NiahError(f"{path}: {overlap.n:,} of {manifest.rows:,} rows are scored; score all, with --missing zero")
+    return overlap
+
+
+def kept(folder: Path, content_digest: str) -> WordOverlap | None:
+    """The figure that the card in a dataset folder states; None if it states none about these very rows."""
+    try:
+        front = (folder / CARD).read_text("utf-8").split("\n---\n")[0]
+        (line,) = (line for line in front.splitlines() if line.startswith(f"{KEY}: "))
+        found = WordOverlap(**json.loads(line.removeprefix(f"{KEY}: ")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return None
+    return found if found.digest8 == content_digest[:8] else None
+
+
+def front_matter(overlap: WordOverlap) -> dict[str, object]:
+    """What the card's YAML holds of a figure."""
+    return {KEY: asdict(overlap)}

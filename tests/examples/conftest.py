@@ -1,0 +1,30 @@
+"""Small datasets for the examples: 36 rows in both languages, as text and as chat, in Parquet and JSONL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import niah_gen
+
+SMALL = {"lengths": [600, 700], "depths": [0, 50, 100]}
+
+
+@pytest.fixture(scope="session")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("text")
+    return niah_gen.build("default", folder, formats=["parquet", "jsonl", "jsonl.zst"], overrides=SMALL)
+
+
+@pytest.fixture(scope="session")
+def chat_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return niah_gen.build("default", tmp_path_factory.mktemp("chat"), overrides={**SMALL, "form": "chat"})
+
+
+@pytest.fixture(scope="session")
+def truth(dataset: Path) -> list[dict[str, Any]]:
+    """The rows of the text dataset, in file order."""
+    return [row for file in sorted(dataset.glob("data/*/*.parquet")) for row in pq.read_table(file).to_pylist()]

@@ -1,0 +1,223 @@
+"""The retriever knows what the prompt says, as far as its window reaches, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import niah_gen
+from examples.lexical_retriever import K1, B, answer, bm25, last_words, question_in, rows, terms
+from niah_score import evaluate
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "examples" / "lexical_retriever.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def poisoned(dataset: Path, folder: Path) -> Path:
+    """The Parquet files of a dataset, every byte of every column but id and prompt overwritten."""
+    shutil.copytree(dataset / "data", folder / "data")
+    for path in folder.glob("data/*/*.parquet"):
+        data = bytearray(path.read_bytes())
+        found = pq.ParquetFile(path).metadata
+        for group in range(found.num_row_groups):
+            for number in range(found.num_columns):
+                column = found.row_group(group).column(number)
+                if column.path_in_schema.partition(".")[0] not in ("id", "prompt"):
+                    begin = min(filter(None, (column.dictionary_page_offset, column.data_page_offset)))
+                    data[begin : begin + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+        path.write_bytes(data)
+    return folder
+
+
+def test_it_answers_from_prompts_alone_and_finds_the_facts_of_both_languages(dataset: Path, tmp_path: Path) -> None:
+    poison = poisoned(dataset, tmp_path / "poison")
+    with pytest.raises(OSError):
+        pq.read_table(next(poison.glob("data/*/*.parquet")), columns=["keywords"])
+    done = run(poison, tmp_path / "answers.jsonl")
+    assert done.returncode == 0, done.stderr
+    report = evaluate(dataset, tmp_path / "answers.jsonl", model="BM25", metrics=["keyword"])
+    assert report.statuses["ok"] == 36
+    languages = report.summary["metrics"]["score"]["groups"]["language"]
+    assert [(line["value"], line["mean"], line["n"]) for line in languages] == [("en", 100, 18), ("zh", 100, 18)]
+
+
+def test_an_answer_is_the_needle_as_it_stands(truth: list[dict[str, Any]]) -> None:
+    for row in truth:
+        assert row["needles"][0] in answer(row["prompt"])
+        assert len(answer(row["prompt"])) < len(row["prompt"]) / 4
+
+
+def test_every_kind_of_file_gives_the_same_answers_to_the_byte(dataset: Path, tmp_path: Path) -> None:
+    kinds = {"data": "parquet", "jsonl": "jsonl", "packed": "jsonl.zst"}
+    for name, suffix in kinds.items():
+        for file in dataset.glob(f"*/*/*.{suffix}"):
+            goal = tmp_path / name / ("data" if suffix == "parquet" else "jsonl") / file.parent.name / file.name
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, goal)
+        assert run(tmp_path / name, tmp_path / f"{name}.answers").returncode == 0
+    assert run(dataset, tmp_path / "whole.answers").returncode == 0
+    (found,) = {path.read_bytes() for path in tmp_path.glob("*.answers")}
+    assert found.count(b"\n") == 36
+
+
+def test_chat_prompts_are_answered_like_texts(dataset: Path, chat_dataset: Path) -> None:
+    assert [answer(prompt) for _, prompt in rows(chat_dataset)] == [answer(prompt) for _, prompt in rows(dataset)]
+
+
+@pytest.mark.parametrize("position", ["end", "start", "both"])
+def test_the_question_is_found_wherever_a_template_puts_it(position: str) -> None:
+    from niah_gen.prompts import frame, template_library
+
+    context = "Nothing is here. The mill at Oxley sells flour. 甲镇的钟楼很高。乙镇没有钟楼。"
+    found = 0
+    for template in template_library().values():
+        if position not in template.wordings:
+            continue
+        for form in template.wordings[position].forms():
+            question = "What does the mill at Oxley sell?" if template.language == "en" else "甲镇的钟楼高吗？"
+            prompt = frame(template, form, "native", False, question, position).fill(context)
+            said: Any = prompt
+            text = prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
+            assert question in question_in(text), template.name
+            assert answer(said).startswith("The mill at Oxley" if template.language == "en" else "甲镇"), template.name
+            found += 1
+    assert found >= 4
+
+
+def test_what_stands_before_the_window_is_not_found_and_what_stands_in_it_is(truth: list[dict[str, Any]]) -> None:
+    for row in truth:
+        prompt, needle = row["prompt"], row["needles"][0]
+        after = prompt[row["needle_spans"][0]["start"] :]
+        reaching = next(n for n in range(1, len(prompt)) if len(last_words(prompt, n)) >= len(after))
+        assert needle in answer(prompt, reaching)
+        assert needle not in answer(prompt, reaching - 1)
+        assert len(answer(prompt, reaching - 1)) < len(after)
+
+
+def test_a_window_counts_words_and_chinese_characters() -> None:
+    text = "One, two-three. 甲乙丙。四 five"
+    assert last_words(text, 2) == "四 five"
+    assert last_words(text, 4) == "乙丙。四 five"
+    assert last_words(text, 6) == "three. 甲乙丙。四 five"
+    assert last_words(text, 8) == last_words(text, None) == text
+
+
+def test_it_says_nothing_where_no_word_is_shared_or_no_question_is_seen() -> None:
+    assert answer("Some text here. More of it.\n\nQuestion: Which zebra?\nAnswer:") == ""
+    assert answer("Zebras graze. Others do not.\n\nQuestion: Which zebras?\nAnswer:", window=1) == ""
+    assert answer("") == answer("\n\n") == ""
+
+
+def test_several_sentences_are_given_on_demand_in_the_order_of_the_text() -> None:
+    prompt = "Ann keeps the mill. Rain fell. Bob keeps the mill at Oxley.\n\nQuestion: Who keeps the mill at Oxley?"
+    assert answer(prompt) == "Bob keeps the mill at Oxley."
+    assert answer(prompt, most=5) == "Ann keeps the mill. Bob keeps the mill at Oxley."
+
+
+def test_of_sentences_that_fit_alike_the_first_counts() -> None:
+    assert answer("The mill is red. The mill is old.\n\nQuestion: Which mill?") == "The mill is red."
+
+
+def test_chinese_is_told_apart_by_pairs_of_characters_and_words_in_any_case() -> None:
+    assert terms("青门镇的茶馆 BM25, the Mill; 七") == [
+        "青门",
+        "门镇",
+        "镇的",
+        "的茶",
+        "茶馆",
+        "bm25",
+        "the",
+        "mill",
+        "七",
+    ]
+
+
+def test_scores_are_those_of_the_formula() -> None:
+    sentences = ["the mill mill sells flour", "the sun", "the old mill"]
+    rarity = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    mean = (5 + 2 + 3) / 3
+    first = rarity * 2 * (K1 + 1) / (2 + K1 * (1 - B + B * 5 / mean))
+    third = rarity * 1 * (K1 + 1) / (1 + K1 * (1 - B + B * 3 / mean))
+    assert bm25("Which mill?", sentences) == pytest.approx([first, 0, third])
+
+
+def test_answers_that_are_there_are_kept_unless_told_otherwise(dataset: Path, tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    out.write_text("mine")
+    done = run(dataset, out)
+    assert (done.returncode, out.read_text()) == (2, "mine")
+    assert "is there already" in done.stderr
+    assert run(dataset, out, "--overwrite").returncode == 0
+    assert len([json.loads(line) for line in out.open(encoding="utf-8")]) == 36
+
+
+@pytest.mark.parametrize("flags", [("--window", "0"), ("--sentences", "0")])
+def test_what_makes_no_sense_is_refused_before_anything_is_written(
+    dataset: Path, tmp_path: Path, flags: tuple[str, str]
+) -> None:
+    assert run(dataset, tmp_path / "x.jsonl", *flags).returncode == 2
+    assert run(tmp_path / "nothing", tmp_path / "x.jsonl").returncode == 2
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+def test_paraphrased_questions_share_fewer_words_and_chains_none_with_what_they_ask_for(tmp_path: Path) -> None:
+    base: dict[str, Any] = {"lengths": [2000], "depths": [50], "spread": "random"}
+    means = {}
+    recipes: dict[str, dict[str, Any]] = {
+        "same words": {"needles": ["single-en", "single-zh"]},
+        "other words": {"needles": ["single-en", "single-zh"], "paraphrase": True},
+        "chains": {"needles": ["chain-en", "chain-zh"]},
+    }
+    for name, changes in recipes.items():
+        folder = niah_gen.build("default", tmp_path, overrides={**base, **changes})
+        assert run(folder, tmp_path / "x.jsonl", "--overwrite").returncode == 0
+        report = evaluate(folder, tmp_path / "x.jsonl", metrics=["keyword"])
+        means[name] = report.summary["metrics"]["score"]["overall"]["mean"]
+    assert means["same words"] == 100
+    assert means["other words"] < 80
+    assert means["chains"] == 0
+
+
+def test_make_demo_goes_all_the_way_and_replaces_nothing_but_what_it_made(tmp_path: Path) -> None:
+    if shutil.which("make") is None:
+        pytest.skip("needs make")
+    if not (ROOT / ".venv" / "bin" / "niah-gen").exists():
+        pytest.skip("needs the environment that `make setup` makes")
+    # What a demo before this one left, and beside it what is the user's.
+    dataset = niah_gen.build("default", tmp_path / "demo", overrides={"lengths": [800]})
+    (tmp_path / "demo" / "window").mkdir()
+    for name in ("whole.jsonl", "window.jsonl", "window/summary.json"):
+        (tmp_path / "demo" / name).write_text("old")
+    (tmp_path / "default").mkdir()
+    (tmp_path / "default" / "whole.jsonl").write_text("mine")
+    data = {path: path.stat().st_mtime_ns for path in dataset.glob("data/*/*")}
+    command = ["make", "-o", ".venv/ready", "demo", "LEN=800", f"OUT={tmp_path}", "WORDS=300"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert data == {path: path.stat().st_mtime_ns for path in tmp_path.glob("demo/default/*/data/*/*")}
+    assert (tmp_path / "default" / "whole.jsonl").read_text() == "mine"
+    card = (dataset / "README.md").read_text("utf-8")
+    assert "BM25, which only matches words, scores 100.0 of 100 points" in card
+    means = {
+        name: json.loads((tmp_path / "demo" / name / "summary.json").read_bytes())["metrics"]["score"]["overall"][
+            "mean"
+        ]
+        for name in ("whole", "window")
+    }
+    assert means["whole"] == 100
+    assert 20 < means["window"] < 80
+    shown = [word for word in done.stdout.split() if word.startswith(f"{tmp_path}/demo/window/")]
+    assert [Path(path).name for path in shown] == ["heatmap.png", "report.html"]
+    assert all(Path(path).stat().st_size > 1000 for path in shown)

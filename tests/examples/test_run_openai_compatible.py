@@ -1,0 +1,528 @@
+"""Whatever a server does, every row is answered once or said to have failed, and a run goes on where one ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples.run_openai_compatible import HopelessError, answers_file, rows
+from niah_score import evaluate
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "run_openai_compatible.py"
+KEY = "sk-loopback-0123456789"
+PATIENCE = 20.0  # seconds that anything may wait for anything
+
+Body = dict[str, Any]
+
+
+def said(text: str | None, **more: Any) -> bytes:
+    """A chat completion."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop", **more}
+    return json.dumps({"object": "chat.completion", "choices": [choice], "usage": {"prompt_tokens": 7}}).encode()
+
+
+class Server(ThreadingHTTPServer):
+    """A server on the loopback that knows the right answers. `behave(server, handler, row id, try)` may answer itself
+    and return True."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, truth: list[dict[str, Any]]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.answers = {row["prompt"]: (row["id"], row["answers"][0]) for row in truth}
+        self.behave: Callable[[Server, Handler, str, int], bool] = lambda *_: False
+        self.asked: Counter[str] = Counter()
+        self.bodies: dict[str, Body] = {}
+        self.paths: set[str] = set()
+        self.keys: set[str | None] = set()
+        self.times: list[float] = []
+        self.at_once = self.most_at_once = 0
+        self.changed = threading.Condition()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def wait_for(self, condition: Callable[[], bool]) -> bool:
+        with self.changed:
+            return self.changed.wait_for(condition, PATIENCE)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that are killed are part of the test."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        server = self.server
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = body.get("prompt") or body["messages"][-1]["content"]
+        row_id, answer = server.answers.get(prompt, ("unknown", "unknown"))
+        with server.changed:
+            server.asked[row_id] += 1
+            tried = server.asked[row_id]
+            assert sum(server.asked.values()) < 500, "a runner without an end"
+            server.bodies[row_id] = body
+            server.paths.add(self.path)
+            server.keys.add(self.headers["Authorization"])
+            server.times.append(time.monotonic())
+            server.at_once += 1
+            server.most_at_once = max(server.most_at_once, server.at_once)
+            server.changed.notify_all()
+        try:
+            if not server.behave(server, self, row_id, tried):
+                self.reply(200, said(answer))
+        finally:
+            with server.changed:
+                server.at_once -= 1
+                server.changed.notify_all()
+
+    def reply(self, status: int, body: bytes, **headers: str) -> bool:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+        return True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def server(truth: list[dict[str, Any]]) -> Iterator[Server]:
+    with Server(truth) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        yield made
+        made.shutdown()
+
+
+def start(url: str, dataset: Path, out: Path, *flags: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(SCRIPT), str(dataset), str(out), "--model", "m", "--url", url]
+    return subprocess.Popen(
+        [*command, "--first-delay", "0.01", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OPENAI_API_KEY": KEY},
+    )
+
+
+def ask(url: str, dataset: Path, out: Path, *flags: str) -> tuple[int, str]:
+    """The exit code and all that was printed."""
+    process = start(url, dataset, out, *flags)
+    try:
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, stdout + stderr
+
+
+def lines(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in out.read_bytes().splitlines()]
+
+
+def scored(dataset: Path, out: Path) -> dict[str, int]:
+    """Rows of each status that has any; every line is used and every row has one."""
+    report = evaluate(dataset, out, metrics=["keyword"])
+    assert (report.lines.used, report.lines.read, report.problems) == (36, 36, [])
+    return {name: count for name, count in report.statuses.items() if count}
+
+
+def test_every_row_is_answered_in_whatever_order_and_scored(server: Server, dataset: Path, tmp_path: Path) -> None:
+    first = next(rows(dataset, set())).id
+
+    def first_last(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        if row_id == first:
+            assert server.wait_for(lambda: sum(server.asked.values()) == 36)
+        return False
+
+    server.behave = first_last
+    code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "4")
+    assert code == 0, printed
+    assert lines(tmp_path / "a.jsonl")[0]["id"] != first
+    assert set(server.asked.values()) == {1}
+    report = evaluate(dataset, tmp_path / "a.jsonl", metrics=["keyword"])
+    assert report.summary["metrics"]["score"]["overall"]["mean"] == 100
+    assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
+
+
+def test_requests_say_what_the_rows_and_the_arguments_say(
+    server: Server, dataset: Path, truth: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    body = '{"top_p": 0.5, "temperature": null}'
+    assert ask(server.url, dataset, tmp_path / "a.jsonl", "--limit", "1", "--body", body)[0] == 3
+    (found,) = server.bodies.values()
+    prompt = [{"role": "user", "content": truth[0]["prompt"]}]
+    assert found == {"model": "m", "max_tokens": truth[0]["max_new_tokens"], "top_p": 0.5, "messages": prompt}
+    server.bodies.clear()
+    assert ask(server.url, dataset, tmp_path / "a.jsonl", "--limit", "1")[0] == 3
+    assert next(iter(server.bodies.values()))["temperature"] == 0
+    assert server.paths == {"/v1/chat/completions"}
+    assert set(server.asked.values()) == {1}
+    assert len(server.asked) == 2
+
+
+def test_texts_go_to_completions_on_demand(server: Server, dataset: Path, tmp_path: Path) -> None:
+    def text(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        choice = {"text": f"said {row_id}", "finish_reason": "length"}
+        return handler.reply(200, json.dumps({"choices": [choice]}).encode())
+
+    server.behave = text
+    assert ask(server.url + "/", dataset, tmp_path / "a.jsonl", "--completions")[0] == 0
+    assert server.paths == {"/v1/completions"}
+    assert all("messages" not in body and isinstance(body["prompt"], str) for body in server.bodies.values())
+    assert all(line["prediction"] == f"said {line['id']}" for line in lines(tmp_path / "a.jsonl"))
+    assert scored(dataset, tmp_path / "a.jsonl") == {"truncated": 36}
+
+
+def test_chat_messages_are_sent_as_they_are_and_never_as_text(
+    server: Server, chat_dataset: Path, tmp_path: Path
+) -> None:
+    asked = {row.id: row.prompt for row in rows(chat_dataset, set())}
+    server.answers = {prompt[-1]["content"]: (row_id, "x") for row_id, prompt in asked.items()}
+    code, printed = ask(server.url, chat_dataset, tmp_path / "a.jsonl", "--completions")
+    assert code == 2
+    assert "chat messages" in printed
+    assert not server.asked
+    assert ask(server.url, chat_dataset, tmp_path / "a.jsonl")[0] == 0
+    assert {row_id: body["messages"] for row_id, body in server.bodies.items()} == asked
+    assert scored(chat_dataset, tmp_path / "a.jsonl") == {"ok": 36}
+
+
+def test_every_kind_of_file_can_be_asked_about(server: Server, dataset: Path, tmp_path: Path) -> None:
+    every = [next(dataset.glob(f"*/en-600/*.{suffix}")) for suffix in ("parquet", "jsonl", "jsonl.zst")]
+    for number, file in enumerate(every, 1):
+        assert ask(server.url, file, tmp_path / f"{number}.jsonl")[0] == 0
+        assert set(server.asked.values()) == {number}
+    assert len(server.asked) == 9
+
+
+def test_what_passes_is_tried_again(server: Server, dataset: Path, tmp_path: Path) -> None:
+    order = [row.id for row in rows(dataset, set())]
+
+    def faults(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        kind = order.index(row_id) % 8
+        if tried > 1 or kind == 7:
+            return False
+        if kind == 0:
+            return handler.reply(500, b'{"error": {"message": "busy"}}')
+        if kind == 1:
+            return handler.reply(503, b"<html>no</html>")
+        if kind == 2:
+            handler.connection.shutdown(socket.SHUT_RDWR)  # without a word
+            return True
+        if kind == 3:  # in the middle of the answer
+            handler.send_response(200)
+            handler.send_header("Content-Length", "1000")
+            handler.end_headers()
+            handler.wfile.write(b'{"choices"')
+            handler.close_connection = True
+            return True
+        broken = [b'{"choices": [', b'{"error": {"message": "x"}}', said("half", finish_reason="abort")][kind - 4]
+        return handler.reply(200, broken)
+
+    server.behave = faults
+    code, printed = ask(server.url, dataset, tmp_path / "a.jsonl")
+    assert code == 0, printed
+    assert [server.asked[row_id] for row_id in order] == [1 if at % 8 == 7 else 2 for at in range(36)]
+    assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
+
+
+def test_a_server_that_names_a_time_is_not_asked_before_it(server: Server, dataset: Path, tmp_path: Path) -> None:
+    file = next(dataset.glob("data/en-600/*.parquet"))
+
+    def limited(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        return len(server.times) == 3 and handler.reply(429, b"{}", Retry_After="1")
+
+    server.behave = limited
+    assert ask(server.url, file, tmp_path / "a.jsonl", "--concurrency", "1")[0] == 0
+    assert sum(server.asked.values()) == 10
+    assert server.times[3] - server.times[2] >= 1
+
+
+def test_silence_ends_after_the_timeout(server: Server, dataset: Path, tmp_path: Path) -> None:
+    over = threading.Event()
+    first = next(rows(dataset, set())).id
+
+    def silent(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        return row_id == first and tried == 1 and over.wait(PATIENCE)
+
+    server.behave = silent
+    try:
+        code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--timeout", "0.5")
+    finally:
+        over.set()
+    assert code == 0, printed
+    assert server.asked[first] == 2
+    assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
+
+
+def test_there_are_never_more_requests_than_asked_for_and_as_many_where_there_are_rows(
+    server: Server, dataset: Path, tmp_path: Path
+) -> None:
+    server.behave = lambda server, *_: not server.wait_for(lambda: server.most_at_once == 3)
+    assert ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "3")[0] == 0
+    assert server.most_at_once == 3
+
+
+def test_rows_that_failed_are_errors_to_the_scorer_and_asked_again(
+    server: Server, dataset: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "a.jsonl"
+    order = [row.id for row in rows(dataset, set())]
+    failing = {order[3]: 500, order[11]: 400}
+
+    def failures(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        message = b'{"error": {"message": "context \\u001b[31mtoo long"}}\x1b[2J'
+        return row_id in failing and handler.reply(failing[row_id], message)
+
+    server.behave = failures
+    code, printed = ask(server.url, dataset, out, "--tries", "3")
+    assert code == 3
+    assert "34 answers, 2 errors" in printed
+    assert "\x1b" not in printed
+    assert (server.asked[order[3]], server.asked[order[11]]) == (3, 1)
+    assert scored(dataset, out) == {"ok": 34, "error": 2}
+    server.behave = lambda *_: False
+    server.asked.clear()
+    assert ask(server.url, dataset, out)[0] == 0
+    assert server.asked == {order[3]: 1, order[11]: 1}
+    assert scored(dataset, out) == {"ok": 36}
+    assert ask(server.url, dataset, out)[0] == 0
+    assert sum(server.asked.values()) == 2
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_what_every_row_would_be_told_ends_the_run_at_once(
+    server: Server, dataset: Path, tmp_path: Path, status: int
+) -> None:
+    def refused(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        return handler.reply(status, f"Incorrect API key provided: {KEY}".encode())
+
+    server.behave = refused
+    code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "2")
+    assert code == 2
+    assert "OPENAI_API_KEY" in printed
+    assert sum(server.asked.values()) <= 4
+    assert server.keys == {f"Bearer {KEY}"}
+    assert KEY not in printed
+    assert KEY not in (tmp_path / "a.jsonl").read_text()
+
+
+def test_answers_under_way_are_kept_when_a_run_is_given_up(server: Server, dataset: Path, tmp_path: Path) -> None:
+    first, second, third = (row.id for row, _ in zip(rows(dataset, set()), range(3), strict=False))
+
+    def refused(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        assert server.wait_for(lambda: len(server.asked) == 3)
+        if row_id == first:
+            return handler.reply(403, b"{}")
+        time.sleep(0.2)  # until after the refusal
+        return False
+
+    server.behave = refused
+    assert ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "3")[0] == 2
+    assert {line["id"] for line in lines(tmp_path / "a.jsonl")} == {second, third}
+
+
+def test_the_key_is_repeated_nowhere(server: Server, dataset: Path, tmp_path: Path) -> None:
+    server.behave = lambda server, handler, *_: handler.reply(400, f"you said {KEY}".encode())
+    code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--limit", "3")
+    assert code == 3
+    assert "you said ***" in printed
+    for path in tmp_path.iterdir():
+        assert KEY not in path.read_text()
+
+
+def test_a_server_that_is_gone_is_given_up(dataset: Path, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        code, printed = ask(url, dataset, tmp_path / "a.jsonl", "--tries", "2", "--concurrency", "1")
+    assert code == 2
+    assert "20 rows in a row without an answer" in printed
+    assert len(lines(tmp_path / "a.jsonl")) == 19
+
+
+def test_reasoning_and_ends_reach_the_scorer(server: Server, dataset: Path, tmp_path: Path) -> None:
+    order = [row.id for row in rows(dataset, set())]
+
+    def endings(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        message: Body = {"role": "assistant", "content": "It is turquoise."}
+        finish = "stop"
+        if row_id == order[0]:
+            message["reasoning_content"] = "Let me think."
+        elif row_id == order[1]:
+            message |= {"content": None, "reasoning": "Still thinking."}
+            finish = "length"
+        elif row_id == order[2]:
+            message |= {"content": None, "refusal": "I cannot."}
+        elif row_id == order[3]:
+            message["content"] = ""
+        return handler.reply(200, said("", message=message, finish_reason=finish))
+
+    server.behave = endings
+    assert ask(server.url, dataset, tmp_path / "a.jsonl")[0] == 0
+    found = {line["id"]: line for line in lines(tmp_path / "a.jsonl")}
+    assert found[order[0]]["reasoning_content"] == "Let me think."
+    assert found[order[1]] | {"prompt_tokens": 0} == {
+        "id": order[1], "prediction": None, "finish_reason": "length", "reasoning_content": "Still thinking.",
+        "prompt_tokens": 0,
+    }  # fmt: skip
+    assert found[order[0]]["prompt_tokens"] == 7
+    assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 33, "think_unclosed": 1, "refused": 1, "empty": 1}
+
+
+def test_a_killed_run_goes_on_and_no_answered_row_is_asked_again(server: Server, dataset: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.jsonl"
+    # Two are left without an answer, so that the run is still going when it is killed.
+    order = [row.id for row in rows(dataset, set())]
+    held = {order[8], order[9]}
+    over = threading.Event()
+    server.behave = lambda server, handler, row_id, tried: row_id in held and not over.wait(PATIENCE)
+    process = start(server.url, dataset, out, "--concurrency", "4")
+    try:
+        assert server.wait_for(lambda: len(server.asked) == 36)
+        deadline = time.monotonic() + PATIENCE
+        while out.read_bytes().count(b"\n") < 30 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        over.set()
+    whole = {line["id"] for line in lines(out)}
+    assert 30 <= len(whole) < 36
+    with out.open("ab") as file:
+        file.write(b'{"id": "' + order[8].encode() + b'", "predic')
+    server.behave = lambda *_: False
+    assert ask(server.url, dataset, out)[0] == 0
+    assert {row_id: server.asked[row_id] for row_id in whole} == dict.fromkeys(whole, 1)
+    assert scored(dataset, out) == {"ok": 36}
+
+
+def test_an_interrupted_run_waits_for_what_is_under_way_and_goes_on_later(
+    server: Server, dataset: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "a.jsonl"
+    over = threading.Event()
+    server.behave = lambda *_: not over.wait(PATIENCE)
+    process = start(server.url, dataset, out, "--concurrency", "3")
+    try:
+        assert server.wait_for(lambda: len(server.asked) == 3)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.readline() + process.stderr.readline() != ""
+        over.set()
+        _, printed = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == 130, printed
+    assert "Traceback" not in printed
+    assert {line["id"] for line in lines(out)} == set(server.asked)
+    assert len(server.asked) == 3
+    assert ask(server.url, dataset, out)[0] == 0
+    assert set(server.asked.values()) == {1}
+    assert scored(dataset, out) == {"ok": 36}
+
+
+def test_a_second_interrupt_leaves_at_once(server: Server, dataset: Path, tmp_path: Path) -> None:
+    over = threading.Event()
+    server.behave = lambda *_: not over.wait(PATIENCE)
+    process = start(server.url, dataset, tmp_path / "a.jsonl")
+    try:
+        assert server.wait_for(lambda: len(server.asked) == 8)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.readline() + process.stderr.readline() != ""
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)  # the server holds every answer still
+    finally:
+        process.kill()
+        over.set()
+    assert process.returncode == 130
+
+
+def test_two_runs_cannot_write_one_file(server: Server, dataset: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    out = tmp_path / "a.jsonl"
+    out.write_text('{"id": "x", "error": "once"}\n')  # is taken out, so the lock must pass to the new file
+    with answers_file(out):
+        code, printed = ask(server.url, dataset, out)
+    assert code == 2
+    assert "another run writes it" in printed
+    assert not server.asked
+
+
+def test_wherever_a_file_breaks_off_its_whole_lines_stay(tmp_path: Path) -> None:
+    out = tmp_path / "a.jsonl"
+    made = [f'{{"id": "row-{number}", "prediction": "{{甲}}"}}\n'.encode() for number in range(3)]
+    made.insert(1, b'{"id": "row-9", "error": "no"}\n')
+    whole = b"".join(made)
+    for cut in range(len(whole) + 1):
+        out.write_bytes(whole[:cut])
+        with answers_file(out) as (file, answered):
+            file.write(b'{"id": "next", "prediction": ""}\n')
+        # A line is whole once its bracket is closed.
+        kept = [f"row-{number}" for number, end in ((0, 1), (1, 3), (2, 4)) if cut >= len(b"".join(made[:end])) - 1]
+        assert answered == set(kept), cut
+        assert [line["id"] for line in lines(out)] == [*kept, "next"]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"my notes\n", b'{"id": "x", "answer": 1}\n', b"PAR1\x00\x01", b'{"id": "a", "error": "x"}\n\n[]\n']
+)
+def test_a_file_that_holds_something_else_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    out = tmp_path / "a.jsonl"
+    out.write_bytes(content)
+    with pytest.raises(HopelessError, match="choose another file"), answers_file(out):
+        pass
+    assert out.read_bytes() == content
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--url", "ftp://x/v1"], "--url"),
+        (["--url", "http://user:secret@127.0.0.1/v1"], "--url"),
+        (["--url", "http://127.0.0.1:99999/v1"], "--url"),
+        (["--body", "[1"], "--body"),
+        (["--concurrency", "0"], "--concurrency"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_told(dataset: Path, tmp_path: Path, flags: list[str], told: str) -> None:
+    code, printed = ask("http://127.0.0.1:1/v1", dataset, tmp_path / "a.jsonl", *flags)
+    assert code == 2
+    assert told in printed
+    assert "Traceback" not in printed
+    assert "secret" not in printed
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_rows_are_read_as_they_are_asked_for(truth: list[dict[str, Any]], dataset: Path) -> None:
+    every = [row["id"] for row in truth]
+    assert [row.id for row in rows(dataset, set())] == every
+    assert [row.id for row in rows(dataset, set(every[:20]))] == every[20:]
+    answered = set(every[:5])
+    coming = rows(dataset, answered)
+    assert next(coming).id == every[5]
+    answered |= set(every[6:30])
+    assert next(coming).id == every[30]
