@@ -11,13 +11,12 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.errors import ScoreError
-from niah_score.intervals import Interval, Resamples, grouped
+from niah_score.intervals import Clusters, Interval, Resamples, distinct, grouped, means
 from niah_score.score import FINDINGS, STATUSES
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from niah_score.intervals import Floats, Whole
-
-Made = TypeVar("Made")
 
 GROUPS = ("length", "depth_percent", "language", "corpus", "needle_id", "task", "control")
 UNANSWERED = ("missing", "error", "empty")
@@ -62,8 +59,10 @@ class Scored:
                     "samples together first (--samples mean)"
                 )
         self.frame = scores
+        # All metrics share resamples: the same scores have the same interval, whatever they are called.
+        self.resamples = Resamples("niah")
         self._factors: dict[str, Factor] = {}
-        self._resamples: dict[str, Resamples] = {}
+        self._values: dict[str, tuple[Floats, NDArray[np.bool_]]] = {}
 
     def factor(self, name: str) -> Factor:
         """A coordinate as sorted values and codes."""
@@ -72,13 +71,19 @@ class Scored:
         return self._factors[name]
 
     def values(self, metric: str) -> tuple[Floats, NDArray[np.bool_]]:
-        """A metric's scores, and which rows have one. Raises ScoreError where the frame does not have the metric."""
-        import polars as pl
+        """A metric's scores, and which rows have one; the same arrays for metrics that give the same.
 
-        if metric not in self.frame.columns or not self.frame[metric].dtype.is_numeric():
-            raise ScoreError(f"{metric!r} is no metric of these scores; they have {', '.join(self.metrics)}")
-        column = self.frame[metric].cast(pl.Float64).fill_nan(None)
-        return column.fill_null(0.0).to_numpy(), column.is_not_null().to_numpy()
+        Raises ScoreError where the frame does not have the metric.
+        """
+        if metric not in self._values:
+            if metric not in self.frame.columns or not self.frame[metric].dtype.is_numeric():
+                raise ScoreError(f"{metric!r} is no metric of these scores; they have {', '.join(self.metrics)}")
+            values, has = _numbers(self.frame[metric])
+            for others, theirs in self._values.values():
+                has = theirs if _equal(has, theirs) else has
+                values = others if has is theirs and _equal(values, others) else values
+            self._values[metric] = values, has
+        return self._values[metric]
 
     @property
     def metrics(self) -> list[str]:
@@ -94,9 +99,22 @@ class Scored:
         """Which rows have no answer to judge."""
         return self.frame["status"].is_in(UNANSWERED).to_numpy()
 
-    def resamples(self, metric: str) -> Resamples:
-        """The resamples of a metric's intervals."""
-        return self._resamples.setdefault(metric, Resamples(f"niah|{metric}"))
+
+def _numbers(column: pl.Series) -> tuple[Floats, NDArray[np.bool_]]:
+    """The numbers of a column, 0 where there is none, and where there is one."""
+    import polars as pl
+
+    column = column.cast(pl.Float64)
+    if column.is_nan().any():
+        column = column.fill_nan(None)
+    return column.fill_null(0.0).to_numpy(), column.is_not_null().to_numpy()
+
+
+def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether arrays are equal; most that are not differ within the first thousand."""
+    import numpy as np
+
+    return bool(np.array_equal(one[:1000], other[:1000]) and np.array_equal(one, other))
 
 
 def _factor(column: pl.Series) -> Factor:
@@ -147,23 +165,54 @@ def figures(
     scored: Scored, metric: str, codes: Whole, count: int, weights: Floats | None = None, kept: Any = None
 ) -> list[Figure]:
     """A figure for each code below `count`. `kept`: the only rows that count; `weights`: how much each does."""
+    return _figures(scored, [metric], codes, count, weights, kept)[0]
+
+
+def _figures(
+    scored: Scored,
+    metrics: Sequence[str],
+    codes: Whole,
+    count: int,
+    weights: Floats | None = None,
+    kept: Any = None,
+) -> list[list[Figure]]:
+    """The figures of several metrics, a list for each: rows are brought together once for all that score the same."""
     import numpy as np
 
-    values, has = scored.values(metric)
     needles, haystacks = scored.factor("needle_id").codes, scored.factor("haystack_id").codes
     unanswered = scored.unanswered
-    if kept is not None:
-        codes, values, has, unanswered = codes[kept], values[kept], has[kept], unanswered[kept]
-        needles, haystacks = needles[kept], haystacks[kept]
-        weights = None if weights is None else weights[kept]
+
+    def of(rows: NDArray[Any], wanted: Any) -> NDArray[Any]:
+        return rows if wanted is None else rows[wanted]
+
+    codes, needles, haystacks = of(codes, kept), of(needles, kept), of(haystacks, kept)
+    weights = None if weights is None else of(weights, kept)
     rows = np.bincount(codes, minlength=count).tolist()
-    silent = np.bincount(codes[unanswered], minlength=count).tolist()
-    if not has.all():
-        values, needles, haystacks = values[has], needles[has], haystacks[has]
-        weights = None if weights is None else weights[has]
-        codes = codes[has]
-    found = grouped(codes, count, values, needles, haystacks, scored.resamples(metric), weights=weights)
-    return [_figure(*item) for item in zip(rows, silent, found, strict=True)]
+    silent = np.bincount(codes[of(unanswered, kept)], minlength=count).tolist()
+    found: dict[str, list[Figure]] = {}
+    for alike in _scoring_the_same(scored, metrics):
+        has = of(scored.values(alike[0])[1], kept)
+        some = None if has.all() else has
+        clusters = Clusters(
+            of(codes, some), count, of(needles, some), of(haystacks, some),
+            None if weights is None else of(weights, some),
+        )  # fmt: skip
+        known: dict[int, list[Figure]] = {}
+        for metric in alike:
+            values = scored.values(metric)[0]
+            if id(values) not in known:
+                intervals = means(clusters, of(of(values, kept), some), scored.resamples)
+                known[id(values)] = [_figure(*item) for item in zip(rows, silent, intervals, strict=True)]
+            found[metric] = known[id(values)]
+    return [found[metric] for metric in metrics]
+
+
+def _scoring_the_same(scored: Scored, metrics: Sequence[str]) -> list[list[str]]:
+    """Metrics by the rows that have a score."""
+    alike: dict[int, list[str]] = {}
+    for metric in dict.fromkeys(metrics):
+        alike.setdefault(id(scored.values(metric)[1]), []).append(metric)
+    return list(alike.values())
 
 
 def _figure(rows: int, unanswered: int, found: Interval) -> Figure:
@@ -187,7 +236,9 @@ def _crossed(*factors: Factor) -> tuple[list[tuple[Any, ...]], Whole]:
     keys = np.zeros(len(factors[0].codes), np.int64)
     for factor in factors:
         keys = keys * max(len(factor.values), 1) + factor.codes
-    found, codes = np.unique(keys, return_inverse=True)
+    if not len(keys):
+        return [], keys
+    found, codes = distinct(keys, math.prod(max(len(factor.values), 1) for factor in factors))
     combinations = []
     for key in found.tolist():
         places = []
@@ -203,15 +254,18 @@ def cells(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
 
     Columns: language, length, depth_percent and a figure's. Rows whose language is not given are in the former alone.
     """
+    return _cells(_as_scored(scores), [metric])[0]
+
+
+def _cells(scored: Scored, metrics: Sequence[str]) -> list[pl.DataFrame]:
     import numpy as np
     import polars as pl
 
-    scored = _as_scored(scores)
     length, depth, language = (scored.factor(name) for name in ("length", "depth_percent", "language"))
     combinations, codes = _crossed(length, depth)
     lines = [
-        (None, *names, *figure)
-        for names, figure in zip(combinations, figures(scored, metric, codes, len(combinations)), strict=True)
+        [(None, *names, *figure) for names, figure in zip(combinations, found, strict=True)]
+        for found in _figures(scored, metrics, codes, len(combinations))
     ]
     named = [name for name in language.values if name is not None]
     if len(named) > 1:
@@ -219,12 +273,12 @@ def cells(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
         # None sorts last, so what has a language comes first.
         count = sum(names[0] is not None for names in apart)
         kept = None if count == len(apart) else np.flatnonzero(codes < count)
-        found = figures(scored, metric, codes, count, kept=kept)
-        lines += [(*names, *figure) for names, figure in zip(apart[:count], found, strict=True)]
+        for listed, found in zip(lines, _figures(scored, metrics, codes, count, kept=kept), strict=True):
+            listed += [(*names, *figure) for names, figure in zip(apart[:count], found, strict=True)]
     schema = {
         "language": pl.String(), "length": pl.Int64(), "depth_percent": pl.Float64(), **_figure_schema(),
     }  # fmt: skip
-    return pl.DataFrame(lines, schema=schema, orient="row")
+    return [pl.DataFrame(listed, schema=schema, orient="row") for listed in lines]
 
 
 def groups(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
@@ -236,14 +290,23 @@ def groups(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame
 
     scored = _as_scored(scores)
     lines: list[tuple[Any, ...]] = []
-    for name in GROUPS:
-        factor = scored.factor(name)
-        if any(value is not None for value in factor.values):
-            found = figures(scored, metric, factor.codes, len(factor.values))
-            lines += [(name, _text(value), *figure) for value, figure in zip(factor.values, found, strict=True)]
+    for name, found in _groups(scored, [metric]).items():
+        lines += [
+            (name, _text(value), *figure) for value, figure in zip(scored.factor(name).values, found[0], strict=True)
+        ]
     return pl.DataFrame(
         lines, schema={"group": pl.String(), "value": pl.String(), **_figure_schema()}, orient="row"
     )  # fmt: skip
+
+
+def _groups(scored: Scored, metrics: Sequence[str]) -> dict[str, list[list[Figure]]]:
+    """For each of GROUPS that rows have, and each metric, a figure of every value."""
+    factors = {name: scored.factor(name) for name in GROUPS}
+    return {
+        name: _figures(scored, metrics, factor.codes, len(factor.values))
+        for name, factor in factors.items()
+        if any(value is not None for value in factor.values)
+    }
 
 
 def _text(value: Any) -> str | None:
@@ -255,34 +318,43 @@ def _text(value: Any) -> str | None:
 
 def overall(scores: pl.DataFrame | Scored, metric: str = "score") -> Overall:
     """The mean of all rows, and the mean of the lengths' means."""
+    return _overall(_as_scored(scores), [metric])[0]
+
+
+def _overall(scored: Scored, metrics: Sequence[str]) -> list[Overall]:
     import numpy as np
 
-    scored = _as_scored(scores)
     size = scored.frame.height
-    of_rows = figures(scored, metric, np.zeros(size, np.int64), 1)[0]
     length = scored.factor("length")
     combinations, codes = _crossed(length, scored.factor("depth_percent"))
-    values, has = scored.values(metric)
-    n = np.bincount(codes[has], minlength=len(combinations)).tolist()
-    totals = np.bincount(codes[has], values[has], minlength=len(combinations)).tolist()
-    lengths: dict[int, list[int]] = {}
-    for cell, names in enumerate(combinations):
-        if names[0] is not None and n[cell]:
-            lengths.setdefault(names[0], []).append(cell)
-    scored_rows = sum(n[cell] for found in lengths.values() for cell in found)
-    # What a row counts, so that all together count as many as there are: rows of small cells and short lists more.
-    shares = np.zeros(len(combinations))
-    for found in lengths.values():
-        for cell in found:
-            shares[cell] = scored_rows / (len(lengths) * len(found) * n[cell])
     kept = np.flatnonzero(length.codes < sum(value is not None for value in length.values))
-    whole = figures(scored, metric, np.zeros(size, np.int64), 1, shares[codes], kept)[0]
-    if lengths:
-        means = [math.fsum(totals[cell] / n[cell] for cell in found) / len(found) for found in lengths.values()]
-        mean = math.fsum(means) / len(means)
-        ends = [end for end in (whole.low, whole.high, mean) if end is not None]
-        whole = whole._replace(mean=mean, low=min(ends), high=max(ends))
-    return Overall(of_rows, whole)
+    one = np.zeros(size, np.int64)
+    of_rows = _figures(scored, metrics, one, 1)
+    of_lengths: dict[str, Figure] = {}
+    for alike in _scoring_the_same(scored, metrics):
+        has = scored.values(alike[0])[1]
+        n = np.bincount(codes[has], minlength=len(combinations)).tolist()
+        lengths: dict[int, list[int]] = {}
+        for cell, names in enumerate(combinations):
+            if names[0] is not None and n[cell]:
+                lengths.setdefault(names[0], []).append(cell)
+        scored_rows = sum(n[cell] for found in lengths.values() for cell in found)
+        # What a row counts, so that all together count as many as there are: rows of small cells and short lists more.
+        shares = np.zeros(len(combinations))
+        for found in lengths.values():
+            for cell in found:
+                shares[cell] = scored_rows / (len(lengths) * len(found) * n[cell])
+        for metric, (whole,) in zip(alike, _figures(scored, alike, one, 1, shares[codes], kept), strict=True):
+            if lengths:
+                totals = np.bincount(codes[has], scored.values(metric)[0][has], minlength=len(combinations)).tolist()
+                by_length = [
+                    math.fsum(totals[cell] / n[cell] for cell in found) / len(found) for found in lengths.values()
+                ]
+                mean = math.fsum(by_length) / len(by_length)
+                ends = [end for end in (whole.low, whole.high, mean) if end is not None]
+                whole = whole._replace(mean=mean, low=min(ends), high=max(ends))
+            of_lengths[metric] = whole
+    return [Overall(rows[0], of_lengths[metric]) for metric, rows in zip(metrics, of_rows, strict=True)]
 
 
 def needle_recall(scores: pl.DataFrame | Scored) -> pl.DataFrame:
@@ -330,7 +402,7 @@ def _figures_of(scored: Scored, values: Sequence[float | None], place: Whole, co
     silent = np.bincount(codes[scored.unanswered[place]], minlength=count).tolist()
     scores = np.array([value for value in values if value is not None], np.float64)
     needles, haystacks = (scored.factor(name).codes[place][has] for name in ("needle_id", "haystack_id"))
-    found = grouped(codes[has], count, scores, needles, haystacks, scored.resamples("needles"))
+    found = grouped(codes[has], count, scores, needles, haystacks, scored.resamples)
     return [_figure(*item) for item in zip(rows, silent, found, strict=True)]
 
 
@@ -374,7 +446,17 @@ def effective_length(
     if threshold is not None and share_of_base is not None:
         raise ScoreError("an effective length is by a threshold or by a share of the base, not by both")
     factor = scored.factor("length")
-    found = list(zip(factor.values, figures(scored, metric, factor.codes, len(factor.values)), strict=True))
+    found = figures(scored, metric, factor.codes, len(factor.values))
+    return _effective(list(zip(factor.values, found, strict=True)), threshold, share_of_base, base_lengths)
+
+
+def _effective(
+    found: Sequence[tuple[int | None, Figure]],
+    threshold: float | None = None,
+    share_of_base: float | None = None,
+    base_lengths: Sequence[int] | None = None,
+) -> EffectiveLength:
+    """The effective length by the figures of the lengths, null among them."""
     lengths = tuple((int(length), figure) for length, figure in found if length is not None)
     without = sum(figure.rows for length, figure in found if length is None)
     means = {length: figure.mean for length, figure in lengths if figure.mean is not None}
@@ -455,10 +537,9 @@ def summary(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",)) 
     frame = scored.frame
     statuses, findings = (_counted(frame[name], known) for name, known in (("status", STATUSES), ("finding", FINDINGS)))
     assert sum(statuses.values()) == sum(findings.values()) == frame.height
-    named = sorted(set(metrics))
     return {
         "findings": findings,
-        "metrics": dict(zip(named, _at_once(partial(_metric_summary, scored), named), strict=True)),
+        "metrics": _metric_summaries(scored, sorted(set(metrics))),
         "needle_recall": needle_recall(scored).to_dicts(),
         "rows": frame.height,
         "statuses": statuses,
@@ -469,18 +550,8 @@ def cells_of(scores: pl.DataFrame | Scored, metrics: Sequence[str]) -> pl.DataFr
     """The cells of several metrics, one after the other, with the column `metric` before them."""
     import polars as pl
 
-    found = _at_once(partial(cells, _as_scored(scores)), metrics)
-    named = zip(metrics, found, strict=True)
+    named = zip(metrics, _cells(_as_scored(scores), metrics), strict=True)
     return pl.concat([frame.insert_column(0, pl.lit(name).alias("metric")) for name, frame in named])
-
-
-def _at_once(work: Callable[[str], Made], metrics: Sequence[str]) -> list[Made]:
-    """What work makes of every metric, in threads: most of it is numpy's, which lets go of the interpreter."""
-    if not metrics:
-        return []
-    first = work(metrics[0])  # fills what the others share
-    with ThreadPoolExecutor() as threads:
-        return [first, *threads.map(work, metrics[1:])]
 
 
 def _counted(column: pl.Series, known: Sequence[str]) -> dict[str, int]:
@@ -490,20 +561,30 @@ def _counted(column: pl.Series, known: Sequence[str]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _metric_summary(scored: Scored, metric: str) -> dict[str, Any]:
-    whole = overall(scored, metric)
-    by_group: dict[str, list[dict[str, Any]]] = {}
-    for line in groups(scored, metric).to_dicts():
-        by_group.setdefault(line.pop("group"), []).append(dict(sorted(line.items())))
-    return {
-        "effective_length": {
-            "nolima": _plain(effective_length(scored, metric, share_of_base=NOLIMA_SHARE)),
-            "ruler": _plain(effective_length(scored, metric)),
-        },
-        "groups": dict(sorted(by_group.items())),
-        "overall": dict(sorted(whole.of_rows._asdict().items())),
-        "overall_of_lengths": dict(sorted(whole.of_lengths._asdict().items())),
-    }
+def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
+    wholes, by_group = _overall(scored, metrics), _groups(scored, metrics)
+    length = scored.factor("length").values
+    summaries = {}
+    for place, (metric, whole) in enumerate(zip(metrics, wholes, strict=True)):
+        # Where no row has a length, all are those of the null one.
+        of_lengths = by_group["length"][place] if "length" in by_group else [whole.of_rows] * len(length)
+        by_length = list(zip(length, of_lengths, strict=True))
+        summaries[metric] = {
+            "effective_length": {
+                "nolima": _plain(_effective(by_length, share_of_base=NOLIMA_SHARE)),
+                "ruler": _plain(_effective(by_length)),
+            },
+            "groups": {
+                name: [
+                    dict(sorted({"value": _text(value), **figure._asdict()}.items()))
+                    for value, figure in zip(scored.factor(name).values, found[place], strict=True)
+                ]
+                for name, found in sorted(by_group.items())
+            },
+            "overall": dict(sorted(whole.of_rows._asdict().items())),
+            "overall_of_lengths": dict(sorted(whole.of_lengths._asdict().items())),
+        }
+    return summaries
 
 
 def _plain(found: EffectiveLength) -> dict[str, Any]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
 import typer
 
+from niah_score.commands_plot import plot
+from niah_score.visible import visible
+
 if TYPE_CHECKING:
-    from niah_score.aggregate import Figure
-    from niah_score.compare import Comparison, Difference
     from niah_score.results import Report
 
 app = typer.Typer(
@@ -28,20 +28,6 @@ app = typer.Typer(
 )
 
 Arguments = ParamSpec("Arguments")
-
-
-def visible(text: str) -> str:
-    """A text for a terminal: what would act on it, or turn its direction, is written out."""
-    return "".join(
-        char
-        if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-        else _escaped(char)
-        for char in text
-    )
-
-
-def _escaped(char: str) -> str:
-    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 
 def _reported(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
@@ -135,6 +121,7 @@ def score(
     )  # fmt: skip
     folder = report.write(out or _folder_for(report), overwrite=overwrite)
     _tell(report)
+    _show(report)
     typer.echo(str(folder))
     raise typer.Exit(report.exit_code)
 
@@ -176,6 +163,24 @@ def _tell(report: Report) -> None:
         say(f"{name:20} {row}")
 
 
+def _show(report: Report) -> None:
+    """The heatmap on stderr, where that is a terminal; why there is none, where rows have too many lengths for it."""
+    from niah_score.grid import grid_of, has_grid, too_fine
+
+    if not has_grid(report.scores):
+        return
+    grid = grid_of(report)
+    if why := too_fine(grid):
+        typer.echo(f"no heatmap: {why}", err=True)
+    elif sys.stderr.isatty():
+        import shutil
+
+        from niah_score.terminal import colours_of, heatmap_lines
+
+        width = shutil.get_terminal_size().columns
+        typer.echo("\n".join(["", *heatmap_lines(grid, width, colours_of(sys.stderr)), ""]), err=True)
+
+
 def _overall(summary: dict[str, Any]) -> list[tuple[str, str]]:
     found = []
     for name, figures in summary["metrics"].items():
@@ -184,6 +189,9 @@ def _overall(summary: dict[str, Any]) -> list[tuple[str, str]]:
             told = f"{rows['mean']:6.2f}  [{rows['low']:.2f}, {rows['high']:.2f}]  n {rows['n']:,}"
             found.append((name, f"{told}  {summary['signatures'].get(name, '')}".rstrip()))
     return found
+
+
+app.command()(_reported(plot))
 
 
 @app.command()
@@ -205,12 +213,22 @@ def compare(
         float | None,
         typer.Option("--fail-if-drop", metavar="POINTS", help="Exit with 3 if a run is that much below the first."),
     ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="What is printed: text, or tables in markdown or latex.")
+    ] = "text",
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for tables, figures and heatmaps.")] = None,
+    palette: Annotated[
+        str, typer.Option("--palette", help="Of the heatmaps: conventional or colourblind.")
+    ] = "conventional",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a comparison that --out holds.")] = False,
 ) -> None:
-    """Compare runs over the same rows, pair by pair, and mark what is noise."""
-    from niah_score.compare import compare as compared
+    """Compare runs over the same rows, side by side and pair by pair, and mark what is noise."""
     from niah_score.compare import drops
+    from niah_score.comparison import write
     from niah_score.errors import ScoreError
     from niah_score.results import read
+    from niah_score.run_tables import shown
+    from niah_score.side_by_side import side_by_side
 
     if len(runs) < 2:
         raise ScoreError("compare: expected two folders or more")
@@ -218,37 +236,16 @@ def compare(
     names = [report.model for report in reports]
     if len(set(names)) < len(names):
         names = [str(folder) for folder in runs]
-    found = compared([(name, report.scores) for name, report in zip(names, reports, strict=True)], metric)
-    for line in _compared(found):
+    found = side_by_side(list(zip(names, reports, strict=True)), metric)
+    lines = shown(found, form)
+    if out is not None:
+        typer.echo(visible(str(write(found, out, palette=palette, overwrite=overwrite))), err=True)
+    for line in lines:
         typer.echo(visible(line))
-    fallen = drops(found, fail_if_drop) if fail_if_drop is not None else []
+    fallen = drops(found.comparison, fail_if_drop) if fail_if_drop is not None else []
     for line in fallen:
         typer.echo(visible(line), err=True)
     raise typer.Exit(3 if fallen else 0)
-
-
-def _compared(found: Comparison) -> Iterator[str]:
-    """The runs' means, then every pair's difference, over all rows and by length."""
-    yield f"{found.metric} over the {found.rows:,} rows that all runs have"
-    yield from (f"  {run.name:24} {_interval(run.figure)}" for run in found.runs)
-    for pair in found.pairs:
-        yield f"{pair.second} - {pair.first}"
-        yield f"  {'all':24} {_difference(pair.overall)}"
-        yield from (
-            f"  {'without a length' if d.length is None else d.length:<24} {_difference(d)}" for d in pair.lengths
-        )
-    yield from found.notes
-
-
-def _interval(figure: Figure | Difference, sign: str = "") -> str:
-    if figure.mean is None:
-        return f"     -  n {figure.n:,}"
-    return f"{figure.mean:{sign}7.2f}  [{figure.low:.2f}, {figure.high:.2f}]  n {figure.n:,}"
-
-
-def _difference(found: Difference) -> str:
-    p = "" if found.adjusted is None else f"  p {found.adjusted:.3g} ({found.test})"
-    return f"{_interval(found, '+')}{p}{'  noise' if found.noise else ''}"
 
 
 judge_app = typer.Typer(
@@ -259,6 +256,25 @@ app.add_typer(judge_app, name="judge")
 DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="The dataset that was scored.")]
 ScoresArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that niah-score score wrote.")]
 RubricOption = Annotated[str, typer.Option("--rubric", help="gkamradt, or a rubric file of yours (.toml).")]
+
+
+@app.command()
+@_reported
+def report(
+    scores: ScoresArgument,
+    dataset: Annotated[
+        Path | None, typer.Option("--dataset", help="The dataset that was scored, for its questions and needles.")
+    ] = None,
+) -> None:
+    """Write report.html of a folder of scores again."""
+    from niah_score.results import read, with_texts, write_page
+
+    found = read(scores)
+    if dataset is not None:
+        found = with_texts(found, dataset)
+    else:
+        typer.echo("without --dataset the page has no questions, needles and reference answers", err=True)
+    typer.echo(visible(str(write_page(found, scores))))
 
 
 @judge_app.command("export")

@@ -1,35 +1,34 @@
 """Scored runs of the same rows in, how far they lie apart out, paired row by row, overall, per length and per cell.
 
 A difference is the second run's mean minus the first's, over the rows that both have a score for, with the interval of
-`intervals` for paired differences. p is the chance of a difference at least as large between equally good runs:
-
-McNemar     where all scores of a group are right or wrong: the exact binomial test of the rows on which runs differ.
-sign flips  otherwise: sums of differences per needle and haystack (rows where there are none), each with its sign
-            flipped or not: all ways up to 13 sums, 10,000 random ones up to 500, beyond that their normal limit.
+`intervals` for paired differences and the p of `significance`. Where several are told at once, p is adjusted: by Holm
+over all pairs of runs and over the lengths of a pair, by Benjamini and Hochberg over its cells, which are many and each
+of few rows.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.aggregate import Factor, Figure, Scored, figures
-from niah_score.errors import ScoreError
-from niah_score.intervals import Interval, Resamples, grouped, pair_sums, raw_numbers
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.intervals import Interval, Resamples, grouped
+from niah_score.significance import benjamini_hochberg, holm, p_values
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from niah_score.intervals import Floats, Whole
+    from niah_score.intervals import Floats
 
-_FLIPS = 10_000
-_ALL_WAYS = 13
-_MOST_FLIPPED = 500
-_LEVEL = 0.05
+LEVEL = 0.05
+# Where a row stands: what two runs of one dataset agree on.
+_PLACE = ("task", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
+# Texts, which no figure is made of.
+_TEXTS = ("prediction", "extracted", "reasoning", "error")
 
 
 class Run(NamedTuple):
@@ -44,8 +43,8 @@ class Run(NamedTuple):
 class Difference(NamedTuple):
     """Second minus first, in points, with its 95 % interval. `n` of the `rows` have a score in both runs.
 
-    `adjusted`: p by Holm over the lengths, or p itself where it is not one of the lengths. `noise`: the interval holds
-    0, or `adjusted` is not below 0.05; true where no row has a score in both.
+    `adjusted`: p for its being one of several, as above. `noise`: the interval holds 0, or `adjusted` is not below
+    0.05; true where no row has a score in both.
     """
 
     length: int | None
@@ -62,12 +61,18 @@ class Difference(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two runs: all rows, each length, each cell (length x depth)."""
+    """Two runs: all rows, the mean of lengths, each length, each cell (length x depth; only beside the first run).
+
+    `of_lengths`: the difference of the means of lengths' means, each the mean of its depths' means; `of_depths`: of
+    each length's mean of its depths' means.
+    """
 
     first: str
     second: str
     overall: Difference
+    of_lengths: Difference
     lengths: tuple[Difference, ...]
+    of_depths: tuple[Difference, ...]
     cells: tuple[Difference, ...]
 
 
@@ -81,12 +86,27 @@ class Comparison(NamedTuple):
     notes: tuple[str, ...]
 
 
+class Common(NamedTuple):
+    """Runs cut down to the rows that all have. `rows`: how many each had. `notes`: what was left out."""
+
+    metric: str
+    names: tuple[str, ...]
+    rows: tuple[int, ...]
+    kept: tuple[Scored, ...]
+    notes: tuple[str, ...]
+
+
 def compare(runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score") -> Comparison:
     """Compare runs row by row. Names are the runs', frames are scored ones, one line a row.
 
     Raises ScoreError for fewer than two runs, two of one name, a metric that not all have or not by the same rule, and
-    runs of which no row is the same or has a score in both.
+    runs of which no row has a score in both; IntegrityError for runs of different datasets.
     """
+    return compared(common(runs, metric))
+
+
+def common(runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score") -> Common:
+    """The rows that all runs have. Raises what `compare` does."""
     names = [name for name, _ in runs]
     if len(names) < 2:
         raise ScoreError(f"a comparison needs two runs or more, found {len(names)}")
@@ -96,33 +116,51 @@ def compare(runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score") -> 
     lacking = [name for name, frame in runs if metric not in frame.columns]
     if lacking:
         raise ScoreError(f"{lacking[0]}: its scores have no {metric!r}; score every run with the same metrics")
-    scored = [Scored(frame) for _, frame in runs]
-    common = _common(names, scored)
-    kept = [Scored(run.frame.join(common, on="id", how="semi", maintain_order="left")) for run in scored]
+    scored = [Scored(frame.drop(_TEXTS, strict=False)) for _, frame in runs]
+    ids = _shared(names, scored)
+    kept = [Scored(run.frame.join(ids, on="id", how="semi", maintain_order="left")) for run in scored]
+    _placed_alike(names, kept)
     if metric == "score":
         _judged_alike(names, kept)
     notes = []
-    told = []
-    for name, whole, part in zip(names, scored, kept, strict=True):
-        left_out = whole.frame.height - common.height
+    for name, whole in zip(names, scored, strict=True):
+        left_out = whole.frame.height - ids.height
         if left_out:
-            strange = whole.frame.join(common, on="id", how="anti", maintain_order="left")["id"][0]
+            strange = whole.frame.join(ids, on="id", how="anti", maintain_order="left")["id"][0]
             notes.append(
                 f"{name}: {left_out} of its {whole.frame.height} rows are not in every run and are left out, "
                 f"{strange!r} for one"
             )
-        told.append(Run(name, whole.frame.height, left_out, _whole(part, metric)))
-    places = _Places(kept[0])
+    return Common(metric, tuple(names), tuple(run.frame.height for run in scored), tuple(kept), tuple(notes))
+
+
+def compared(shared: Common) -> Comparison:
+    """The runs' figures, and every pair's differences. Raises ScoreError where no row has a score in both of a pair."""
+    metric, height = shared.metric, shared.kept[0].frame.height
+    notes = list(shared.notes)
+    told = [
+        Run(name, rows, rows - height, _whole(part, metric))
+        for name, rows, part in zip(shared.names, shared.rows, shared.kept, strict=True)
+    ]
+    places = _Places(shared.kept[0])
+    resamples = Resamples(f"niah|pair|{metric}")
+    values = [part.values(metric) for part in shared.kept]
     pairs = []
-    for (first, one), (second, other) in combinations(zip(names, kept, strict=True), 2):
-        pair = _pair(first, second, one.values(metric), other.values(metric), places, Resamples(f"niah|pair|{metric}"))
+    for one, other in combinations(range(len(told)), 2):
+        first, second = shared.names[one], shared.names[other]
+        pair = _pair(first, second, values[one], values[other], places, resamples, with_cells=one == 0)
         if not pair.overall.n:
             raise ScoreError(f"{first} and {second}: no row has a {metric} in both")
-        if pair.overall.n < common.height:
-            lost = common.height - pair.overall.n
-            notes.append(f"{first} and {second}: {lost} of {common.height} rows lack a score in one and do not count")
+        if pair.overall.n < height:
+            lost = height - pair.overall.n
+            notes.append(f"{first} and {second}: {lost} of {height} rows lack a score in one and do not count")
         pairs.append(pair)
-    return Comparison(metric, common.height, tuple(told), tuple(pairs), tuple(notes))
+    whole = _adjusted([pair.overall for pair in pairs], holm)
+    lengths = _adjusted([pair.of_lengths for pair in pairs], holm)
+    pairs = [
+        pair._replace(overall=one, of_lengths=other) for pair, one, other in zip(pairs, whole, lengths, strict=True)
+    ]
+    return Comparison(metric, height, tuple(told), tuple(pairs), tuple(notes))
 
 
 def drops(comparison: Comparison, points: float) -> list[str]:
@@ -141,46 +179,36 @@ def drops(comparison: Comparison, points: float) -> list[str]:
     return found
 
 
-def mcnemar(one: int, other: int) -> float:
-    """p of the exact McNemar test, two-sided: one run alone was right `one` times, the other alone `other` times.
-
-    min(1, 2 P(X <= min)), X binomial of as many trials at one half. Terms are added from the greatest down.
-    """
-    trials, least = one + other, min(one, other)
-    log = math.lgamma(trials + 1) - math.lgamma(least + 1) - math.lgamma(trials - least + 1) - trials * math.log(2)
-    term = total = 1.0
-    for k in range(least, 0, -1):
-        term *= k / (trials - k + 1)
-        total += term
-        if term < 1e-18 * total:
-            break
-    return min(1.0, 2 * total * math.exp(log))
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """p values adjusted for there being several of them (S. Holm, Scand. J. Stat. 6, 1979), in their order."""
-    adjusted = [0.0] * len(values)
-    reached = 0.0
-    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        reached = max(reached, min(1.0, (len(values) - rank) * values[place]))
-        adjusted[place] = reached
-    return adjusted
-
-
-def _common(names: Sequence[str], scored: Sequence[Scored]) -> pl.DataFrame:
+def _shared(names: Sequence[str], scored: Sequence[Scored]) -> pl.DataFrame:
     """The ids that all runs have, sorted."""
-    common = scored[0].frame.select("id")
+    ids = scored[0].frame.select("id")
     for name, run in zip(names[1:], scored[1:], strict=True):
-        rest = common.join(run.frame.select("id"), on="id", how="semi", maintain_order="left")
+        rest = ids.join(run.frame.select("id"), on="id", how="semi", maintain_order="left")
         if not rest.height:
-            raise ScoreError(
+            if not (run.frame.height and ids.height):
+                raise ScoreError(f"{name} and {names[0]}: no rows to compare")
+            raise IntegrityError(
                 f"{name}: has no row of {names[0]}, its ids begin with {run.frame['id'][0][:8]!r} and not with "
-                f"{common['id'][0][:8]!r}; only runs of the same dataset can be compared"
-                if run.frame.height and common.height
-                else f"{name} and {names[0]}: no rows to compare"
+                f"{ids['id'][0][:8]!r}; only runs of the same dataset can be compared"
             )
-        common = rest
-    return common
+        ids = rest
+    return ids
+
+
+def _placed_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
+    """Raises IntegrityError where an id stands for different rows in two runs."""
+    first = kept[0].frame
+    for name, run in zip(names[1:], kept[1:], strict=True):
+        for column in _PLACE:
+            if column not in first.columns or column not in run.frame.columns:
+                continue
+            differs = first[column].ne_missing(run.frame[column]).arg_true()
+            if len(differs):
+                place = differs[0]
+                raise IntegrityError(
+                    f"{first['id'][place]!r} has {column} {first[column][place]!r} in {names[0]} and "
+                    f"{run.frame[column][place]!r} in {name}; only runs of the same dataset can be compared"
+                )
 
 
 def _judged_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
@@ -221,6 +249,23 @@ class _Places:
             codes,
         )
 
+    def shares(self, both: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Floats]:
+        """Which of some rows have a length, and what each counts in the mean of lengths' means; on average 1."""
+        import numpy as np
+
+        has = both & np.array([value is not None for value in self.lengths.values], np.bool_)[self.lengths.codes]
+        n = np.bincount(self.cells.codes[has], minlength=len(self.cells.values))
+        depths: dict[int, int] = {}
+        for (length, _), count in zip(self.cells.values, n.tolist(), strict=True):
+            if count:
+                depths[length] = depths.get(length, 0) + 1
+        size = int(n.sum())
+        weights = [
+            size / (len(depths) * depths[length] * count) if count else 0.0
+            for (length, _), count in zip(self.cells.values, n.tolist(), strict=True)
+        ]
+        return has, np.array(weights, np.float64)[self.cells.codes]
+
 
 def _pair(
     first: str,
@@ -229,48 +274,74 @@ def _pair(
     other: tuple[Floats, NDArray[np.bool_]],
     places: _Places,
     resamples: Resamples,
+    *,
+    with_cells: bool,
 ) -> Pair:
+    import numpy as np
+
     both = one[1] & other[1]
     scores = one[0], other[0]
     whole = _differences(scores, both, places.all, places, resamples)[0]
-    lengths = [
-        found._replace(length=value)
-        for value, found in zip(
-            places.lengths.values, _differences(scores, both, places.lengths, places, resamples), strict=True
-        )
-        if value is not None
-    ]
-    adjusted = iter(holm([found.p for found in lengths if found.p is not None]))
-    lengths = [found if found.p is None else _judged(found._replace(adjusted=next(adjusted))) for found in lengths]
+    has, weights = places.shares(both)
+    even = bool(np.allclose(weights[has], 1, rtol=0, atol=1e-9))
+    of_lengths = _differences(scores, has, places.all, places, resamples, None if even else weights)[0]
+
+    def by_length(found: Sequence[Difference]) -> list[Difference]:
+        named = zip(places.lengths.values, found, strict=True)
+        return _adjusted([one._replace(length=value) for value, one in named if value is not None], holm)
+
+    lengths = by_length(_differences(scores, both, places.lengths, places, resamples))
+    of_depths = lengths
+    if not even:
+        of_depths = by_length(_differences(scores, has, places.lengths, places, resamples, weights))
     cells = [
         found._replace(length=length, depth_percent=depth)
         for (length, depth), found in zip(
             places.cells.values, _differences(scores, both, places.cells, places, resamples), strict=True
         )
-    ]
-    return Pair(first, second, whole, tuple(lengths), tuple(cells))
+    ] if with_cells else []  # fmt: skip
+    return Pair(
+        first,
+        second,
+        whole,
+        of_lengths,
+        tuple(lengths),
+        tuple(of_depths),
+        tuple(_adjusted(cells, benjamini_hochberg)),
+    )
+
+
+def _adjusted(found: Sequence[Difference], way: Callable[[Sequence[float]], list[float]]) -> list[Difference]:
+    """Differences that are told at once, with p adjusted for it."""
+    values = iter(way([one.p for one in found if one.p is not None]))
+    return [one if one.p is None else _judged(one._replace(adjusted=next(values))) for one in found]
 
 
 def _judged(found: Difference) -> Difference:
     """With `noise` as the interval and the adjusted p have it."""
     if found.low is None or found.high is None or found.adjusted is None:
         return found._replace(noise=True)
-    return found._replace(noise=found.low <= 0 <= found.high or found.adjusted >= _LEVEL)
+    return found._replace(noise=found.low <= 0 <= found.high or found.adjusted >= LEVEL)
 
 
 def _differences(
-    scores: tuple[Floats, Floats], both: NDArray[np.bool_], groups: Factor, places: _Places, resamples: Resamples
+    scores: tuple[Floats, Floats],
+    both: NDArray[np.bool_],
+    groups: Factor,
+    places: _Places,
+    resamples: Resamples,
+    weights: Floats | None = None,
 ) -> list[Difference]:
-    """The difference of every group. `both`: which rows have a score in both runs."""
+    """The difference of every group. `both`: which rows have a score in both runs; `weights`: what each counts."""
     import numpy as np
 
     count = len(groups.values)
     rows = np.bincount(groups.codes, minlength=count).tolist()
     codes, needles, haystacks = groups.codes[both], places.needles[both], places.haystacks[both]
     one, other = (values[both] for values in scores)
-    apart = other - one
-    intervals = grouped(codes, count, apart, needles, haystacks, resamples, signed=True)
-    tests = _tests(codes, count, one, other, needles, haystacks)
+    weights = None if weights is None else weights[both]
+    intervals = grouped(codes, count, other - one, needles, haystacks, resamples, weights=weights, signed=True)
+    tests = p_values(codes, count, one, other, needles, haystacks, weights)
     return [
         _judged(_difference(size, interval, p, test))
         for size, interval, (p, test) in zip(rows, intervals, tests, strict=True)
@@ -279,76 +350,3 @@ def _differences(
 
 def _difference(rows: int, found: Interval, p: float | None, test: str) -> Difference:
     return Difference(None, None, rows, found.n, found.mean, found.low, found.high, p, p, test, True)
-
-
-def _tests(
-    codes: Whole, count: int, one: Floats, other: Floats, needles: Whole, haystacks: Whole
-) -> list[tuple[float | None, str]]:
-    """p of every group and the test that it comes from."""
-    import numpy as np
-
-    n = np.bincount(codes, minlength=count)
-    between = ((one != 0) & (one != 100)) | ((other != 0) & (other != 100))
-    graded = np.bincount(codes[between], minlength=count) > 0
-    lost = np.bincount(codes[one > other], minlength=count).tolist()
-    won = np.bincount(codes[one < other], minlength=count).tolist()
-    flipped = _sign_flips(codes, count, other - one, needles, haystacks, np.flatnonzero(graded))
-    found: list[tuple[float | None, str]] = []
-    for group, size in enumerate(n.tolist()):
-        if not size:
-            found.append((None, "none"))
-        elif graded[group]:
-            found.append((flipped[group], "sign flips"))
-        else:
-            found.append((mcnemar(lost[group], won[group]), "mcnemar"))
-    return found
-
-
-def _sign_flips(
-    codes: Whole, count: int, apart: Floats, needles: Whole, haystacks: Whole, members: Whole
-) -> dict[int, float]:
-    """p of some groups by flipping the signs of their clusters' sums. Sums are whole numbers, so that ties are ties."""
-    import numpy as np
-
-    if not len(members):
-        return {}
-    pairs = pair_sums(codes, count, apart, needles, haystacks)
-    sums = np.rint(pairs.total * 2.0 ** (51 - math.frexp(100.0 * len(codes))[1]))
-    ends = np.cumsum(np.bincount(pairs.group, minlength=count)).tolist()
-    parts = {group: sums[ends[group - 1] if group else 0 : ends[group]] for group in members.tolist()}
-    # A cluster without a difference is the same with either sign.
-    parts = {group: part[part != 0] for group, part in parts.items()}
-    found = {}
-    flippable: dict[int, dict[int, Floats]] = {_ALL_WAYS: {}, _MOST_FLIPPED: {}}
-    for group, part in parts.items():
-        if not len(part):
-            found[group] = 1.0
-        elif len(part) > _MOST_FLIPPED:
-            found[group] = math.erfc(abs(float(part.sum())) / math.sqrt(2 * float((part * part).sum())))
-        else:
-            flippable[_ALL_WAYS if len(part) <= _ALL_WAYS else _MOST_FLIPPED][group] = part
-    for width, some in flippable.items():
-        step = 1_000
-        for first in range(0, len(some), step):
-            names = list(some)[first : first + step]
-            table = np.zeros((width, len(names)))
-            for column, name in enumerate(names):
-                table[: len(some[name]), column] = some[name]
-            reached = np.abs(_signs(width) @ table) >= np.abs(table.sum(axis=0))
-            # The signs as they are count as one of the random ways.
-            extra = 0 if width == _ALL_WAYS else 1
-            shares = (reached.sum(axis=0) + extra) / (len(reached) + extra)
-            found.update(zip(names, shares.tolist(), strict=True))
-    return found
-
-
-def _signs(clusters: int) -> Floats:
-    """Ways x clusters, 1 and -1: all ways of a few clusters, random ones of many, always the same."""
-    import numpy as np
-
-    if clusters == _ALL_WAYS:
-        ways = np.arange(2**clusters)[:, None] >> np.arange(clusters) & 1
-        return 1.0 - 2.0 * ways.astype(np.float64)
-    words = raw_numbers("niah|sign flips", _FLIPS * clusters // 64 + 1).astype("<u8")
-    bits = np.unpackbits(words.view(np.uint8))[: _FLIPS * clusters].reshape(_FLIPS, clusters)
-    return 1.0 - 2.0 * bits.astype(np.float64)

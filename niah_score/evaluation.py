@@ -111,6 +111,7 @@ def evaluate(
             *(Problem("missing", "", None, name, f"{name!r} has no answer") for name in absent),
         ],
         signatures={name: _signature(name, rows, judging, missing, table) for name in known},
+        rows=rows,
     )
 
 
@@ -130,7 +131,8 @@ def with_verdicts(
 
     _check("missing", missing, ("zero", "exclude"))
     files = [(str(file.path), file) for file in _answer_files(verdicts, None, None)]
-    found = import_verdicts(files, rubric, read_rows(Path(dataset)))
+    rows = read_rows(Path(dataset))
+    found = import_verdicts(files, rubric, rows)
     scores = add_verdicts(report.scores, found.frame, missing=missing)  # type: ignore[arg-type]
     count = scores.height - scores["judge"].null_count()
     signature = (
@@ -143,6 +145,7 @@ def with_verdicts(
         metrics=(*report.metrics, "judge"),
         problems=[*report.problems, *found.problems],
         signatures={**report.signatures, "judge": signature},
+        rows=rows,
     )
 
 

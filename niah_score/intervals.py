@@ -24,7 +24,8 @@ All sums are taken in the order of the rows, or of whole numbers: the same rows 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from hashlib import sha256
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -164,38 +165,115 @@ class Pairs(NamedTuple):
         return ", ".join(name for name, counts in factors if counts[group] > 1)
 
 
+class Clusters:
+    """Groups of rows and what they are clustered by, made once for all values of these rows.
+
+    Where needles and haystacks split a group's rows alike, they are one factor under two names, and needles stand for
+    both. `groups`, `needles` and `haystacks` are codes from 0, item i of each belongs to row i; `weights`: what a row
+    counts in its group's mean.
+    """
+
+    def __init__(
+        self, groups: Whole, count: int, needles: Whole, haystacks: Whole, weights: Floats | None = None
+    ) -> None:
+        import numpy as np
+
+        self.count = count
+        self._groups = groups
+        self._weights = weights
+        self._tables: tuple[bytes, Resamples, list[_Table]] | None = None
+        self.n: Whole = np.bincount(groups, minlength=count)
+        if len(groups):
+            self._bring_together(needles, haystacks)
+
+    def _bring_together(self, needles: Whole, haystacks: Whole) -> None:
+        """The pairs: rows of one group, needle and haystack."""
+        import numpy as np
+
+        groups, count = self._groups, self.count
+        loose = _all_one(groups, needles, count) & _all_one(groups, haystacks, count)
+        if loose.any():
+            needles = np.where(loose[groups], 0, needles)
+            haystacks = np.where(loose[groups], np.arange(len(groups)), haystacks)
+        of_needles, of_haystacks = int(needles.max()) + 1, int(haystacks.max()) + 1
+        keys = (groups * of_haystacks + haystacks) * of_needles + needles
+        found, self._place = distinct(keys, count * of_haystacks * of_needles)
+        group = found // (of_haystacks * of_needles)
+        needle, needle_counts = _ranked(group, found % of_needles, count, of_needles)
+        haystack, haystack_counts = _ranked(group, found // of_needles % of_haystacks, count, of_haystacks)
+        pairs = np.bincount(group, minlength=count)
+        alike = (pairs == needle_counts) & (pairs == haystack_counts) & ~loose & (pairs > 0)
+        self._pairs = Pairs(
+            group,
+            needle,
+            np.where(alike[group], 0, haystack),
+            np.zeros(0),
+            np.bincount(self._place, self._weights).astype(np.float64, copy=False),
+            needle_counts,
+            np.where(alike, 1, haystack_counts),
+            loose,
+        )
+
+    def pairs(self, values: Floats) -> Pairs:
+        """The sums of some values; there is a row at least."""
+        import numpy as np
+
+        weighted = values if self._weights is None else values * self._weights
+        return self._pairs._replace(total=np.bincount(self._place, weighted).astype(np.float64, copy=False))
+
+    def graded(self, values: Floats) -> NDArray[np.bool_]:
+        """Which groups have values that are neither right nor wrong."""
+        import numpy as np
+
+        found = np.zeros(self.count, np.bool_)
+        found[self._groups[(values != 0) & (values != 100)]] = True
+        return found
+
+    def tables(self, members: Whole, resamples: Resamples) -> Iterable[_Table]:
+        """What the bootstrap of some groups needs whatever the values are; kept for the next ones if it is small."""
+        found = _tables(self._pairs, members, resamples)
+        if len(members) * RESAMPLES > _HELD:
+            return found
+        key = members.tobytes()
+        if self._tables is None or self._tables[:2] != (key, resamples):
+            self._tables = key, resamples, list(found)
+        return self._tables[2]
+
+    @cached_property
+    def factors(self) -> tuple[_Factor, _Factor, _Factor]:
+        """The clusters of needles, of haystacks, and of both."""
+        import numpy as np
+
+        pairs = self._pairs
+        sizes = np.bincount(pairs.group, minlength=self.count)
+        return (
+            _Factor(*_numbered(pairs.group, pairs.needle, pairs.needles)),
+            _Factor(*_numbered(pairs.group, pairs.haystack, pairs.haystacks)),
+            _Factor(None, pairs.group, sizes),
+        )
+
+
+class _Factor(NamedTuple):
+    """What rows are clustered by: for each pair its cluster (None: its own), for each cluster its group, their numbers
+    in every group."""
+
+    cluster: Whole | None
+    group: Whole
+    sizes: Whole
+
+
+def _numbered(group: Whole, local: Whole, sizes: Whole) -> tuple[Whole, Whole, Whole]:
+    """Clusters that are numbered within their groups, numbered through."""
+    import numpy as np
+
+    return (np.cumsum(sizes) - sizes)[group] + local, np.repeat(np.arange(len(sizes)), sizes), sizes
+
+
 def pair_sums(
     groups: Whole, count: int, values: Floats, needles: Whole, haystacks: Whole, weights: Floats | None = None
 ) -> Pairs:
-    """Bring rows together that share group, needle and haystack. Codes count from 0; there is a row at least.
-
-    Where needles and haystacks split the rows alike, they are one factor under two names, and needles stand for both.
-    """
-    import numpy as np
-
-    loose = _all_one(groups, needles, count) & _all_one(groups, haystacks, count)
-    if loose.any():
-        needles = np.where(loose[groups], 0, needles)
-        haystacks = np.where(loose[groups], np.arange(len(groups)), haystacks)
-    of_needles, of_haystacks = int(needles.max()) + 1, int(haystacks.max()) + 1
-    keys = (groups * of_haystacks + haystacks) * of_needles + needles
-    found, place = _distinct(keys, count * of_haystacks * of_needles)
-    group = found // (of_haystacks * of_needles)
-    needle, needle_counts = _ranked(group, found % of_needles, count, of_needles)
-    haystack, haystack_counts = _ranked(group, found // of_needles % of_haystacks, count, of_haystacks)
-    pairs = np.bincount(group, minlength=count)
-    alike = (pairs == needle_counts) & (pairs == haystack_counts) & ~loose & (pairs > 0)
-    counted = np.ones(len(values)) if weights is None else weights
-    return Pairs(
-        group,
-        needle,
-        np.where(alike[group], 0, haystack),
-        np.bincount(place, values * counted).astype(np.float64, copy=False),
-        np.bincount(place, counted).astype(np.float64, copy=False),
-        needle_counts,
-        np.where(alike, 1, haystack_counts),
-        loose,
-    )
+    """Bring rows together that share group, needle and haystack. Codes count from 0; there is a row at least."""
+    return Clusters(groups, count, needles, haystacks, weights).pairs(values)
 
 
 def _all_one(groups: Whole, codes: Whole, count: int) -> NDArray[np.bool_]:
@@ -208,8 +286,8 @@ def _all_one(groups: Whole, codes: Whole, count: int) -> NDArray[np.bool_]:
     return found
 
 
-def _distinct(keys: Whole, size: int) -> tuple[Whole, Whole]:
-    """The different keys in order, and for every key its place among them. `size`: more than any key."""
+def distinct(keys: Whole, size: int) -> tuple[Whole, Whole]:
+    """The different keys in order, and for every key its place among them. `size`: more than any key; there is one."""
     import numpy as np
 
     if size <= 4 * len(keys):
@@ -233,7 +311,7 @@ def _ranked(group: Whole, codes: Whole, count: int, size: int) -> tuple[Whole, W
     """Codes as ranks within their group, and how many different ones each group has."""
     import numpy as np
 
-    found, place = _distinct(group * size + codes, count * size)
+    found, place = distinct(group * size + codes, count * size)
     counts = np.bincount(found // size, minlength=count)
     return place - (np.cumsum(counts) - counts)[group], counts
 
@@ -254,22 +332,26 @@ def grouped(
     `groups`, `needles` and `haystacks` are codes from 0. `values` are scores without null, or with `signed` their
     differences, -100 to 100, which are never right or wrong. `weights`: what a row counts in its group's mean.
     """
+    return means(Clusters(groups, count, needles, haystacks, weights), values, resamples, signed=signed)
+
+
+def means(clusters: Clusters, values: Floats, resamples: Resamples, *, signed: bool = False) -> list[Interval]:
+    """The mean of every group with its interval; values are as `grouped` has them."""
     import numpy as np
 
+    count, n = clusters.count, clusters.n
     if not len(values):
         return [NOTHING] * count
-    pairs = pair_sums(groups, count, values, needles, haystacks, weights)
-    n = np.bincount(groups, minlength=count)
+    pairs = clusters.pairs(values)
     some = n > 0
     weight = np.where(some, np.bincount(pairs.group, pairs.weight, minlength=count), 1.0)
     mean = np.bincount(pairs.group, pairs.total, minlength=count) / weight
-    variance = _variance(pairs, mean, weight)
+    variance = _variance(clusters.factors, pairs, mean, weight)
 
     low, high = np.full(count, np.nan), np.full(count, np.nan)
-    graded = np.bincount(groups[(values != 0) & (values != 100)], minlength=count) > 0
     # Residuals of equal values are what rounding leaves of them.
     still = variance < 1e-18
-    by_wilson = some & (still | ~graded) & (not signed)
+    by_wilson = some & (still | ~clusters.graded(values)) & (not signed)
     share = np.clip(mean[by_wilson] / 100, 0, 1)
     independent = _independent(share, n[by_wilson], variance[by_wilson])
     low[by_wilson], high[by_wilson] = _wilson(share, independent)
@@ -280,8 +362,9 @@ def grouped(
     low[by_normal], high[by_normal] = mean[by_normal] - reach, mean[by_normal] + reach
 
     by_bootstrap = some & ~by_wilson & ~by_normal
-    for members, ends in _bootstrapped(pairs, np.flatnonzero(by_bootstrap), resamples):
-        low[members], high[members] = ends
+    for table in clusters.tables(np.flatnonzero(by_bootstrap), resamples):
+        ends = _percentiles(table.resampled(pairs.total), table.weights)
+        low[table.members], high[table.members] = ends
 
     bottom = -100.0 if signed else 0.0
     low, high = np.clip(np.minimum(low, mean), bottom, 100.0), np.clip(np.maximum(high, mean), bottom, 100.0)
@@ -302,21 +385,17 @@ def grouped(
     return found
 
 
-def _variance(pairs: Pairs, mean: Floats, weight: Floats) -> Floats:
+def _variance(factors: tuple[_Factor, _Factor, _Factor], pairs: Pairs, mean: Floats, weight: Floats) -> Floats:
     """The cluster-robust variance of every group's mean."""
     import numpy as np
 
-    count = len(mean)
     residuals = pairs.total - mean[pairs.group] * pairs.weight
 
-    def part(local: Whole, sizes: Whole) -> Floats:
-        sums = np.bincount((np.cumsum(sizes) - sizes)[pairs.group] + local, residuals, minlength=int(sizes.sum()))
-        squares = np.bincount(np.repeat(np.arange(count), sizes), sums * sums, minlength=count)
-        return squares * sizes / np.maximum(sizes - 1, 1)
+    def part(cluster: Whole | None, group: Whole, sizes: Whole) -> Floats:
+        sums = residuals if cluster is None else np.bincount(cluster, residuals, minlength=len(group))
+        return np.bincount(group, sums * sums, minlength=len(mean)) * sizes / np.maximum(sizes - 1, 1)
 
-    sizes = np.bincount(pairs.group, minlength=count)
-    both = np.bincount(pairs.group, residuals * residuals, minlength=count) * sizes / np.maximum(sizes - 1, 1)
-    one, other = part(pairs.needle, pairs.needles), part(pairs.haystack, pairs.haystacks)
+    one, other, both = (part(*factor) for factor in factors)
     found: Floats = np.maximum(np.maximum(one, other), one + other - both) / (weight * weight)
     return found
 
@@ -332,8 +411,43 @@ def _independent(share: Floats, n: Whole, variance: Floats) -> Floats:
     return found
 
 
-def _bootstrapped(pairs: Pairs, members: Whole, resamples: Resamples) -> Iterator[tuple[Whole, tuple[Floats, Floats]]]:
-    """Percentile intervals, groups of as many needles and haystacks together: their resamples share the weights.
+class _Table(NamedTuple):
+    """Some groups of as many lesser and greater clusters, to be resampled together.
+
+    `places`: their pairs; `at`: where each stands in a table of groups x lesser x greater. `inner`, `outer`: how often
+    the greater and the lesser clusters are drawn. Sums times `scale` are rounded to whole numbers. `weights`: the
+    resamples of the weights, a line for each group, or one for all.
+    """
+
+    members: Whole
+    places: Whole
+    at: Whole
+    inner: Floats
+    outer: Floats
+    scale: float
+    weights: Floats
+
+    def resampled(self, sums: Floats) -> Floats:
+        """Groups x resamples of the sums of all pairs."""
+        import numpy as np
+
+        table = np.zeros(len(self.members) * len(self.outer) * len(self.inner))
+        table[self.at] = sums[self.places]
+        return _drawn_sums(table.reshape(-1, len(self.inner)), self.inner, self.outer, self.scale)
+
+
+def _drawn_sums(table: Floats, inner: Floats, outer: Floats, scale: float) -> Floats:
+    """Groups x resamples of a table of groups and lesser clusters x greater ones."""
+    import numpy as np
+
+    drawn = (np.rint(table * scale) @ inner).reshape(-1, len(outer), RESAMPLES)
+    drawn *= outer
+    sums: Floats = drawn.sum(axis=1)
+    return sums
+
+
+def _tables(pairs: Pairs, members: Whole, resamples: Resamples) -> Iterator[_Table]:
+    """The groups by their numbers of clusters, as resamples of as many share their draws.
 
     With weights U of the lesser and V of the greater factor a resample's mean is sum(U_a V_b S_ab) / sum(U_a V_b N_ab),
     S and N the sums and weights of the rows of a and b. Sums are taken of whole numbers below 2^52, which are exact in
@@ -358,21 +472,15 @@ def _bootstrapped(pairs: Pairs, members: Whole, resamples: Resamples) -> Iterato
             turned = swapped[pairs.group[places]]
             row = np.where(turned, pairs.haystack[places], pairs.needle[places])
             row += np.repeat(np.arange(len(part)), sizes[part]) * lesser
-            column = np.where(turned, pairs.needle[places], pairs.haystack[places])
-            total = np.zeros((len(part) * lesser, greater))
-            weight = np.zeros_like(total)
-            total[row, column], weight[row, column] = pairs.total[places], pairs.weight[places]
+            at = row * greater + np.where(turned, pairs.needle[places], pairs.haystack[places])
+            weight = np.zeros((len(part) * lesser, greater))
+            weight.reshape(-1)[at] = pairs.weight[places]
             largest = 100 * float(np.bincount(pairs.group[places], pairs.weight[places]).max())
             scale = 2.0 ** (51 - math.frexp(largest * float(outer.max()) * float(inner.max()))[1])
-
-            def resampled(table: Floats, outer: Floats = outer, inner: Floats = inner, scale: float = scale) -> Floats:
-                drawn = (np.rint(table * scale) @ inner).reshape(-1, len(outer), RESAMPLES)
-                sums: Floats = (drawn * outer).sum(axis=1)
-                return sums
-
             # Of a full grid all groups have the same numbers of rows.
             same = bool((weight.reshape(len(part), -1) == weight[:lesser].reshape(1, -1)).all())
-            yield part, _percentiles(resampled(total), resampled(weight[:lesser] if same else weight))
+            weights = _drawn_sums(weight[:lesser] if same else weight, inner, outer, scale)
+            yield _Table(part, places, at, inner, outer, scale, weights)
 
 
 def _percentiles(totals: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""What scoring gives, as a record and as files: scores.parquet, samples.parquet, summary.json, CSV, problems.jsonl.
+"""What scoring gives, as a record and as files: scores and samples, summary, tables, pictures, a page, problems.
 
 All are written beside their place and moved there when all are whole, summary.json last. Nothing in them depends on the
 order of the answers, the number of processes, the machine or the time.
@@ -10,24 +10,27 @@ import json
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import VERSION
-from niah_score.errors import ResourceError, ScoreError
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join import Lines, Problem
 
 if TYPE_CHECKING:
     import polars as pl
 
     from niah_score.aggregate import Scored
+    from niah_score.rows import Rows
 
 SUMMARY = "summary.json"
+PAGE = "report.html"
+PICTURES = ("heatmap.png", "heatmap.svg")
 FILES = (
     "scores.parquet", "samples.parquet", "summary.csv", "cells.csv", "opencompass_summary.csv", "problems.jsonl",
-    SUMMARY,
+    *PICTURES, PAGE, SUMMARY,
 )  # fmt: skip
 # What a spreadsheet would take for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -39,6 +42,7 @@ class Report:
 
     `statuses`: rows of each status, summing up to all. `lines`: what became of the lines read. `problems`: those that
     were not used as they stand. `signatures`: what each metric's numbers were measured with.
+    `rows`: the dataset's, for what the page shows of their texts; no figure depends on them.
     """
 
     dataset: str
@@ -51,6 +55,7 @@ class Report:
     lines: Lines
     problems: list[Problem]
     signatures: dict[str, str]
+    rows: Rows | None = None
 
     @property
     def exit_code(self) -> int:
@@ -70,6 +75,13 @@ class Report:
             "lines": self.lines._asdict(),
             **summary(self._scored, ["score", *self.metrics]),
         }
+
+    @cached_property
+    def cells(self) -> pl.DataFrame:
+        """The figures of every metric by length and depth."""
+        from niah_score.aggregate import cells_of
+
+        return cells_of(self._scored, ("score", *self.metrics))
 
     @cached_property
     def _scored(self) -> Scored:
@@ -118,7 +130,8 @@ def _write_all(report: Report, folder: Path) -> None:
 def _write_figures(report: Report, folder: Path) -> None:
     import polars as pl
 
-    from niah_score.aggregate import cells_of, opencompass_summary
+    from niah_score.aggregate import opencompass_summary
+    from niah_score.page import page_of
 
     columns = ("rows", "n", "unanswered", "mean", "low", "high", "method")
     groups = [
@@ -129,12 +142,52 @@ def _write_figures(report: Report, folder: Path) -> None:
     ]
     _csv(pl.DataFrame(groups, infer_schema_length=None), folder / "summary.csv")
     scored = report._scored
-    _csv(cells_of(scored, ("score", *report.metrics)), folder / "cells.csv")
+    _csv(report.cells, folder / "cells.csv")
     (folder / "opencompass_summary.csv").write_text(opencompass_summary(scored, "score", report.model), "utf-8")
+    _draw(report, folder)
+    (folder / PAGE).write_bytes(page_of(report))
     with (folder / "problems.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
     text = json.dumps(report.summary, ensure_ascii=False, indent=2, allow_nan=False)
     (folder / SUMMARY).write_text(text + "\n", "utf-8")
+
+
+def _draw(report: Report, folder: Path) -> None:
+    """The heatmap of each row's own metric, where rows have lengths and depths, and not too many."""
+    from niah_score.grid import grid_of, has_grid, too_fine
+
+    if has_grid(report.scores) and not too_fine(grid := grid_of(report)):
+        from niah_score.heatmap import draw
+
+        draw([grid], *(folder / name for name in PICTURES))
+
+
+def with_texts(report: Report, dataset: Path) -> Report:
+    """A report with the texts of its dataset's rows. Raises IntegrityError if it was made for another dataset."""
+    from niah_score.rows import read_rows
+
+    rows = read_rows(dataset)
+    if rows.digest8 != report.digest8:
+        raise IntegrityError(
+            f"{dataset}: is {rows.name} ({rows.digest8}), the scores are of {report.dataset} ({report.digest8}); "
+            "name the dataset that was scored"
+        )
+    return replace(report, rows=rows)
+
+
+def write_page(report: Report, folder: Path) -> Path:
+    """Write the page alone, over the one that a folder holds. Raises ResourceError where that cannot be."""
+    from niah_score.page import page_of
+
+    page = page_of(report)
+    beside = folder / f".{PAGE}.{os.getpid()}"
+    try:
+        beside.write_bytes(page)
+        os.replace(beside, folder / PAGE)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ResourceError(f"{folder / PAGE}: cannot be written ({error.strerror})") from None
+    return folder / PAGE
 
 
 def read(folder: Path) -> Report:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest, sha256_hex
+from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
 from niah_score.errors import IntegrityError, ScoreError
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 # What scores are computed from and grouped by. Everything else of a row, the prompt above all, stays on the disk.
 _TEXT = (
@@ -27,6 +30,9 @@ _TEXT = (
 )  # fmt: skip
 _WHOLE = ("length", "repeat")
 _LISTS = ("answers", "needles")
+# Texts that hardly two rows share.
+_OF_ONE_ROW = ("id", "prompt_sha256")
+_BATCH = 32_768
 
 
 @dataclass(frozen=True)
@@ -64,51 +70,87 @@ def read_rows(dataset: Path) -> Rows:
     else:
         files = [dataset]
         name = dataset.name.partition(".")[0]
-    table = pl.concat([_frame(file) for file in files], how="vertical", rechunk=False)
+    table, targets = _together([part for file in files for part in _parts(file)])
     if manifest is not None and table.height != manifest.rows:
         raise IntegrityError(
             f"{dataset}: its files hold {table.height} rows, {MANIFEST} says {manifest.rows}; build it again"
         )
     if not table.height:
         raise ScoreError(f"{dataset}: holds no rows")
-    # Lists are slow to sort and to send; rows of one needle share them.
-    table, targets = _with_targets(table.with_row_index("order"))
+    table = table.with_row_index("order")
     if not table["id"].is_sorted():
-        table = table.sort("id")
+        table = table[table["id"].arg_sort()]
     again = table.filter(pl.col("id") == pl.col("id").shift(1))
     if again.height:
         raise ScoreError(
             f"{dataset}: id {again['id'][0]!r} stands in {again['id'].n_unique()} rows or more; every id names one row"
         )
-    digest = manifest.content_digest if manifest else sha256_hex(table["id"].str.join("\n").item().encode())
+    digest = manifest.content_digest if manifest else _digest_of(table["id"])
     return Rows(table, targets, name, digest[:8], manifest)
 
 
-def _with_targets(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The table with the index `target` instead of its lists, and the different lists."""
+def _digest_of(ids: pl.Series) -> str:
+    """sha256 of the ids, a line each, without bringing them all into one text."""
+    digest = sha256()
+    for number, part in enumerate(ids.to_frame().iter_slices(_BATCH)):
+        digest.update(b"\n" * (number > 0) + part["id"].str.join("\n").item().encode())
+    return digest.hexdigest()
+
+
+class _Part(NamedTuple):
+    """Some rows of a file: their columns, without lists, and the different lists, which `target` counts from 0."""
+
+    table: pl.DataFrame
+    targets: pl.DataFrame
+
+
+def _together(parts: Sequence[_Part]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of all parts, and the different lists of all, in the order of the first row that has them."""
     import polars as pl
 
-    lists = table.select(*_LISTS, "keywords")
-    # Lists have no hash in polars; with their lengths before them, no two become the same text.
-    key = lists.select(
-        pl.concat_str(
-            _spelt(pl.col("answers")),
-            _spelt(pl.col("needles")),
-            _spelt(pl.col("keywords").list.eval(_spelt(pl.element()))),
-        ).alias("key")
-    )["key"]
-    first = key.to_frame().with_row_index("row").with_columns(pl.col("row").first().over("key"))["row"]
-    targets, index = first.unique().sort(), pl.int_range(first.n_unique(), dtype=pl.UInt32, eager=True)
-    codes = first.replace_strict(targets, index, return_dtype=pl.UInt32).alias("target")
-    return table.drop(*_LISTS, "keywords").with_columns(codes), lists[targets]
+    lists, codes = _different(pl.concat([part.targets for part in parts], how="vertical"))
+    tables, first = [], 0
+    for table, targets in parts:
+        tables.append(table.with_columns(codes[first + table["target"]].alias("target")))
+        first += targets.height
+    # In one piece, as sorting takes rows from all over it.
+    return stacked(tables).rechunk(), lists
 
 
-def _spelt(lists: pl.Expr) -> pl.Expr:
-    """A list of texts as one text, each with its length before it, the list with its own."""
+def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Frames as one; a text that all rows have in a column is held once, a column that a frame lacks is null there.
+
+    polars keeps 16 bytes a row of every column of texts, also of null ones, unless it is a literal.
+    """
     import polars as pl
 
-    inside = pl.concat_str(pl.element().str.len_chars().cast(pl.String), pl.lit(":"), pl.element())
-    return pl.concat_str(lists.list.len().cast(pl.String), pl.lit("#"), lists.list.eval(inside).list.join(""))
+    filled = [frame for frame in frames if frame.height] or list(frames[:1])
+    columns = list(dict.fromkeys(name for frame in filled for name in frame.columns))
+    same = {
+        name: filled[0][name][0]
+        for name in columns
+        if all(frame.schema.get(name) == pl.String and frame.height for frame in filled)
+        and _holds_one_text([frame[name] for frame in filled])
+    }
+    rest = pl.concat([frame.drop(*same) for frame in filled], how="diagonal", rechunk=False)
+    literals = (pl.lit(text, dtype=pl.String).alias(name) for name, text in same.items())
+    return rest.with_columns(literals).select(columns)
+
+
+def _holds_one_text(columns: Sequence[pl.Series]) -> bool:
+    """Whether all values of some columns are the same, or all null."""
+    first = columns[0][0]
+    # The last ones tell most columns apart at once.
+    return all(column[-1] == first for column in columns) and all(
+        bool(column.eq_missing(first).all()) for column in columns
+    )
+
+
+def _different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """The different rows of a frame of lists, as they come first, and for each row its index among them."""
+    members = lists.with_row_index("row").group_by(lists.columns, maintain_order=True).agg("row")
+    places = members.select("row").with_row_index("target").explode("row").sort("row")
+    return members.drop("row"), places["target"]
 
 
 def _data_files(folder: Path, manifest: Manifest) -> list[Path]:
@@ -127,11 +169,11 @@ def _data_files(folder: Path, manifest: Manifest) -> list[Path]:
     return [folder / entry.path for entry in chosen]
 
 
-def _frame(file: Path) -> pl.DataFrame:
+def _parts(file: Path) -> Iterator[_Part]:
     try:
         with file.open("rb") as stream:
             magic = stream.read(4)
-        return _from_parquet(file) if magic == b"PAR1" else _from_json_lines(file)
+        yield from _from_parquet(file) if magic == b"PAR1" else [_from_json_lines(file)]
     except OSError as error:
         raise ScoreError(f"{file}: cannot be read ({error.strerror or error})") from None
 
@@ -151,42 +193,69 @@ def _schema() -> dict[str, pl.DataType]:
     }
 
 
-def _from_parquet(file: Path) -> pl.DataFrame:
-    """The wanted columns of a Parquet file, page checksums verified."""
+def _from_parquet(file: Path) -> Iterator[_Part]:
+    """The wanted columns of a Parquet file, page checksums verified, some ten thousands of rows at a time.
+
+    Texts that rows share are read as numbers into a list of the different ones, which is faster and holds each once.
+    """
     import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(file, page_checksum_verification=True) as opened:
-            schema = opened.schema_arrow
-            _check_version((schema.metadata or {}).get(b"niah_schema_version"), file)
-            wanted = [name for name in (*_schema(), "answer") if name in schema.names]
-            groups = [opened.read_row_group(number, wanted) for number in range(opened.num_row_groups)]
-            table = pa.concat_tables(groups) if groups else schema.empty_table().select(wanted)
+        about = pq.read_metadata(file)
+        schema = about.schema.to_arrow_schema()
+        _check_version((about.metadata or {}).get(b"niah_schema_version"), file)
+        wanted = [name for name in (*_schema(), "answer") if name in schema.names]
+        texts = _shared_texts(about, wanted)
+        with pq.ParquetFile(file, page_checksum_verification=True, metadata=about, read_dictionary=texts) as opened:
+            if _is_hand_made(schema):
+                yield _from_records(opened.read(wanted).to_pylist(), file, "row")
+                return
+            # First one without rows, for even a file without any must have the columns of a dataset.
+            batches = chain([schema.empty_table().select(wanted)], opened.iter_batches(_BATCH, columns=wanted))
+            before = 0
+            for batch in batches:
+                frame = pl.from_arrow(batch)
+                assert isinstance(frame, pl.DataFrame)
+                yield _completed(frame, file, before)
+                before += frame.height
+            # Batches end where the shortest column does.
+            if before != about.num_rows:
+                raise IntegrityError(f"{file}: holds {before} rows and not {about.num_rows}; build it again")
     except (pa.ArrowException, OSError) as error:
         raise IntegrityError(
             f"{file}: cannot be read as Parquet ({str(error).splitlines()[0]}); build it again"
         ) from None
-    if "answer" in table.column_names and "answers" not in table.column_names:
-        table = table.rename_columns(["answers" if name == "answer" else name for name in table.column_names])
-    if "answers" in table.column_names and _is_text(table.schema.field("answers").type):
-        return _from_records(table.to_pylist(), file, "row")
-    if "keywords" in table.column_names and _is_text(table.schema.field("keywords").type.value_type):
-        return _from_records(table.to_pylist(), file, "row")
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return _completed(frame, file)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def _is_hand_made(schema: pa.Schema) -> bool:
+    """Whether a Parquet file says `answer`, or has texts where rows have lists."""
+    kinds = {name: schema.field(name).type for name in ("answer", "answers", "keywords") if name in schema.names}
+    if "answers" not in kinds and "answer" in kinds:
+        return True
+    texts, groups = kinds.get("answers"), kinds.get("keywords")
+    return _is_text(texts) or _is_text(groups) or _is_text(getattr(groups, "value_type", None))
+
+
+def _is_text(kind: pa.DataType | None) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return kind is not None and bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _completed(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
-    """The frame with every column of the schema, and nothing that scoring cannot work with."""
+def _shared_texts(about: pq.FileMetaData, wanted: Sequence[str]) -> list[str]:
+    """The wanted columns of texts that rows share. Not lists of texts: Arrow cannot piece them together as numbers."""
+    leaves = (about.schema.column(number) for number in range(len(about.schema)))
+    shared = {*wanted} - {*_OF_ONE_ROW}
+    return [leaf.path for leaf in leaves if leaf.logical_type.type == "STRING" and leaf.path in shared]
+
+
+def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
+    """Rows with every column of the schema, and nothing that scoring cannot work with.
+
+    `before`: the rows of the file that came before these.
+    """
     import polars as pl
 
     for name in ("id", "answers"):
@@ -194,26 +263,39 @@ def _completed(frame: pl.DataFrame, file: Path) -> pl.DataFrame:
             raise ScoreError(
                 f"{file}: has no column {name!r}; a dataset needs id and answers (or answer), and mostly keywords"
             )
+    listed = (*_LISTS, "keywords")
+    schema = _schema()
     try:
-        frame = frame.select(
-            pl.col(name).cast(kind) if name in frame.columns else pl.lit(None, dtype=kind).alias(name)
-            for name, kind in _schema().items()
-        )
+        # Lists are slow to sort and to send; rows of one needle share them.
+        targets, target = _different(frame.select(name for name in listed if name in frame.columns))
+        # By Arrow they are copied: as they are, they would keep all texts of the batch that they were taken from.
+        targets = pl.DataFrame(_as_schema(targets, listed).to_arrow(compat_level=pl.CompatLevel.oldest()))
+        table = _as_schema(frame, [name for name in schema if name not in listed]).with_columns(target)
     except pl.exceptions.PolarsError as error:
         raise ScoreError(f"{file}: a column is not what the contract says: {str(error).splitlines()[0]}") from None
-    empty = frame.with_row_index("row", offset=1).filter(
-        pl.col("id").is_null()
-        | (pl.col("id") == "")
-        | (pl.col("answers").list.drop_nulls().list.len().fill_null(0) == 0)
+    targets = targets.with_columns(
+        pl.col("keywords").fill_null(pl.lit([], dtype=schema["keywords"])),
+        pl.col("needles").fill_null(pl.lit([], dtype=schema["needles"])),
     )
-    if empty.height:
-        raise ScoreError(f"{file}: row {empty['row'][0]}: id and answers must not be empty")
-    keywords = pl.col("keywords").fill_null(pl.lit([], dtype=pl.List(pl.List(pl.String()))))
-    return frame.with_columns(
-        keywords,
-        pl.col("needles").fill_null(pl.lit([], dtype=pl.List(pl.String()))),
-        pl.col("metric").fill_null(pl.when(keywords.list.len() > 0).then(pl.lit("keyword")).otherwise(pl.lit("edit"))),
-        pl.col("language").fill_null(pl.lit("en")),
+    answered = targets["answers"].list.drop_nulls().list.len().fill_null(0) > 0
+    empty = ((table["id"].fill_null("") == "") | ~answered[target]).arg_true()
+    if len(empty):
+        raise ScoreError(f"{file}: row {before + empty[0] + 1}: id and answers must not be empty")
+    by_keywords = (targets["keywords"].list.len() > 0)[target]
+    own = pl.when(by_keywords).then(pl.lit("keyword")).otherwise(pl.lit("edit"))
+    return _Part(
+        table.with_columns(pl.col("metric").fill_null(own), pl.col("language").fill_null(pl.lit("en"))), targets
+    )
+
+
+def _as_schema(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Some columns of the schema; those that the frame does not have are null."""
+    import polars as pl
+
+    schema = _schema()
+    return frame.select(
+        pl.col(name).cast(schema[name]) if name in frame.columns else pl.lit(None, dtype=schema[name]).alias(name)
+        for name in names
     )
 
 
@@ -225,7 +307,7 @@ def _check_version(found: object, file: Path) -> None:
         )
 
 
-def _from_json_lines(file: Path) -> pl.DataFrame:
+def _from_json_lines(file: Path) -> _Part:
     """A JSONL file, plain, .gz or .zst. Its prompts pass by, as lines are read whole."""
     import orjson
 
@@ -264,8 +346,8 @@ def _lines(file: Path) -> Iterator[bytes]:
             raise IntegrityError(f"{file}: damaged or cut off ({error}); build the dataset again") from None
 
 
-def _from_records(records: list[dict[str, Any]], file: Path, unit: str) -> pl.DataFrame:
-    """Records as a frame, the spellings of hand-made files understood."""
+def _from_records(records: list[dict[str, Any]], file: Path, unit: str) -> _Part:
+    """Records as a part, the spellings of hand-made files understood."""
     import polars as pl
 
     schema = _schema()

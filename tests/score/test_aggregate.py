@@ -20,6 +20,7 @@ from niah_score.aggregate import (
     UNANSWERED,
     Scored,
     cells,
+    cells_of,
     effective_length,
     groups,
     needle_recall,
@@ -346,3 +347,74 @@ def test_a_frame_made_ready_once_gives_the_same_figures() -> None:
     assert cells(ready).equals(cells(scores))
     assert groups(ready).equals(groups(scores))
     assert overall(ready) == overall(scores)
+
+
+many_metrics = st.lists(
+    st.fixed_dictionaries(
+        {
+            "language": st.sampled_from(["en", "zh", None]),
+            "length": st.sampled_from([None, 1000, 2000]),
+            "depth_percent": st.sampled_from([0.0, 50.0]),
+            "needle_id": st.sampled_from("abc"),
+            "haystack_id": st.sampled_from("pqrs"),
+            "status": st.sampled_from(["ok", "missing"]),
+            "keyword": st.sampled_from([0.0, 100.0]),
+            "edit": st.sampled_from([None, 0.0, 25.0, 100 / 3, 100.0]),
+            "exact": st.sampled_from([None, 0.0, 100.0, math.nan]),
+        }
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@steady
+@given(rows=many_metrics, lengths=st.booleans())
+def test_several_metrics_at_once_have_the_figures_that_each_has_alone(rows: list[Record], lengths: bool) -> None:
+    scores = frame([{**row, "score": row["keyword"]} for row in rows])
+    scores = scores.with_columns(
+        pl.Series("edit", [row["edit"] for row in rows], pl.Float64),
+        pl.Series("exact", [row["exact"] for row in rows], pl.Float64),
+    )
+    if not lengths:
+        scores = scores.with_columns(length=pl.lit(None, dtype=pl.Int64))
+    metrics = ["score", "keyword", "edit", "exact"]
+    together, apart = summary(scores, metrics)["metrics"], cells_of(scores, metrics)
+    for metric in metrics:
+        alone = overall(scores, metric)
+        assert together[metric]["overall"] == alone.of_rows._asdict()
+        assert together[metric]["overall_of_lengths"] == alone.of_lengths._asdict()
+        found = groups(scores, metric)
+        assert {name: len(lines) for name, lines in together[metric]["groups"].items()} == dict(
+            found["group"].value_counts().iter_rows()
+        )
+        for line in found.to_dicts():
+            assert {name: line[name] for name in line if name != "group"} in together[metric]["groups"][line["group"]]
+        for name, how in (("ruler", {}), ("nolima", {"share_of_base": 0.85})):
+            length = effective_length(scores, metric, **how)  # type: ignore[arg-type]
+            told = together[metric]["effective_length"][name]
+            assert told == {key: getattr(length, key) for key in told} | {"base_lengths": list(length.base_lengths)}
+        assert apart.filter(pl.col("metric") == metric).drop("metric").equals(cells(scores, metric))
+
+
+def test_equal_scores_have_equal_intervals_whatever_their_metric_is_called() -> None:
+    draw = random.Random(8)
+    rows = grid([[100 * draw.random() for _ in range(3)] for _ in range(4)], repeats=5)
+    for row in rows:
+        row |= {"needle_id": draw.choice("abc"), "haystack_id": draw.choice("pqrs"), "keyword": row["score"]}
+    scores = frame(rows)
+    found = summary(scores, ["score", "keyword"])["metrics"]
+    assert found["score"] == found["keyword"]
+    assert "bootstrap" in found["score"]["overall"]["method"]
+    # Also where each was asked for alone.
+    assert overall(scores, "score") == overall(scores, "keyword")
+
+
+def test_scores_that_differ_late_are_not_taken_for_the_same() -> None:
+    rows: list[Record] = [{"score": 50.0, "keyword": 50.0 if number < 1999 else 0.0} for number in range(2000)]
+    scored = Scored(frame(rows))
+    assert overall(scored, "score").of_rows.mean == 50.0
+    assert overall(scored, "keyword").of_rows.mean == pytest.approx(49.975)
+    rows[1500]["keyword"] = None
+    scored = Scored(frame(rows))
+    assert (overall(scored, "score").of_rows.n, overall(scored, "keyword").of_rows.n) == (2000, 1999)

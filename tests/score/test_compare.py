@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from itertools import product
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from niah_score.compare import _sign_flips, compare, drops, holm, mcnemar
-from niah_score.errors import ScoreError
+from niah_score.compare import compare, drops
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.significance import benjamini_hochberg, holm, mcnemar
 
 steady = settings(derandomize=True, deadline=None, max_examples=60)
 
@@ -34,53 +33,6 @@ def run(scores: Sequence[float | None], **columns: object) -> pl.DataFrame:
             "score": pl.Series(scores, dtype=pl.Float64),
         }
     ).with_columns(**{name: pl.lit(value) for name, value in columns.items()})
-
-
-@steady
-@given(one=st.integers(0, 60), other=st.integers(0, 60))
-def test_mcnemar_is_the_exact_binomial_test(one: int, other: int) -> None:
-    trials = one + other
-    tail = sum(math.comb(trials, k) for k in range(min(one, other) + 1)) / 2**trials
-    assert mcnemar(one, other) == pytest.approx(min(1.0, 2 * tail), rel=1e-9)
-
-
-def test_mcnemar_of_many_rows_is_near_its_normal_limit() -> None:
-    """With the correction for continuity, half a row."""
-    one, other = 250_000, 251_000
-    z = (other - one - 1) / math.sqrt(one + other)
-    assert mcnemar(one, other) == pytest.approx(math.erfc(z / math.sqrt(2)), rel=1e-3)
-    assert mcnemar(0, 0) == mcnemar(70_000, 70_000) == 1.0
-
-
-@steady
-@given(values=st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_rejects_what_stepping_down_rejects(values: list[float]) -> None:
-    adjusted = holm(values)
-    for level in (0.01, 0.05, 0.3):
-        ordered = sorted(values)
-        kept = next((k for k, p in enumerate(ordered) if p * (len(values) - k) > level), len(values))
-        rejected = set(ordered[:kept])
-        assert {p for p, a in zip(values, adjusted, strict=True) if a <= level} == rejected
-
-
-@steady
-@given(sums=st.lists(st.integers(-9, 9), min_size=1, max_size=9))
-def test_few_clusters_have_their_signs_flipped_in_all_ways(sums: list[int]) -> None:
-    codes = np.arange(len(sums))
-    found = _sign_flips(np.zeros(len(sums), np.int64), 1, np.array(sums, np.float64), codes, codes, np.array([0]))
-    ways = [abs(sum(s * v for s, v in zip(signs, sums, strict=True))) for signs in product((1, -1), repeat=len(sums))]
-    assert found[0] == pytest.approx(sum(way >= abs(sum(sums)) for way in ways) / len(ways))
-
-
-@pytest.mark.parametrize("count", [60, 400, 900])
-def test_random_flips_of_many_clusters_are_near_the_normal_limit(count: int) -> None:
-    """10,000 flips have a standard error of 0.5 % at most; four of them."""
-    draw = random.Random(count)
-    apart = np.array([draw.gauss(1, 12) for _ in range(count)])
-    codes = np.arange(count)
-    found = _sign_flips(np.zeros(count, np.int64), 1, apart, codes, codes, np.array([0]))[0]
-    limit = math.erfc(abs(float(apart.sum())) / math.sqrt(2 * float((apart**2).sum())))
-    assert found == pytest.approx(limit, abs=0.02)
 
 
 def test_equal_runs_differ_by_nothing_but_noise() -> None:
@@ -189,3 +141,76 @@ def test_runs_that_cannot_be_compared_are_refused() -> None:
         compare([("a", one), ("b", run([50.0] * 6, metric="edit"))])
     with pytest.raises(ScoreError, match="a and b: no row has a score in both"):
         compare([("a", one), ("b", run([None] * 6))])
+
+
+@steady
+@given(data=st.data())
+def test_runs_in_the_other_order_differ_by_the_same_with_the_other_sign(data: st.DataObject) -> None:
+    score = st.sampled_from([0.0, 100.0]) if data.draw(st.booleans()) else st.none() | st.floats(0, 100)
+    one, other = (data.draw(st.lists(score, min_size=24, max_size=24)) for _ in range(2))
+    if not any(a is not None and b is not None for a, b in zip(one, other, strict=True)):
+        return
+    there = compare([("a", run(one)), ("b", run(other))]).pairs[0]
+    back = compare([("b", run(other)), ("a", run(one))]).pairs[0]
+    for this, that in zip(
+        (there.overall, there.of_lengths, *there.lengths, *there.of_depths, *there.cells),
+        (back.overall, back.of_lengths, *back.lengths, *back.of_depths, *back.cells),
+        strict=True,
+    ):
+        assert (this.rows, this.n, this.p, this.adjusted, this.test, this.noise) == (
+            that.rows, that.n, that.p, that.adjusted, that.test, that.noise,
+        )  # fmt: skip
+        if this.mean is None:
+            assert that.mean is None
+            continue
+        assert that.mean is not None
+        assert this.low is not None
+        assert that.high is not None
+        assert this.mean == pytest.approx(-that.mean, abs=1e-9)
+        assert this.low == pytest.approx(-that.high, abs=1e-9)
+
+
+def test_cells_are_adjusted_by_the_share_of_false_ones_and_lengths_by_any_false_one() -> None:
+    draw = random.Random(4)
+    one = [100.0 * (draw.random() < 0.9) for _ in range(240)]
+    other = [score if k // 2 % 3 else 0.0 for k, score in enumerate(one)]
+    pair = compare([("a", run(one)), ("b", run(other))]).pairs[0]
+    assert [cell.adjusted for cell in pair.cells] == benjamini_hochberg([cell.p or 0.0 for cell in pair.cells])
+    assert [part.adjusted for part in pair.lengths] == holm([part.p or 0.0 for part in pair.lengths])
+    assert [cell.noise for cell in pair.cells] == [False, True, True] * 2
+
+
+def test_differences_of_all_rows_are_adjusted_over_all_pairs_of_runs() -> None:
+    draw = random.Random(5)
+    runs = [(name, run([100.0 * (draw.random() < share) for _ in range(90)])) for name, share in
+            (("a", 0.9), ("b", 0.7), ("c", 0.5))]  # fmt: skip
+    pairs = compare(runs).pairs
+    assert [pair.overall.adjusted for pair in pairs] == holm([pair.overall.p or 0.0 for pair in pairs])
+    assert pairs[1].overall.adjusted != pairs[1].overall.p
+    assert [len(pair.cells) for pair in pairs] == [6, 6, 0]
+
+
+def test_the_mean_of_lengths_counts_each_length_and_depth_the_same() -> None:
+    """By hand. 1k: depth 0 lies 0 apart (two rows), depth 50 lies 10 apart: 5. 2k: 20 apart (one row). Mean: 12.5."""
+    frame = run([0.0] * 4).with_columns(
+        length=pl.Series([1000, 1000, 1000, 2000]), depth_percent=pl.Series([0.0, 0.0, 50.0, 0.0])
+    )
+    other = frame.with_columns(score=pl.Series([0.0, 0.0, 10.0, 20.0]))
+    pair = compare([("a", frame), ("b", other)]).pairs[0]
+    assert pair.overall.mean == 7.5
+    assert pair.of_lengths.mean == pytest.approx(12.5)
+    assert [part.mean for part in pair.lengths] == pytest.approx([10 / 3, 20])
+    assert [part.mean for part in pair.of_depths] == pytest.approx([5, 20])
+    nowhere = [(name, one.with_columns(length=pl.lit(None, pl.Int64))) for name, one in (("a", frame), ("b", other))]
+    pair = compare(nowhere).pairs[0]
+    assert (pair.of_lengths.n, pair.of_lengths.mean, pair.of_lengths.noise, pair.lengths) == (0, None, True, ())
+
+
+def test_one_id_for_two_different_rows_is_no_pair() -> None:
+    one = run([50.0] * 6)
+    for column, value in (("length", 9000), ("needle_id", "other"), ("depth_percent", None)):
+        other = one.with_columns(pl.lit(value).cast(one.schema[column]).alias(column))
+        with pytest.raises(
+            IntegrityError, match=rf"'row-00000' has {column} .* in a and .* in b; only runs of the same"
+        ):
+            compare([("a", one), ("b", other)])

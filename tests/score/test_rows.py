@@ -5,16 +5,22 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import tempfile
+from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from niah_score import rows as rows_module
 from niah_score.contract import ContractError
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.rows import read_rows
+from niah_score.rows import read_rows, stacked
 
 CONTRACT = Path(__file__).parents[1] / "contract" / "v1"
 GOOD: dict[str, Any] = {"id": "a", "answers": ["It is 1171."], "keywords": [["1171", "eleven seventy-one"]]}
@@ -237,3 +243,118 @@ def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -
     pl.DataFrame({"id": ["a"]}).write_parquet(tmp_path / "none.parquet")
     with pytest.raises(ScoreError, match="has no column 'answers'"):
         read_rows(tmp_path / "none.parquet")
+
+
+texts = st.text(alphabet="ab:#1", max_size=3)
+lists_of_texts = st.lists(texts, max_size=3)
+
+
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(
+    records=st.lists(
+        st.fixed_dictionaries(
+            {
+                "answers": st.lists(texts, min_size=1, max_size=3),
+                "keywords": st.one_of(st.none(), st.lists(lists_of_texts, max_size=3)),
+                "needles": st.one_of(st.none(), lists_of_texts),
+                "needle_id": st.one_of(st.none(), texts),
+                "task": st.sampled_from([None, "single"]),
+            }
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    groups=st.integers(1, 5),
+    batch=st.integers(1, 5),
+    limit=st.sampled_from([1, 8, 1 << 20]),
+)
+def test_rows_in_any_batches_are_what_the_file_says_and_share_what_is_equal(
+    records: list[dict[str, Any]], groups: int, batch: int, limit: int
+) -> None:
+    """Against the records themselves, a row at a time; ids count down, so that rows are sorted."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text = pa.list_(pa.string())
+    kinds = {
+        "answers": text,
+        "keywords": pa.list_(text),
+        "needles": text,
+        "needle_id": pa.string(),
+        "task": pa.string(),
+    }
+    named = [{"id": f"{99 - number}", **record} for number, record in enumerate(records)]
+    schema = pa.schema([("id", pa.string()), *kinds.items()])
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_module, "_BATCH", batch)
+        file = Path(folder) / "rows.parquet"
+        # So small that a column begins with numbers and goes on with texts.
+        small = {"dictionary_pagesize_limit": limit, "write_batch_size": 1}
+        pq.write_table(pa.Table.from_pylist(named, schema), file, row_group_size=groups, **small)
+        rows = read_rows(file)
+    whole = rows.whole()
+    assert whole["order"].to_list() == list(range(len(records)))[::-1]
+    for row in whole.iter_rows(named=True):
+        record = named[row["order"]]
+        assert row["id"] == record["id"]
+        assert row["answers"] == record["answers"]
+        assert row["keywords"] == (record["keywords"] or [])
+        assert row["needles"] == (record["needles"] or [])
+        assert (row["needle_id"], row["task"], row["language"]) == (record["needle_id"], record["task"], "en")
+        assert row["metric"] == ("keyword" if record["keywords"] else "edit")
+    lists = ("answers", "keywords", "needles")
+    assert rows.targets.height == len({json.dumps([record[name] or [] for name in lists]) for record in records})
+    assert rows.digest8 == sha256("\n".join(sorted(record["id"] for record in named)).encode()).hexdigest()[:8]
+
+
+def test_an_empty_row_of_a_later_batch_is_told_by_its_number_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_module, "_BATCH", 2)
+    for name, value in (("id", ""), ("answers", [])):
+        columns: dict[str, list[Any]] = {"id": list("abcde"), "answers": [["x"]] * 5}
+        columns[name][3] = value
+        pl.DataFrame(columns).write_parquet(tmp_path / "rows.parquet")
+        with pytest.raises(ScoreError, match="row 4: id and answers must not be empty"):
+            read_rows(tmp_path / "rows.parquet")
+
+
+def test_a_parquet_file_of_one_keyword_a_row_is_read_as_the_same_jsonl_is(tmp_path: Path) -> None:
+    pl.DataFrame({"id": ["a"], "answers": [["One."]], "keywords": ["one"]}).write_parquet(tmp_path / "plain.parquet")
+    assert read_rows(tmp_path / "plain.parquet").whole()["keywords"].to_list() == [[["one"]]]
+
+
+def test_a_parquet_file_without_rows_holds_none(tmp_path: Path) -> None:
+    pl.DataFrame({"id": [], "answers": []}, schema={"id": pl.String, "answers": pl.List(pl.String)}).write_parquet(
+        tmp_path / "rows.parquet"
+    )
+    with pytest.raises(ScoreError, match="holds no rows"):
+        read_rows(tmp_path / "rows.parquet")
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    parts=st.lists(st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.integers(0, 2)), max_size=3), min_size=1),
+    lacking=st.sets(st.integers(0, 5)),
+)
+def test_stacked_frames_are_concatenated_ones(parts: list[list[tuple[str | None, int]]], lacking: set[int]) -> None:
+    schema = {"text": pl.String, "number": pl.Int64}
+    frames = [pl.DataFrame(part, schema=schema, orient="row").with_columns(same=pl.lit("x")) for part in parts]
+    frames = [frame.drop("text") if k in lacking else frame for k, frame in enumerate(frames)]
+    expected = pl.concat([frame for frame in frames if frame.height] or frames[:1], how="diagonal")
+    assert stacked(frames).equals(expected)
+    assert stacked(frames).schema == expected.schema
+
+
+def test_a_parquet_file_that_yields_fewer_rows_than_it_says_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Arrow does, without a word, where one column is shorter than the others."""
+    import pyarrow.parquet as pq
+
+    pl.DataFrame({"id": list("abc"), "answers": [["x"]] * 3}).write_parquet(tmp_path / "rows.parquet")
+    whole = pq.ParquetFile.iter_batches
+    monkeypatch.setattr(rows_module, "_BATCH", 2)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *args, **how: islice(whole(*args, **how), 1))
+    with pytest.raises(IntegrityError, match="holds 2 rows and not 3; build it again"):
+        read_rows(tmp_path / "rows.parquet")

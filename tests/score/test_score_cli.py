@@ -16,7 +16,10 @@ import pytest
 from made import CONTRACT, ROOT, WriteLines, made, right
 
 EXECUTABLE = Path(sys.executable).with_name("niah-score")
-TABLES = {"scores.parquet", "summary.json", "summary.csv", "cells.csv", "opencompass_summary.csv", "problems.jsonl"}
+TABLES = {
+    "scores.parquet", "summary.json", "summary.csv", "cells.csv", "opencompass_summary.csv", "problems.jsonl",
+    "heatmap.png", "heatmap.svg", "report.html",
+}  # fmt: skip
 
 
 def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:

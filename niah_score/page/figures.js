@@ -1,0 +1,145 @@
+// The embedded numbers in, figures of any choice of rows out: [rows, n, unanswered, mean, low, high].
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const [ROWS, N, UNANSWERED, MEAN, LOW, HIGH] = [0, 1, 2, 3, 4, 5];
+const WORDS = { language: "language", corpus: "corpus", needle_id: "needle", control: "control" };
+
+/** What is shown: the metric and, for each filter, the place of its value or -1 for all. */
+const state = { metric: 0, filters: DATA.filters.map(() => -1), view: "map", palette: "conventional", cell: null };
+
+/** Thousands apart. */
+function count(number) {
+  return String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}
+
+/** Points with so many decimals; ties to even, as the scorer prints them. */
+function points(value, decimals = 1) {
+  if (value === null || value === undefined) return "–";
+  const scaled = value * 10 ** decimals;
+  if (Number.isInteger(value * 2 ** (decimals + 1)) && Math.abs(scaled % 1) === 0.5) {
+    return ((2 * Math.round(scaled / 2)) / 10 ** decimals).toFixed(decimals);
+  }
+  return value.toFixed(decimals);
+}
+
+function interval(figure, decimals = 1) {
+  return figure[LOW] === null ? null : `${points(figure[LOW], decimals)} to ${points(figure[HIGH], decimals)}`;
+}
+
+function lengthOf(label) {
+  return label === null ? "no length" : Array.isArray(label) ? label.map(count).join(" to ") : count(label);
+}
+
+function depthOf(label) {
+  return label === null ? "no depth" : Array.isArray(label) ? label.map((end) => `${+end.toFixed(1)}`).join(" to ") : `${+label.toFixed(2)}`;
+}
+
+/** A length in few characters: 8k for 8,000; other numbers as they are. */
+function brief(label) {
+  if (label === null) return "none";
+  if (Array.isArray(label)) return `≤${brief(label[1])}`;
+  if (label >= 1e6 && label % 1e5 === 0) return `${label / 1e6}M`;
+  return label >= 1000 && label % 100 === 0 ? `${label / 1000}k` : label >= 10000 ? `${+(label / 1000).toFixed(1)}k` : String(label);
+}
+
+/** Whether any filter is set. */
+function isFiltered() {
+  return state.filters.some((value) => value >= 0);
+}
+
+/** Sums of the chosen rows by a key of each combination; `key` gives a place below `size` or -1. */
+function summed(size, key) {
+  const { codes, rows, unanswered, n, sum } = DATA.sums;
+  const found = Array.from({ length: size }, () => [0, 0, 0, 0, null, null]);
+  const wanted = state.filters.map((value, place) => [codes[2 + place], value]).filter(([, value]) => value >= 0);
+  for (let k = 0; k < rows.length; k++) {
+    if (wanted.some(([code, value]) => code[k] !== value)) continue;
+    const place = key(k);
+    if (place < 0) continue;
+    const figure = found[place];
+    figure[ROWS] += rows[k];
+    figure[N] += n[state.metric] === null ? rows[k] : n[state.metric][k];
+    figure[UNANSWERED] += unanswered[k];
+    figure[MEAN] += sum[state.metric][k];
+  }
+  for (const figure of found) figure[MEAN] = figure[N] ? figure[MEAN] / figure[N] : null;
+  return found;
+}
+
+/** The only filter that is set, if its groups have their intervals: [place of the filter, place of the value]. */
+function onlyFilter() {
+  const set = state.filters.map((value, place) => [place, value]).filter(([, value]) => value >= 0);
+  return set.length === 1 && DATA.groups[state.metric][set[0][0]] ? set[0] : null;
+}
+
+/** The figure of all chosen rows. */
+function overall() {
+  if (!isFiltered()) return DATA.overall[state.metric].rows;
+  const only = onlyFilter();
+  return only ? DATA.groups[state.metric][only[0]][only[1]] : summed(1, () => 0)[0];
+}
+
+/** The figure of every cell, by place of length * number of depths + place of depth; null where no row stands. */
+function cells() {
+  const depths = DATA.depths.length;
+  const size = DATA.lengths.length * depths;
+  const language = DATA.filters.findIndex((filter) => filter.name === "language");
+  const set = state.filters.filter((value) => value >= 0).length;
+  const wanted = set === 0 ? -1 : set === 1 && language >= 0 && state.filters[language] >= 0 ? state.filters[language] : null;
+  const part = DATA.cells && wanted !== null ? DATA.cells[state.metric].find(([code]) => code === wanted) : null;
+  if (part) {
+    const found = Array(size).fill(null);
+    const [, at, ...columns] = part;
+    at.forEach((place, k) => (found[place] = columns.map((column) => column[k])));
+    return found;
+  }
+  const [lengths, own] = DATA.sums.codes;
+  return summed(size, (k) => lengths[k] * depths + own[k]).map((figure) => (figure[ROWS] ? figure : null));
+}
+
+/** The figure of every length. */
+function lengthMeans() {
+  const given = DATA.length_means && DATA.length_means[state.metric];
+  if (!isFiltered() && given) return given;
+  const [lengths] = DATA.sums.codes;
+  return summed(DATA.lengths.length, (k) => lengths[k]);
+}
+
+/** The figures of a filter's values among the chosen rows. */
+function groupsOf(place) {
+  const given = DATA.groups[state.metric][place];
+  if (!isFiltered() && given) return given;
+  return summed(DATA.filters[place].values.length, (k) => DATA.sums.codes[2 + place][k]);
+}
+
+/** Whether the intervals of what is shown are known. */
+function hasIntervals(figures) {
+  return figures.some((figure) => figure && figure[LOW] !== null);
+}
+
+function channels(colour) {
+  return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+}
+
+/** The colour of a score, and of text on it. */
+function coloured(value) {
+  const stops = DATA.palettes[state.palette].map(channels);
+  const place = (Math.min(100, Math.max(0, value)) / 100) * (stops.length - 1);
+  const first = Math.min(Math.floor(place), stops.length - 2);
+  const rgb = stops[first].map((low, k) => Math.round(low + (stops[first + 1][k] - low) * (place - first)));
+  const light = rgb.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  const luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];
+  const dark = (luminance + 0.05) / 0.0605 >= 1.05 / (luminance + 0.05);
+  return [`rgb(${rgb.join(" ")})`, dark ? "#1a1a1a" : "#ffffff"];
+}
+
+/** What a figure says, for tooltips and screen readers. */
+function told(figure) {
+  if (!figure) return "no rows";
+  const parts = [figure[MEAN] === null ? "no score" : `mean ${points(figure[MEAN], 2)}`];
+  const ends = interval(figure, 2);
+  if (ends) parts.push(`95 % interval ${ends}`);
+  parts.push(figure[N] === figure[ROWS] ? `${count(figure[ROWS])} rows` : `${count(figure[N])} of ${count(figure[ROWS])} rows scored`);
+  if (figure[UNANSWERED]) parts.push(`${count(figure[UNANSWERED])} unanswered`);
+  return parts.join(", ");
+}

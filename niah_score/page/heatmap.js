@@ -1,0 +1,247 @@
+// Figures of the cells in, the heatmap and its table out: depth down, length across, every cell reachable by keyboard.
+
+const page = {};
+
+function cellPlace(length, depth) {
+  return length * DATA.depths.length + depth;
+}
+
+function where(place) {
+  const depths = DATA.depths.length;
+  const [length, depth] = [DATA.lengths[Math.floor(place / depths)], DATA.depths[place % depths]];
+  return `${length === null ? "no length" : `${lengthOf(length)} tokens`}, ${depth === null ? "no depth" : `depth ${depthOf(depth)}\u00a0%`}`;
+}
+
+/** The heatmap of the chosen rows. */
+function drawMap() {
+  const found = cells();
+  const means = lengthMeans();
+  const columns = DATA.lengths.length;
+  page.cells = [];
+  const grid = el("div", {
+    class: "map", role: "grid", "aria-label": `${metricName(state.metric)} by depth (down) and length (across)`,
+    "aria-rowcount": DATA.depths.length + 1, "aria-colcount": columns + 1, onkeydown: moveOn, onfocusin: (event) => showTip(event.target), onfocusout: hideTip,
+    onmouseover: (event) => showTip(event.target), onmouseleave: hideTip, onclick: (event) => openFrom(event.target),
+  });
+  grid.style.setProperty("--columns", columns);
+  grid.style.setProperty("--widest", columns <= 4 ? "150px" : columns <= 10 ? "128px" : "92px");
+  grid.style.setProperty("--least", columns > 24 ? "14px" : "19px");
+  grid.style.setProperty("--lines", DATA.depths.length);
+  grid.append(meansLine(means));
+  DATA.depths.forEach((depth, line) => {
+    const row = el("div", { role: "row", class: "row", "aria-rowindex": line + 1 });
+    row.append(el("div", { role: "rowheader", class: "depth" }, depth === null ? "none" : Array.isArray(depth) ? `≤${depthOf(depth[1])}` : depthOf(depth)));
+    for (let length = 0; length < columns; length++) row.append(cell(found, length, line));
+    grid.append(row);
+  });
+  const foot = el("div", { role: "row", class: "row lengths", "aria-rowindex": DATA.depths.length + 1 }, el("div", { class: "corner", role: "presentation" }));
+  DATA.lengths.forEach((length) => foot.append(el("div", { role: "columnheader", class: "length", title: lengthOf(length) }, el("span", {}, brief(length)))));
+  grid.append(foot, el("div", { class: "axis-x", role: "presentation" }, "length, tokens"));
+  const figure = el("figure", { class: "heat" },
+    el("div", { class: "frame" }, el("p", { class: "axis-y", "aria-hidden": "true" }, "depth, %"),
+      el("div", { class: "scroll" }, grid)),
+    legend(found, means));
+  page.map.replaceChildren(figure);
+  page.grid = grid;
+  page.found = found;
+  roving(state.cell ?? page.cells.findIndex(Boolean));
+  fit();
+}
+
+/** One cell: its colour says the mean, its number too where there is room, hatching how much was not answered. */
+function cell(found, length, line) {
+  const place = cellPlace(length, line);
+  const figure = found[place];
+  if (!figure) {
+    page.cells[place] = null;
+    return el("div", { role: "gridcell", class: "cell blank", "aria-label": `${where(place)}: no rows` });
+  }
+  const all = figure[UNANSWERED] === figure[ROWS];
+  const box = el("div", {
+    role: "gridcell", class: `cell${all ? " silent" : ""}${figure[MEAN] === null ? " unscored" : ""}`, tabindex: "-1",
+    "aria-label": `${where(place)}: ${told(figure)}`, "aria-selected": String(state.cell === place), "data-place": place,
+  });
+  if (!all && figure[MEAN] !== null) {
+    const [back, ink] = coloured(figure[MEAN]);
+    box.style.background = back;
+    box.style.color = ink;
+    if (figure[UNANSWERED]) {
+      const hatch = el("i", { class: "hatch", "aria-hidden": "true" });
+      hatch.style.height = `${Math.max(12, (100 * figure[UNANSWERED]) / figure[ROWS])}%`;
+      box.append(hatch);
+    }
+  }
+  box.append(el("span", { class: "number" }, figure[MEAN] === null ? "–" : points(figure[MEAN], 0)));
+  page.cells[place] = box;
+  return box;
+}
+
+/** The means of the lengths as a line over their columns, with their intervals where they are known. */
+function meansLine(means) {
+  const columns = means.length;
+  const svg = el("svg:svg", { class: "line", viewBox: `0 0 ${columns * 100} 100`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const at = (place) => place * 100 + 50;
+  const down = (value) => 100 - value;
+  for (const level of [0, 50, 100]) svg.append(el("svg:line", { class: "level", x1: 0, x2: columns * 100, y1: down(level), y2: down(level) }));
+  let run = [];
+  const runs = [run];
+  means.forEach((figure, place) => {
+    if (figure[MEAN] === null) runs.push((run = []));
+    else run.push([at(place), down(figure[MEAN])]);
+    if (figure[LOW] !== null) svg.append(el("svg:line", { class: "whisker", x1: at(place), x2: at(place), y1: down(figure[HIGH]), y2: down(figure[LOW]) }));
+  });
+  for (const one of runs) if (one.length > 1) svg.append(el("svg:polyline", { points: one.map((point) => point.join(",")).join(" ") }));
+  const dots = means.map((figure, place) => {
+    if (figure[MEAN] === null) return null;
+    const dot = el("span", { class: "dot", "data-tip": `${lengthOf(DATA.lengths[place])} tokens: ${told(figure)}` }, el("span", {}, points(figure[MEAN], 0)));
+    dot.style.left = `${((place + 0.5) / columns) * 100}%`;
+    dot.style.top = `${100 - figure[MEAN]}%`;
+    return dot;
+  });
+  return el("div", { class: "row means", role: "presentation" },
+    el("div", { class: "depth scale", role: "presentation" }, [100, 50, 0].map((level) => el("span", {}, String(level)))),
+    el("div", { class: "panel", role: "img", "aria-label": `Means of the lengths: ${means.map((figure, place) => `${lengthOf(DATA.lengths[place])} tokens ${points(figure[MEAN], 1)}`).join("; ")}` }, svg, dots));
+}
+
+function legend(found, means) {
+  const ramp = el("span", { class: "ramp", role: "img", "aria-label": "colours from 0 to 100" });
+  ramp.style.background = `linear-gradient(to right, ${Array.from({ length: 11 }, (_, k) => coloured(k * 10)[0]).join(", ")})`;
+  const known = hasIntervals(found);
+  const n = found.filter(Boolean).map((figure) => figure[N]);
+  const least = n.length ? Math.min(...n) : 0, most = n.length ? Math.max(...n) : 0;
+  const parts = [
+    el("span", { class: "item" }, "0 ", ramp, " 100"),
+    found.some((figure) => figure && figure[UNANSWERED]) ? el("span", { class: "item" }, el("i", { class: "swatch hatched" }), "unanswered") : null,
+    found.some((figure) => !figure) ? el("span", { class: "item" }, el("i", { class: "swatch empty" }), "no rows") : null,
+    el("span", { class: "item" }, least === most ? `n ${count(most)} in every cell` : `n ${count(least)} to ${count(most)} a cell`),
+    el("span", { class: "item" }, "line: means of the lengths’ rows", hasIntervals(means) ? ", bars: 95 % intervals" : ""),
+  ];
+  const notes = [];
+  if (!known) notes.push("95 % intervals are known for all rows, for a single language and for a single group, not for this choice of rows: none are shown here.");
+  if (DATA.grouped.lengths || DATA.grouped.depths) notes.push(`There are too many different ${DATA.grouped.lengths ? "lengths" : "depths"} to draw each: neighbours share a ${DATA.grouped.lengths ? "column" : "line"}, and have no intervals.`);
+  return el("figcaption", {}, el("p", { class: "legend" }, parts), notes.map((note) => el("p", { class: "small" }, note)));
+}
+
+/** Numbers only where they have room; lengths upright where they have none. */
+function fit() {
+  if (!page.grid) return;
+  const first = page.grid.querySelector(".cell");
+  const width = first ? first.getBoundingClientRect().width : 0;
+  page.grid.classList.toggle("numbered", width >= 26);
+  page.grid.classList.toggle("upright", width < 34);
+}
+
+/** One cell only is reached by Tab, the others by arrows. */
+function roving(place) {
+  for (const box of page.cells) if (box) box.tabIndex = -1;
+  page.at = page.cells[place] ? place : page.cells.findIndex(Boolean);
+  if (page.cells[page.at]) page.cells[page.at].tabIndex = 0;
+}
+
+const MOVES = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+
+function moveOn(event) {
+  const place = Number(event.target.dataset.place);
+  if (Number.isNaN(place) || event.altKey || event.metaKey) return;
+  const depths = DATA.depths.length, columns = DATA.lengths.length;
+  let [length, depth] = [Math.floor(place / depths), place % depths];
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    openCell(place, true);
+    return;
+  }
+  let step = MOVES[event.key];
+  if (event.key === "Home") [length, depth, step] = [-1, event.ctrlKey ? 0 : depth, [1, 0]];
+  if (event.key === "End") [length, depth, step] = [columns, event.ctrlKey ? depths - 1 : depth, [-1, 0]];
+  if (!step) return;
+  event.preventDefault();
+  // Over places where no row stands.
+  do {
+    length += step[0];
+    depth += step[1];
+  } while (length >= 0 && length < columns && depth >= 0 && depth < depths && !page.cells[cellPlace(length, depth)]);
+  const next = length >= 0 && length < columns && depth >= 0 && depth < depths ? page.cells[cellPlace(length, depth)] : null;
+  if (next) {
+    roving(cellPlace(length, depth));
+    next.focus();
+  }
+}
+
+function openFrom(target) {
+  const box = target.closest("[data-place]");
+  if (box) openCell(Number(box.dataset.place), false);
+}
+
+function showTip(target) {
+  const box = target.closest("[data-place], [data-tip]");
+  if (!box) return hideTip();
+  const place = box.dataset.place === undefined ? null : Number(box.dataset.place);
+  const lines = place === null ? box.dataset.tip.split(": ") : [where(place), told(page.found[place])];
+  page.tip.replaceChildren(el("b", {}, lines[0]), lines[1].split(", ").map((line) => el("span", {}, line)));
+  page.tip.hidden = false;
+  const at = box.getBoundingClientRect(), own = page.tip.getBoundingClientRect();
+  const left = Math.min(Math.max(8, at.left + at.width / 2 - own.width / 2), innerWidth - own.width - 8);
+  page.tip.style.left = `${left}px`;
+  page.tip.style.top = `${at.top - own.height - 8 < 4 ? at.bottom + 8 : at.top - own.height - 8}px`;
+}
+
+function hideTip() {
+  page.tip.hidden = true;
+}
+
+const HEADS = ["mean", "95 % interval", "n", "rows", "unanswered"];
+
+function figureCells(figure) {
+  return [points(figure[MEAN], 2), interval(figure, 2) ?? "–", count(figure[N]), count(figure[ROWS]), count(figure[UNANSWERED])].map((text) => el("td", {}, text));
+}
+
+/** The same cells as a table. */
+function drawTable() {
+  const found = cells();
+  page.found = found;
+  const lines = [];
+  found.forEach((figure, place) => {
+    if (!figure) return;
+    const depths = DATA.depths.length;
+    const [length, depth] = [DATA.lengths[Math.floor(place / depths)], DATA.depths[place % depths]];
+    lines.push(el("tr", {}, el("td", {}, lengthOf(length)), el("td", {}, depthOf(depth)), figureCells(figure),
+      el("td", {}, el("button", { type: "button", class: "link", "aria-label": `Rows of ${where(place)}`, onclick: () => openCell(place, true) }, "rows"))));
+  });
+  page.map.replaceChildren(el("div", { class: "scroll tall" }, el("table", { class: "figures" },
+    el("caption", {}, `${metricName(state.metric)} by length and depth`),
+    el("thead", {}, el("tr", {}, ["length, tokens", "depth, %", ...HEADS, ""].map((head) => el("th", { scope: "col" }, head)))),
+    el("tbody", {}, lines))));
+  page.grid = null;
+}
+
+/** Figures of some groups as a table with bars. */
+function groupTable(head, labels, figures) {
+  return el("div", { class: "scroll" }, el("table", { class: "figures bars" },
+    el("thead", {}, el("tr", {}, [head, "", ...HEADS].map((one) => el("th", { scope: "col" }, one)))),
+    el("tbody", {}, figures.map((figure, place) => {
+      const fill = el("i", {});
+      fill.style.width = `${figure[MEAN] ?? 0}%`;
+      if (figure[MEAN] !== null) fill.style.background = coloured(figure[MEAN])[0];
+      return el("tr", {}, el("th", { scope: "row" }, labels[place]), el("td", { class: "meter" }, el("span", { "aria-hidden": "true" }, fill)), figureCells(figure));
+    }))));
+}
+
+const MOST_LINES = 40;
+
+function drawGroups(place) {
+  const found = DATA.filters.map((filter, at) => {
+    const figures = groupsOf(at);
+    const there = figures.map((figure, k) => [figure, valueNode(filter, k)]).filter(([figure]) => figure[ROWS]);
+    const order = there.length > MOST_LINES ? [...there].sort((a, b) => (a[0][MEAN] ?? 101) - (b[0][MEAN] ?? 101)) : there;
+    const shown = order.slice(0, MOST_LINES);
+    return el("section", { class: "group" }, el("h3", {}, `By ${WORDS[filter.name]}`),
+      groupTable(WORDS[filter.name], shown.map(([, label]) => label), shown.map(([figure]) => figure)),
+      there.length > MOST_LINES ? el("p", { class: "small" }, `the ${MOST_LINES} lowest of ${count(there.length)}; all are in summary.csv`) : null);
+  });
+  place.replaceChildren(...found, ...[needleRecall()].filter(Boolean));
+}
+
+function valueNode(filter, place) {
+  const value = filter.values[place];
+  return value === null ? el("i", {}, filter.name === "control" ? "no control" : "none") : name(value);
+}

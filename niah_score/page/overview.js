@@ -1,0 +1,126 @@
+// The top of the page: what was scored, how well, how much of it was answered, and what went wrong with the inputs.
+
+// In the order that a bar shows them; the class gives the colour.
+const STATUSES = [["ok", "good"], ["truncated", "warn"], ["think_unclosed", "warn2"], ["refused", "odd"], ["error", "bad"], ["empty", "none2"], ["missing", "none"]];
+const FINDINGS = [
+  ["found", "good", "all keywords are there"], ["hedged", "good2", "found, but the answer first denies or doubts it"],
+  ["partly", "warn", "some of several keywords"], ["wrong_needle", "odd", "what another needle says"],
+  ["nothing", "bad", "none of the keywords"], ["refused", "odd2", "the model declined"],
+  ["truncated", "warn2", "cut off before it was found"], ["no_answer", "none", "missing, empty or an error"],
+  ["not_applicable", "none2", "the row has no keywords"],
+];  // prettier-ignore
+const PLAIN = { wrong_needle: "wrong needle", no_answer: "no answer", not_applicable: "no keywords", think_unclosed: "thinking unclosed" };
+
+function word(key) {
+  return PLAIN[key] ?? key;
+}
+
+function metricName(place) {
+  return DATA.metrics[place];
+}
+
+/** A figure as the page's largest number. */
+function headline(label, value, ...below) {
+  return el("div", { class: "card" }, el("h2", {}, label), el("p", { class: "big" }, value), below.map((line) => el("p", { class: "small" }, line)));
+}
+
+function drawHeadlines(place) {
+  const figure = overall();
+  const all = DATA.overall[state.metric];
+  const ends = interval(figure, 2);
+  const rows = figure[N] === figure[ROWS] ? `n ${count(figure[N])} rows` : `n ${count(figure[N])} of ${count(figure[ROWS])} rows`;
+  const cards = [
+    headline(
+      isFiltered() ? "Score of the chosen rows" : "Overall score",
+      [points(figure[MEAN], 2), el("span", { class: "unit" }, " of 100")],
+      ends ? `95 % interval ${ends}` : isFiltered() ? "no interval for this choice of rows" : "no interval",
+      [rows, figure[UNANSWERED] ? `, ${count(figure[UNANSWERED])} unanswered` : ""],
+    ),
+  ];
+  const averaged = all.lengths;
+  cards.push(
+    headline("Mean of the lengths’ means", points(averaged[MEAN], 2), averaged[LOW] === null ? "no interval" : `95 % interval ${interval(averaged, 2)}`, "as NeedleBench and OpenCompass average; all rows"),
+    effective("Effective length, RULER’s", all.effective.ruler, (found) => `longest with a mean of ${points(found.threshold, 1)} or more`),
+    effective("Effective length, NoLiMa’s", all.effective.nolima, (found) =>
+      found.base === null ? "no base" : `longest with 0.85 of the base, ${points(found.base, 1)}${found.base_is_short ? "" : " (of the shortest length)"}`),
+  );
+  place.replaceChildren(...cards);
+}
+
+function effective(label, found, how) {
+  const value = found.length === null ? "none" : [count(found.length), el("span", { class: "unit" }, " tokens")];
+  const notes = [how(found)];
+  if (found.longest_unbroken !== found.length) notes.push(found.longest_unbroken === null ? "the shortest length is below it" : `unbroken up to ${count(found.longest_unbroken)}`);
+  else if (found.told_apart === false) notes.push(`too few rows to tell ${count(found.next_length)} apart from it`);
+  else if (found.length !== null && found.next_length === null) notes.push("the longest that was measured");
+  else notes.push("all rows");
+  return headline(label, value, ...notes);
+}
+
+/** Counts as one bar and a list. */
+function bar(title, counts, kinds, link) {
+  const by = new Map(counts);
+  const total = counts.reduce((sum, [, number]) => sum + number, 0);
+  const there = kinds.filter(([key]) => by.get(key));
+  return el("div", { class: "counts" },
+    el("h2", {}, title),
+    el("div", { class: "bar", "aria-hidden": "true" }, there.map(([key, kind]) => grown(el("span", { class: `part ${kind}`, title: `${word(key)} ${count(by.get(key))}` }), by.get(key)))),
+    el("ul", { class: "key" }, kinds.filter(([key]) => by.has(key) && (by.get(key) || link)).map(([key, kind, what]) =>
+      el("li", { title: what, class: by.get(key) ? null : "zero" }, el("i", { class: `dot ${kind}` }), word(key), " ", el("b", {}, count(by.get(key))),
+        by.get(key) && total ? el("span", { class: "share" }, ` ${points((100 * by.get(key)) / total, 1)} %`) : null))));
+}
+
+function grown(element, share) {
+  element.style.flexGrow = String(share);
+  return element;
+}
+
+function coverage() {
+  const { lines } = DATA;
+  const rows = DATA.statuses.map(([key, number]) => number).reduce((a, b) => a + b, 0);
+  const sum = STATUSES.map(([key]) => `${word(key)} ${count(new Map(DATA.statuses).get(key))}`).join(" + ");
+  return el("section", { class: "band", "aria-label": "Coverage and findings" },
+    bar("What came back", DATA.statuses, STATUSES, false),
+    bar("What was found", DATA.findings, FINDINGS, false),
+    el("div", { class: "equations" },
+      el("p", {}, el("b", {}, `${count(rows)} rows`), ` = ${sum}`),
+      el("p", {}, el("b", {}, `${count(lines.read)} lines read`), ` = used ${count(lines.used)} + duplicate ${count(lines.duplicate)} + unknown ${count(lines.unknown)} + malformed ${count(lines.malformed)}`)));
+}
+
+function problems() {
+  const { count: total, kinds, shown } = DATA.problems;
+  if (!total) return null;
+  const told = kinds.map(([kind, number]) => `${count(number)} ${kind}`).join(", ");
+  return el("details", { class: "problems", open: shown.length <= 5 },
+    el("summary", {}, el("b", {}, total === 1 ? "1 problem" : `${count(total)} problems`), ` with the answers: ${told}`),
+    el("ol", {}, shown.map(([kind, file, line, message]) =>
+      el("li", {}, el("span", { class: "chip" }, kind), file ? [el("code", {}, name(line === null ? file : `${file}:${line}`)), " "] : null, name(message)))),
+    total > shown.length ? el("p", { class: "small" }, `and ${count(total - shown.length)} more: all are in problems.jsonl, beside this page`) : null);
+}
+
+function header() {
+  const { dataset } = DATA;
+  return el("header", { class: "top" },
+    el("div", {},
+      el("p", { class: "eyebrow" }, "Needle in a haystack"),
+      el("h1", {}, name(DATA.model)),
+      el("p", { class: "sub" }, name(dataset.name), " ", el("code", { title: "first 8 hex of the dataset’s content digest" }, name(dataset.digest8)), ` · ${count(dataset.rows)} rows · niah ${DATA.version}`)),
+    el("div", { class: "toggles", role: "group", "aria-label": "Appearance" },
+      toggle("Dark", "Light or dark", (on) => (document.documentElement.dataset.theme = on ? "dark" : "light"), matchMedia("(prefers-color-scheme: dark)").matches, "theme"),
+      toggle("Colour-blind palette", "Colours that every kind of colour vision tells apart", (on) => { state.palette = on ? "colourblind" : "conventional"; redraw(); }, false, "palette")));
+}
+
+function toggle(label, title, act, on, id) {
+  const button = el("button", { type: "button", id, title, "aria-pressed": String(on), onclick: () => {
+    const now = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(now));
+    act(now);
+  } }, label);
+  return button;
+}
+
+function needleRecall() {
+  if (!DATA.needle_recall.length) return null;
+  return el("section", { class: "group" }, el("h3", {}, "Each needle of a set, all rows"),
+    groupTable("needle", DATA.needle_recall.map(([position]) => `${position}.`), DATA.needle_recall.map((line) => line.slice(1))));
+}

@@ -1,0 +1,88 @@
+// The page put together: controls, views, and what is drawn again when one of them changes.
+
+function choice(label, options, chosen, act, id) {
+  const select = el("select", { id, onchange: () => act(Number(select.value)) }, options.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
+  return el("label", { class: "choice" }, el("span", {}, label), select);
+}
+
+function controls() {
+  const own = DATA.own_metrics.length ? `score (each row’s own: ${plain(DATA.own_metrics.join(", "))})` : "score";
+  const named = DATA.metrics.map((metric, place) => [place, place === 0 ? own : metric]);
+  const made = [choice("Metric", named, state.metric, (value) => { state.metric = value; redraw(); }, "metric")];
+  DATA.filters.forEach((filter, place) => {
+    const values = filter.values.map((value, at) => [at, value === null ? (filter.name === "control" ? "no control" : "none") : plain(value)]);
+    made.push(choice(WORDS[filter.name].replace(/^./, (letter) => letter.toUpperCase()), [[-1, `all ${count(values.length)}`], ...values], state.filters[place],
+      (value) => { state.filters[place] = value; redraw(); }, `filter-${filter.name}`));
+  });
+  page.reset = el("button", { type: "button", id: "reset", onclick: () => {
+    state.filters.fill(-1);
+    page.controls.querySelectorAll("select").forEach((select) => select.id !== "metric" && (select.value = "-1"));
+    redraw();
+  } }, "All rows");
+  const views = el("div", { class: "views", role: "group", "aria-label": "View" }, [["map", "Heatmap"], ["table", "Table"]].map(([view, label]) => {
+    const button = el("button", { type: "button", id: `view-${view}`, "aria-pressed": String(state.view === view), onclick: () => {
+      state.view = view;
+      views.querySelectorAll("button").forEach((one) => one.setAttribute("aria-pressed", String(one === button)));
+      redraw();
+    } }, label);
+    return button;
+  }));
+  return el("div", { class: "controls", role: "group", "aria-label": "What is shown" }, made, page.reset, views);
+}
+
+function redraw() {
+  page.reset.hidden = !isFiltered();
+  drawHeadlines(page.headlines);
+  if (state.view === "map") drawMap();
+  else {
+    page.cells = [];
+    drawTable();
+  }
+  drawGroups(page.groups);
+  if (state.cell !== null && !page.found[state.cell]) state.cell = null;
+  drawCell();
+  page.signature.replaceChildren(...(DATA.signatures[state.metric] ? [el("code", {}, name(DATA.signatures[state.metric]))] : []));
+  page.status.textContent = `${metricName(state.metric)}: ${told(overall())}`;
+}
+
+/** What this file leaves out, in words. */
+function limits() {
+  const { examples } = DATA;
+  const told = [examples.most ? `At most ${examples.most} examples a cell are in this file: the worst, and a spread over the others and the needles.` : "This file holds no examples: they would make it larger than 15 MB."];
+  if (examples.most && examples.most < examples.asked) told.push(`More (${examples.asked}) would make it larger than 15 MB.`);
+  if (examples.cut) told.push(`Texts of more than ${count(examples.characters)} characters are shortened.`);
+  if (!examples.texts) told.push("Questions, needles, reference answers and keywords are left out, as this page was made without the dataset: niah-score report DIR --dataset DATASET shows them.");
+  for (const left of DATA.left_out) told.push(`There is no filter by ${WORDS[left]}: it has too many values for one file.`);
+  told.push("Every row is in scores.parquet.");
+  return told.join(" ");
+}
+
+function start() {
+  document.title = `${plain(DATA.model)} · ${plain(DATA.dataset.name)}`;
+  if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.dataset.theme = "dark";
+  page.headlines = el("section", { class: "cards", "aria-label": "Scores" });
+  page.map = el("div", { class: "view" });
+  page.groups = el("div", { class: "groups" });
+  page.detail = el("aside", { class: "detail", "aria-label": "Rows of a cell", hidden: true });
+  page.tip = el("div", { class: "tip", role: "tooltip", hidden: true });
+  page.signature = el("p", { class: "signature" });
+  page.status = el("p", { class: "hear", role: "status" });
+  page.cells = [];
+  page.controls = controls();
+  page.explore = el("div", { class: "explore" },
+    el("section", { class: "pane", "aria-label": "Scores by length and depth" }, page.map, el("p", { class: "hint" }, "Choose a cell, by click or arrow keys and Enter, to read its rows.")), page.detail);
+  document.getElementById("page").append(...[header(), page.headlines, coverage(), problems(), page.controls, page.explore, page.groups,
+    el("footer", {}, page.signature, el("p", {}, limits())), page.tip, page.status].filter(Boolean));
+  redraw();
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    if (!page.tip.hidden) hideTip();
+    closeCell();
+  });
+  addEventListener("beforeprint", () => document.querySelectorAll(".example details").forEach((one) => (one.open = true)));
+  addEventListener("scroll", hideTip, { passive: true });
+  new ResizeObserver(fit).observe(page.map);
+  performance.mark("drawn");
+}
+
+start();

@@ -1,0 +1,121 @@
+// Texts of others in, nodes out that only show them: nothing here or anywhere on the page reads a text as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element. `about`: attributes, and `on...` functions; children: nodes or our own words. */
+function el(tag, about = {}, ...children) {
+  const found = tag.startsWith("svg:") ? document.createElementNS(SVG, tag.slice(4)) : document.createElement(tag);
+  for (const [name, value] of Object.entries(about)) {
+    if (typeof value === "function") found.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) found.setAttribute(name, value === true ? "" : value);
+  }
+  found.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return found;
+}
+
+// What acts on a reader's screen without being seen: controls, formats (bidi), surrogates, private use, line ends.
+const ACTING = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+
+/** The name of a character that cannot be seen, as the scorer prints it in a terminal. */
+function escaped(char) {
+  const code = char.codePointAt(0);
+  return code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+/** A text in words that can stand in a title or an attribute. */
+function plain(text) {
+  return text.replace(ACTING, escaped);
+}
+
+/** Nodes of a text: what cannot be seen is written out, in a box. */
+function nodes(text) {
+  const found = [];
+  let end = 0;
+  for (const match of text.matchAll(ACTING)) {
+    if (match.index > end) found.push(document.createTextNode(text.slice(end, match.index)));
+    found.push(el("span", { class: "unseen", title: "a character that cannot be seen" }, escaped(match[0])));
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) found.push(document.createTextNode(text.slice(end)));
+  return found;
+}
+
+/** A name of others inside of our words: its direction ends where it ends. */
+function name(text) {
+  return el("bdi", {}, nodes(text));
+}
+
+// Folding as niah_score.text does it: NFKC, case, white space, 1,024 as 1024.
+const CASELESS = (text) => text.toUpperCase().toLowerCase().replaceAll("ς", "σ");
+const SPACE = /[\s\x1c-\x1f\x85]/;
+
+/** A text folded, and for each unit of it where in the text it comes from. */
+function folded(text) {
+  let out = "";
+  const from = [];
+  for (const match of text.matchAll(/[\s\S]\p{M}*/gu)) {
+    let part = CASELESS(match[0].normalize("NFKC")).normalize("NFKC");
+    if (SPACE.test(part) && !part.trim()) part = out === "" || out.endsWith(" ") ? "" : " ";
+    for (const unit of part) {
+      if (SPACE.test(unit) && (out === "" || out.endsWith(" "))) continue;
+      const kept = SPACE.test(unit) ? " " : unit;
+      for (let k = 0; k < kept.length; k++) from.push([match.index, match.index + match[0].length]);
+      out += kept;
+    }
+  }
+  for (const comma of [...out.matchAll(/(?<=\d),(?=\d{3}(?!\d))/g)].reverse()) {
+    out = out.slice(0, comma.index) + out.slice(comma.index + 1);
+    from.splice(comma.index, 1);
+  }
+  return { text: out, from };
+}
+
+const ALNUM = /[a-z0-9]/;
+
+/** Where a text holds keywords as whole words: ranges, in order, none inside another. */
+function ranges(text, keywords) {
+  const whole = folded(text);
+  const found = [];
+  for (const keyword of keywords) {
+    const word = folded(keyword).text.trim();
+    if (!word) continue;
+    for (let at = whole.text.indexOf(word); at >= 0; at = whole.text.indexOf(word, at + 1)) {
+      const end = at + word.length;
+      const left = ALNUM.test(word[0]) && at > 0 && ALNUM.test(whole.text[at - 1]);
+      const right = ALNUM.test(word.at(-1)) && end < whole.text.length && ALNUM.test(whole.text[end]);
+      if (!left && !right) found.push([whole.from[at][0], whole.from[end - 1][1]]);
+    }
+  }
+  found.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  const apart = [];
+  for (const range of found) if (!apart.length || range[0] >= apart.at(-1)[1]) apart.push(range);
+  return apart;
+}
+
+/** Nodes of a text with its keywords marked. */
+function marked(text, keywords) {
+  const found = [];
+  let end = 0;
+  for (const [start, stop] of ranges(text, keywords)) {
+    found.push(...nodes(text.slice(end, start)), el("mark", {}, nodes(text.slice(start, stop))));
+    end = stop;
+  }
+  found.push(...nodes(text.slice(end)));
+  return found;
+}
+
+/** A block of text that may have been cut: a text, or pieces with the number of characters left out between them. */
+function passage(text, language, keywords = []) {
+  const pieces = Array.isArray(text) ? text : [text];
+  const inside = pieces.map((piece) =>
+    typeof piece === "number"
+      ? el("span", { class: "cut" }, ` … ${count(piece)} characters not shown … `)
+      : marked(piece, keywords),
+  );
+  return el("div", { class: "passage", lang: tagOf(language), dir: "auto" }, inside);
+}
+
+/** A language of a row as an HTML language tag; what is none is not said. */
+function tagOf(language) {
+  return language && /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(language) ? (language === "zh" ? "zh-Hans" : language) : null;
+}

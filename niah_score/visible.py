@@ -1,0 +1,27 @@
+"""Any text in, one that is safe to show out: nothing in it acts on a terminal or a picture, or turns its direction."""
+
+from __future__ import annotations
+
+import unicodedata
+
+# Controls, formats, surrogates, private use, and separators that end a line.
+_ACTING = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+
+
+def visible(text: str) -> str:
+    """A text for a terminal: what would act on it, or turn its direction, is written out; newlines and tabs stay."""
+    return "".join(
+        char if char in "\n\t" or unicodedata.category(char) not in _ACTING else _escaped(char) for char in text
+    )
+
+
+def one_line(text: str) -> str:
+    """A text for a title: as `visible`, white space is single spaces, and what no XML file may hold is written out."""
+    return "".join(
+        _escaped(char) if unicodedata.category(char) == "Cn" else char for char in " ".join(visible(text).split())
+    )
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

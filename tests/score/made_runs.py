@@ -1,0 +1,62 @@
+"""Three runs that nobody made with a model: right where a number drawn from the row's name is below a chance."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from made import Record
+
+from niah_score.evaluation import evaluate
+from niah_score.results import Report
+
+LENGTHS = {1000: 0.99, 4000: 0.98, 16000: 0.95, 64000: 0.9, 128000: 0.8}
+RUNS = ("steady", "steady-again", "lost_in_the_middle")
+
+
+def rows() -> list[Record]:
+    """5 lengths x 11 depths x 6 needles."""
+    return [
+        {
+            "id": f"made-{length}-{depth}-{needle}",
+            "answers": [f"It is word{needle}."],
+            "keywords": [[f"word{needle}"]],
+            "length": length,
+            "depth_percent": float(depth),
+            "needle_id": f"needle-{needle}",
+            "haystack_id": f"haystack-{(needle + depth // 10) % 4}",
+            "language": "en",
+        }
+        for length in LENGTHS
+        for depth in range(0, 101, 10)
+        for needle in range(6)
+    ]
+
+
+def answers(name: str) -> list[Record]:
+    """The answers of a run; the last one finds less in the middle the longer the text is, and leaves a row out."""
+    found = []
+    for row in rows():
+        chance = LENGTHS[row["length"]]
+        if name == RUNS[2] and 20 <= row["depth_percent"] <= 80:
+            chance **= 5
+        drawn = int(sha256(f"{name} {row['id']}".encode()).hexdigest()[:8], 16) / 2**32
+        found.append({"id": row["id"], "prediction": row["answers"][0] if drawn < chance else "I do not know."})
+    return found[:-1] if name == RUNS[2] else found
+
+
+def write_lines(path: Path, records: list[Record]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return path
+
+
+@cache
+def reports() -> tuple[tuple[str, Report], ...]:
+    """The three runs, scored; a row without an answer counts as 0."""
+    with TemporaryDirectory() as folder:
+        dataset = write_lines(Path(folder) / "made.jsonl", rows())
+        files = [(name, write_lines(Path(folder) / f"{name}.jsonl", answers(name))) for name in RUNS]
+        return tuple((name, evaluate(dataset, file, model=name, missing="zero", jobs=1)) for name, file in files)
