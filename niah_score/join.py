@@ -121,7 +121,9 @@ def _placed(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: 
                 pl.int_range(pl.len()).over("prompt_sha256").alias("nth"),
             )
         )
-        matched = by_prompt.drop("place").with_columns(nth)
+        prompt, chat, known = pl.col("prompt_sha256"), pl.col("chat_sha256"), prompts["prompt_sha256"].implode()
+        sent = pl.when(chat.is_in(known) & ~prompt.is_in(known)).then(chat).otherwise(prompt)
+        matched = by_prompt.drop("place").with_columns(sent.alias("prompt_sha256")).with_columns(nth)
         found.append(
             matched.join(prompts, on=["prompt_sha256", "nth"], how="left", maintain_order="left").drop("nth")
             .select(frame.columns)

@@ -45,7 +45,7 @@ def schema() -> dict[str, pl.DataType]:
     return {
         "id": pl.String(), "text": pl.String(), "reasoning": pl.String(), "finish": pl.String(), "error": pl.String(),
         "prompt_sha256": pl.String(), "position": pl.Int64(), "sample": pl.Int64(), "line": pl.Int64(),
-        "reference": pl.List(pl.String()), "file": pl.Int64(),
+        "reference": pl.List(pl.String()), "chat_sha256": pl.String(), "file": pl.Int64(),
     }  # fmt: skip
 
 

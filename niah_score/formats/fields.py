@@ -148,6 +148,21 @@ def messages_digest(messages: list[Message]) -> str | None:
     return prompt_digest(messages)
 
 
+def chat_sha256(echoed: object) -> str | None:
+    """The digest of an echoed text as one message of the user; of one such message, that of it.
+
+    Stacks that are sent a chat of one message often echo its text alone.
+    """
+    if (
+        isinstance(echoed, list)
+        and len(echoed) == 1
+        and isinstance(echoed[0], dict)
+        and echoed[0].get("role") == "user"
+    ):
+        echoed = echoed[0].get("content")
+    return prompt_digest([Message(role="user", content=echoed)]) if isinstance(echoed, str) and echoed else None
+
+
 def prompt_sha256(value: object) -> str | None:
     """The digest of an echoed prompt, a text or chat messages; None for anything else."""
     if isinstance(value, str):
@@ -260,6 +275,7 @@ def answers_of(kind: Format, record: Record, line: int, index: int, choice: Choi
             whose.sample + number,
             line,
             whose.reference,
+            whose.chat_sha256,
         )
         for number, said in enumerate(samples)
     ]

@@ -7,6 +7,7 @@ from typing import Any
 from niah_score.contract import Message
 from niah_score.formats.fields import (
     answer_text,
+    chat_sha256,
     error_line,
     finish_of,
     id_text,
@@ -152,23 +153,25 @@ def _is_opencompass(record: Record) -> bool:
 
 def _opencompass_identity(record: Record, index: int) -> Identity:
     place = record["idx"] if "idx" in record else record.get("index", index)
-    prompt = _origin_prompt(record.get("origin_prompt"))
-    return Identity(None, prompt, _place(place, "idx"), references(record.get("gold")))
+    prompt, chat = _origin_prompts(record.get("origin_prompt"))
+    return Identity(None, prompt, _place(place, "idx"), references(record.get("gold")), 0, chat)
 
 
 _ROLES = {"HUMAN": "user", "BOT": "assistant", "SYSTEM": "system"}
 
 
-def _origin_prompt(value: object) -> str | None:
+def _origin_prompts(value: object) -> tuple[str | None, str | None]:
+    """The digests of an echoed prompt: as it stands, and as one message of the user."""
     if not isinstance(value, list):
-        return prompt_sha256(value)
+        return prompt_sha256(value), chat_sha256(value)
     messages = []
     for turn in value:
         role, text = _object(turn).get("role"), _object(turn).get("prompt")
         if not isinstance(role, str) or not isinstance(text, str):
-            return None
+            return None, None
         messages.append(Message(role=_ROLES.get(role, role), content=text))
-    return messages_digest(messages)
+    alone = messages[0]["content"] if len(messages) == 1 and messages[0]["role"] == "user" else None
+    return messages_digest(messages), chat_sha256(alone)
 
 
 def _opencompass_said(record: Record) -> list[Said]:

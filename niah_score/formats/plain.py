@@ -6,6 +6,7 @@ from functools import partial
 
 from niah_score.formats.fields import (
     answer_text,
+    chat_sha256,
     error_line,
     failure_of,
     finish_of,
@@ -57,6 +58,7 @@ def _identity(record: Record, index: int) -> Identity:
         None,
         None,
         0 if sample is None else sample_number(record[sample], sample),
+        chat_sha256(record.get(PROMPT_FIELD)) if name is None else None,
     )
 
 

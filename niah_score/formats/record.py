@@ -13,7 +13,10 @@ Container = Literal["json", "zip", "separated", "parquet"]
 
 
 class Answer(NamedTuple):
-    """One answer as its file gives it. Of id, prompt_sha256 and position at least one is known."""
+    """One answer as its file gives it. Of id, prompt_sha256 and position at least one is known.
+
+    `chat_sha256`: what prompt_sha256 would be if the echoed prompt was sent as one message of the user.
+    """
 
     id: str | None
     text: str | None
@@ -25,6 +28,7 @@ class Answer(NamedTuple):
     sample: int
     line: int
     reference: tuple[str, ...] | None
+    chat_sha256: str | None = None
 
 
 class Malformed(NamedTuple):
@@ -65,6 +69,7 @@ class Identity(NamedTuple):
     position: int | None = None
     reference: tuple[str, ...] | None = None
     sample: int = 0
+    chat_sha256: str | None = None
 
 
 class Said(NamedTuple):

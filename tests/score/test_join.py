@@ -45,6 +45,30 @@ def test_answers_without_ids_are_joined_by_the_prompt_they_echo_whatever_their_o
     assert report.lines == Lines(5, 5, 0, 0, 0)
 
 
+@pytest.mark.parametrize("echo", ["turns", "text", "messages"])
+def test_rows_of_one_message_are_found_by_its_echo_in_any_spelling(
+    echo: str, write_lines: WriteLines, tmp_path: Path
+) -> None:
+    """The row's hash is that of its messages, as the generator writes it."""
+    rows = made(3)
+    for row in rows:
+        messages = [{"role": "user", "content": f"prompt {row['id']}"}]
+        row["prompt_sha256"] = sha256(json.dumps(messages, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    dataset = write_lines("rows.jsonl", rows)
+    said = [f"It is word{2 - n:03}." for n in range(3)]
+    if echo == "turns":
+        file = opencompass(tmp_path / "pred.json", rows[::-1], said)
+    else:
+        prompts = [f"prompt {row['id']}" for row in rows[::-1]]
+        echoed = prompts if echo == "text" else [[{"role": "user", "content": prompt}] for prompt in prompts]
+        file = write_lines(
+            "pred.jsonl", [{"prompt": prompt, "prediction": text} for prompt, text in zip(echoed, said, strict=True)]
+        )
+    report = evaluate(dataset, file)
+    assert report.scores["score"].to_list() == [100.0] * 3
+    assert report.lines == Lines(3, 3, 0, 0, 0)
+
+
 def test_a_prompt_of_no_row_is_unknown_and_only_such_prompts_are_another_dataset(
     write_lines: WriteLines, tmp_path: Path
 ) -> None:
