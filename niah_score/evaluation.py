@@ -15,7 +15,7 @@ from niah_score.join import ON_DUPLICATE, Problem, join
 from niah_score.metrics import METRICS, default_metrics
 from niah_score.reading import AnswerFiles
 from niah_score.results import Report
-from niah_score.rows import Rows, read_rows
+from niah_score.rows import Rows, read_rows, stacked
 from niah_score.samples import WAYS, one_line_each
 from niah_score.score import STATUSES, Judging, judging_for, score_rows
 from niah_score.workers import workers
@@ -180,7 +180,7 @@ def _collected(chunks: Iterator[pl.DataFrame], way: str) -> tuple[pl.DataFrame, 
         scores = [name for name in chunk.columns if name == "score" or name in METRICS]
         tables.append(one_line_each(chunk, way, scores))
         every.append(chunk)
-    table = pl.concat(tables, how="diagonal", rechunk=False)
+    table = stacked(tables)
     several = any(len(chunk) > len(rows) for chunk, rows in zip(every, tables, strict=True))
     return table, pl.concat(every, how="diagonal", rechunk=False) if several else None
 

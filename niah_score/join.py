@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.errors import IntegrityError, ScoreError, listed
 from niah_score.reading import Batch, schema
-from niah_score.rows import Rows
+from niah_score.rows import Rows, stacked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +47,10 @@ class Lines(NamedTuple):
 
 @dataclass(frozen=True)
 class Joined:
-    """`answers`: a frame with the used answers, sorted by `place` (the row's index in the table) and `sample`."""
+    """`answers`: a frame with the used answers, sorted by `place` (the row's index in the table) and `sample`.
+
+    It has the columns of `reading.schema()` but what only joining needs: id, prompts' hashes, position, reference.
+    """
 
     answers: pl.DataFrame
     lines: Lines
@@ -77,10 +80,12 @@ def join(
     for file, answers, others in batches:
         frames.append(answers)
         malformed += [Problem("malformed", names[file], record.line, None, record.message) for record in others]
-    frame = pl.concat(frames, how="vertical", rechunk=False)
+    frame = stacked(frames)
+    frames.clear()
     frame = _placed(frame, rows, names, by_order=by_order)
-    known = frame.filter(pl.col("place").is_not_null())
-    strange = frame.filter(pl.col("place").is_null())
+    lost = frame["place"].is_null()
+    # A copy of a million rows less where, as mostly, every answer has its row.
+    known, strange = (frame.filter(~lost), frame.filter(lost)) if lost.any() else (frame, frame.clear())
     problems = [*malformed, *_unknown(strange, names)]
     if strange.height and not known.height:
         raise IntegrityError(_made_for_others(strange, rows, names))
@@ -89,10 +94,12 @@ def join(
     known, again = _without_duplicates(known, names, rows, on_duplicate)
     problems += again
     used = known.select("file", "line").unique().height
-    both = frame.select("file", "line").unique().height
+    both = used if known.height == frame.height else frame.select("file", "line").unique().height
     # A line with several samples is used if one of them is.
     unknown = strange.join(known, on=["file", "line"], how="anti").select("file", "line").unique().height
     lines = Lines(both + len(malformed), used, both - used - unknown, unknown, len(malformed))
+    # What only joining needs is not carried on.
+    known = known.drop("id", "prompt_sha256", "chat_sha256", "position", "reference")
     return Joined(known.sort("place", "sample"), lines, problems)
 
 

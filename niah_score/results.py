@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -121,10 +122,17 @@ def _write(report: Report, folder: Path, *, overwrite: bool = False) -> Path:
 
 
 def _write_all(report: Report, folder: Path) -> None:
+    # The texts are packed beside the figures: neither needs more than a core.
+    with ThreadPoolExecutor(1) as thread:
+        packed = thread.submit(_write_tables, report, folder)
+        _write_figures(report, folder)
+        packed.result()
+
+
+def _write_tables(report: Report, folder: Path) -> None:
     _parquet(report.scores, folder / "scores.parquet", report)
     if report.samples is not None:
         _parquet(report.samples, folder / "samples.parquet", report)
-    _write_figures(report, folder)
 
 
 def _write_figures(report: Report, folder: Path) -> None:
