@@ -103,11 +103,11 @@ def _edit(
 
 
 def _corrected(chunk: Chunk, edit: Columns, searched: list[str]) -> Columns:
-    def holding(target: Target, texts: list[str]) -> list[bool | None]:
-        keyword = _unpacked(target).keyword
+    def holding(pack: _Packed, texts: list[str]) -> list[bool | None]:
+        keyword = pack.keyword
         return [None] * len(texts) if keyword is None else [keyword in text for text in texts]
 
-    found = chunk.of_runs(holding, searched)
+    found = chunk.of_runs(_unpacked, holding, searched)
     scores = [
         None if hit is None else 100.0 if hit else _WRONG_SHARE * score
         for hit, score in zip(found, edit[SCORE], strict=True)

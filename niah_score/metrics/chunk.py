@@ -16,6 +16,7 @@ from niah_score.text import Word, as_word, find_word
 
 Columns = dict[str, list[Any]]
 Value = TypeVar("Value")
+Made = TypeVar("Made")
 
 SCORE = ""  # the key of a metric's score among its columns; its parts have names
 
@@ -82,36 +83,26 @@ class Chunk:
     @cached_property
     def hits(self) -> list[tuple[str | None, ...]]:
         """For every keyword group, the first of its members (folded) that the text holds as whole words, or None."""
-        return self.of_runs(
-            lambda target, texts: (
-                list(
-                    zip(
-                        *(_first_held([as_word(word) for word in group], texts) for group in target.keywords),
-                        strict=True,
-                    )
-                )
-                if target.keywords
-                else [()] * len(texts)
-            ),
-            self.folded,
-        )
+        return self.of_runs(_words, _held, self.folded)
 
-    def of_runs(self, work: Callable[[Target, list[str]], Iterable[Value]], texts: list[str]) -> list[Value]:
-        """What `work` makes of the texts of each run, one after the other. `texts`: of all rows."""
-        found: list[Value] = []
-        for target, start, end in self.runs:
-            found += work(target, texts[start:end])
-        return found
+    def of_runs(
+        self, make: Callable[[Target], Made], work: Callable[[Made, list[str]], Iterable[Value]], texts: list[str]
+    ) -> list[Value]:
+        """What `work` makes of each run's texts and of `make` of its target, one run after the other.
 
-    def once(self, make: Callable[[Target], Value]) -> list[Value]:
-        """`make` of every row's target, worked out once for each."""
-        known: dict[int, Value] = {}
+        `texts`: of all rows. `make` is worked out once for each target.
+        """
+        known: dict[int, Made] = {}
         found: list[Value] = []
         for target, start, end in self.runs:
             if id(target) not in known:
                 known[id(target)] = make(target)
-            found += [known[id(target)]] * (end - start)
+            found += work(known[id(target)], texts[start:end])
         return found
+
+    def once(self, make: Callable[[Target], Value]) -> list[Value]:
+        """`make` of every row's target, worked out once for each."""
+        return self.of_runs(make, lambda made, texts: [made] * len(texts), self.texts)
 
     def shared(self, metric: Callable[[Chunk], Columns]) -> Columns:
         """The columns of a metric that another builds on, worked out once."""
@@ -122,6 +113,16 @@ class Chunk:
     def only(self, places: list[int]) -> Chunk:
         """The chunk of some of the rows."""
         return Chunk([self.texts[place] for place in places], [self.targets[place] for place in places])
+
+
+def _words(target: Target) -> list[list[Word]]:
+    return [[as_word(word) for word in group] for group in target.keywords]
+
+
+def _held(groups: list[list[Word]], texts: list[str]) -> Iterable[tuple[str | None, ...]]:
+    if not groups:
+        return [()] * len(texts)
+    return zip(*(_first_held(group, texts) for group in groups), strict=True)
 
 
 def _first_held(words: list[Word], texts: list[str]) -> list[str | None]:

@@ -141,12 +141,8 @@ def _accepted(target: Target) -> list[str]:
 
 def exact(chunk: Chunk) -> Columns:
     """100 if the answer equals an accepted one, both folded, without the punctuation around them."""
-    known: dict[int, frozenset[str]] = {}
 
-    def equal(target: Target, texts: list[str]) -> list[float]:
-        if id(target) not in known:
-            known[id(target)] = frozenset(_bare(answer) for answer in _accepted(target))
-        wanted = known[id(target)]
+    def equal(wanted: frozenset[str], texts: list[str]) -> list[float]:
         begins = tuple(wanted)
         # A text that begins with a letter, as most do, loses nothing there: it must begin with the accepted answer.
         return [
@@ -154,7 +150,7 @@ def exact(chunk: Chunk) -> Columns:
             for text in texts
         ]
 
-    return {SCORE: chunk.of_runs(equal, chunk.folded)}
+    return {SCORE: chunk.of_runs(lambda target: frozenset(map(_bare, _accepted(target))), equal, chunk.folded)}
 
 
 def _bare(text: str) -> str:
@@ -179,14 +175,11 @@ def edit(chunk: Chunk) -> Columns:
     References of more than 500 characters are compared with the whole answer (100 x 2L / the characters of both); of
     answers so long that aligning would take seconds, only the beginning is aligned.
     """
-    known: dict[int, str] = {}
 
-    def aligned(target: Target, texts: list[str]) -> list[float]:
-        if id(target) not in known:
-            known[id(target)] = _bare(fold(target.answers[0].removeprefix(target.prefix or "")))
-        return _aligned(known[id(target)], texts)
+    def reference(target: Target) -> str:
+        return _bare(fold(target.answers[0].removeprefix(target.prefix or "")))
 
-    return {SCORE: chunk.of_runs(aligned, chunk.folded)}
+    return {SCORE: chunk.of_runs(reference, _aligned, chunk.folded)}
 
 
 def _aligned(reference: str, texts: list[str]) -> list[float]:
@@ -212,16 +205,15 @@ def _absent(reference: Any) -> Any:
 
 def char_f1(chunk: Chunk) -> Columns:
     """2 x shared / (all of both), of characters that are no white space; the best of the accepted answers."""
-    known: dict[int, list[Counter[str]]] = {}
 
-    def scores(target: Target, texts: list[str]) -> list[float]:
-        if id(target) not in known:
-            known[id(target)] = [Counter(answer.replace(" ", "")) for answer in _accepted(target)]
-        accepted = known[id(target)]
+    def counts(target: Target) -> list[Counter[str]]:
+        return [Counter(answer.replace(" ", "")) for answer in _accepted(target)]
+
+    def scores(accepted: list[Counter[str]], texts: list[str]) -> list[float]:
         found = _char_f1_of_many(texts, accepted) if len(texts) >= WORTH else None
         return [_char_f1_of(text, accepted) for text in texts] if found is None else found
 
-    return {SCORE: chunk.of_runs(scores, chunk.folded)}
+    return {SCORE: chunk.of_runs(counts, scores, chunk.folded)}
 
 
 def _char_f1_of(text: str, accepted: list[Counter[str]]) -> float:
