@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from niah_score.answers import REASONING_TAGS
 from niah_score.contract import VERSION
 from niah_score.errors import ScoreError, suggestion
+from niah_score.formats.fields import without_surrogates
 from niah_score.join import ON_DUPLICATE, Problem, join
 from niah_score.metrics import METRICS, default_metrics
 from niah_score.reading import AnswerFiles
@@ -100,7 +101,7 @@ def evaluate(
     return Report(
         dataset=rows.name,
         digest8=rows.digest8,
-        model=model or _model_of(predictions),
+        model=without_surrogates(model or _model_of(predictions)),
         metrics=tuple(known),
         scores=table,
         samples=every,

@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from niah_score.formats.fields import without_surrogates
 from niah_score.formats.record import Answer, LineError, Malformed
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class AnswerFiles:
     """Answer files that are read when they are asked for; large ones begin at once where there is a pool."""
 
     def __init__(self, files: Sequence[AnswerFile], pool: Executor | None) -> None:
-        self.names = [str(file.path) for file in files]
+        self.names = [without_surrogates(str(file.path)) for file in files]
         self._files = [(file, _shared_out(number, file, pool) if pool else None) for number, file in enumerate(files)]
 
     def __iter__(self) -> Iterator[Batch]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
 from niah_score.errors import IntegrityError, ScoreError
+from niah_score.formats.fields import without_surrogates
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,7 +70,7 @@ def read_rows(dataset: Path) -> Rows:
         name = manifest.name
     else:
         files = [dataset]
-        name = dataset.name.partition(".")[0]
+        name = without_surrogates(dataset.name.partition(".")[0])
     table, targets = _together([part for file in files for part in _parts(file)])
     if manifest is not None and table.height != manifest.rows:
         raise IntegrityError(

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -352,3 +353,17 @@ def test_compat_metrics_judge_the_raw_answer_and_strict_ones_the_extracted(write
     assert (extracted.scores["exact"][0], extracted.scores["cdme"][0]) == (100.0, 100.0)
     assert "text:raw" in own.signatures["cdme"]
     assert "text:extracted" in extracted.signatures["cdme"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not let such file names exist")
+def test_names_that_no_utf_8_spells_are_written_as_far_as_they_can_be(tmp_path: Path) -> None:
+    """Bytes of a name in another encoding reach a program as halves of pairs."""
+    rows, answers = tmp_path / "r\udce9.jsonl", tmp_path / "p\udce9.jsonl"
+    rows.write_text(json.dumps({"id": "a", "answers": ["x"], "keywords": ["x"]}) + "\n")
+    answers.write_text(json.dumps({"id": "a", "prediction": "x"}) + "\nnot JSON\n")
+    for model in ("m\udce9", None):
+        report = evaluate(rows, answers, model=model)
+        report.write(tmp_path / f"out-{model is None}")
+        assert report.model == ("p\ufffd" if model is None else "m\ufffd")
+        assert report.dataset == "r\ufffd"
+        assert [problem.file for problem in report.problems] == [str(answers).replace("\udce9", "\ufffd")]
