@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 from niah_score.contract import VERSION
 
 if TYPE_CHECKING:
+    from niah_gen.dataset.build import build as build
+    from niah_gen.dataset.build import iter_rows as iter_rows
+    from niah_gen.dataset.build import merge as merge
     from niah_gen.errors import NiahError as NiahError
-    from niah_gen.recipe import Recipe as Recipe
-    from niah_gen.recipe import load_recipe as load_recipe
-    from niah_gen.write import build as build
-    from niah_gen.write import iter_rows as iter_rows
-    from niah_gen.write import merge as merge
+    from niah_gen.recipe.read import Recipe as Recipe
+    from niah_gen.recipe.read import load_recipe as load_recipe
 
 __version__ = VERSION
 
 _HOMES = {
     "NiahError": "errors",
-    "Recipe": "recipe",
-    "build": "write",
-    "iter_rows": "write",
-    "load_recipe": "recipe",
-    "merge": "write",
+    "Recipe": "recipe.read",
+    "build": "dataset.build",
+    "iter_rows": "dataset.build",
+    "load_recipe": "recipe.read",
+    "merge": "dataset.build",
 }
 __all__ = sorted(_HOMES)
 

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from niah_score.errors import ScoreError as ScoreError
     from niah_score.evaluation import evaluate as evaluate
     from niah_score.evaluation import with_verdicts as with_verdicts
-    from niah_score.results import Report as Report
-    from niah_score.results import read as read
+    from niah_score.report.results import Report as Report
+    from niah_score.report.results import read as read
 
 __version__ = VERSION
 
 _HOMES = {
     "ContractError": "contract",
-    "Report": "results",
+    "Report": "report.results",
     "ScoreError": "errors",
     "evaluate": "evaluation",
-    "read": "results",
+    "read": "report.results",
     "with_verdicts": "evaluation",
 }
 __all__ = sorted(_HOMES)

@@ -8,24 +8,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from niah_score.answers import REASONING_TAGS
 from niah_score.contract import VERSION
 from niah_score.errors import ScoreError, suggestion
 from niah_score.formats.fields import without_surrogates
-from niah_score.join import ON_DUPLICATE, Problem, join
+from niah_score.join.join import ON_DUPLICATE, Problem, join
+from niah_score.join.reading import AnswerFiles
+from niah_score.join.rows import Rows, read_rows, stacked
+from niah_score.join.samples import WAYS, one_line_each
+from niah_score.machine.processes import workers
 from niah_score.metrics import METRICS, default_metrics
-from niah_score.reading import AnswerFiles
-from niah_score.results import Report
-from niah_score.rows import Rows, read_rows, stacked
-from niah_score.samples import WAYS, one_line_each
-from niah_score.score import STATUSES, Judging, judging_for, score_rows
-from niah_score.workers import workers
+from niah_score.report.results import Report
+from niah_score.scoring.extract import REASONING_TAGS
+from niah_score.scoring.score import STATUSES, Judging, judging_for, score_rows
 
 if TYPE_CHECKING:
     import polars as pl
 
     from niah_score.formats import AnswerFile
-    from niah_score.rubric import Rubric
+    from niah_score.scoring.rubric import Rubric
 
 MISSING = ("error", "zero", "exclude")
 _SHOWN_MISSING = 3
@@ -126,9 +126,9 @@ def with_verdicts(
 ) -> Report:
     """A report with a judge's verdicts as the metric `judge`; lines that held none become problems of it.
 
-    Raises ScoreError and its kinds as `niah_score.judge.import_verdicts` does.
+    Raises ScoreError and its kinds as `niah_score.scoring.judge.import_verdicts` does.
     """
-    from niah_score.judge import add_verdicts, import_verdicts
+    from niah_score.scoring.judge import add_verdicts, import_verdicts
 
     _check("missing", missing, ("zero", "exclude"))
     files = [(str(file.path), file) for file in _answer_files(verdicts, None, None)]

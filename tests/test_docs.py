@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import niah_gen
-from niah_gen.recipe import load_recipe, preset_names
+from niah_gen.recipe.read import load_recipe, preset_names
 from niah_score.contract import COLUMNS
 
 ROOT = Path(__file__).parent.parent
@@ -102,7 +102,7 @@ def test_the_recipe_in_the_docs_is_a_recipe(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_the_needle_file_in_the_docs_is_one_without_doubts(tmp_path: Path) -> None:
-    from niah_gen.needles import doubts, read_needles
+    from niah_gen.tasks.needle_library import doubts, read_needles
 
     (text,) = (text for name, text in blocks("toml") if name == "needles.md" and text.startswith("["))
     file = tmp_path / "my_needles.toml"
@@ -114,7 +114,7 @@ def test_the_needle_file_in_the_docs_is_one_without_doubts(tmp_path: Path) -> No
 
 def test_the_dataset_in_the_readme_is_the_one_that_make_dataset_builds() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    from niah_gen.plan import make_plan
+    from niah_gen.rows.plan import make_plan
 
     plan = make_plan(load_recipe("default", {"lengths": "8k"}))
     assert len(plan.cells) == 1008

@@ -99,16 +99,16 @@ class AnswerFile:
             raise ScoreError(f"{self.path}: no predictions in it; was the run finished?")
 
     def _start(self) -> _Reading:
-        from niah_score.formats.streams import opened
+        from niah_score.formats.containers.streams import opened
 
         source = opened(self.path)
         if source.kind == "zip":
-            from niah_score.formats import eval_log
+            from niah_score.formats.containers import eval_log
 
             self._expect("zip")
             return _Reading("inspect-eval", False, eval_log.read(self.path, self.choice))
         if source.kind == "parquet":
-            from niah_score.formats import parquet
+            from niah_score.formats.containers import parquet
 
             self._expect("parquet")
             layout = parquet.layout_of(self.path, self.choice, self._forced)
@@ -124,8 +124,8 @@ class AnswerFile:
             )
 
     def _table(self, head: bytes) -> _Reading | None:
-        from niah_score.formats import separated
-        from niah_score.formats.streams import lines, opened
+        from niah_score.formats.containers import separated
+        from niah_score.formats.containers.streams import lines, opened
 
         wanted = self._forced is not None and self._forced.container == "separated"
         start = head.lstrip()[:1]
@@ -138,8 +138,8 @@ class AnswerFile:
         return _Reading(header.kind.name, False, rows)
 
     def _json(self, head: bytes, packed: bool) -> _Reading:
-        from niah_score.formats import documents, json_lines
-        from niah_score.formats.streams import lines, opened
+        from niah_score.formats.containers import documents, json_lines
+        from niah_score.formats.containers.streams import lines, opened
 
         start = head.lstrip()[:1]
         if start:
@@ -174,10 +174,10 @@ class AnswerFile:
 
     def _is_document(self, head: bytes) -> bool:
         """Whether a file that begins with a brace is one object: written over lines, or of a stack that does so."""
-        from niah_score.formats import documents
+        from niah_score.formats.containers import documents
+        from niah_score.formats.containers.streams import lines, opened
+        from niah_score.formats.containers.strict_json import BrokenError, EncodingError, parse
         from niah_score.formats.record import UnreadableError
-        from niah_score.formats.streams import lines, opened
-        from niah_score.formats.strict_json import BrokenError, EncodingError, parse
 
         found = (line for batch, _ in lines(opened(self.path).chunks) for line in batch if line is None or line.strip())
         first = next(found, None)
@@ -210,8 +210,8 @@ def read_lines(
     Lines, and positions where the format has them, count from `start`; the LineError of a range is put right by its
     `after`. Raises ScoreError for a format that is not read line by line.
     """
-    from niah_score.formats.json_lines import LineReader
-    from niah_score.formats.streams import file_range, lines, opened, without_mark
+    from niah_score.formats.containers.json_lines import LineReader
+    from niah_score.formats.containers.streams import file_range, lines, opened, without_mark
 
     kind = _known(format)
     if kind.container != "json" or opened(path).packed:

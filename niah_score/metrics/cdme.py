@@ -16,7 +16,7 @@ from niah_score.metrics.chunk import SCORE, Chunk, Columns, Target
 from niah_score.text import without_spaces
 
 if TYPE_CHECKING:
-    from niah_score.columns import Letters
+    from niah_score.text.vectorised import Letters
 
 _WRONG_SHARE = 0.2  # what is left of the edit score where the keyword is not found
 

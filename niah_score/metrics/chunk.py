@@ -11,8 +11,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from niah_score.columns import Letters, fold_all, in_letters, without_spaces_all
 from niah_score.text import Word, as_word, find_word
+from niah_score.text.vectorised import Letters, fold_all, in_letters, without_spaces_all
 
 Columns = dict[str, list[Any]]
 Value = TypeVar("Value")

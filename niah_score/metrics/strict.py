@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz
 
-from niah_score.columns import WORTH, counted, in_letters
 from niah_score.errors import ScoreError
 from niah_score.metrics.chunk import SCORE, Chunk, Columns, Target
 from niah_score.text import fold, holds
+from niah_score.text.vectorised import WORTH, counted, in_letters
 
 # Aligning costs the answer's characters times the reference's squared: so much takes a quarter of a second.
 _MOST_WORK = 5_000_000_000

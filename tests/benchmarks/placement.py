@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import niah_gen
-from niah_gen.boundaries import sentence_ends
-from niah_gen.corpora import locate, read_corpus
-from niah_gen.tokenizers import Tokenizer, find_tokenizer
+from niah_gen.corpora.find import locate, read_corpus
+from niah_gen.haystacks.boundaries import sentence_ends
+from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 
 BESIDE = Path(__file__).parents[3] / "shared" / "corpora"
 LENGTHS = [1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000]

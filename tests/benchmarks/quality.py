@@ -17,9 +17,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.boundaries import sentence_ends
-from niah_gen.corpora import Corpus, locate, read_corpus
-from niah_gen.tokenizers import find_tokenizer
+from niah_gen.corpora.find import Corpus, locate, read_corpus
+from niah_gen.haystacks.boundaries import sentence_ends
+from niah_gen.tokenizers.find import find_tokenizer
 
 SHARED_RUN = {"en": 12, "zh": 20}  # units: no two documents may share a run of so many
 PHRASE = {"en": 5, "zh": 8}  # units: long enough that its coming back is a habit of the writer

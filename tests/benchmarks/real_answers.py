@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from niah_gen.needles import needle_library
+from niah_gen.tasks.needle_library import needle_library
 from niah_score.metrics import Target
-from niah_score.score import Judging, judge
+from niah_score.scoring.score import Judging, judge
 
 ANSWERS = Path(__file__).parents[3] / "shared" / "real_results" / "claude_2_1_judged.jsonl"
 NEEDLE = needle_library()["sf-dolores-park"]

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import polars as pl
 
-from niah_gen.corpora import locate, read_corpus
-from niah_gen.needles import needle_files
+from niah_gen.corpora.find import locate, read_corpus
+from niah_gen.tasks.needle_library import needle_files
 
 ROWS = 1_000_000
 SAMPLE = 2_000  # rows that the published evaluator scores; its time grows with their number

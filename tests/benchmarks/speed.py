@@ -137,10 +137,10 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
     """Seconds to make and write rows, over those that pyarrow needs to write them as finished tables."""
     import pyarrow.parquet as pq
 
-    from niah_gen.assemble import Assembler
-    from niah_gen.plan import make_plan
-    from niah_gen.recipe import load_recipe
-    from niah_gen.shards import Lane, ShardJob, write_shard
+    from niah_gen.dataset.shards import Lane, ShardJob, write_shard
+    from niah_gen.recipe.read import load_recipe
+    from niah_gen.rows.assemble import Assembler
+    from niah_gen.rows.plan import make_plan
     from niah_score.contract import REPEATING_COLUMNS
 
     plan = make_plan(load_recipe(recipe))
@@ -165,11 +165,11 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
 
 def counting_share(recipe: Mapping[str, object]) -> float:
     """Time that exact counts add to making prompts: fitting haystacks to the token, and counting every row."""
-    from niah_gen.assemble import Assembler
-    from niah_gen.encoded import Counter, Slice
-    from niah_gen.haystack import Haystack, Order
-    from niah_gen.plan import Plan, make_plan
-    from niah_gen.recipe import load_recipe
+    from niah_gen.haystacks.haystack import Haystack, Order
+    from niah_gen.recipe.read import load_recipe
+    from niah_gen.rows.assemble import Assembler
+    from niah_gen.rows.plan import Plan, make_plan
+    from niah_gen.tokenizers.spliced import Counter, Slice
 
     class NoCounter(Counter):
         def count(self, parts: Iterable[str | Slice]) -> int:
@@ -205,13 +205,13 @@ def main() -> None:
     import published
     import tiktoken
 
-    from niah_gen.assemble import Assembler
-    from niah_gen.corpora import locate
+    from niah_gen.corpora.find import locate
     from niah_gen.errors import CorpusError
-    from niah_gen.needles import needle_library
-    from niah_gen.plan import make_plan
-    from niah_gen.recipe import load_recipe
-    from niah_gen.tokenizers import BytePairTokenizer, find_tokenizer
+    from niah_gen.recipe.read import load_recipe
+    from niah_gen.rows.assemble import Assembler
+    from niah_gen.rows.plan import make_plan
+    from niah_gen.tasks.needle_library import needle_library
+    from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
 
     try:
         essays, finance = locate("paul_graham").folder, locate("cdme/zh_finance").folder / "zh_finance.jsonl"

@@ -27,10 +27,10 @@ from quality import (
     vocabulary,
 )  # fmt: skip
 
-from niah_gen.card import CANARY
-from niah_gen.corpora import Corpus, locate, read_corpus
-from niah_gen.needles import needle_library
-from niah_gen.tokenizers import find_tokenizer
+from niah_gen.corpora.find import Corpus, locate, read_corpus
+from niah_gen.dataset.card import CANARY
+from niah_gen.tasks.needle_library import needle_library
+from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.text import fold, holds
 
 ROOT = Path(__file__).parents[2]

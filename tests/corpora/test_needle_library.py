@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from quality import words
 
-from niah_gen.boundaries import is_sentence
-from niah_gen.card import CANARY
-from niah_gen.needles import Needle, doubts, needle_files
+from niah_gen.dataset.card import CANARY
+from niah_gen.haystacks.boundaries import is_sentence
+from niah_gen.tasks.needle_library import Needle, doubts, needle_files
 from niah_score.text import fold, holds
 
 FOLDER = Path(__file__).parents[2] / "niah_gen" / "library" / "needles"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from niah_gen.tokenizers import BytePairTokenizer, OffsetTokenizer, find_tokenizer
+from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, find_tokenizer
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"

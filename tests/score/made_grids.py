@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from niah_score.aggregate import Figure
-from niah_score.grid import Grid
+from niah_score.report.charts.grid import Grid
+from niah_score.statistics.aggregate import Figure
 
 NOTHING: Mapping[tuple[int, int], Figure | None] = {}
 

@@ -20,8 +20,8 @@ from made import CONTRACT, Record, WriteLines, made, right
 from niah_score.contract import ContractError
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
-from niah_score.join import Lines
-from niah_score.results import Report
+from niah_score.join.join import Lines
+from niah_score.report.results import Report
 
 EXAMPLES = 200 * int(os.environ.get("NIAH_EXAMPLES", "1"))
 steady = settings(

@@ -18,7 +18,8 @@ import pytest
 import zstandard
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.formats import Answer, LineError, Malformed, read_answers, read_lines, separated, streams
+from niah_score.formats import Answer, LineError, Malformed, read_answers, read_lines
+from niah_score.formats.containers import separated, streams
 
 Read = Callable[..., list[Answer | Malformed]]
 Write = Callable[[bytes | str], Path]

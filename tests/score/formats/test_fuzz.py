@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from niah_score.errors import ScoreError
 from niah_score.formats import FORMATS, Answer, Malformed, expand, read_answers, read_lines
+from niah_score.formats.containers.strict_json import parse
 from niah_score.formats.record import UnreadableError
-from niah_score.formats.strict_json import parse
 
 FACTOR = int(os.environ.get("NIAH_EXAMPLES", "1"))
 EXAMPLES = {path.name: path.read_bytes() for path in sorted((Path(__file__).parent / "examples").iterdir())}

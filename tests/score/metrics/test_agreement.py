@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import real_answers
 
-from niah_score.answers import REASONING_TAGS
 from niah_score.metrics import METRICS, SCORE, Chunk, Target
-from niah_score.score import FINDINGS, STATUSES
+from niah_score.scoring.extract import REASONING_TAGS
+from niah_score.scoring.score import FINDINGS, STATUSES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text("utf-8")
 

@@ -1,0 +1,434 @@
+"""A dataset folder in, what is wrong with its rows out: each proved anew, then all together against the manifest.
+
+Needs the dataset's tokenizer and nothing else; a corpus is looked at only for broken characters that may be its own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, product
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from niah_gen.checks.hashes import hash_files
+from niah_gen.checks.row_proof import Axes, RowProver, axes_of
+from niah_gen.corpora.find import LANGUAGES, Corpus
+from niah_gen.dataset.read import Piece, jobs_for, over_pieces, pieces_of, read_piece
+from niah_gen.dataset.shards import FORMATS
+from niah_gen.errors import IntegrityError, NiahError
+from niah_gen.recipe.read import PLACEMENTS, Recipe, load_recipe
+from niah_gen.rows.plan import Cell, Plan
+from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
+from niah_score.contract import (
+    MANIFEST,
+    RECIPE,
+    VERSION,
+    FileEntry,
+    Manifest,
+    config_name,
+    content_digest,
+    row_schema,
+)
+
+if TYPE_CHECKING:
+    from niah_gen.progress import Progress
+
+# So many sentences tell that a dataset is wrong throughout, and memory stays small.
+KEPT_PROBLEMS = 1000
+_DATA_FILE = re.compile(r"(data|jsonl)/([^/]+)/test-(\d{5,9})-of-(\d{5,9})\.(.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a user may want to know of rows that were proved.
+
+    `rows`: in all formats. `below`: fewest and most tokens between a prompt and its budget; `off`: most points between
+    the depth asked for and the one obtained of a first needle; both None but for placement native.
+    """
+
+    rows: int
+    below: tuple[int, int] | None = None
+    off: float | None = None
+
+    def __str__(self) -> str:
+        if self.below is None or self.off is None:
+            return "every row proved"
+        fewest, most = self.below
+        off = math.ceil(self.off * 10 - 1e-6) / 10  # rounded up: within means within
+        return f"every row proved: {fewest} to {most} tokens below its budget, depth within {off:g} points"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What proving a dataset found: the first 1,000 of `count` problems: files, then rows in order, then their sums."""
+
+    manifest: Manifest
+    problems: tuple[str, ...]
+    count: int
+    figures: Figures
+
+
+def prove(folder: Path, *, jobs: int | None = None, progress: Progress | None = None) -> Proof:
+    """Re-hash every file of a dataset folder, and prove every row of the intact ones from its own columns.
+
+    jobs: processes; None decides by size. Their number changes nothing in the result. progress is told how it goes.
+    Raises ContractError for a folder without a valid manifest, TokenizerError where the dataset's tokenizer is not on
+    this machine, IntegrityError where another one has its name, and ResourceError when a process dies.
+    """
+    hashed = hash_files(folder)
+    manifest = hashed.manifest
+    problems = _Problems()
+    problems.add(hashed.problems)
+    intact = {entry.path for entry in hashed.intact}
+    recipe = _recipe(folder, intact, problems)
+    if recipe is None:
+        return Proof(manifest, tuple(problems.kept), problems.count, Figures(0))
+    plan = recorded_plan(recipe, manifest, _tokenizer(manifest))
+    problems.add(_wrong_manifest(recipe, manifest, plan))
+    files = _data_files(recipe, manifest, problems)
+    for file in files:
+        if file.entry.path in intact:
+            problems.add(_wrong_schema(folder, file, recipe))
+    figures = _prove_rows(_Setup(folder, recipe, manifest, plan.family), files, intact, problems, jobs, progress)
+    return Proof(manifest, tuple(problems.kept), problems.count, figures)
+
+
+class _Problems:
+    """Sentences in the order they were found: the first ones, and how many there were."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+        self.count = 0
+
+    def add(self, sentences: Iterable[str]) -> None:
+        for sentence in sentences:
+            self.count += 1
+            if len(self.kept) < KEPT_PROBLEMS:
+                self.kept.append(sentence)
+
+    def join(self, other: _Problems) -> None:
+        self.kept += other.kept[: KEPT_PROBLEMS - len(self.kept)]
+        self.count += other.count
+
+
+def _recipe(folder: Path, intact: set[str], problems: _Problems) -> Recipe | None:
+    """The dataset's recipe; None, and a problem, if it cannot be read."""
+    why = "missing or damaged"
+    if RECIPE in intact:
+        try:
+            return load_recipe(folder / RECIPE, here=False)
+        except NiahError as error:
+            why = str(error)
+    problems.add([f"{RECIPE}: no row can be proved without it ({why}); restore it, or build the dataset again"])
+    return None
+
+
+def _tokenizer(manifest: Manifest) -> Tokenizer:
+    """The tokenizer that counted. Raises TokenizerError or IntegrityError."""
+    wanted = manifest.tokenizer
+    tokenizer = find_tokenizer(wanted.name)
+    if tokenizer.sha256 != wanted.sha256:
+        raise IntegrityError(
+            f"tokenizer {wanted.name}: sha256 is {tokenizer.sha256}, but the dataset was counted with {wanted.sha256}; "
+            "put that one first where names are looked up"
+        )
+    return tokenizer
+
+
+def recorded_plan(recipe: Recipe, manifest: Manifest, tokenizer: Tokenizer) -> Plan:
+    """The plan that a dataset records, without its cells: what its plan digest and its family are taken of."""
+    corpora = tuple(
+        Corpus(entry.name, "", entry.license, entry.source, (), entry.sha256, ()) for entry in manifest.corpora
+    )
+    return Plan(recipe, recipe, tokenizer, corpora, {}, (), (), ())
+
+
+def _wrong_manifest(recipe: Recipe, manifest: Manifest, plan: Plan) -> Iterator[str]:
+    """What of a manifest does not follow from the recipe beside it."""
+    pins = {f"tokenizer {manifest.tokenizer.name}": manifest.tokenizer.sha256}
+    pins |= {f"corpus {entry.name}": entry.sha256 for entry in manifest.corpora}
+    for name, found, expected in (
+        ("name", manifest.name, recipe.name),
+        ("version", manifest.version, recipe.version),
+        ("tokenizer", manifest.tokenizer.name, recipe.tokenizer),
+        ("corpora", [c.name for c in manifest.corpora], [n for n in recipe.corpora if f"corpus {n}" in pins]),
+    ):
+        if found != expected:
+            yield f"{MANIFEST}: {name} is {found!r}, but {RECIPE} says {expected!r}"
+    for name, pin in recipe.pins:
+        if pins.get(name, pin) != pin:
+            yield f"{MANIFEST}: the sha256 of {name} is {pins[name]}, but {RECIPE} pins {pin}"
+    if manifest.plan_digest != plan.digest:
+        yield (
+            f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but recipe and hashes give {plan.digest}"
+            + _other_release(manifest)
+        )
+
+
+def _other_release(manifest: Manifest) -> str:
+    if manifest.generator_version == VERSION:
+        return ""
+    return f"; niah {manifest.generator_version} made the dataset, this is {VERSION}: prove it with that one"
+
+
+class _DataFile(NamedTuple):
+    """A file with rows; `number`: its place among the files of its config."""
+
+    entry: FileEntry
+    suffix: str
+    config: str
+    number: int
+
+
+def _data_files(recipe: Recipe, manifest: Manifest, problems: _Problems) -> list[_DataFile]:
+    """The files with rows, format by format, in row order."""
+    names = dict.fromkeys(config_name(language, length) for language in LANGUAGES for length in recipe.lengths)
+    order = {name: number for number, name in enumerate(names)}
+    found: list[_DataFile] = []
+    parts: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for entry in manifest.files:
+        if entry.rows is None:
+            continue
+        match = _DATA_FILE.fullmatch(entry.path)
+        if not match or FORMATS.get(match[5]) != match[1] or match[2] not in order:
+            problems.add([f"{entry.path}: no place for rows of this recipe"])
+            continue
+        found.append(_DataFile(entry, match[5], match[2], int(match[3])))
+        parts.setdefault((match[5], match[2]), []).append((int(match[3]), int(match[4])))
+    for (suffix, config), numbers in parts.items():
+        if sorted(numbers) != [(number, len(numbers)) for number in range(len(numbers))]:
+            problems.add([f"{MANIFEST}: the .{suffix} files of {config} are not numbered 0 to {len(numbers) - 1}"])
+    formats = list(FORMATS)
+    return sorted(found, key=lambda file: (formats.index(file.suffix), order[file.config], file.number))
+
+
+def _wrong_schema(folder: Path, file: _DataFile, recipe: Recipe) -> Iterator[str]:
+    if file.suffix != "parquet":
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found = pq.read_schema(folder / file.entry.path)
+    except (ValueError, OSError, pa.ArrowException):
+        return  # told where its rows are read
+    expected = row_schema(recipe.form)
+    if not found.equals(expected):
+        names = [
+            name for name in expected.names if name not in found.names or found.field(name) != expected.field(name)
+        ]
+        names += [name for name in found.names if name not in expected.names]
+        what = ", ".join(names) or "the order of its columns"
+        yield f"{file.entry.path}: its schema is not that of rows: {what}"
+
+
+class _Setup(NamedTuple):
+    """What a process needs to prove rows."""
+
+    folder: Path
+    recipe: Recipe
+    manifest: Manifest
+    family: str
+
+
+class _Line(NamedTuple):
+    """What of a row is compared with other rows."""
+
+    path: str
+    number: int
+    id: str | None
+    digest: str
+    rank: int | None
+
+    def __str__(self) -> str:
+        return f"{self.path} row {self.number}" + (f" ({self.id})" if self.id else "")
+
+
+class _ProvedPiece(NamedTuple):
+    lines: list[_Line]
+    tokens: int
+    problems: _Problems
+    figures: Figures
+    readable: bool
+
+
+def _piece_prover(setup: _Setup) -> Callable[[Piece], _ProvedPiece]:
+    """The function that proves pieces of a dataset."""
+    prover = RowProver(setup.recipe, setup.manifest, setup.family, _tokenizer(setup.manifest))
+
+    def prove_piece(piece: Piece) -> _ProvedPiece:
+        lines: list[_Line] = []
+        problems = _Problems()
+        figures = Figures(0)
+        tokens = 0
+        readable = True
+        try:
+            for read in read_piece(setup.folder, piece):
+                if read.problem is not None:
+                    line = _Line(piece.path, read.number, None, "", None)
+                    problems.add([f"{line}: no row can be read ({read.problem})"])
+                else:
+                    row = prover.prove(read.value, piece.path.split("/")[1])
+                    line = _Line(piece.path, read.number, row.id, row.digest, row.rank)
+                    problems.add(f"{line}: {problem}" for problem in row.problems)
+                    tokens += row.prompt_tokens
+                    below = None if row.below is None else (row.below, row.below)
+                    figures = _together(figures, Figures(1, below, row.off))
+                lines.append(line)
+        except IntegrityError as error:
+            readable = False
+            problems.add([str(error)])
+        return _ProvedPiece(lines, tokens, problems, figures, readable)
+
+    return prove_piece
+
+
+def _together(one: Figures, other: Figures) -> Figures:
+    below = [bounds for bounds in (one.below, other.below) if bounds]
+    off = [most for most in (one.off, other.off) if most is not None]
+    return Figures(
+        one.rows + other.rows,
+        (min(bounds[0] for bounds in below), max(bounds[1] for bounds in below)) if below else None,
+        max(off) if off else None,
+    )
+
+
+@dataclass
+class _Format:
+    """All rows of one format, in row order; `whole`: none of its files is missing, damaged or unreadable."""
+
+    suffix: str
+    whole: bool
+    lines: list[_Line] = field(default_factory=list)
+    tokens: int = 0
+
+
+def _prove_rows(
+    setup: _Setup,
+    files: Sequence[_DataFile],
+    intact: set[str],
+    problems: _Problems,
+    jobs: int | None,
+    progress: Progress | None,
+) -> Figures:
+    """Prove the rows of intact files, each alone, and then those of a format together."""
+    here = [file for file in files if file.entry.path in intact]
+    tasks = [(file, piece) for file in here for piece in pieces_of(setup.folder, file.entry.path)]
+    lacking = {file.suffix for file in files if file.entry.path not in intact}
+    tokens = setup.manifest.tokens * len({file.suffix for file in here})
+    if progress:
+        progress.start(sum(file.entry.rows or 0 for file in here), tokens)
+    results = over_pieces(
+        _piece_prover, setup, [piece for _, piece in tasks], jobs_for(tokens) if jobs is None else jobs
+    )
+    figures = Figures(0)
+    for suffix, group in groupby(zip(tasks, results, strict=True), key=lambda item: item[0][0].suffix):
+        rows = _Format(suffix, suffix not in lacking)
+        for file, pieces in groupby(group, key=lambda item: item[0][0]):
+            count = 0
+            readable = True
+            for _, proved in pieces:
+                rows.lines += proved.lines
+                rows.tokens += proved.tokens
+                count += len(proved.lines)
+                readable = readable and proved.readable
+                figures = _together(figures, proved.figures)
+                problems.join(proved.problems)
+                if progress:
+                    progress.advance(len(proved.lines), proved.tokens)
+            if readable and count != file.entry.rows:
+                problems.add([f"{file.entry.path}: holds {count} rows, the manifest says {file.entry.rows}"])
+            rows.whole = rows.whole and readable
+        problems.add(_wrong_together(rows, setup))
+    return figures
+
+
+def _wrong_together(rows: _Format, setup: _Setup) -> Iterator[str]:
+    """What is wrong with the rows of one format taken together."""
+    manifest, lines = setup.manifest, rows.lines
+    yield from _wrong_families(lines, setup)
+    once, repeated = _once(lines)
+    yield from repeated
+    yield from _wrong_order(once)
+    if not rows.whole:
+        return  # what they add up to cannot be right
+    yield from _missing(rows.suffix, once, axes_of(setup.recipe, manifest), setup.recipe)
+    digest = content_digest(line.digest for line in lines)
+    if digest != manifest.content_digest:
+        yield f"{MANIFEST}: content_digest is {manifest.content_digest}, the .{rows.suffix} rows give {digest}"
+    if len(lines) != manifest.rows:
+        yield f"{MANIFEST}: rows is {manifest.rows}, the .{rows.suffix} files hold {len(lines)}"
+    if rows.tokens != manifest.tokens:
+        yield f"{MANIFEST}: tokens is {manifest.tokens}, the .{rows.suffix} rows add up to {rows.tokens}"
+
+
+def _wrong_families(lines: Sequence[_Line], setup: _Setup) -> Iterator[str]:
+    """Rows whose id begins with another digest than the recipe's; one sentence if all of them begin alike."""
+    named = [(line, line.id[:8]) for line in lines if line.id is not None]
+    families = {family for _, family in named}
+    if len(named) > 1 and len(families) == 1 and setup.family not in families:
+        yield (
+            f"{RECIPE}: ids of its rows begin with {setup.family}, those of this dataset with {families.pop()}"
+            + _other_release(setup.manifest)
+        )
+        return
+    for line, family in named:
+        if family != setup.family:
+            yield f"{line}: its id begins with {family}, expected {setup.family} for this recipe"
+
+
+def _once(lines: Iterable[_Line]) -> tuple[list[_Line], list[str]]:
+    """The lines without those whose id or coordinates an earlier one has, and a sentence for each of these."""
+    once: list[_Line] = []
+    repeated: list[str] = []
+    ids: set[str] = set()
+    ranks: set[int] = set()
+    for line in lines:
+        if line.id is not None and line.id in ids:
+            repeated.append(f"{line}: an earlier row has this id")
+        elif line.rank is not None and line.rank in ranks:
+            repeated.append(f"{line}: an earlier row has these coordinates")
+        else:
+            once.append(line)
+        if line.id is not None:
+            ids.add(line.id)
+        if line.rank is not None:
+            ranks.add(line.rank)
+    return once, repeated
+
+
+def _wrong_order(lines: Iterable[_Line]) -> Iterator[str]:
+    """Rows that do not stand where their coordinates put them."""
+    ranked = [(line.rank, line) for line in lines if line.rank is not None]
+    for (rank, line), (expected, other) in zip(ranked, sorted(ranked, key=lambda item: item[0]), strict=True):
+        if rank != expected:
+            yield f"{line}: stands where row {other.id} belongs"
+
+
+def _missing(suffix: str, lines: Sequence[_Line], axes: Axes, recipe: Recipe) -> Iterator[str]:
+    """Rows that the recipe asks for and a format does not hold."""
+    there = {line.rank for line in lines}
+    # Where coordinates cannot be read, the row was named; how many records the processed placement makes only the
+    # corpus can tell.
+    if None in there or recipe.placement == "opencompass-processed":
+        return
+    native = PLACEMENTS[recipe.placement].native
+    pairs = Counter((cell.corpus, cell.language) for cell in (axes.cell(rank) for rank in there if rank is not None))
+    languages = {corpus: language for (corpus, language), _ in reversed(pairs.most_common())}
+    for corpus in axes.corpora:
+        if corpus not in languages:
+            yield f"{MANIFEST}: corpus {corpus} has no row in the .{suffix} files"
+    for language, length, corpus, needle in product(axes.languages, axes.lengths, axes.corpora, recipe.needles):
+        if languages.get(corpus) != language or (native and needle.language != language):
+            continue
+        for repeat, depth in product(range(axes.repeats), axes.depths):
+            cell = Cell(language, corpus, length, needle.id, repeat, depth)
+            if axes.rank(cell) not in there:
+                yield (
+                    f"{MANIFEST}: the .{suffix} files lack the row of {language}, {corpus}, length {length}, needle "
+                    f"{needle.id}, repeat {repeat}, depth {depth:g}"
+                )

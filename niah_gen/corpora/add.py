@@ -1,0 +1,262 @@
+"""Makes corpora of the user's own: checked copies of files, or a column of a `datasets` repository.
+
+<folder>/<name>/    the corpus with its corpus.toml, which appears whole
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from niah_gen.corpora.fetch import Progress
+from niah_gen.corpora.find import (
+    LANGUAGES,
+    SUFFIXES,
+    CorpusFile,
+    Declaration,
+    Document,
+    bundled_folder,
+    corpus_files,
+    data_folder,
+    known_corpora,
+    language_of,
+    read_documents,
+    search_folders,
+)
+from niah_gen.corpora.install import alone, copy_checked, declaration_toml, install
+from niah_gen.dataset.shards import atomic_file
+from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, listed
+from niah_score.contract import file_sha256, is_safe_path
+
+DOCUMENTS = "documents.jsonl"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+# An owner is asked for: `load_dataset("json")` and the like are loaders, which would read the working directory.
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+# As much as `language_of` looks at.
+_SAMPLE_CHARACTERS = 100_000
+
+
+def add_corpus(
+    name: str,
+    sources: Sequence[Path],
+    *,
+    language: str | None = None,
+    license: str = "not stated",
+    source: str = "local files",
+    folder: Path | None = None,
+    text_field: str = "text",
+) -> Path:
+    """Copy .txt, .jsonl and .parquet files of the user's own into a corpus; returns `<folder>/<name>`.
+
+    sources: files in reading order, or folders, of which all such files directly in them are taken, sorted. language:
+    en or zh, by default told by the script. text_field: the .jsonl field or .parquet column that holds the texts.
+
+    Raises CorpusError listing every file that cannot be a part of a corpus, each with its first bad line, or saying why
+    the name cannot be had; LockedError (another process adds this name), and OSError. Nothing is installed then.
+    """
+    _check_name(name, language)
+    files = _own_files(name, sources)
+    with _new_corpus(name, folder) as (staging, target):
+        hashes = {file: file_sha256(file) for file in files}
+        found = _checked_language(name, files, text_field)
+        for file, sha256 in hashes.items():
+            if copy_checked(file, staging / file.name) != sha256:
+                raise CorpusError(f"{file}: changed while it was copied; add it again once nothing writes to it")
+        pins = tuple(CorpusFile(file.name, sha256) for file, sha256 in hashes.items())
+        declaration = Declaration(name, language or found, license, source, pins, text_field=text_field)
+        install(staging, target, pins, declaration_toml(declaration))
+    return target
+
+
+def add_dataset(
+    name: str,
+    repository: str,
+    *,
+    revision: str | None,
+    column: str,
+    split: str = "train",
+    config: str | None = None,
+    documents: int = 1000,
+    language: str | None = None,
+    license: str = "not stated",
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Make a corpus of a string column of the first rows of a `datasets` repository; returns `<folder>/<name>`.
+
+    repository: `OWNER/NAME` on the Hub, with the 40 hex digits of a commit as `revision`, or a local folder, without.
+    documents: how many rows to take, fewer if there are fewer. progress(path, rows_done, rows_wanted).
+
+    Raises CorpusError (no such repository, config, split or column; offline; no pinned revision; a row that holds no
+    string; a name that cannot be had), LockedError (another process adds this name), and OSError. Nothing is installed
+    then.
+    """
+    _check_name(name, language)
+    if documents < 1:
+        raise CorpusError(f"corpus {name!r}: expected at least one document, found {documents}")
+    place, origin = _origin(repository, revision)
+    with _new_corpus(name, folder) as (staging, target):
+        path = staging / DOCUMENTS
+        rows = _rows(place, origin, config, split, revision, column)
+        with atomic_file(path) as file:
+            for number, text in enumerate(_texts(islice(rows, documents), origin, column), 1):
+                file.write(text)
+                if progress:
+                    progress(DOCUMENTS, number, documents)
+        if not path.stat().st_size:
+            raise CorpusError(f"{origin}: split {split!r} holds no rows")
+        pins = (CorpusFile(DOCUMENTS, file_sha256(path)),)
+        found = _checked_language(name, [path], "text")
+        said = " ".join(part for part in (origin, config, split, "column", column) if part)
+        install(staging, target, pins, declaration_toml(Declaration(name, language or found, license, said, pins)))
+    return target
+
+
+@contextmanager
+def _new_corpus(name: str, folder: Path | None) -> Iterator[tuple[Path, Path]]:
+    """An empty staging folder, gone in the end, and the target it is for. Raises CorpusError if the name is taken."""
+    target = (folder or data_folder()) / name
+    with alone(target):
+        for place in (target.parent, *search_folders()):
+            for taken in (place / f"{name}{suffix}" for suffix in ("", *SUFFIXES)):
+                if os.path.lexists(taken):
+                    raise CorpusError(f"corpus {name!r} is there already ({taken}); choose another name or remove it")
+        staging = target.with_name(f".{name}.adding")
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir()
+        try:
+            yield staging, target
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def _check_name(name: str, language: str | None) -> None:
+    if not _NAME.fullmatch(name):
+        raise CorpusError(f"corpus name {name!r}: expected letters, digits, _ and -, a letter or digit first")
+    # Without regard to case, as some file systems would put both into one folder.
+    if name.lower() in known_corpora():
+        raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that `niah-gen corpora fetch` installs")
+    if (bundled_folder() / name.lower()).exists():
+        raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that comes with the package; choose another")
+    if language not in (None, *LANGUAGES):
+        raise CorpusError(f"corpus {name!r}: language: expected one of {', '.join(LANGUAGES)}, found {language!r}")
+
+
+def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
+    """The files to copy, in reading order. Raises CorpusError listing all that cannot be."""
+    files: list[Path] = []
+    problems = []
+    for path in (Path(source).expanduser() for source in sources):
+        if path.is_dir():
+            found = corpus_files(path)
+            files += [path / file for file in found]
+            if not found:
+                problems.append(f"{path}: the folder holds no {', '.join(SUFFIXES)} file")
+        elif not path.is_file():
+            problems.append(f"{path}: no such file or folder")
+        elif path.suffix not in SUFFIXES:
+            problems.append(f"{path}: expected a {', '.join(SUFFIXES)} file")
+        else:
+            files.append(path)
+    first: dict[str, Path] = {}
+    for file in files:
+        # Without regard to case, as some file systems would keep only one of them.
+        other = first.setdefault(file.name.casefold(), file)
+        if other is not file:
+            problems.append(f"{file}: has the same name as {other}; rename one, or give it once")
+        if not is_safe_path(file.name) or any("\ud800" <= char <= "\udfff" for char in file.name):
+            problems.append(f"{str(file)!r}: the name would not work on every system; rename the file")
+    if not files and not problems:
+        problems.append("no file or folder was given")
+    if problems:
+        raise CorpusError(listed(f"corpus {name!r}: nothing was installed", problems))
+    return files
+
+
+def _checked_language(name: str, files: Sequence[Path], field: str) -> str:
+    """The language of files that are all sound. Raises CorpusError with the first problem of every file."""
+    problems = []
+    sample: list[Document] = []
+    characters = 0
+    has_text = False
+    for file in files:
+        try:
+            for document in read_documents(file, file.name, field):
+                has_text = has_text or bool(document.text.strip())
+                if characters < _SAMPLE_CHARACTERS:
+                    sample.append(document)
+                    characters += len(document.text)
+        except CorpusError as error:
+            problems.append(str(error))
+    if not problems and not has_text:
+        problems.append(f"{', '.join(file.name for file in files[:SHOWN_PROBLEMS])}: no document holds any text")
+    if problems:
+        raise CorpusError(listed(f"corpus {name!r}: nothing was installed", problems))
+    return language_of(sample)
+
+
+def _origin(repository: str, revision: str | None) -> tuple[str, str]:
+    """What to load, and how to record it. Raises CorpusError if the revision does not fix what will be loaded."""
+    path = Path(repository).expanduser()
+    if repository and path.is_dir():
+        if revision is not None:
+            raise CorpusError(
+                f"{repository}: is a folder here, and a folder has no revision; leave the revision out, or, for a "
+                "repository of that name on the Hub, run this in another folder"
+            )
+        # Its name alone: what is recorded goes into manifests, which hold no absolute paths.
+        return str(path.resolve()), path.resolve().name
+    if path.is_file():
+        raise CorpusError(f"{repository}: is a file; add it with `niah-gen corpora add`")
+    if not _REPOSITORY.fullmatch(repository):
+        raise CorpusError(f"{repository!r}: no such folder, and a repository on the Hub is named OWNER/NAME")
+    if revision is None or not _COMMIT.fullmatch(revision):
+        raise CorpusError(
+            f"{repository}: expected the 40 hex digits of a commit as the revision, found {revision!r}; branches and "
+            f"tags move. Find it under https://huggingface.co/datasets/{repository}/commits/main, or by "
+            f"`git ls-remote https://huggingface.co/datasets/{repository} HEAD`"
+        )
+    return repository, f"{repository}@{revision}"
+
+
+def _rows(
+    place: str, origin: str, config: str | None, split: str, revision: str | None, column: str
+) -> Iterator[Mapping[str, Any]]:
+    """The rows of a repository, one at a time. Raises CorpusError where the library raises anything."""
+    import datasets
+
+    try:
+        stream = datasets.load_dataset(place, config, split=split, streaming=True, revision=revision)
+        if column in (stream.column_names or ()):
+            # So that images and sounds beside the text are not decoded.
+            stream = stream.select_columns([column])
+        yield from stream
+    except Exception as error:
+        # A dozen libraries lie below it, each with errors of its own.
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise CorpusError(
+            f"{origin}: cannot be loaded as split {split!r}{f' of config {config!r}' if config else ''} ({said}); "
+            "check the names, the revision and the network"
+        ) from error
+
+
+def _texts(rows: Iterable[Mapping[str, Any]], origin: str, column: str) -> Iterator[bytes]:
+    """The lines of a .jsonl file with a column's values. Raises CorpusError with the number of a row without one."""
+    for number, row in enumerate(rows, 1):
+        if column not in row:
+            raise CorpusError(f"{origin}: row {number}: no column {column!r}; it has {', '.join(map(str, row))}")
+        text = row[column]
+        if not isinstance(text, str):
+            raise CorpusError(f"{origin}: row {number}: expected a string in {column!r}, found {text!r:.80}")
+        try:
+            yield json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n"
+        except UnicodeEncodeError:
+            raise CorpusError(f"{origin}: row {number}: half a surrogate pair in {column!r}") from None

@@ -1,0 +1,255 @@
+"""Takes the corpora known by name from the network or a folder, and leaves them installed and checked.
+
+    <folder>/<name>/              the corpus with its corpus.toml, which appears whole
+    <folder>/.<name>.fetching/    finished files and `.part` files of an interrupted fetch; used again by the next
+
+Bytes are trusted by their pinned sha256 alone. A damaged corpus is repaired file by file, its corpus.toml last, once
+all that it lacks has arrived.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import ssl
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from niah_gen.corpora.find import (
+    DECLARATION,
+    CorpusFile,
+    data_folder,
+    known_corpora,
+)
+from niah_gen.corpora.install import alone, copy_checked, declaration_toml, holds, install, is_intact, lacking
+from niah_gen.dataset.shards import sync_folder
+from niah_gen.errors import CorpusError, IntegrityError, listed, suggestion
+from niah_score.contract import VERSION, file_sha256
+
+# progress(path, done, total): bytes of a file (total 0: the server does not say), or rows of a `datasets` repository.
+Progress = Callable[[str, int, int], None]
+
+PART = ".part"
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
+_TIMEOUT_SECONDS = 30.0
+# Between tries that brought nothing; a try that brought bytes starts the count anew.
+_PAUSES = (0.5, 1.0, 2.0, 4.0)
+_CHUNK_BYTES = 64 * 1024
+
+
+def fetch_corpus(
+    name: str,
+    *,
+    source: Path | None = None,
+    url: str | None = None,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Install a corpus known by name into `folder`, by default the user's data folder; returns `<folder>/<name>`.
+
+    source: copy from this folder, or from the folder of that name in it, instead of the network. url: fetch from here
+    instead; a URL with `{path}`, or one to which `/<path>` is added. progress(path, bytes_done, bytes_total).
+
+    What is there and intact is kept, what arrived of an interrupted fetch is used again. Raises CorpusError (unknown
+    name, offline, refused by the server, files missing in `source`), IntegrityError (bytes that are not the pinned
+    ones), LockedError (another process fetches this corpus), and OSError.
+    """
+    pins = known_corpora().get(name)
+    if pins is None:
+        known = suggestion(name.partition("/")[0], known_corpora())
+        raise CorpusError(f"corpus {name!r} is not one that can be fetched{known}")
+    if source is not None and url is not None:
+        raise CorpusError(f"corpus {name!r}: expected a folder or a URL to fetch it from, found both")
+    target = (folder or data_folder()) / name
+    toml = declaration_toml(pins)
+    if not lacking(target, pins) and holds(target / DECLARATION, toml):
+        return target
+    tell = progress or (lambda path, done, total: None)
+    with alone(target):
+        if target.exists() and not target.is_dir():
+            raise CorpusError(f"{target}: expected a folder or nothing, found a file; move it away")
+        staging = target.with_name(f".{name}.fetching")
+        staging.mkdir(exist_ok=True)
+        missing = lacking(target, pins)
+        if source is not None:
+            _copy_all(name, source.expanduser(), missing, staging, tell)
+        else:
+            base = url or pins.url or ""
+            for file in missing:
+                _fetch_file(name, _file_url(base, file.path), file, staging, tell)
+        install(staging, target, missing, toml)
+    return target
+
+
+def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Path, tell: Progress) -> None:
+    """Copy pinned files from a folder. Raises CorpusError or IntegrityError listing all that are missing or wrong."""
+    if not source.is_dir():
+        raise CorpusError(f"{source}: expected a folder with the files of corpus {name!r}")
+    directly = any((source / file.path).exists() for file in files)
+    folder = source / name if not directly and (source / name).is_dir() else source
+    problems = []
+    damaged = False
+    for file in files:
+        path, goal = folder / file.path, staging / file.path
+        if not is_intact(goal, file):
+            try:
+                found = file_sha256(path)
+            except FileNotFoundError:
+                problems.append(f"{file.path}: missing")
+                continue
+            except OSError as error:
+                problems.append(f"{file.path}: cannot be read ({error.strerror})")
+                continue
+            if found == file.sha256:
+                found = copy_checked(path, goal)
+            if found != file.sha256:
+                damaged = True
+                problems.append(f"{file.path}: sha256 is {found}, expected {file.sha256}")
+                continue
+        size = goal.stat().st_size
+        tell(file.path, size, size)
+    if problems:
+        head = f"{folder}: {len(problems)} of {len(files)} files are not those of corpus {name!r}, nothing installed"
+        raise (IntegrityError if damaged else CorpusError)(listed(head, problems))
+
+
+class _InterruptedError(Exception):
+    """A try that may go better the next time."""
+
+
+def _file_url(base: str, path: str) -> str:
+    """Where a file is. Raises CorpusError for anything but http and https."""
+    quoted = urllib.parse.quote(path)
+    url = base.replace("{path}", quoted) if "{path}" in base else f"{base.rstrip('/')}/{quoted}"
+    try:
+        parts = urllib.parse.urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise CorpusError(f"{base}: expected a URL with https:// or http://; for a folder use --from FOLDER")
+    return url
+
+
+def _fetch_file(name: str, url: str, file: CorpusFile, staging: Path, tell: Progress) -> None:
+    """Bring one pinned file into the staging folder. Raises IntegrityError if the server sends other bytes."""
+    goal = staging / file.path
+    if is_intact(goal, file):
+        size = goal.stat().st_size
+        tell(file.path, size, size)
+        return
+    part = goal.with_name(goal.name + PART)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    found = ""
+    # Twice, as the partial file that the first try goes on with may be of another time or server.
+    for _ in range(2):
+        _download(name, url, part, lambda done, total: tell(file.path, done, total))
+        found = file_sha256(part)
+        if found == file.sha256:
+            part.replace(goal)
+            sync_folder(goal.parent)
+            return
+        part.unlink()
+    raise IntegrityError(
+        f"{url}: {file.path} has sha256 {found}, but corpus {name!r} pins {file.sha256}; nothing was installed: the "
+        f"server, or a proxy on the way, sends another file; fetch it from another URL, or {_way_out(name)}"
+    )
+
+
+def _way_out(name: str) -> str:
+    return f"get the files elsewhere and run `niah-gen corpora fetch {name} --from FOLDER`"
+
+
+def _download(name: str, url: str, part: Path, tell: Callable[[int, int], None]) -> None:
+    """Bring a partial file to its end. Raises CorpusError if the server refuses or too many tries bring nothing."""
+    longest = _size(part)
+    failures = 0
+    while True:
+        try:
+            _go_on(name, url, part, tell)
+        except _InterruptedError as error:
+            size = _size(part)
+            failures = failures + 1 if size <= longest else 1
+            longest = max(longest, size)
+            if failures > len(_PAUSES):
+                kept = "what arrived is kept, and the same command goes on from there; " if size else ""
+                raise CorpusError(
+                    f"{url}: {error} ({failures} tries); {kept}without network, {_way_out(name)}"
+                ) from None
+            time.sleep(_PAUSES[failures - 1])
+        else:
+            return
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _go_on(name: str, url: str, part: Path, tell: Callable[[int, int], None]) -> None:
+    """One request for what a partial file lacks. Raises _InterruptedError with what arrived kept."""
+    start = _size(part)
+    headers = {"User-Agent": f"niah-gen/{VERSION}"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    try:
+        request = urllib.request.Request(url, headers=headers)  # noqa: S310 - _file_url lets only http and https through
+        # An opener of its own: the shared one keeps the proxies of the first request ever made.
+        response = urllib.request.build_opener().open(request, timeout=_TIMEOUT_SECONDS)
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code == 416 and start:
+                # Nothing is left to send: the file is whole, or longer than the server's; its hash tells which.
+                return
+            _refused(name, url, error.code, error.reason)
+    except (http.client.InvalidURL, UnicodeError) as error:
+        raise CorpusError(f"{url}: not a valid URL ({error})") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise CorpusError(
+                f"{url}: the server's certificate is not trusted ({reason.verify_message}); behind a company proxy set "
+                f"SSL_CERT_FILE to its certificate, or {_way_out(name)}"
+            ) from None
+        raise _InterruptedError(f"no connection ({reason}): this machine or the server is offline") from None
+    with response:
+        if response.status == 206:
+            stated = _CONTENT_RANGE.match(response.headers.get("Content-Range", ""))
+            if stated is None or int(stated[1]) != start:
+                part.unlink(missing_ok=True)
+                raise _InterruptedError("the server went on at another place than asked for")
+        else:
+            start = 0
+        stated_length = response.headers.get("Content-Length", "")
+        total = start + int(stated_length) if stated_length.isdecimal() else 0
+        done = start
+        tell(done, total)
+        with part.open("ab" if start else "wb") as file:
+            while chunk := _received(response, min(_CHUNK_BYTES, total - done) if total else _CHUNK_BYTES):
+                file.write(chunk)
+                done += len(chunk)
+                tell(done, total)
+            file.flush()
+            os.fsync(file.fileno())
+        if done < total:
+            raise _InterruptedError(f"the connection broke after {done} of {total} bytes")
+
+
+def _refused(name: str, url: str, status: int, reason: object) -> NoReturn:
+    if status >= 500:
+        raise _InterruptedError(f"the server answers with status {status} ({reason})")
+    raise CorpusError(f"{url}: the server answers with status {status} ({reason}); check the URL, or {_way_out(name)}")
+
+
+def _received(response: http.client.HTTPResponse, most: int) -> bytes:
+    """The next bytes, as soon as there are any."""
+    try:
+        return response.read1(most) if most else b""
+    except (OSError, http.client.HTTPException) as error:
+        # Not OSError: one that comes from writing the file must not look like one of the network.
+        raise _InterruptedError(f"the connection broke ({error or type(error).__name__})") from None

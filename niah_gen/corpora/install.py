@@ -1,0 +1,108 @@
+"""Gives a complete staging folder the name of a corpus, and keeps two processes from doing so at once."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from niah_gen.corpora.find import (
+    DECLARATION,
+    CorpusFile,
+    Declaration,
+    parse_declaration,
+)
+from niah_gen.dataset.shards import atomic_file, sync_folder, write_atomically
+from niah_gen.errors import CorpusError, LockedError
+from niah_score.contract import file_sha256
+
+
+@contextmanager
+def alone(target: Path) -> Iterator[None]:
+    """Hold a corpus alone. Raises LockedError at once if another process holds it; a killed holder leaves no lock."""
+    import filelock
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    path = target.with_name(f".{target.name}.lock")
+    lock = filelock.FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        raise LockedError(f"{target}: another process is installing it ({path} is held); wait for it to end") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def declaration_toml(declaration: Declaration) -> bytes:
+    """A declaration as a corpus.toml. Raises CorpusError if it would not be read back."""
+    import tomli_w
+
+    record: dict[str, Any] = {
+        "name": declaration.name,
+        "language": declaration.language,
+        "license": declaration.license,
+        "source": declaration.source,
+    }
+    if declaration.description:
+        record["description"] = declaration.description
+    if declaration.text_field != "text":
+        record["text_field"] = declaration.text_field
+    record["files"] = [{"path": file.path, "sha256": file.sha256} for file in declaration.files]
+    try:
+        data = tomli_w.dumps(record).encode()
+    except UnicodeEncodeError:
+        raise CorpusError(f"corpus {declaration.name!r}: license, source and field names must be valid text") from None
+    parse_declaration(tomllib.loads(data.decode()), DECLARATION)
+    return data
+
+
+def lacking(folder: Path, pins: Declaration) -> list[CorpusFile]:
+    """The files that a folder does not hold, or holds damaged."""
+    return [file for file in pins.files if not is_intact(folder / file.path, file)]
+
+
+def is_intact(path: Path, file: CorpusFile) -> bool:
+    return path.is_file() and file_sha256(path) == file.sha256
+
+
+def holds(path: Path, data: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == data
+
+
+def install(staging: Path, target: Path, files: Sequence[CorpusFile], toml: bytes) -> None:
+    """Give a complete staging folder its name, or move its files over the damaged ones of a corpus that is there."""
+    write_atomically(staging / DECLARATION, toml)
+    if target.exists():
+        # Not the whole folder: the user may keep other files in it.
+        for path in (*(file.path for file in files), DECLARATION):
+            goal = target / path
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            (staging / path).replace(goal)
+            sync_folder(goal.parent)
+        shutil.rmtree(staging)
+    else:
+        _sweep(staging, {DECLARATION, *(file.path for file in files)})
+        staging.rename(target)
+    sync_folder(target.parent)
+
+
+def _sweep(folder: Path, wanted: set[str]) -> None:
+    """Remove what an interrupted fetch, perhaps of other pins, left behind."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir() and not path.is_symlink():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif path.relative_to(folder).as_posix() not in wanted:
+            path.unlink()
+
+
+def copy_checked(path: Path, goal: Path) -> str:
+    """Copy a file; returns the sha256 of the copy."""
+    with path.open("rb") as file, atomic_file(goal) as copy:
+        shutil.copyfileobj(file, copy)
+    return file_sha256(goal)

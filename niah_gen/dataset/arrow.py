@@ -1,0 +1,113 @@
+"""Drafts to an Arrow table of one chunk a column: chunked input would cut pages at every chunk and lose the repeats.
+
+Arrays are built from buffers: each prompt byte is copied once, from the shared haystack into the column. `pa.array`
+would also import pandas wherever that is installed, 0.15 s for nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from niah_gen.rows.assemble import Draft
+from niah_score.contract import PromptForm, row_schema
+
+_NUMBERS: dict[pa.DataType, type[np.generic]] = {pa.int32(): np.int32, pa.int64(): np.int64, pa.float64(): np.float64}
+
+
+class Scratch:
+    """Memory for the prompts of one group at a time, reused: fresh pages cost more than the copying.
+
+    A table made with it is valid until the next one is. `reserve`: bytes to ask for at once.
+    """
+
+    def __init__(self, reserve: int) -> None:
+        self._reserve = reserve
+        self._memory = np.empty(0, dtype=np.uint8)
+
+    def fill(self, pieces: Iterable[bytes | memoryview], size: int) -> pa.Buffer:
+        """The pieces one after the other; `size`: their bytes."""
+        if size > len(self._memory):
+            # Memory is only touched, and so paid for, as far as it is used.
+            self._memory = np.empty(max(size, self._reserve), dtype=np.uint8)
+        view = self._memory.data
+        at = 0
+        for piece in pieces:
+            view[at : at + len(piece)] = piece
+            at += len(piece)
+        return pa.py_buffer(view[:size])
+
+
+def table(drafts: Sequence[Draft], form: PromptForm, scratch: Scratch) -> pa.Table:
+    """The rows as a table of the contract's schema, whose prompts lie in `scratch`."""
+    schema = row_schema(form)
+    truths: list[Mapping[str, Any]] = [draft.truth for draft in drafts]
+    columns = [column([truth[name] for truth in truths], schema.field(name).type) for name in schema.names[:-1]]
+    return pa.Table.from_arrays([*columns, _prompts(drafts, schema.field("prompt").type, scratch)], schema=schema)
+
+
+def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Python values as an Arrow array of a contract type: text, numbers, lists and structs of them, or null."""
+    validity = _validity(values)
+    if pa.types.is_list(kind):
+        children = [column(list(itertools.chain.from_iterable(v or () for v in values)), kind.value_type)]
+        return _array(kind, values, [validity, _offsets(map(len, (v or () for v in values)), np.int32)], children)
+    if pa.types.is_struct(kind):
+        children = [column([None if v is None else v[field.name] for v in values], field.type) for field in kind]
+        return _array(kind, values, [validity], children)
+    if kind in _NUMBERS:
+        numbers = np.array([0 if v is None else v for v in values], dtype=_NUMBERS[kind])
+        return _array(kind, values, [validity, pa.py_buffer(numbers)])
+    return _texts([() if v is None else (v.encode(),) for v in values], kind, Scratch(0), validity)
+
+
+def _prompts(drafts: Sequence[Draft], kind: pa.DataType, scratch: Scratch) -> pa.Array:
+    if not pa.types.is_list(kind):
+        return _texts([draft.utf8 for draft in drafts], kind, scratch)
+    struct = kind.value_type
+    messages = [(draft, n, message) for draft in drafts for n, message in enumerate(draft.frame.messages)]
+    roles = column([message["role"] for _, _, message in messages], struct.field("role").type)
+    contents = _texts(
+        [
+            draft.utf8 if n == draft.frame.context_message else (message["content"].encode(),)
+            for draft, n, message in messages
+        ],
+        struct.field("content").type,
+        scratch,
+    )
+    flat = _array(struct, messages, [None], [roles, contents])
+    counts = (len(draft.frame.messages) for draft in drafts)
+    return _array(kind, drafts, [None, _offsets(counts, np.int32)], [flat])
+
+
+def _texts(
+    texts: Sequence[tuple[bytes | memoryview, ...]],
+    kind: pa.DataType,
+    scratch: Scratch,
+    validity: pa.Buffer | None = None,
+) -> pa.Array:
+    """Texts in pieces as one string array."""
+    width = np.int64 if pa.types.is_large_string(kind) else np.int32
+    sizes = [sum(map(len, pieces)) for pieces in texts]
+    data = scratch.fill(itertools.chain.from_iterable(texts), sum(sizes))
+    return _array(kind, texts, [validity, _offsets(sizes, width), data])
+
+
+def _offsets(sizes: Iterable[int], width: type[np.generic]) -> pa.Buffer:
+    return pa.py_buffer(np.fromiter(itertools.accumulate(sizes, initial=0), dtype=width))
+
+
+def _validity(values: Sequence[Any]) -> pa.Buffer | None:
+    if None not in values:
+        return None
+    return pa.py_buffer(np.packbits([value is not None for value in values], bitorder="little"))
+
+
+def _array(
+    kind: pa.DataType, values: Sequence[Any], buffers: list[pa.Buffer | None], children: list[pa.Array] | None = None
+) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), buffers, children=children)

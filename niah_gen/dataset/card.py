@@ -1,0 +1,145 @@
+"""The dataset card: YAML that `datasets` and the Hub read, and what a person should know before using the rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from niah_gen.dataset.word_overlap import WordOverlap, front_matter
+from niah_gen.prompts.templates import POSITIONS
+from niah_gen.recipe.read import Recipe
+from niah_score.contract import SPLIT, CorpusEntry, TokenizerEntry
+
+# The Hub's classes, in rows.
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_LARGEST = "n>1M"
+
+# Stands in every card, beside the bundled corpora and in the needle library: whoever filters training data by it drops
+# them all, and a model that completes it has seen one of them.
+CANARY = "niah test data, keep out of training: canary a248c353-a044-4beb-b0e0-9ec841b406e5"
+
+
+def dataset_card(
+    recipe: Recipe,
+    configs: Mapping[str, int],
+    tokenizer: TokenizerEntry,
+    corpora: Sequence[CorpusEntry],
+    notes: Sequence[str],
+    formats: Sequence[str],
+    overlap: WordOverlap | None = None,
+) -> bytes:
+    """README.md of a dataset folder. `configs`: rows of each config in order; `notes`: what building it noticed;
+    `overlap`: what a system scores that only matches words."""
+    languages = list(dict.fromkeys(name.split("-")[0] for name in configs))
+    rows = sum(configs.values())
+    licences = {corpus.license for corpus in corpora}
+    free = licences == {"CC0-1.0"}
+    front: dict[str, Any] = {
+        "pretty_name": f"{recipe.name} {recipe.version}",
+        "license": "cc0-1.0" if free else "other",
+        **({} if free else {"license_name": "see-corpora"}),
+        "language": languages,
+        "task_categories": ["question-answering", "text-generation"],
+        "size_categories": [next((name for limit, name in _SIZES if rows < limit), _LARGEST)],
+        "tags": ["long-context", "needle-in-a-haystack", "niah", "synthetic", "evaluation"],
+    }
+    suffix = "parquet" if "parquet" in formats else formats[0]
+    folder = "data" if "parquet" in formats else "jsonl"
+    front["configs"] = [
+        {
+            "config_name": name,
+            **({"default": True} if number == 0 else {}),
+            "data_files": [{"split": SPLIT, "path": f"{folder}/{name}/{SPLIT}-*.{suffix}"}],
+        }
+        for number, name in enumerate(configs)
+    ]
+    if overlap is not None:
+        front |= front_matter(overlap)
+    return f"---\n{_yaml(front)}---\n\n{_body(recipe, configs, tokenizer, corpora, notes, overlap)}".encode()
+
+
+def _yaml(front: Mapping[str, Any]) -> str:
+    """YAML whose values are JSON, which YAML reads as it is: nothing in them can be taken for anything but text."""
+    lines = []
+    for key, value in front.items():
+        if isinstance(value, list):
+            lines += [f"{key}:", *(f"- {json.dumps(item, ensure_ascii=False)}" for item in value)]
+        else:
+            lines.append(f"{key}: {json.dumps(value, ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
+
+
+def _body(
+    recipe: Recipe,
+    configs: Mapping[str, int],
+    tokenizer: TokenizerEntry,
+    corpora: Sequence[CorpusEntry],
+    notes: Sequence[str],
+    overlap: WordOverlap | None,
+) -> str:
+    lines = [
+        f"# {recipe.name} {recipe.version}",
+        "",
+        f"{sum(configs.values()):,} long-context retrieval prompts: facts (needles) hidden in filler text (haystacks) "
+        f"at {len(recipe.depths)} depths and {len(recipe.lengths)} lengths, with the question, the accepted answers, "
+        "and where each needle stands. Made with niah; answer the prompts with any inference stack and join the "
+        "answers by `id`.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| task | {recipe.task} |",
+        f"| placement | {recipe.placement}, needles at {recipe.boundary} boundaries |",
+        f"| tokenizer | {tokenizer.name} (sha256 {tokenizer.sha256}) |",
+        f"| template | {recipe.template}, {recipe.form}, question at {POSITIONS[recipe.question_position].words} |",
+        f"| lengths (tokens) | {_listed(recipe.lengths)} |",
+        f"| depths (percent) | {_listed(recipe.depths)} |",
+        f"| repeats | {recipe.repeats} |",
+        f"| needles | {_cell(', '.join(needle.id for needle in recipe.needles))} |",
+        "",
+        "| config | rows |",
+        "|---|---|",
+        *[f"| {name} | {rows} |" for name, rows in configs.items()],
+        "",
+        "## Corpora",
+        "",
+        "| name | files | documents | tokens | never used | licence | source |",
+        "|---|---|---|---|---|---|---|",
+        *[
+            f"| {_cell(c.name)} | {c.files} | {c.documents:,} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
+            f"| {_cell(c.license)} | {_cell(c.source)} |"
+            for c in corpora
+        ],
+        "",
+    ]
+    if notes:
+        lines += ["## Worth knowing", "", *[f"- {_cell(note)}" for note in notes], ""]
+    if overlap is not None:
+        lines += ["## Solvable by word overlap", "", _cell(overlap.sentence()), ""]
+    lines += [
+        "## Use",
+        "",
+        "```python",
+        "from datasets import load_dataset",
+        f'rows = load_dataset("THIS_FOLDER", "{next(iter(configs), "")}", split="{SPLIT}")',
+        "```",
+        "",
+        "For evaluation only: please keep these prompts out of training data. To filter by:",
+        "",
+        f"    {CANARY}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _listed(values: Sequence[float]) -> str:
+    shown = [f"{value:g}" if value < 1000 else f"{value:.0f}" for value in values]
+    return ", ".join(shown) if len(shown) <= 24 else f"{', '.join(shown[:3])}, ... {shown[-1]} ({len(shown)})"
+
+
+def _cell(text: str) -> str:
+    """A text inside a table cell or list item: one line, nothing that Markdown or HTML would act on."""
+    flat = " ".join(text.split())
+    for char, shown in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "\\`"), ("[", "\\[")):
+        flat = flat.replace(char, shown)
+    return flat

@@ -1,0 +1,193 @@
+"""A corpus to native haystacks: drops what leaks, orders documents by seed, has their sentences fitted to a budget."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from niah_gen.corpora.find import Corpus
+from niah_gen.errors import FitError
+from niah_gen.haystacks.boundaries import sentence_ends, word_ends
+from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
+from niah_gen.haystacks.haystack import Haystack, Order, Usage
+from niah_gen.haystacks.sentences import LONGEST_SEGMENT, Kept, Sentences, keep, sentences_of, split
+from niah_gen.tasks.needle_library import Needle
+from niah_gen.tokenizers.find import Ints, Tokenizer
+from niah_gen.tokenizers.spliced import Counter
+from niah_score.contract import sha256_hex
+from niah_score.text import fold, holds
+
+# Joined documents kept for other lengths and needles, in tokens: 40 bytes each.
+_MOST_JOINED = 4_000_000
+
+
+class NativeFiller:
+    """A corpus made ready for one tokenizer: keeps whole sentences of each document, encoded once.
+
+    `boundary`: `sentence`, or `word` for corpora without sentence ends. `leaks`: `drop` documents that hold a keyword
+    of the needle, `refuse` them, or keep them and `report`.
+    """
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer, boundary: str = "sentence", leaks: str = "drop") -> None:
+        self.corpus = corpus
+        self.tokenizer = tokenizer
+        self._boundary = boundary
+        self._leaks = leaks
+        self._ends_of = sentence_ends if boundary == "sentence" else partial(word_ends, language=corpus.language)
+        self._counter = Counter(tokenizer)
+        self._kept: dict[int, Kept] = {}
+        self._folded: dict[int, str] = {}
+        self._leaking: dict[Needle, frozenset[int]] = {}
+        self._joined: dict[tuple[str, frozenset[int]], _Joined] = {}
+
+    def usage(self, longest: int, needles: Sequence[Needle]) -> Usage:
+        """Tokens of all documents, each with a line end, and the share of them never used.
+
+        That is: long segments, what follows the last sentence, documents that leak for every needle.
+        """
+        everywhere = frozenset.intersection(*map(self._dropped, needles)) if needles else frozenset()
+        kept = [self._keep(number) for number in range(len(self.corpus.documents))]
+        whole = sum(document.tokens for document in kept)
+        used = sum(document.text.size for number, document in enumerate(kept) if number not in everywhere)
+        return Usage(whole, round(1 - used / whole, 6))
+
+    def fill(self, order: Order) -> Haystack:
+        """Whole sentences in a seeded document order, none of which gives the needle away."""
+        dropped = self._dropped(order.needle)
+        fitting = Fitting(order, self.tokenizer, self._counter)
+        joined = self._join(order, dropped, max(fitting.room, 1))
+        added = joined.added.get(order.needle)
+        if added is None:
+            added = joined.added[order.needle] = seam_tokens(order, joined.sentences, self._counter)
+        haystack = fitting.haystack(joined.sentences, added, "\n" if self._boundary == "sentence" else order.joiner)
+        return replace(haystack, cleared=self._cleared(order.needle))
+
+    def _cleared(self, needle: Needle) -> frozenset[str]:
+        """Keywords that no haystack of a needle can hold: no document does, and none could stand across a seam.
+
+        Between documents is white space, and what follows a segment left out follows closing punctuation.
+        """
+        if self._leaks != "drop" or self._boundary != "sentence":
+            return frozenset()
+        return frozenset(word for group in needle.keywords for word in group if fold(word).isalnum())
+
+    def notes(self, needle: Needle) -> tuple[str, ...]:
+        """What keeping a needle's haystacks clean took, as sentences."""
+        dropped = self._dropped(needle)
+        if not dropped:
+            return ()
+        count, all_of = len(dropped), len(self.corpus.documents)
+        held = "holds" if count == 1 else "hold"
+        return (
+            f"{count} of {all_of} documents of {self.corpus.name} {held} a keyword or the text of needle "
+            f"{needle.id} and {'is' if count == 1 else 'are'} left out of its haystacks",
+        )
+
+    def _dropped(self, needle: Needle) -> frozenset[int]:
+        """Numbers of the documents that a needle's haystacks do without. Raises FitError where that is refused."""
+        known = self._leaking.get(needle)
+        if known is None:
+            known = self._leaking[needle] = self._find_leaking(needle)
+        return known
+
+    def _find_leaking(self, needle: Needle) -> frozenset[int]:
+        words = [word for group in needle.keywords for word in group] if self._leaks != "report" else []
+        texts = [text.strip() for text in needle.needles]
+        found = {
+            number: held
+            for number, document in enumerate(self.corpus.documents)
+            if (held := self._held(number, document.text, words, texts))
+        }
+        if found and self._leaks != "drop":
+            number, held = next(iter(found.items()))
+            document = self.corpus.documents[number]
+            raise FitError(
+                f"needle {needle.id!r}: {len(found)} of {len(self.corpus.documents)} documents of {self.corpus.name} "
+                f"give it away, the first at {document.file}:{document.line}, which holds {held!r}; hide something "
+                'else, or set leaks = "drop"'
+            )
+        if len(found) == len(self.corpus.documents):
+            held = next(iter(found.values()))
+            instead = ', or set leaks = "report"' if held in words else ""
+            raise FitError(
+                f"needle {needle.id!r}: every document of {self.corpus.name} holds one of its keywords or its text "
+                f"({held!r}), so none is left; hide something else{instead}"
+            )
+        return frozenset(found)
+
+    def _held(self, number: int, document: str, words: Sequence[str], texts: Sequence[str]) -> str | None:
+        """The first of some keywords or texts that a document holds."""
+        for text in texts:
+            if text in document:
+                return text
+        if not words:
+            return None
+        folded = self._folded.get(number)
+        if folded is None:
+            folded = self._folded[number] = fold(document)
+        return next((word for word in words if holds(folded, word)), None)
+
+    def _keep(self, number: int) -> Kept:
+        known = self._kept.get(number)
+        if known is None:
+            document = self.corpus.documents[number].text
+            known = self._kept[number] = keep(document, self.tokenizer, self._ends_of)
+        return known
+
+    def _without_places(self, some_dropped: bool) -> str:
+        rest = f"what is left of corpus {self.corpus.name!r}" if some_dropped else f"corpus {self.corpus.name!r}"
+        if self._boundary == "word":
+            return f"{rest} has no word of at most {LONGEST_SEGMENT} tokens and so no place for a needle; use another"
+        return (
+            f"{rest} has no sentence that ends in punctuation within {LONGEST_SEGMENT} tokens and so no place for a "
+            'needle; use another corpus, or set boundary = "word"'
+        )
+
+    def _from_somewhere(self, numbers: Sequence[int], name: str) -> Iterator[Kept]:
+        """Documents over and over, beginning with a sentence of the first one that the name decides.
+
+        What is before that sentence comes last: a few documents would begin few different haystacks.
+        """
+        first = self._keep(numbers[0])
+        start = int(sha256_hex(f"{name}/start".encode())[:12], 16) % max(1, len(first.ends))
+        tail, head = split(first, start, self.tokenizer) if start else (first, keep("", self.tokenizer, self._ends_of))
+        while True:
+            yield tail
+            yield from map(self._keep, numbers[1:])
+            yield head
+
+    def _join(self, order: Order, dropped: frozenset[int], room: int) -> _Joined:
+        """The documents' sentences in the order of a repeat, at least what `fit` needs for `room` tokens."""
+        name = f"{order.seed}/{self.corpus.name}/{order.repeat}"
+        if order.depth is not None:
+            name += f"/{order.length}/{order.needle.id}/{order.depth!r}"
+        known = self._joined.pop((name, dropped), None)
+        if known is None or known.room < room:
+            wanted = room if order.depth is not None else max(room, order.longest)
+            numbers = [n for n in _seeded_order(len(self.corpus.documents), name) if n not in dropped]
+            if not any(len(self._keep(number).ends) for number in numbers):
+                raise FitError(self._without_places(bool(dropped)))
+            pieces = self._from_somewhere(numbers, name)
+            known = _Joined(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer), {})
+        self._joined[name, dropped] = known
+        while (
+            sum(joined.sentences.text.size for joined in self._joined.values()) > _MOST_JOINED and len(self._joined) > 1
+        ):
+            del self._joined[next(iter(self._joined))]
+        return known
+
+
+class _Joined:
+    """Sentences for up to `room` tokens, and what each needle adds at their places."""
+
+    def __init__(self, room: int, sentences: Sentences, added: dict[Needle, tuple[Ints, ...]]) -> None:
+        self.room = room
+        self.sentences = sentences
+        self.added = added
+
+
+def _seeded_order(size: int, seed: str) -> list[int]:
+    """A permutation that depends on the seed text alone, on every platform and Python."""
+    return sorted(range(size), key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())

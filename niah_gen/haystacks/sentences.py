@@ -1,0 +1,184 @@
+"""Documents to whole sentences, tokenised once: what native haystacks are cut from, and where needles may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from niah_gen.tokenizers.find import Ints, Tokenizer
+from niah_gen.tokenizers.spliced import Encoded, byte_offsets, encode, join, safe_cuts
+
+# Tables and lists without closing punctuation would leave long stretches without a place for a needle; ordinary
+# sentences are far shorter (the longest of the Paul Graham essays has 201 tokens).
+LONGEST_SEGMENT = 256
+
+
+class Kept(NamedTuple):
+    """What is kept of a document: whole sentences and a line end, with the byte offsets where sentences end.
+
+    `tokens`: of the whole document; `text.size` of what is kept.
+    """
+
+    text: Encoded
+    ends: Ints
+    tokens: int
+
+
+def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]]) -> Kept:
+    """A document without segments over 256 tokens (from one end to the next), nor what follows the last end.
+
+    `ends_of`: character offsets of the ends in a text. Nothing is kept of a document without any.
+    """
+    kept = document.strip()
+    tokens = 0
+    while True:
+        text = encode(kept + "\n", tokenizer)
+        tokens = tokens or text.size
+        ends = ends_of(kept)
+        edges = [0, *ends]
+        sizes = np.diff(np.searchsorted(text.ends, _bytes_at(kept, edges), side="right"))
+        if ends and ends[-1] == len(kept) and sizes.max() <= LONGEST_SEGMENT:
+            return Kept(text, _bytes_at(kept, ends), tokens)
+        # What stands side by side now may end otherwise, so the ends are looked for again.
+        kept = "".join(
+            kept[start:end]
+            for start, end, size in zip(edges, ends, sizes.tolist(), strict=False)
+            if size <= LONGEST_SEGMENT
+        ).strip()
+        if not kept:
+            return Kept(encode("", tokenizer), np.zeros(0, dtype=np.int64), tokens)
+
+
+def split(kept: Kept, number: int, tokenizer: Tokenizer) -> tuple[Kept, Kept]:
+    """A document from its sentence `number` on, and what is before that."""
+    at = int(kept.ends[number - 1])
+    head = kept.text.text(0, at) + "\n"
+    rest = kept.text.text(at, len(kept.text.data))
+    tail = rest.lstrip()
+    shift = at + len(rest.encode()) - len(tail.encode())
+    return (
+        Kept(encode(tail, tokenizer), kept.ends[number:] - shift, kept.tokens),
+        Kept(encode(head, tokenizer), kept.ends[:number], 0),
+    )
+
+
+def _bytes_at(text: str, chars: Sequence[int]) -> Ints:
+    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    return byte_offsets(points, np.array(chars, dtype=np.int64))
+
+
+class Seam(NamedTuple):
+    """The text around a place from the safe cut before it to the one after it, and its tokens."""
+
+    left: bytes
+    right: bytes
+    tokens: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sentences:
+    """Documents' sentences in a row, one document a line.
+
+    `places`: byte offsets where needles may stand, ascending from 0; `before`: tokens of the text before each, encoded
+    alone. Around place p the tokens stay as they are beyond `seams[seam_at[p]]`, whatever is put there; `seam_at` is -1
+    where the text begins or ends too near. `seam_starts`, `seam_ends`: byte offsets of each place's seam. `once`:
+    tokens of all documents and `per_pass` the number of their sentences, None while not all documents are in.
+    """
+
+    text: Encoded
+    places: Ints
+    before: Ints
+    seams: tuple[Seam, ...]
+    seam_at: Ints
+    seam_starts: Ints
+    seam_ends: Ints
+    once: int | None
+    per_pass: int | None
+
+
+def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, tokenizer: Tokenizer) -> Sentences:
+    """Documents, over and over, until they have `room` tokens and `more` sentences after those.
+
+    `documents`: endless; `all_of`: after how many they begin again.
+    """
+    taken: list[Kept] = []
+    size = count = after = 0
+    for document in documents:
+        if size >= room:
+            after += len(document.ends)
+        taken.append(document)
+        size += document.text.size
+        count += len(document.ends)
+        if size >= room and after >= more:
+            break
+    text = join([document.text for document in taken], tokenizer)
+    starts = np.cumsum([0, *(len(document.text.data) for document in taken[:-1])])
+    places = np.concatenate(
+        [np.zeros(1, dtype=np.int64), *(d.ends + start for d, start in zip(taken, starts, strict=True))]
+    )
+    complete = len(taken) >= all_of
+    return Sentences(
+        text,
+        places,
+        _tokens_before(text, places, tokenizer),
+        *_seams(text, places, tokenizer),
+        sum(document.text.size for document in taken[:all_of]) if complete else None,
+        sum(len(document.ends) for document in taken[:all_of]) if complete else None,
+    )
+
+
+def _tokens_before(text: Encoded, places: Ints, tokenizer: Tokenizer) -> Ints:
+    """Tokens of the text before each place, encoded alone; for a tokenizer that is not local, as the whole is encoded.
+
+    Only what follows the last safe cut is counted; most sentences end alike, so few different ends are encoded.
+    """
+    if not tokenizer.local:
+        found: Ints = np.searchsorted(text.ends, places, side="right")
+        return found
+    if not len(text.cuts):
+        return np.array([tokenizer.count(text.data[:place].decode()) for place in places.tolist()], dtype=np.int64)
+    last = np.searchsorted(text.cuts, places) - 1
+    starts = np.where(last >= 0, text.cuts[last], 0).tolist()
+    counted: dict[bytes, int] = {b"": 0}
+    tails = []
+    for start, place in zip(starts, places.tolist(), strict=True):
+        tail = text.data[start:place]
+        if tail not in counted:
+            counted[tail] = tokenizer.count(tail.decode())
+        tails.append(counted[tail])
+    first = tokenizer.count(text.data[: int(text.cuts[0])].decode())
+    heads: Ints = np.where(last >= 0, first + text.exact[last], 0)
+    return heads + np.array(tails, dtype=np.int64)
+
+
+def _seams(text: Encoded, places: Ints, tokenizer: Tokenizer) -> tuple[tuple[Seam, ...], Ints, Ints, Ints]:
+    """The distinct seams around places, the seam of each place, and where each begins and ends."""
+    # Without locality the same windows still give good estimates.
+    cuts = text.cuts if tokenizer.local else safe_cuts(text.data.decode())
+    edges = np.concatenate([np.zeros(1, dtype=np.int64), cuts, np.full(1, len(text.data))])
+    left = np.searchsorted(cuts, places)
+    right = np.searchsorted(cuts, places, side="right") + 1
+    starts, ends = edges[left], edges[right]
+    seams: dict[tuple[bytes, bytes], int] = {}
+    tokens: list[int] = []
+    seam_at: list[int] = []
+    known = ((left > 0) & (right <= len(cuts))).tolist()
+    exact = (
+        (text.exact[np.minimum(right, len(cuts)) - 1] - text.exact[left - 1]).tolist()
+        if tokenizer.local and any(known)
+        else None
+    )
+    for place, (start, middle, end) in enumerate(zip(starts.tolist(), places.tolist(), ends.tolist(), strict=True)):
+        if not known[place]:
+            seam_at.append(-1)
+            continue
+        sides = text.data[start:middle], text.data[middle:end]
+        number = seams.setdefault(sides, len(seams))
+        if number == len(tokens):
+            tokens.append(exact[place] if exact else tokenizer.count(b"".join(sides).decode()))
+        seam_at.append(number)
+    found = tuple(Seam(*sides, size) for sides, size in zip(seams, tokens, strict=True))
+    return found, np.array(seam_at, dtype=np.int64), starts, ends

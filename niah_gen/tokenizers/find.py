@@ -1,0 +1,376 @@
+"""Turns a tokenizer's name into something that encodes plain text exactly, with no network.
+
+cl100k_base and o200k_base are bundled and checked by sha256. tiktoken's other encodings come from its own cache or
+download; a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or a folder holding either comes by path, or by
+name from the folders in `$NIAH_TOKENIZERS`. Text that looks like a special token is plain text everywhere.
+"""
+
+from __future__ import annotations
+
+import binascii
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from niah_gen.errors import IntegrityError, TokenizerError, suggestion
+
+if TYPE_CHECKING:
+    import tiktoken
+
+Ints = npt.NDArray[np.int64]
+
+_FOLDER = Path(__file__).parents[1] / "library" / "vocabularies"
+
+TOKENIZERS_VARIABLE = "NIAH_TOKENIZERS"
+
+
+class Tokens(NamedTuple):
+    """A text's tokens: their ids, and the UTF-8 byte offset at which each one ends."""
+
+    ids: Ints
+    ends: Ints
+
+
+class Tokenizer(Protocol):
+    """What the generator needs of a tokenizer.
+
+    `local` promises that a text may be encoded in parts at the cuts that `encoded.safe_cuts` finds.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def local(self) -> bool: ...
+    def encode(self, text: str) -> Tokens: ...
+    def count(self, text: str) -> int: ...
+
+
+class _Bundled(NamedTuple):
+    """A rank file in the package; the sha256 is the one that tiktoken pins for the uncompressed file."""
+
+    file: str
+    sha256: str
+    pattern: str
+
+
+_CL100K = _Bundled(
+    "cl100k_base.tiktoken.gz",
+    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
+    r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+)
+_CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_O200K = _Bundled(
+    "o200k_base.tiktoken.gz",
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "|".join(
+        [
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + _CONTRACTIONS,
+            r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + _CONTRACTIONS,
+            r"\p{N}{1,3}",
+            r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+            r"\s*[\r\n]+",
+            r"\s+(?!\S)",
+            r"\s+",
+        ]
+    ),
+)
+# o200k_harmony differs from o200k_base in special tokens only, and those are plain text here.
+BUNDLED = {"cl100k_base": _CL100K, "o200k_base": _O200K, "o200k_harmony": _O200K}
+
+# The regular expression engine inside tiktoken overflows its stack on white space runs of about a million characters
+# (openai/tiktoken#15). Shorter texts cannot hold such a run and skip the search for one.
+_SAFE_LENGTH = 400_000
+_LONG_RUN = 100_000
+_SHORT = 1000
+_WHITE_SPACE = (
+    9,
+    10,
+    11,
+    12,
+    13,
+    32,
+    0x85,
+    0xA0,
+    0x1680,
+    *range(0x2000, 0x200B),
+    0x2028,
+    0x2029,
+    0x202F,
+    0x205F,
+    0x3000,
+)
+
+
+class BytePairTokenizer:
+    """One of tiktoken's encodings."""
+
+    local = True
+
+    def __init__(self, encoding: tiktoken.Encoding, sha256: str) -> None:
+        self.name = encoding.name
+        self.sha256 = sha256
+        self.encoding = encoding
+        ranks = encoding._mergeable_ranks
+        self._lengths = np.zeros(encoding.n_vocab, dtype=np.int64)
+        self._lengths[np.fromiter(ranks.values(), np.int64, len(ranks))] = np.fromiter(
+            map(len, ranks), np.int64, len(ranks)
+        )
+
+    def _ids(self, text: str) -> Ints:
+        if len(text) > _SAFE_LENGTH and (runs := _long_white_space(text)):
+            return self._ids_around(text, runs)
+        return self.encoding.encode_to_numpy(text, disallowed_special=()).astype(np.int64)
+
+    def _ids_around(self, text: str, runs: list[tuple[int, int]]) -> Ints:
+        """Encode a text whose white space runs are too long for tiktoken's own splitter.
+
+        From a bit before each run to a bit after it, the pieces are found by the `regex` module and merged one by one.
+        """
+        import regex
+
+        pattern = regex.compile(self.encoding._pat_str)
+        parts: list[Ints] = []
+        done = 0
+        for start, end in runs:
+            # A letter followed by white space ends a piece in every tiktoken pattern, so the text may be cut there.
+            before = _last_letter_before(text, done, start)
+            parts.append(self._ids(text[done:before]))
+            while True:
+                match = pattern.match(text, before)
+                if match is None or match.end() <= before:
+                    break
+                parts.append(np.array(self.encoding._encode_single_piece(match.group()), dtype=np.int64))
+                before = match.end()
+                if before >= end:
+                    break
+            done = before
+        parts.append(self._ids(text[done:]))
+        return np.concatenate(parts)
+
+    def encode(self, text: str) -> Tokens:
+        """Ids and byte ends of a text's tokens. Lone surrogates must have been replaced before."""
+        ids = self._ids(text)
+        return Tokens(ids, np.cumsum(self._lengths[ids]))
+
+    def count(self, text: str) -> int:
+        """Number of tokens."""
+        # A short list is made faster than a short array, a long one slower.
+        return len(self.encoding.encode_ordinary(text)) if len(text) < _SHORT else len(self._ids(text))
+
+
+class OffsetTokenizer:
+    """A tokenizer that tells, for each token, the character at which it ends: tokenizer.json, SentencePiece.
+
+    A token that ends inside a character is taken to end with that character.
+    """
+
+    local = False
+
+    def __init__(
+        self, name: str, sha256: str, encode: Callable[[str], tuple[list[int], list[int]]], count: Callable[[str], int]
+    ) -> None:
+        self.name = name
+        self.sha256 = sha256
+        self._encode = encode
+        self.count = count
+
+    def encode(self, text: str) -> Tokens:
+        """Ids and byte ends of a text's tokens."""
+        ids, char_ends = self._encode(text)
+        widths = np.array([len(char.encode()) for char in text], dtype=np.int64)
+        starts = np.concatenate([[0], np.cumsum(widths)])
+        ends = np.maximum.accumulate(starts[np.array(char_ends, dtype=np.int64)]) if char_ends else starts[:0]
+        # White space that the tokenizer drops at the end of a text belongs to the last token.
+        ends[-1:] = starts[-1]
+        return Tokens(np.array(ids, dtype=np.int64), ends)
+
+
+def find_tokenizer(spec: str) -> Tokenizer:
+    """The tokenizer that a name or path stands for.
+
+    `spec`: a tiktoken encoding or model name, the path of a tokenizer.json, a .model file or a folder holding one, or a
+    name to look up in the folders of `$NIAH_TOKENIZERS`. Raises TokenizerError, or IntegrityError for damaged ranks.
+    """
+    encoding = encoding_name(spec)
+    if encoding is not None:
+        return _bundled(encoding) if encoding in BUNDLED else _from_tiktoken(encoding)
+    return _from_file(*tokenizer_path(spec))
+
+
+def encoding_name(spec: str) -> str | None:
+    """The tiktoken encoding behind an encoding or model name; None if it is neither."""
+    if spec in BUNDLED:
+        return spec
+    if "/" in spec or "\\" in spec:
+        return None  # a path; tiktoken knows models by their prefix, and would take gpt-5/tokenizer.json for one
+    import tiktoken
+    import tiktoken.model
+
+    if spec in tiktoken.list_encoding_names():
+        return spec
+    try:
+        return tiktoken.model.encoding_name_for_model(spec)
+    except KeyError:
+        return None
+
+
+@lru_cache(maxsize=4)
+def _bundled(name: str) -> BytePairTokenizer:
+    import tiktoken
+
+    bundled = BUNDLED[name]
+    source = _FOLDER / bundled.file
+    try:
+        data = gzip.decompress(source.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise IntegrityError(f"{source}: cannot be unpacked ({error}); reinstall niah") from None
+    found = hashlib.sha256(data).hexdigest()
+    if found != bundled.sha256:
+        raise IntegrityError(f"{source}: sha256 is {found}, expected {bundled.sha256}; reinstall niah")
+    # The hash proves what the published files are: one token a line, in the order of their ranks from 0.
+    tokens = data.split()[::2]
+    ranks = dict(zip(map(binascii.a2b_base64, tokens), range(len(tokens)), strict=True))
+    # tiktoken needs at least one special token; its text is never treated as one here.
+    encoding = tiktoken.Encoding(
+        name, pat_str=bundled.pattern, mergeable_ranks=ranks, special_tokens={"<|endoftext|>": len(ranks) + 1000}
+    )
+    return BytePairTokenizer(encoding, bundled.sha256)
+
+
+@lru_cache(maxsize=4)
+def _from_tiktoken(name: str) -> BytePairTokenizer:
+    import tiktoken
+
+    try:
+        encoding = tiktoken.get_encoding(name)
+    # requests raises its own family of errors, and tiktoken ValueError for a bad hash: all mean "no vocabulary".
+    except Exception as error:  # noqa: BLE001
+        raise TokenizerError(
+            f"tokenizer {name!r}: its vocabulary is not bundled, not in tiktoken's cache, and could not be downloaded "
+            f"({type(error).__name__}); on a machine with network run "
+            f"`TIKTOKEN_CACHE_DIR=DIR python -c 'import tiktoken; tiktoken.get_encoding(\"{name}\")'`, "
+            "copy DIR here and set TIKTOKEN_CACHE_DIR, or use cl100k_base or o200k_base, which need nothing"
+        ) from None
+    lines = sorted((rank, token) for token, rank in encoding._mergeable_ranks.items())
+    published = b"".join(b"%s %d\n" % (binascii.b2a_base64(token, newline=False), rank) for rank, token in lines)
+    return BytePairTokenizer(encoding, hashlib.sha256(published).hexdigest())
+
+
+def tokenizer_path(spec: str) -> tuple[str, Path]:
+    """Name and vocabulary file of a tokenizer given by path or by its name in `$NIAH_TOKENIZERS`.
+
+    Raises TokenizerError if there is none.
+    """
+    try:
+        found = _find_file(spec)
+    except (OSError, RuntimeError, ValueError):
+        found = None  # too long for a path, a NUL in it, no such home
+    if found is not None:
+        return found
+    import tiktoken.model
+
+    known = [*BUNDLED, *tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
+    raise TokenizerError(
+        f"tokenizer {spec[:100]!r}: not a tiktoken encoding or model, not a path, and not in ${TOKENIZERS_VARIABLE}"
+        + suggestion(spec[:100], known)
+    )
+
+
+def _find_file(spec: str) -> tuple[str, Path] | None:
+    candidates = [Path(spec).expanduser()]
+    for folder in filter(None, os.environ.get(TOKENIZERS_VARIABLE, "").split(os.pathsep)):
+        candidates += [Path(folder) / spec, Path(folder) / f"{spec}.json", Path(folder) / f"{spec}.model"]
+    for candidate in candidates:
+        if candidate.is_file():
+            # tokenizer.json is what every model folder calls it: the folder tells them apart.
+            file = candidate.resolve()
+            in_folder = file.stem in ("tokenizer", "spiece")
+            return _own_name(file.parent.name if in_folder else file.stem, file, in_folder), candidate
+        for name in ("tokenizer.json", "tokenizer.model", "spiece.model"):
+            if (candidate / name).is_file():
+                return _own_name(candidate.resolve().name, candidate / name, True), candidate / name
+    return None
+
+
+def _own_name(name: str, file: Path, in_folder: bool) -> str:
+    """The name to record: one that finds the file again, even where tiktoken knows a model of that name."""
+    if encoding_name(name) is None:
+        return name
+    return f"{name}/{file.name}" if in_folder else f"./{file.name}"
+
+
+def _from_file(name: str, path: Path) -> OffsetTokenizer:
+    data = path.read_bytes()
+    sha256 = hashlib.sha256(data).hexdigest()
+    return _sentencepiece(name, sha256, path) if path.suffix == ".model" else _hugging_face(name, sha256, path)
+
+
+def _hugging_face(name: str, sha256: str, path: Path) -> OffsetTokenizer:
+    import tokenizers
+
+    try:
+        model = tokenizers.Tokenizer.from_file(str(path))
+    # The binding raises bare Exception for a file it cannot parse.
+    except Exception as error:  # noqa: BLE001
+        raise TokenizerError(
+            f"{path}: not a tokenizer.json ({error}); expected the Hugging Face tokenizers format"
+        ) from None
+    model.no_truncation()
+    model.no_padding()
+    model.encode_special_tokens = True
+
+    def encode(text: str) -> tuple[list[int], list[int]]:
+        found = model.encode(text, add_special_tokens=False)
+        return found.ids, [end for _, end in found.offsets]
+
+    def count(text: str) -> int:
+        return len(model.encode(text, add_special_tokens=False).ids)
+
+    return OffsetTokenizer(name, sha256, encode, count)
+
+
+def _sentencepiece(name: str, sha256: str, path: Path) -> OffsetTokenizer:
+    try:
+        import sentencepiece
+    except ImportError:
+        raise TokenizerError(f"{path}: SentencePiece models need `pip install 'niah[sentencepiece]'`") from None
+    try:
+        model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (OSError, RuntimeError) as error:
+        raise TokenizerError(f"{path}: not a SentencePiece model ({error})") from None
+
+    def encode(text: str) -> tuple[list[int], list[int]]:
+        found = model.encode(text, out_type="offset_mapping")
+        return found["ids"], [end for _, end in found["offsets"]]
+
+    def count(text: str) -> int:
+        return len(model.encode(text, out_type=int))
+
+    return OffsetTokenizer(name, sha256, encode, count)
+
+
+def _long_white_space(text: str) -> list[tuple[int, int]]:
+    """Runs of white space longer than the limit, as (start, end) in characters."""
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    white = np.isin(points, np.array(_WHITE_SPACE, dtype=np.uint32)).astype(np.int8)
+    edges = np.flatnonzero(np.diff(white, prepend=np.int8(0), append=np.int8(0)))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > _LONG_RUN]
+
+
+def _last_letter_before(text: str, floor: int, start: int) -> int:
+    """The last place before a white space run where a letter meets a space or line end; `floor` if there is none."""
+    for at in range(start, floor, -1):
+        if text[at - 1].isalpha() and text[at] in " \n":
+            return at
+    return floor

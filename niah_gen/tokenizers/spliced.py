@@ -1,0 +1,323 @@
+"""A text tokenised once; exact token counts of anything spliced from it, without encoding it again.
+
+A **safe cut** is a place where encoding the two sides apart gives the tokens of the whole. Between a letter or digit
+and one of `_BREAKERS` every tiktoken pattern ends a piece: no alternative holds a letter or digit followed by such a
+character, none looks back, and the letter or digit keeps every look-ahead before it from seeing past the cut. So the
+tokens between two safe cuts of a text stay the same whatever is spliced outside them, and only the windows around a
+seam are encoded again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from niah_gen.tokenizers.find import Ints, Tokenizer, Tokens
+from niah_score.text import fold
+
+# Ranges whose characters are all letters or digits in every Unicode version: right, but not complete.
+_WORD_RANGES = (
+    ("0", "9"), ("A", "Z"), ("a", "z"),
+    ("\u00c0", "\u00d6"), ("\u00d8", "\u00f6"), ("\u00f8", "\u02af"), ("\u0391", "\u03a1"),
+    ("\u03a3", "\u03f5"), ("\u0410", "\u044f"), ("\u3041", "\u3096"), ("\u30a1", "\u30fa"), ("\u4e00", "\u9fa5"),
+    ("\uac00", "\ud7a3"), ("\u05d0", "\u05ea"), ("\u0621", "\u063a"), ("\u0641", "\u064a"), ("\u0905", "\u0939"),
+    ("\u0e01", "\u0e2e"),
+)  # fmt: skip
+# None is a letter, mark, digit or the apostrophe of a contraction.
+_BREAKERS = (
+    ' \n\t\r.,;:!?()[]{}"/-\u2013\u2014\u2026\u201c\u201d\u2018'
+    "\u3001\u3002\u300a\u300b\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
+)
+# No character of either table takes more than three bytes of UTF-8.
+_WIDEST = 3
+
+
+def _table(ranges: Iterable[tuple[str, str]]) -> npt.NDArray[np.bool_]:
+    table = np.zeros(0x10000, dtype=np.bool_)
+    for first, last in ranges:
+        table[ord(first) : ord(last) + 1] = True
+    return table
+
+
+_IN_WORD = _table(_WORD_RANGES)
+_IS_BREAKER = _table((char, char) for char in _BREAKERS)
+
+
+def safe_cuts(text: str) -> Ints:
+    """Byte offsets of a text's safe cuts, ascending."""
+    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    if len(points) < 2:
+        return np.zeros(0, dtype=np.int64)
+    in_table = np.minimum(points, 0xFFFF)  # U+FFFF is in neither table
+    found = np.flatnonzero(_IN_WORD[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
+    return byte_offsets(points, found)
+
+
+def byte_offsets(points: npt.NDArray[np.uint32], chars: Ints) -> Ints:
+    """Character offsets of a text, given as code points, as offsets into its UTF-8 bytes."""
+    wide = np.flatnonzero(points >= 0x80)
+    if not len(wide):
+        return chars
+    more = points[wide]
+    extra = 1 + (more >= 0x800).astype(np.int64) + (more >= 0x10000)
+    before: Ints = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(extra)])
+    return np.add(chars, before[np.searchsorted(wide, chars)])
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A text's bytes and tokens.
+
+    `ids`, `ends`: the tokens and the byte offset where each ends. `cuts`: byte offsets of safe cuts; `exact[i]`: tokens
+    of the text between the first cut and cut i, as the tokenizer encodes the whole text.
+
+    Single offsets are looked up by bisect, not by numpy: that would let go of the interpreter each time, and beside a
+    busy thread get it back late.
+    """
+
+    data: bytes
+    ids: Ints
+    ends: Ints
+    cuts: Ints
+    exact: Ints
+
+    @cached_property
+    def size(self) -> int:
+        """Number of tokens."""
+        return len(self.ids)
+
+    def byte_at(self, token: int) -> int:
+        """The byte offset at which token number `token` begins; the end of the text for the number after the last."""
+        return int(self.ends[token - 1]) if token > 0 else 0
+
+    def tokens_before(self, byte: int) -> int:
+        """Number of tokens that end at or before a byte offset."""
+        return bisect_right(self.ends.data, byte)
+
+    def text(self, start: int, end: int) -> str:
+        """The bytes from `start` to `end` decoded; broken characters become U+FFFD."""
+        return self.data[start:end].decode(errors="replace")
+
+    @cached_property
+    def folded(self) -> str:
+        """The text as the scorer compares it."""
+        return fold(self.data.decode())
+
+    @cached_property
+    def _view(self) -> memoryview:
+        return memoryview(self.data)
+
+    @cached_property
+    def _continuations(self) -> Ints:
+        """Offsets of the bytes that begin no character."""
+        points = np.frombuffer(self.data, dtype=np.uint8)
+        return np.flatnonzero((points & 0xC0) == 0x80)
+
+    @cached_property
+    def _json(self) -> tuple[memoryview, Ints]:
+        """The text as the inside of a JSON string, and the offset of the escaped byte for each byte that this adds."""
+        points = np.frombuffer(self.data, dtype=np.uint8)
+        return memoryview(json_inside(self.data.decode())), np.repeat(*_json_growth(points))
+
+    def stretch(self, start: int, end: int) -> Stretch:
+        """The bytes from `start` to `end` ready to be written, without copying them."""
+        first, last = self._next_character(start), self._next_character(end)
+        if last > end:  # the last character is cut: it begins before `end`
+            last = self._character_before(end)
+        if first >= last and (first > start or last < end):
+            return literal(self.text(start, end))
+        escaped, growth = self._json
+        grown_first, grown_last = first + bisect_left(growth.data, first), last + bisect_left(growth.data, last)
+        inside = self._continuations.data
+        inner_chars = last - first - (bisect_left(inside, last) - bisect_left(inside, first))
+        inner = Stretch((self._view[first:last],), (escaped[grown_first:grown_last],), inner_chars)
+        if first == start and last == end:
+            return inner
+        return literal(self.text(start, first)) + inner + literal(self.text(last, end))
+
+    def _next_character(self, byte: int) -> int:
+        """The first offset at or after `byte` where a character begins, or the end of the text."""
+        while byte < len(self.data) and self.data[byte] & 0xC0 == 0x80:
+            byte += 1
+        return byte
+
+    def _character_before(self, byte: int) -> int:
+        """The last offset before `byte` where a character begins."""
+        byte -= 1
+        while self.data[byte] & 0xC0 == 0x80:
+            byte -= 1
+        return byte
+
+
+class Stretch:
+    """Text ready to be written: its UTF-8, the same as the inside of a JSON string, its number of code points."""
+
+    __slots__ = ("chars", "json", "utf8")
+
+    def __init__(self, utf8: tuple[bytes | memoryview, ...], json: tuple[bytes | memoryview, ...], chars: int) -> None:
+        self.utf8 = utf8
+        self.json = json
+        self.chars = chars
+
+    def __add__(self, other: Stretch) -> Stretch:
+        return Stretch(self.utf8 + other.utf8, self.json + other.json, self.chars + other.chars)
+
+    @property
+    def text(self) -> str:
+        """The text as a str."""
+        return b"".join(self.utf8).decode()
+
+
+def json_inside(text: str) -> bytes:
+    """A text as it stands between the quotes of a canonical JSON string; orjson writes texts alike, and far faster."""
+    return orjson.dumps(text)[1:-1]
+
+
+def literal(text: str) -> Stretch:
+    """A text of our own as a stretch."""
+    return Stretch((text.encode(),), (json_inside(text),), len(text))
+
+
+def _json_growth(points: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:
+    """Offsets of the bytes that JSON escapes, and how many bytes each escape adds."""
+    escaped = np.flatnonzero(_JSON_GROWTH[points])
+    return escaped, _JSON_GROWTH[points[escaped]].astype(np.int64)
+
+
+# Quote, backslash and five control characters have short escapes; the other controls become \u00XX.
+_JSON_GROWTH = np.zeros(256, dtype=np.uint8)
+_JSON_GROWTH[:32] = 5
+_JSON_GROWTH[[ord(char) for char in '"\\\b\t\n\f\r']] = 1
+
+
+def encode(text: str, tokenizer: Tokenizer) -> Encoded:
+    """Tokenise a text. Its characters must be encodable (no lone surrogates)."""
+    return _with_cuts(text.encode(), tokenizer.encode(text), safe_cuts(text) if tokenizer.local else _NONE)
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+def _with_cuts(data: bytes, tokens: Tokens, cuts: Ints) -> Encoded:
+    before = np.searchsorted(tokens.ends, cuts, side="right")
+    exact = before - before[0] if len(before) else _NONE
+    return Encoded(data, tokens.ids, tokens.ends, cuts, exact)
+
+
+def join(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
+    """Parts one after the other, each keeping the tokens it had alone; `cuts` and `exact` are those of the joined text.
+
+    This is how the OpenCompass generators see documents: token lists laid end to end.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    cuts: list[Ints] = []
+    exact: list[Ints] = []
+    pending = b""  # bytes since the last safe cut of the parts so far
+    reached = 0  # exact tokens between the first and the last safe cut so far
+    at = 0
+    for part in parts:
+        if len(part.cuts):
+            if cuts:
+                reached += tokenizer.count((pending + part.data[: part.cuts[0]]).decode())
+            cuts.append(part.cuts + at)
+            exact.append(part.exact + reached)
+            reached += int(part.exact[-1])
+            pending = part.data[part.cuts[-1] :]
+        else:
+            pending += part.data
+        at += len(part.data)
+    starts = np.cumsum([0, *(len(part.data) for part in parts)])
+    return Encoded(
+        b"".join(part.data for part in parts),
+        np.concatenate([part.ids for part in parts]),
+        np.concatenate([part.ends + start for part, start in zip(parts, starts, strict=False)]),
+        np.concatenate(cuts) if cuts else _NONE,
+        np.concatenate(exact) if exact else _NONE,
+    )
+
+
+def unchanged_tokens(source: Encoded, size: int) -> int:
+    """How many of a text's first `size` tokens are sure to stay when these are decoded and encoded again."""
+    usable = _usable_cuts(source, source.byte_at(size))
+    return source.tokens_before(int(source.cuts[usable - 1])) if usable else 0
+
+
+def _usable_cuts(source: Encoded, end: int) -> int:
+    """Number of safe cuts whose two characters lie before byte `end`."""
+    return bisect_right(source.cuts.data, end - _WIDEST)
+
+
+def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Encoded:
+    """The first `size` tokens, decoded (a broken last character becomes U+FFFD) and encoded again.
+
+    `source` must be one text's encoding. Only the part after its last safe cut is encoded again.
+    """
+    end = source.byte_at(size)
+    usable = _usable_cuts(source, end)
+    if not usable:
+        return encode(source.text(0, end), tokenizer)
+    cut = int(source.cuts[usable - 1])
+    tail = encode(source.text(cut, end), tokenizer)
+    kept = source.tokens_before(cut)
+    return Encoded(
+        source.data[:cut] + tail.data,
+        np.concatenate([source.ids[:kept], tail.ids]),
+        np.concatenate([source.ends[:kept], tail.ends + cut]),
+        source.cuts[:usable],
+        source.exact[:usable],
+    )
+
+
+class Slice(NamedTuple):
+    """Bytes `start` to `end` of an encoded text. They may begin or end inside a character."""
+
+    source: Encoded
+    start: int
+    end: int
+
+
+class Counter:
+    """Counts the tokens of texts put together from literals and slices, exactly as encoding them would.
+
+    For a tokenizer that is not local the whole text is encoded.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._windows: dict[bytes, int] = {}
+
+    def count(self, parts: Iterable[str | Slice]) -> int:
+        """Tokens of the parts one after the other."""
+        total = 0
+        pending = b""
+        for part in parts:
+            if isinstance(part, str):
+                pending += part.encode()
+                continue
+            source, start, end = part
+            low = bisect_left(source.cuts.data, start + _WIDEST)
+            high = _usable_cuts(source, end) - 1
+            if low <= high:
+                pending += source.data[start : int(source.cuts[low])]
+                total += self._window(pending) + int(source.exact[high] - source.exact[low])
+                pending = source.data[int(source.cuts[high]) : end]
+            else:
+                pending += source.data[start:end]
+        return total + self._window(pending)
+
+    def _window(self, data: bytes) -> int:
+        known = self._windows.get(data)
+        if known is None:
+            known = self._tokenizer.count(data.decode(errors="replace"))
+            # Windows around needles recur through a whole grid; long ones (no safe cut near) rarely do.
+            if len(data) < 4096:
+                self._windows[data] = known
+        return known

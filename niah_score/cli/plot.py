@@ -1,0 +1,101 @@
+"""The command `niah-score plot`: results of any of the known kinds in, pictures or lines for a terminal out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from niah_score.text.visible import visible
+
+if TYPE_CHECKING:
+    from niah_score.report.charts.grid import Grid
+
+_CONVENTIONAL = 'Fact Retrieval Across Context Lengths ("Needle In A Haystack")'
+
+
+def plot(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Folders that niah-score score wrote, OpenCompass summary CSVs, results of gkamradt's test.",
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the pictures; default this one.")] = None,
+    palette: Annotated[str, typer.Option("--palette", help="conventional or colourblind.")] = "conventional",
+    dataset_length: Annotated[
+        str | None, typer.Option("--dataset-length", metavar="8k", help="Longest context, for the title.")
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Title of the pictures.")] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", help="What is drawn; of our own scores `score`, each row's own metric.")
+    ] = None,
+    language: Annotated[str | None, typer.Option("--language", help="Rows of one language alone.")] = None,
+    form: Annotated[str, typer.Option("--format", help="png, svg, or both with a comma.")] = "png,svg",
+    together: Annotated[bool, typer.Option("--together", help="All runs in one picture.")] = False,
+    terminal: Annotated[
+        bool, typer.Option("--terminal", help="Print them; pictures are written only with --out.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace pictures that are there.")] = False,
+) -> None:
+    """Draw heatmaps of scores by length and depth."""
+    from niah_score.errors import ResourceError, ScoreError, suggestion
+    from niah_score.report.charts.heatmap import FORMATS, draw
+    from niah_score.report.charts.palette import find_palette
+    from niah_score.report.foreign_results import read_plotted
+
+    colours = find_palette(palette)
+    formats = [part.strip().lower() for part in form.split(",") if part.strip()]
+    for part in formats or [form]:
+        if part not in FORMATS:
+            raise ScoreError(f"--format: {part!r} is unknown; {suggestion(part, FORMATS)}")
+    grids = [(file, grid) for file in files for grid in read_plotted(file, metric, language)]
+    if terminal:
+        _print([grid for _, grid in grids], palette)
+        if out is None:
+            return
+    if title is None and dataset_length is not None:
+        title = f"{dataset_length.upper()} Context Performance: {_CONVENTIONAL}"
+    folder = out or Path()
+    named = {"heatmaps": [grid for _, grid in grids]} if together else _named(grids)
+    paths = {name: [folder / f"{name}.{part}" for part in dict.fromkeys(formats)] for name in named}
+    there = [path for group in paths.values() for path in group if path.exists()]
+    if there and not overwrite:
+        raise ScoreError(f"{there[0]}: is there already; choose another --out, or say --overwrite")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResourceError(f"{folder}: cannot be written to ({error.strerror})") from None
+    for name, drawn in named.items():
+        draw(drawn, *paths[name], palette=colours, title=title)
+    for group in paths.values():
+        for path in group:
+            typer.echo(visible(str(path)))
+
+
+def _named(grids: list[tuple[Path, Grid]]) -> dict[str, list[Grid]]:
+    """Each grid by a file name of its own: its model's, with nothing that a file system would act on."""
+    found: dict[str, list[Grid]] = {}
+    for _, grid in grids:
+        plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in grid.model).strip(".-")
+        name, number = plain[:100] or "model", 1
+        while name.casefold() in {taken.casefold() for taken in found}:
+            number += 1
+            name = f"{plain[:100] or 'model'}-{number}"
+        found[name] = [grid]
+    return found
+
+
+def _print(grids: list[Grid], palette: str) -> None:
+    import shutil
+    import sys
+
+    from niah_score.report.charts.palette import find_palette
+    from niah_score.report.charts.terminal import colours_of, heatmap_lines
+
+    width = shutil.get_terminal_size().columns
+    for number, grid in enumerate(grids):
+        lines = heatmap_lines(grid, width, colours_of(sys.stdout), find_palette(palette))
+        typer.echo("\n".join([*([""] if number else []), *lines]))

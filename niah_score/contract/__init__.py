@@ -1,0 +1,42 @@
+"""The dataset folder in Python: its files, its columns, its digests; what flows between generator and scorer.
+
+    <name>/<version>-<digest8>/
+      README.md                                     the dataset card
+      manifest.json                                 written last; a folder without a valid one is no dataset
+      recipe.toml                                   the resolved recipe; building it again gives the same rows
+      data/<config>/test-00000-of-0000N.parquet     one config per <language>-<length>
+      jsonl/<config>/test-00000-of-0000N.jsonl      optional, also .gz and .zst
+
+The promise is the files; this room is their only spelling in Python, and both packages read it from here.
+Imports no other room.
+"""
+
+from niah_score.contract.digests import canonical_json as canonical_json
+from niah_score.contract.digests import content_digest as content_digest
+from niah_score.contract.digests import file_sha256 as file_sha256
+from niah_score.contract.digests import prompt_digest as prompt_digest
+from niah_score.contract.digests import row_digest as row_digest
+from niah_score.contract.digests import sha256_hex as sha256_hex
+from niah_score.contract.manifest import CorpusEntry as CorpusEntry
+from niah_score.contract.manifest import FileEntry as FileEntry
+from niah_score.contract.manifest import Manifest as Manifest
+from niah_score.contract.manifest import TokenizerEntry as TokenizerEntry
+from niah_score.contract.manifest import read_manifest as read_manifest
+from niah_score.contract.names import CARD as CARD
+from niah_score.contract.names import MANIFEST as MANIFEST
+from niah_score.contract.names import RECIPE as RECIPE
+from niah_score.contract.names import ROW_ID as ROW_ID
+from niah_score.contract.names import SCHEMA_VERSION as SCHEMA_VERSION
+from niah_score.contract.names import SPLIT as SPLIT
+from niah_score.contract.names import VERSION as VERSION
+from niah_score.contract.names import ContractError as ContractError
+from niah_score.contract.names import PromptForm as PromptForm
+from niah_score.contract.names import config_name as config_name
+from niah_score.contract.names import is_safe_path as is_safe_path
+from niah_score.contract.rows import COLUMNS as COLUMNS
+from niah_score.contract.rows import REPEATING_COLUMNS as REPEATING_COLUMNS
+from niah_score.contract.rows import Message as Message
+from niah_score.contract.rows import Row as Row
+from niah_score.contract.rows import Span as Span
+from niah_score.contract.rows import Truth as Truth
+from niah_score.contract.rows import row_schema as row_schema

@@ -1,0 +1,47 @@
+"""Computes the digests of files, prompts, rows and datasets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from niah_score.contract.rows import Message, Row
+
+
+def canonical_json(value: object) -> bytes:
+    """UTF-8 JSON with sorted keys, no spaces and no escapes beyond what JSON needs: what every digest is over."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+def sha256_hex(data: bytes) -> str:
+    """sha256 of bytes as 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def prompt_digest(prompt: str | list[Message]) -> str:
+    """`prompt_sha256`: of the UTF-8 text, or of the canonical JSON of the messages."""
+    return sha256_hex(prompt.encode() if isinstance(prompt, str) else canonical_json(prompt))
+
+
+def row_digest(row: Row) -> str:
+    """sha256 of a row: all its columns as canonical JSON."""
+    return sha256_hex(canonical_json(row))
+
+
+def content_digest(row_digests: Iterable[str]) -> str:
+    """sha256 of a dataset's content: over its rows' digests in row order, one per line.
+
+    Two steps, so that shards made on different machines can be joined without reading their rows again.
+    """
+    total = hashlib.sha256()
+    for digest in row_digests:
+        total.update(digest.encode() + b"\n")
+    return total.hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file's bytes as 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

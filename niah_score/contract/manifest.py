@@ -1,0 +1,128 @@
+"""Reads, checks and writes manifest.json."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from niah_score.contract.names import MANIFEST, SCHEMA_VERSION, ContractError, is_safe_path
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerEntry:
+    """Which tokenizer counted; `sha256` is of its vocabulary file."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusEntry:
+    """Where filler came from. `share_left_out`: share of its tokens never used as filler, 0 to 1."""
+
+    name: str
+    files: int
+    sha256: str
+    documents: int
+    tokens: int
+    share_left_out: float
+    license: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One file of the folder. `rows` is null for files that hold none (card, recipe)."""
+
+    path: str
+    sha256: str
+    rows: int | None
+    bytes: int
+
+    @property
+    def suffix(self) -> str:
+        """The format of a data file: what follows the first dot of its path, such as `jsonl.gz`."""
+        return self.path.partition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """manifest.json: what a folder must hold for it to be a dataset. `notes`: what building it noticed."""
+
+    schema_version: int
+    name: str
+    version: str
+    plan_digest: str
+    content_digest: str
+    generator_version: str
+    tokenizer: TokenizerEntry
+    corpora: tuple[CorpusEntry, ...]
+    rows: int
+    tokens: int
+    files: tuple[FileEntry, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> bytes:
+        """The file's bytes."""
+        return (json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read and check `manifest.json` of a dataset folder.
+
+    Raises ContractError if it is missing, unreadable, made by a newer schema, or names files outside the folder.
+    """
+    path = folder / MANIFEST
+    try:
+        record = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise ContractError(
+            f"{folder}: no {MANIFEST}, so this is not a finished dataset; build it again, or merge its shards"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ContractError(f"{path}: cannot be read as JSON ({error}); build the dataset again") from None
+    found = record.get("schema_version") if isinstance(record, dict) else None
+    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+        raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} (schema_version is {found!r})")
+    if found > SCHEMA_VERSION:
+        raise ContractError(
+            f"{path}: schema_version {found} is newer than the {SCHEMA_VERSION} that this release reads; upgrade niah"
+        )
+    try:
+        manifest = _parse_manifest(record)
+        manifest.to_json()  # half a surrogate pair is no text
+    except (KeyError, TypeError, ValueError) as error:
+        raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} ({error!r})") from None
+    for entry in manifest.files:
+        if not is_safe_path(entry.path):
+            raise ContractError(f"{path}: file {entry.path!r} does not stay inside the folder; do not use this dataset")
+    return manifest
+
+
+def _parse_manifest(record: dict[str, Any]) -> Manifest:
+    known = {name: record[name] for name in Manifest.__slots__ if name != "notes"}
+    known["tokenizer"] = _entry(TokenizerEntry, record["tokenizer"])
+    known["corpora"] = tuple(_entry(CorpusEntry, item) for item in record["corpora"])
+    known["notes"] = tuple(map(str, record.get("notes", ())))
+    known["files"] = tuple(_entry(FileEntry, item) for item in record["files"])
+    return _typed(Manifest(**known))
+
+
+def _entry(kind: type[Entry], record: dict[str, Any]) -> Entry:
+    return _typed(kind(**{name: record[name] for name in kind.__slots__}))  # type: ignore[attr-defined]
+
+
+def _typed(entry: Entry) -> Entry:
+    """The entry, if its numbers are numbers and its texts are texts. Raises TypeError."""
+    kinds: dict[str, tuple[type, ...]] = {
+        "int": (int,), "float": (int, float), "str": (str,), "int | None": (int, type(None)),
+    }  # fmt: skip
+    for name, wanted in type(entry).__annotations__.items():
+        value = getattr(entry, name)
+        if wanted in kinds and (isinstance(value, bool) or not isinstance(value, kinds[wanted])):
+            raise TypeError(f"{name} is {value!r}, expected {wanted}")
+    return entry

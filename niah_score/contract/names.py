@@ -1,0 +1,35 @@
+"""Names the files, configs and versions of a dataset folder, and the error for one that breaks the contract."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import Literal
+
+# Of both packages: they are released together.
+VERSION = "0.1.0"
+SCHEMA_VERSION = 1
+MANIFEST = "manifest.json"
+CARD = "README.md"
+RECIPE = "recipe.toml"
+SPLIT = "test"
+ROW_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+PromptForm = Literal["text", "chat"]
+
+
+class ContractError(Exception):
+    """A folder or file is not what the contract says; the message names the file and what to do."""
+
+
+def config_name(language: str, length: int) -> str:
+    """`zh-8k`, `en-1500`, `en-1m`: the language and the nominal length in tokens, k = 1,000."""
+    if length % 1_000_000 == 0:
+        return f"{language}-{length // 1_000_000}m"
+    return f"{language}-{length // 1000}k" if length % 1000 == 0 else f"{language}-{length}"
+
+
+def is_safe_path(path: str) -> bool:
+    """Whether a relative POSIX path stays in its folder on every system."""
+    parts = PurePosixPath(path).parts if isinstance(path, str) else ()
+    return bool(parts) and not path.startswith("/") and not set("\\:\0\n") & set(path) and ".." not in parts

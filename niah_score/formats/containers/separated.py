@@ -1,0 +1,222 @@
+"""CSV and TSV in, Answers and Malformed out, by RFC 4180 to the letter: every field is a text and stays as it is.
+
+A quote that is never closed is told at the line that opens it, which Python's csv module does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from niah_score.errors import ResourceError, ScoreError
+from niah_score.formats.containers.streams import MAX_LINE, Batch
+from niah_score.formats.fields import answers_of
+from niah_score.formats.plain import CSV, ID_FIELDS, ORDERED, TEXT_FIELDS, TSV, field_of
+from niah_score.formats.record import Answer, Choice, Format, LineError, Malformed, Record, UnreadableError, brief
+
+_SEPARATORS = (",", ";", "\t")
+
+
+class Header(NamedTuple):
+    """The first line of a table."""
+
+    separator: str
+    columns: tuple[str, ...]
+
+    @property
+    def kind(self) -> Format:
+        """csv or tsv."""
+        return TSV if self.separator == "\t" else CSV
+
+
+class _Row(NamedTuple):
+    line: int
+    fields: list[str] | None
+    problem: str = ""
+
+
+def header_of(path: Path, head: bytes, choice: Choice, forced: Format | None) -> Header | None:
+    """The header, if the first line of a file is one: with a column for texts, or the columns that the user names.
+
+    Raises ScoreError for a header that is one, but is not read: a column twice, or carriage returns for line ends.
+    """
+    line = next((line for line in head.split(b"\n") if line.strip()), b"")
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        if forced is None:
+            return None
+        raise LineError(str(path), 1, "the header is not UTF-8; save the file as UTF-8") from None
+    tried = _SEPARATORS if forced is None else ("\t",) if forced is TSV else (",", ";")
+    for separator in tried:
+        rows = list(_rows([([text.removesuffix("\r").partition("\r")[0].encode()], False)], separator, str(path)))
+        columns = rows[0].fields if rows else None
+        if columns is None or (len(columns) < 2 and forced is None):
+            continue
+        record = dict.fromkeys(columns, "")
+        names = [choice.text_field or field_of(record, TEXT_FIELDS)]
+        if choice.id_field is not None:
+            names.append(choice.id_field)
+        if not all(name is not None and name in record for name in names):
+            continue
+        if "\r" in text.removesuffix("\r"):
+            raise ScoreError(f"{path}: lines end with a carriage return alone; save the file with line feeds")
+        if len(record) < len(columns):
+            again = next(name for place, name in enumerate(columns) if name in columns[:place])
+            raise LineError(str(path), 1, f"column {brief(again)} stands twice in the header; keep the right one")
+        return Header(separator, tuple(columns))
+    if forced is not None:
+        raise LineError(
+            str(path),
+            1,
+            f"the header has no column with the answer's text: found {brief(text)}; expected {TEXT_FIELDS[0]!r} (or "
+            "another one that docs/formats.md lists), or name it with --text-field",
+        )
+    return None
+
+
+def read(path: Path, batches: Iterable[Batch], header: Header, choice: Choice) -> Iterator[Answer | Malformed]:
+    """All rows after the header; `line` is where the row begins. Raises LineError for bytes that are not UTF-8."""
+    named = choice.id_field or field_of(dict.fromkeys(header.columns), (*ID_FIELDS, "prompt"))
+    kind = header.kind if named is not None else ORDERED
+    width = len(header.columns)
+    rows = _rows(batches, header.separator, str(path))
+    next(rows, None)
+    for index, row in enumerate(rows):
+        if row.fields is None:
+            yield Malformed(row.line, row.problem)
+            continue
+        if len(row.fields) != width:
+            yield Malformed(
+                row.line,
+                f"{len(row.fields)} columns, the header has {width}; a text with {_name(header.separator)}, a quote or "
+                "a line end in it must stand in quotes",
+            )
+            continue
+        record: Record = dict(zip(header.columns, row.fields, strict=True))
+        try:
+            found = answers_of(kind, record, row.line, index, choice)
+        except UnreadableError as error:
+            yield Malformed(row.line, str(error))
+        else:
+            yield from found
+
+
+def _name(separator: str) -> str:
+    return "a tab" if separator == "\t" else repr(separator)
+
+
+def _rows(batches: Iterable[Batch], separator: str, path: str) -> Iterator[_Row]:
+    """Rows of fields; blank lines between them are no rows."""
+    row = _OpenRow(separator)
+    number = 0
+    for batch, _ in batches:
+        for line in batch:
+            number += 1
+            if line is None:
+                raise ResourceError(f"{path}:{number}: a line of more than {MAX_LINE:,} bytes; expected a row a line")
+            if not row.quoted:
+                if not line.strip(b" \r"):
+                    continue
+                row = _OpenRow(separator, number)
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                raise LineError(
+                    path, number, f"byte {error.start + 1} (0x{line[error.start]:02x}) is not UTF-8; save it as UTF-8"
+                ) from None
+            try:
+                row.feed(text)
+            except UnreadableError as error:
+                yield _Row(row.line, None, str(error))
+                row = _OpenRow(separator)
+                continue
+            if not row.quoted:
+                yield _Row(row.line, row.fields)
+            elif row.held > MAX_LINE:
+                raise ResourceError(
+                    f"{path}:{row.line}: a row of more than {MAX_LINE:,} characters; its quote may never be closed"
+                )
+    if row.quoted:
+        yield _Row(
+            row.line,
+            None,
+            f"the quote that opens column {len(row.fields) + 1} is never closed, so that all lines from here to the "
+            "end were taken for its text; close it, or write the file again",
+        )
+
+
+class _OpenRow:
+    """A row as its lines come in."""
+
+    def __init__(self, separator: str, line: int = 0) -> None:
+        self.line = line
+        self.fields: list[str] = []
+        self.quoted = False
+        self.held = 0
+        self._separator = separator
+        self._parts: list[str] = []
+
+    def feed(self, text: str) -> None:
+        """Take one more line. Raises UnreadableError where it breaks the rules of quoting."""
+        if not self.quoted and '"' not in text:
+            self._unquoted(text.removesuffix("\r").split(self._separator))
+            return
+        place = 0
+        while True:
+            if not self.quoted:
+                if not text.startswith('"', place):
+                    end = text.find(self._separator, place)
+                    last = end < 0
+                    self._unquoted([text[place:].removesuffix("\r") if last else text[place:end]])
+                    if last:
+                        return
+                    place = end + 1
+                    continue
+                self.quoted = True
+                place += 1
+            place = self._closing(text, place)
+            if place < 0:
+                return
+            rest = text[place : place + 1]
+            if rest == self._separator:
+                place += 1
+            elif text[place:] in ("", "\r"):
+                return
+            else:
+                raise UnreadableError(
+                    f"column {len(self.fields)} goes on after its closing quote; a quote in a quoted text is written "
+                    "twice"
+                )
+
+    def _unquoted(self, fields: list[str]) -> None:
+        for field in fields:
+            if '"' in field:
+                raise UnreadableError(
+                    f"column {len(self.fields) + 1} holds a quote but does not begin with one; expected the whole text "
+                    "in quotes, and quotes in it written twice"
+                )
+            if "\r" in field:
+                raise UnreadableError(
+                    f"column {len(self.fields) + 1} holds a carriage return outside quotes; expected the text in quotes"
+                )
+            self.fields.append(field)
+
+    def _closing(self, text: str, place: int) -> int:
+        """Take a quoted text up to its closing quote, and return the place after it; -1 if the line ends first."""
+        while True:
+            end = text.find('"', place)
+            if end < 0:
+                self._parts.append(text[place:])
+                self._parts.append("\n")
+                self.held += len(text) - place + 1
+                return -1
+            if not text.startswith('"', end + 1):
+                self._parts.append(text[place:end])
+                self.fields.append("".join(self._parts))
+                self._parts = []
+                self.quoted = False
+                return end + 1
+            self._parts.append(text[place : end + 1])
+            place = end + 2

@@ -1,0 +1,220 @@
+"""Answer files and rows in, every answer at its row out, and every line accounted for.
+
+Two equations hold whatever the files are: dataset rows = sum over statuses, and prediction lines read = used +
+duplicate + unknown + malformed. Lines are what a format calls a record: a line, an array element, a table row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from niah_score.errors import IntegrityError, ScoreError, listed
+from niah_score.join.reading import Batch, schema
+from niah_score.join.rows import Rows, stacked
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ON_DUPLICATE = ("error", "first", "last")
+_SHOWN = 3
+
+
+class Problem(NamedTuple):
+    """A line that was not used as it stands. `kind`: duplicate, unknown, malformed, or missing (a row, no line)."""
+
+    kind: str
+    file: str
+    line: int | None
+    id: str | None
+    message: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.message}" if self.file else self.message
+
+
+class Lines(NamedTuple):
+    """What became of the lines that were read."""
+
+    read: int
+    used: int
+    duplicate: int
+    unknown: int
+    malformed: int
+
+
+@dataclass(frozen=True)
+class Joined:
+    """`answers`: a frame with the used answers, sorted by `place` (the row's index in the table) and `sample`.
+
+    It has the columns of `reading.schema()` but what only joining needs: id, prompts' hashes, position, reference.
+    """
+
+    answers: pl.DataFrame
+    lines: Lines
+    problems: list[Problem]
+
+
+def join(
+    rows: Rows,
+    names: Sequence[str],
+    batches: Iterable[Batch],
+    *,
+    on_duplicate: str = "error",
+    repeats_are_samples: bool = False,
+    by_order: bool = False,
+) -> Joined:
+    """Bring answers to their rows: by id, else by prompt hash, else (only if asked to) by order.
+
+    `names`: of the answer files, in order. `batches`: what was read of them. `repeats_are_samples`: an id that comes
+    again is another sample, no duplicate.
+    Raises ScoreError for duplicates unless `on_duplicate` says which to take, and for order that is not allowed or does
+    not fit; IntegrityError where all answers were made for other rows.
+    """
+    import polars as pl
+
+    malformed: list[Problem] = []
+    frames = [pl.DataFrame(schema=schema())]
+    for file, answers, others in batches:
+        frames.append(answers)
+        malformed += [Problem("malformed", names[file], record.line, None, record.message) for record in others]
+    frame = stacked(frames)
+    frames.clear()
+    frame = _placed(frame, rows, names, by_order=by_order)
+    lost = frame["place"].is_null()
+    # A copy of a million rows less where, as mostly, every answer has its row.
+    known, strange = (frame.filter(~lost), frame.filter(lost)) if lost.any() else (frame, frame.clear())
+    problems = [*malformed, *_unknown(strange, names)]
+    if strange.height and not known.height:
+        raise IntegrityError(_made_for_others(strange, rows, names))
+    if repeats_are_samples:
+        known = known.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("place").alias("sample"))
+    known, again = _without_duplicates(known, names, rows, on_duplicate)
+    problems += again
+    used = known.select("file", "line").unique().height
+    both = used if known.height == frame.height else frame.select("file", "line").unique().height
+    # A line with several samples is used if one of them is.
+    unknown = strange.join(known, on=["file", "line"], how="anti").select("file", "line").unique().height
+    lines = Lines(both + len(malformed), used, both - used - unknown, unknown, len(malformed))
+    # What only joining needs is not carried on.
+    known = known.drop("id", "prompt_sha256", "chat_sha256", "position", "reference")
+    return Joined(known.sort("place", "sample"), lines, problems)
+
+
+def _placed(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: bool) -> pl.DataFrame:
+    """The frame with `place`: the index of each answer's row in the table, null for those that have none."""
+    import polars as pl
+
+    table = rows.table.with_row_index("place")
+    ids = table.select("id", pl.col("place").cast(pl.Int64))
+    frame = frame.join(ids, on="id", how="left", maintain_order="left")
+    lost = frame.filter(pl.col("id").is_null())
+    if not lost.height:
+        return frame
+    by_prompt = lost.filter(pl.col("prompt_sha256").is_not_null())
+    rest = lost.filter(pl.col("prompt_sha256").is_null())
+    found = [frame.filter(pl.col("id").is_not_null())]
+    if by_prompt.height:
+        # Rows may share a prompt; then the k-th answer to it is the k-th row's.
+        nth = pl.int_range(pl.len()).over("prompt_sha256", "sample").alias("nth")
+        prompts = (
+            table.sort("order")
+            .filter(pl.col("prompt_sha256").is_not_null())
+            .select(
+                "prompt_sha256",
+                pl.col("place").cast(pl.Int64),
+                pl.int_range(pl.len()).over("prompt_sha256").alias("nth"),
+            )
+        )
+        prompt, chat, known = pl.col("prompt_sha256"), pl.col("chat_sha256"), prompts["prompt_sha256"].implode()
+        sent = pl.when(chat.is_in(known) & ~prompt.is_in(known)).then(chat).otherwise(prompt)
+        matched = by_prompt.drop("place").with_columns(sent.alias("prompt_sha256")).with_columns(nth)
+        found.append(
+            matched.join(prompts, on=["prompt_sha256", "nth"], how="left", maintain_order="left").drop("nth")
+            .select(frame.columns)
+        )  # fmt: skip
+    if rest.height:
+        found.append(_by_order(rest, rows.whole().with_row_index("place"), names, allowed=by_order))
+    return pl.concat(found, how="vertical", rechunk=False)
+
+
+def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, allowed: bool) -> pl.DataFrame:
+    """Answers that only their place in the file identifies: the n-th is the n-th row's, if all fits."""
+    import polars as pl
+
+    name = names[rest["file"][0]]
+    if not allowed:
+        raise ScoreError(
+            f"{name}: its records have no ids and no prompts, so only their order could say which rows they answer; "
+            "if they are in the dataset's order, say --by-order"
+        )
+    ordered = table.sort("order").select(pl.col("place").cast(pl.Int64), "answers", "keywords")
+    count = rest["position"].n_unique()
+    if count != ordered.height or rest["position"].max() != ordered.height - 1:
+        raise ScoreError(
+            f"{name}: holds {count} answers, the dataset {ordered.height} rows; by order, they must be as many"
+        )
+    indexed = ordered.with_row_index("position").with_columns(pl.col("position").cast(pl.Int64))
+    joined = rest.drop("place").join(indexed, on="position", how="left", maintain_order="left")
+    for record in joined.filter(pl.col("reference").is_not_null()).iter_rows(named=True):
+        accepted = {*record["answers"], *(word for group in record["keywords"] for word in group)}
+        if not accepted & set(record["reference"]):
+            raise ScoreError(
+                f"{name}:{record['line']}: its reference {record['reference'][0][:80]!r} is not the row's "
+                f"{record['answers'][0][:80]!r}; the file is not in the dataset's order"
+            )
+    return joined.select(rest.columns)
+
+
+def _unknown(strange: pl.DataFrame, names: Sequence[str]) -> list[Problem]:
+    found = []
+    for number, line, name in strange.select("file", "line", "id").iter_rows():
+        what = "its prompt is that of no row of the dataset" if name is None else f"no row has the id {name[:80]!r}"
+        found.append(Problem("unknown", names[number], line, name, what))
+    return found
+
+
+def _made_for_others(strange: pl.DataFrame, rows: Rows, names: Sequence[str]) -> str:
+    """All answers are unknown: whose they are, and whose rows these are."""
+    ids = [name for name in strange["id"].head(1000).to_list() if name]
+    ours = sorted({name[:8] for name in rows.table["id"].head(100_000).to_list()})
+    theirs = sorted({name[:8] for name in ids})
+    told = (
+        f"their ids begin with {', '.join(theirs[:_SHOWN])}, those of the rows with {', '.join(ours[:_SHOWN])}"
+        if theirs
+        else "their prompts are those of no row"
+    )
+    return (
+        f"{names[strange['file'][0]]}: none of {strange.height} answers belongs to dataset {rows.name} "
+        f"({rows.digest8}): {told}; score them against the dataset they were made for"
+    )
+
+
+def _without_duplicates(
+    known: pl.DataFrame, names: Sequence[str], rows: Rows, on_duplicate: str
+) -> tuple[pl.DataFrame, list[Problem]]:
+    """One answer for each row and sample. Raises ScoreError where two are given and nobody said which counts."""
+    import polars as pl
+
+    key = ["place", "sample"]
+    if known.select(key).unique().height == known.height:
+        return known, []
+    doubled = known.filter(pl.struct(key).is_duplicated())
+    first = doubled.unique(key, keep="last" if on_duplicate == "last" else "first", maintain_order=True)
+    kept = {(row[0], row[1]): (row[2], row[3]) for row in first.select(*key, "file", "line").iter_rows()}
+    problems = []
+    for place, sample, file, line in doubled.select(*key, "file", "line").iter_rows():
+        if kept[place, sample] != (file, line):
+            other_file, other_line = kept[place, sample]
+            name = rows.table["id"][place]
+            message = f"{name!r} is answered again, also at {names[other_file]}:{other_line}"
+            problems.append(Problem("duplicate", names[file], line, name, message))
+    if on_duplicate == "error":
+        head = (
+            f"{len(problems)} lines answer a row again: say --on-duplicate first or last, or, if they are samples, "
+            "--samples mean, best or majority"
+        )
+        raise ScoreError(listed(head, problems))
+    return known.unique(key, keep="last" if on_duplicate == "last" else "first", maintain_order=True), problems

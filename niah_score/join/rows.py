@@ -1,0 +1,399 @@
+"""A dataset in, its rows' truth out as one table, sorted by id. Prompts are never read.
+
+A dataset is a folder (contract.py), one of its data files, or any Parquet or JSONL file with id, answers and keywords;
+hand-made ones may say `answer` for a single answer and give keywords as one flat list.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.formats.fields import without_surrogates
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+# What scores are computed from and grouped by. Everything else of a row, the prompt above all, stays on the disk.
+_TEXT = (
+    "task", "language", "corpus", "tokenizer", "template", "control", "needle_id", "haystack_id", "metric",
+    "answer_prefix", "prompt_sha256",
+)  # fmt: skip
+_WHOLE = ("length", "repeat")
+_LISTS = ("answers", "needles")
+# Texts that hardly two rows share.
+_OF_ONE_ROW = ("id", "prompt_sha256")
+_BATCH = 32_768
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The truth of a dataset. `table`: a frame sorted by id; `order`: its column of places in the files.
+
+    `targets`: what answers are judged against, each once; the table's column `target` is the index among them.
+    `digest8`: the first 8 hex of the manifest's content digest, or of the ids where there is no manifest.
+    """
+
+    table: pl.DataFrame
+    targets: pl.DataFrame
+    name: str
+    digest8: str
+    manifest: Manifest | None
+
+    def whole(self) -> pl.DataFrame:
+        """The table with what answers are judged against in every row."""
+        import polars as pl
+
+        return pl.concat([self.table, self.targets[self.table["target"]]], how="horizontal")
+
+
+def read_rows(dataset: Path) -> Rows:
+    """Read a dataset's truth. Raises ScoreError or ContractError naming file, line and field."""
+    import polars as pl
+
+    if not dataset.exists():
+        raise ScoreError(f"{dataset}: no such dataset; expected a folder with a {MANIFEST}, or a Parquet or JSONL file")
+    manifest = None
+    if dataset.is_dir():
+        manifest = read_manifest(dataset)
+        files = _data_files(dataset, manifest)
+        name = manifest.name
+    else:
+        files = [dataset]
+        name = without_surrogates(dataset.name.partition(".")[0])
+    table, targets = _together([part for file in files for part in _parts(file)])
+    if manifest is not None and table.height != manifest.rows:
+        raise IntegrityError(
+            f"{dataset}: its files hold {table.height} rows, {MANIFEST} says {manifest.rows}; build it again"
+        )
+    if not table.height:
+        raise ScoreError(f"{dataset}: holds no rows")
+    table = table.with_row_index("order")
+    if not table["id"].is_sorted():
+        table = table[table["id"].arg_sort()]
+    again = table.filter(pl.col("id") == pl.col("id").shift(1))
+    if again.height:
+        raise ScoreError(
+            f"{dataset}: id {again['id'][0]!r} stands in {again['id'].n_unique()} rows or more; every id names one row"
+        )
+    digest = manifest.content_digest if manifest else _digest_of(table["id"])
+    return Rows(table, targets, name, digest[:8], manifest)
+
+
+def _digest_of(ids: pl.Series) -> str:
+    """sha256 of the ids, a line each, without bringing them all into one text."""
+    digest = sha256()
+    for number, part in enumerate(ids.to_frame().iter_slices(_BATCH)):
+        digest.update(b"\n" * (number > 0) + part["id"].str.join("\n").item().encode())
+    return digest.hexdigest()
+
+
+class _Part(NamedTuple):
+    """Some rows of a file: their columns, without lists, and the different lists, which `target` counts from 0."""
+
+    table: pl.DataFrame
+    targets: pl.DataFrame
+
+
+def _together(parts: Sequence[_Part]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of all parts, and the different lists of all, in the order of the first row that has them."""
+    import polars as pl
+
+    lists, codes = _different(pl.concat([part.targets for part in parts], how="vertical"))
+    tables, first = [], 0
+    for table, targets in parts:
+        tables.append(table.with_columns(codes[first + table["target"]].alias("target")))
+        first += targets.height
+    # In one piece, as sorting takes rows from all over it.
+    return stacked(tables).rechunk(), lists
+
+
+def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Frames as one; a text that all rows have in a column is held once, a column that a frame lacks is null there.
+
+    polars keeps 16 bytes a row of every column of texts, also of null ones, unless it is a literal.
+    """
+    import polars as pl
+
+    filled = [frame for frame in frames if frame.height] or list(frames[:1])
+    columns = list(dict.fromkeys(name for frame in filled for name in frame.columns))
+    same = {
+        name: filled[0][name][0]
+        for name in columns
+        if all(frame.schema.get(name) == pl.String and frame.height for frame in filled)
+        and _holds_one_text([frame[name] for frame in filled])
+    }
+    rest = pl.concat([frame.drop(*same) for frame in filled], how="diagonal", rechunk=False)
+    literals = (pl.lit(text, dtype=pl.String).alias(name) for name, text in same.items())
+    return rest.with_columns(literals).select(columns)
+
+
+def _holds_one_text(columns: Sequence[pl.Series]) -> bool:
+    """Whether all values of some columns are the same, or all null."""
+    first = columns[0][0]
+    # The last ones tell most columns apart at once.
+    return all(column[-1] == first for column in columns) and all(
+        bool(column.eq_missing(first).all()) for column in columns
+    )
+
+
+def _different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+    """The different rows of a frame of lists, as they come first, and for each row its index among them."""
+    members = lists.with_row_index("row").group_by(lists.columns, maintain_order=True).agg("row")
+    places = members.select("row").with_row_index("target").explode("row").sort("row")
+    return members.drop("row"), places["target"]
+
+
+def _data_files(folder: Path, manifest: Manifest) -> list[Path]:
+    """The Parquet files of a folder, or its JSONL files if it has no others. Raises IntegrityError if one is gone."""
+    entries = [entry for entry in manifest.files if entry.rows is not None]
+    chosen = [entry for entry in entries if entry.path.endswith(".parquet")]
+    if not chosen:
+        kinds = sorted({entry.suffix for entry in entries})
+        chosen = [entry for entry in entries if entry.suffix == kinds[0]]
+    for entry in chosen:
+        path = folder / entry.path
+        if not path.is_file() or path.stat().st_size != entry.bytes:
+            raise IntegrityError(
+                f"{path}: missing, or not the {entry.bytes} bytes of {MANIFEST}; build the dataset again"
+            )
+    return [folder / entry.path for entry in chosen]
+
+
+def _parts(file: Path) -> Iterator[_Part]:
+    try:
+        with file.open("rb") as stream:
+            magic = stream.read(4)
+        yield from _from_parquet(file) if magic == b"PAR1" else [_from_json_lines(file)]
+    except OSError as error:
+        raise ScoreError(f"{file}: cannot be read ({error.strerror or error})") from None
+
+
+def _schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    text = pl.List(pl.String())
+    return {
+        "id": pl.String(),
+        **dict.fromkeys(_TEXT, pl.String()),
+        **dict.fromkeys(_WHOLE, pl.Int64()),
+        "depth_percent": pl.Float64(),
+        "question": pl.String(),
+        **dict.fromkeys(_LISTS, text),
+        "keywords": pl.List(text),
+    }
+
+
+def _from_parquet(file: Path) -> Iterator[_Part]:
+    """The wanted columns of a Parquet file, page checksums verified, some ten thousands of rows at a time.
+
+    Texts that rows share are read as numbers into a list of the different ones, which is faster and holds each once.
+    """
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        about = pq.read_metadata(file)
+        schema = about.schema.to_arrow_schema()
+        _check_version((about.metadata or {}).get(b"niah_schema_version"), file)
+        wanted = [name for name in (*_schema(), "answer") if name in schema.names]
+        texts = _shared_texts(about, wanted)
+        with pq.ParquetFile(file, page_checksum_verification=True, metadata=about, read_dictionary=texts) as opened:
+            if _is_hand_made(schema):
+                yield _from_records(opened.read(wanted).to_pylist(), file, "row")
+                return
+            # First one without rows, for even a file without any must have the columns of a dataset.
+            batches = chain([schema.empty_table().select(wanted)], opened.iter_batches(_BATCH, columns=wanted))
+            before = 0
+            for batch in batches:
+                frame = pl.from_arrow(batch)
+                assert isinstance(frame, pl.DataFrame)
+                yield _completed(frame, file, before)
+                before += frame.height
+            # Batches end where the shortest column does.
+            if before != about.num_rows:
+                raise IntegrityError(f"{file}: holds {before} rows and not {about.num_rows}; build it again")
+    except (pa.ArrowException, OSError) as error:
+        raise IntegrityError(
+            f"{file}: cannot be read as Parquet ({str(error).splitlines()[0]}); build it again"
+        ) from None
+
+
+def _is_hand_made(schema: pa.Schema) -> bool:
+    """Whether a Parquet file says `answer`, or has texts where rows have lists."""
+    kinds = {name: schema.field(name).type for name in ("answer", "answers", "keywords") if name in schema.names}
+    if "answers" not in kinds and "answer" in kinds:
+        return True
+    texts, groups = kinds.get("answers"), kinds.get("keywords")
+    return _is_text(texts) or _is_text(groups) or _is_text(getattr(groups, "value_type", None))
+
+
+def _is_text(kind: pa.DataType | None) -> bool:
+    import pyarrow as pa
+
+    return kind is not None and bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _shared_texts(about: pq.FileMetaData, wanted: Sequence[str]) -> list[str]:
+    """The wanted columns of texts that rows share. Not lists of texts: Arrow cannot piece them together as numbers."""
+    leaves = (about.schema.column(number) for number in range(len(about.schema)))
+    shared = {*wanted} - {*_OF_ONE_ROW}
+    return [leaf.path for leaf in leaves if leaf.logical_type.type == "STRING" and leaf.path in shared]
+
+
+def _completed(frame: pl.DataFrame, file: Path, before: int = 0) -> _Part:
+    """Rows with every column of the schema, and nothing that scoring cannot work with.
+
+    `before`: the rows of the file that came before these.
+    """
+    import polars as pl
+
+    for name in ("id", "answers"):
+        if name not in frame.columns:
+            raise ScoreError(
+                f"{file}: has no column {name!r}; a dataset needs id and answers (or answer), and mostly keywords"
+            )
+    listed = (*_LISTS, "keywords")
+    schema = _schema()
+    try:
+        # Lists are slow to sort and to send; rows of one needle share them.
+        targets, target = _different(frame.select(name for name in listed if name in frame.columns))
+        # By Arrow they are copied: as they are, they would keep all texts of the batch that they were taken from.
+        targets = pl.DataFrame(_as_schema(targets, listed).to_arrow(compat_level=pl.CompatLevel.oldest()))
+        table = _as_schema(frame, [name for name in schema if name not in listed]).with_columns(target)
+    except pl.exceptions.PolarsError as error:
+        raise ScoreError(f"{file}: a column is not what the contract says: {str(error).splitlines()[0]}") from None
+    targets = targets.with_columns(
+        pl.col("keywords").fill_null(pl.lit([], dtype=schema["keywords"])),
+        pl.col("needles").fill_null(pl.lit([], dtype=schema["needles"])),
+    )
+    answered = targets["answers"].list.drop_nulls().list.len().fill_null(0) > 0
+    empty = ((table["id"].fill_null("") == "") | ~answered[target]).arg_true()
+    if len(empty):
+        raise ScoreError(f"{file}: row {before + empty[0] + 1}: id and answers must not be empty")
+    by_keywords = (targets["keywords"].list.len() > 0)[target]
+    own = pl.when(by_keywords).then(pl.lit("keyword")).otherwise(pl.lit("edit"))
+    return _Part(
+        table.with_columns(pl.col("metric").fill_null(own), pl.col("language").fill_null(pl.lit("en"))), targets
+    )
+
+
+def _as_schema(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Some columns of the schema; those that the frame does not have are null."""
+    import polars as pl
+
+    schema = _schema()
+    return frame.select(
+        pl.col(name).cast(schema[name]) if name in frame.columns else pl.lit(None, dtype=schema[name]).alias(name)
+        for name in names
+    )
+
+
+def _check_version(found: object, file: Path) -> None:
+    if isinstance(found, bytes) and found.isdigit() and int(found) > SCHEMA_VERSION:
+        raise ScoreError(
+            f"{file}: schema version {int(found)} is newer than the {SCHEMA_VERSION} that this release reads; "
+            "upgrade niah"
+        )
+
+
+def _from_json_lines(file: Path) -> _Part:
+    """A JSONL file, plain, .gz or .zst. Its prompts pass by, as lines are read whole."""
+    import orjson
+
+    records = []
+    for number, line in enumerate(_lines(file), 1):
+        if not line.strip():
+            continue
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise ScoreError(
+                f"{file}:{number}: no JSON object ({error}); expected a row with id, answers and keywords"
+            ) from None
+        if not isinstance(record, dict):
+            raise ScoreError(f"{file}:{number}: expected a JSON object with id, answers and keywords")
+        records.append({"line": number, **{name: record[name] for name in (*_schema(), "answer") if name in record}})
+    return _from_records(records, file, "line")
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    """Lines of a file; without the limit on unpacking that answers have, for prompts are near-copies of each other."""
+    import zstandard
+
+    from niah_score.formats.containers.streams import MAX_LINE, file_range, is_packed, lines, pieces, without_mark
+
+    with file.open("rb") as stream:
+        first = stream.read(16)
+        stream.seek(0)
+        chunks = pieces(stream, first) if is_packed(first) else file_range(file, 0, None)
+        try:
+            for batch, _ in lines(without_mark(chunks)):
+                if None in batch:
+                    raise ScoreError(f"{file}: a line of more than {MAX_LINE:,} bytes; expected a row a line")
+                yield from batch
+        except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+            raise IntegrityError(f"{file}: damaged or cut off ({error}); build the dataset again") from None
+
+
+def _from_records(records: list[dict[str, Any]], file: Path, unit: str) -> _Part:
+    """Records as a part, the spellings of hand-made files understood."""
+    import polars as pl
+
+    schema = _schema()
+    rows = []
+    for number, record in enumerate(records, 1):
+        where = f"{file}:{record.get('line', number)}" if unit == "line" else f"{file}: row {number}"
+        answers = record.get("answers", record.get("answer"))
+        row = {name: record.get(name) for name in schema}
+        row["answers"] = [answers] if isinstance(answers, str) else answers
+        row["id"] = str(row["id"]) if isinstance(row["id"], int) and not isinstance(row["id"], bool) else row["id"]
+        row["keywords"] = _groups(record.get("keywords"))
+        for name in ("id", "answers"):
+            if not row[name]:
+                raise ScoreError(
+                    f"{where}: {name}: expected {'a text' if name == 'id' else 'a text or a list of texts'}, found none"
+                )
+        for name, value in row.items():
+            if not _fits(name, value):
+                raise ScoreError(
+                    f"{where}: {name}: found {str(value)[:80]!r}, which is not what a row holds there (docs/rows.md)"
+                )
+        rows.append(row)
+    return _completed(pl.DataFrame(rows, schema=schema, orient="row"), file)
+
+
+def _groups(keywords: object) -> object:
+    """Groups of variants; a flat list is a group each."""
+    if isinstance(keywords, str):
+        return [[keywords]]
+    return (
+        [[group] if isinstance(group, str) else group for group in keywords] if isinstance(keywords, list) else keywords
+    )
+
+
+def _fits(name: str, value: object) -> bool:
+    if value is None:
+        return True
+    if name in _LISTS:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if name == "keywords":
+        return isinstance(value, list) and all(
+            isinstance(group, list) and group and all(isinstance(word, str) for word in group) for group in value
+        )
+    if name in _WHOLE:
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62
+    if name == "depth_percent":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, str)

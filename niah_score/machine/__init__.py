@@ -1,0 +1,4 @@
+"""Asks the machine for processes and files, for both packages.
+
+Imports no other room of the scorer.
+"""

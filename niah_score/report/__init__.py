@@ -1,0 +1,4 @@
+"""Holds the record of a scored run and writes its files.
+
+May import statistics and the rooms above it.
+"""

@@ -1,0 +1,246 @@
+"""Reports of several runs in; their figures by length over the rows that all have, and which are surely best, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from niah_score.errors import IntegrityError
+from niah_score.report.charts.grid import Grid, grid_of, has_grid
+from niah_score.statistics.aggregate import NOLIMA_SHARE, EffectiveLength, Figure, Scored, effective_length, overall
+from niah_score.statistics.paired import LEVEL, Common, Comparison, Difference, Pair, common, compared
+from niah_score.statistics.significance import holm
+
+if TYPE_CHECKING:
+    from niah_score.report.results import Report
+
+
+@dataclass(frozen=True)
+class Line:
+    """A run over the common rows. `lengths`: its figure of each length; `of_lengths`: the mean of lengths' means.
+
+    `signature`: what its metric was measured with (several where rows have different metrics), without their number.
+    """
+
+    name: str
+    dataset: str
+    signature: str
+    of_rows: Figure
+    of_lengths: Figure
+    lengths: tuple[Figure, ...]
+    ruler: EffectiveLength
+    nolima: EffectiveLength
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Runs beside each other. `lengths`: tokens, rising. `grids`: of each run; `differences`: of each minus the first.
+
+    `best`: the line that is best for sure in a column, by the index of its length or "rows" (the mean of rows) or
+    "lengths" (the mean of lengths' means). It differs from every other line, by an interval without 0 and p below 0.05;
+    p is the largest of those, by Holm over the lengths. No adjustment for there being several runs is needed to tell
+    the best (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
+    """
+
+    comparison: Comparison
+    metrics: tuple[str, ...]
+    lengths: tuple[int, ...]
+    lines: tuple[Line, ...]
+    best: Mapping[int | str, int]
+    grids: tuple[Grid, ...]
+    differences: tuple[Grid, ...]
+    notes: tuple[str, ...]
+
+
+def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> SideBySide:
+    """Names and reports of runs beside each other. Raises what `compare` does; IntegrityError names both datasets."""
+    runs = [(_encodable(name), report) for name, report in runs]
+    _same_dataset(runs)
+    shared = common([(name, report.scores) for name, report in runs], metric)
+    comparison = compared(shared)
+    rows = shared.kept[0].frame
+    own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
+    metrics = tuple(own) if metric == "score" else (metric,)
+    lines = tuple(
+        _line(name, report, kept, metric, metrics) for (name, report), kept in zip(runs, shared.kept, strict=True)
+    )
+    lengths = tuple(length for length, _ in lines[0].ruler.lengths)
+    notes = [*_not_alike(lines), *comparison.notes]
+    without = lines[0].ruler.without_length
+    if without:
+        notes.append(f"{without} of {comparison.rows} rows have no length and count in the mean of rows alone")
+    return SideBySide(
+        comparison,
+        metrics,
+        lengths,
+        lines,
+        _best(lines, len(lengths), comparison.pairs),
+        *_grids(shared, comparison, lines),
+        tuple(notes),
+    )
+
+
+def _same_dataset(runs: Sequence[tuple[str, Report]]) -> None:
+    """Raises IntegrityError where two runs have no row in common and their datasets are different ones."""
+    for name, report in runs[1:]:
+        first, base = runs[0]
+        if report.digest8 == base.digest8 or not (report.scores.height and base.scores.height):
+            continue
+        if not report.scores["id"].is_in(base.scores["id"].implode()).any():
+            raise IntegrityError(
+                f"{name} answers {_dataset(report)} and {first} answers {_dataset(base)}, and no row is in both; only "
+                "runs of the same dataset can be compared"
+            )
+
+
+def _dataset(report: Report) -> str:
+    return _encodable(f"{report.dataset}-{report.digest8}")
+
+
+def _encodable(text: str) -> str:
+    """A text that a file can hold: halves of characters, which JSON can name, are written out."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _line(name: str, report: Report, kept: Scored, metric: str, metrics: Sequence[str]) -> Line:
+    whole = overall(kept, metric)
+    ruler = effective_length(kept, metric)
+    signatures = (report.signatures[found] for found in metrics if found in report.signatures)
+    return Line(
+        name,
+        _dataset(report),
+        _encodable(", ".join(_without_n(text) for text in signatures)),
+        whole.of_rows,
+        whole.of_lengths,
+        tuple(figure for _, figure in ruler.lengths),
+        ruler,
+        effective_length(kept, metric, share_of_base=NOLIMA_SHARE),
+    )
+
+
+def _without_n(signature: str) -> str:
+    return "|".join(part for part in signature.split("|") if not part.startswith("n:"))
+
+
+def _not_alike(lines: Sequence[Line]) -> list[str]:
+    """What of the runs differs besides their answers, as sentences."""
+    notes = []
+    datasets = sorted({line.dataset for line in lines})
+    if len(datasets) > 1:
+        notes.append(f"The runs are of different datasets ({', '.join(datasets)}); rows of the same id are compared")
+    elif len({line.signature for line in lines}) > 1:
+        notes.append("The runs are not measured alike: their signatures differ, and differences may come of that")
+    return notes
+
+
+def oriented(pairs: Sequence[Pair], names: Sequence[str]) -> dict[tuple[int, int], tuple[Pair, int]]:
+    """Both ways to take a pair: (minuend, subtrahend) to the pair and the sign of its differences."""
+    place = {name: index for index, name in enumerate(names)}
+    found = {}
+    for pair in pairs:
+        found[place[pair.second], place[pair.first]] = pair, 1
+        found[place[pair.first], place[pair.second]] = pair, -1
+    return found
+
+
+def _best(lines: Sequence[Line], lengths: int, pairs: Sequence[Pair]) -> dict[int | str, int]:
+    """The best line of each column that has one for sure."""
+    turned = oriented(pairs, [line.name for line in lines])
+
+    def leads(means: Sequence[float | None], part: int | str) -> tuple[int, float] | None:
+        """The line with the greatest mean, if every interval says so, and the largest p of its differences."""
+        scored = {index: mean for index, mean in enumerate(means) if mean is not None}
+        if len(scored) < 2:
+            return None
+        first = max(scored, key=scored.__getitem__)
+        largest = 0.0
+        for other in scored.keys() - {first}:
+            pair, sign = turned[first, other]
+            found = _part(pair, part)
+            if found.low is None or found.high is None or found.p is None:
+                return None
+            if not (found.low > 0 if sign > 0 else found.high < 0):
+                return None
+            largest = max(largest, found.p)
+        return first, largest
+
+    found: dict[int | str, int] = {}
+    ahead = [leads([line.lengths[index].mean for line in lines], index) for index in range(lengths)]
+    # A length where none leads is a test all the same: one that says nothing.
+    adjusted = holm([1.0 if one is None else one[1] for one in ahead])
+    for index, (one, p) in enumerate(zip(ahead, adjusted, strict=True)):
+        if one is not None and p < LEVEL:
+            found[index] = one[0]
+    for part in ("rows", "lengths"):
+        one = leads([(line.of_rows if part == "rows" else line.of_lengths).mean for line in lines], part)
+        if one is not None and one[1] < LEVEL:
+            found[part] = one[0]
+    return found
+
+
+def _part(pair: Pair, part: int | str) -> Difference:
+    if isinstance(part, int):
+        return pair.lengths[part]
+    return pair.overall if part == "rows" else pair.of_lengths
+
+
+def _grids(shared: Common, comparison: Comparison, lines: Sequence[Line]) -> tuple[tuple[Grid, ...], tuple[Grid, ...]]:
+    """The heatmap of each run, and that of each one's differences to the first. None where no row has a place."""
+    if not has_grid(shared.kept[0].frame):
+        return (), ()
+    grids = tuple(
+        grid_of(kept, comparison.metric, model=line.name, dataset=line.dataset)
+        for line, kept in zip(lines, shared.kept, strict=True)
+    )
+    base = shared.kept[0]
+    differences = []
+    # The first run's pairs stand first.
+    for kept, pair in zip(shared.kept[1:], comparison.pairs[: len(lines) - 1], strict=True):
+        differences.append(_difference_grid(pair, grids[0], _silent(base, kept), comparison.metric))
+    return grids, tuple(differences)
+
+
+def _silent(one: Scored, other: Scored) -> dict[tuple[int | None, float | None], int]:
+    """Rows of each cell that lack an answer in either run."""
+    import polars as pl
+
+    counted = (
+        one.frame.select("length", "depth_percent")
+        .with_columns(pl.Series("silent", one.unanswered | other.unanswered))
+        .group_by("length", "depth_percent")
+        .agg(pl.col("silent").sum())
+    )
+    return {(length, depth): count for length, depth, count in counted.iter_rows()}
+
+
+def _difference_grid(
+    pair: Pair, base: Grid, silent: Mapping[tuple[int | None, float | None], int], metric: str
+) -> Grid:
+    lengths = {length: index for index, length in enumerate(base.lengths)}
+    depths = {depth: index for index, depth in enumerate(base.depths)}
+    cells, noise = {}, set()
+    for found in pair.cells:
+        if found.length is None or found.depth_percent is None:
+            continue
+        place = lengths[found.length], depths[found.depth_percent]
+        cells[place] = _figure(found, silent[found.length, found.depth_percent])
+        if found.noise:
+            noise.add(place)
+    means = {found.length: _figure(found, 0) for found in pair.of_depths if found.n}
+    return Grid(
+        model=f"{pair.second} - {pair.first}",
+        dataset=base.dataset,
+        metric=metric,
+        lengths=base.lengths,
+        depths=base.depths,
+        cells=cells,
+        means=tuple(means.get(int(length)) for length in base.lengths),
+        overall=_figure(pair.of_lengths, 0),
+        kind="difference",
+        noise=frozenset(noise),
+    )
+
+
+def _figure(found: Difference, unanswered: int) -> Figure:
+    return Figure(found.rows, found.n, unanswered, found.mean, found.low, found.high, found.test)

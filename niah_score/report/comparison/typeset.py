@@ -1,0 +1,165 @@
+"""A table of texts in; the same table as text, Markdown or LaTeX out, in which no text acts on what it is read with."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import NamedTuple
+
+from niah_score.text.visible import one_line
+
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|~$&!^]|:(?=//)|(?<=www)\.")
+_LINE_MARK = re.compile(r"^(\d*)([-+=.)])")
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "`": r"\textasciigrave{}", '"': r"\char34{}",
+    # Behind the end of a line these two would belong to it.
+    "[": "{[}", "]": "{]}", "*": "{*}",
+    "±": r"$\pm$", "≥": r"$\geq$", "≈": r"$\approx$", "†": r"\textdagger{}",
+    "‡": r"\textdaggerdbl{}", "–": "--",
+}  # fmt: skip
+# Two of these in a row would be set as one sign.
+_JOINED = re.compile(r"([-',])(?=\1)|([!?])(?=\\textasciigrave)")
+
+
+class Cell(NamedTuple):
+    """What a place of a table says: a figure with a `mark` behind it, and how sure it is in smaller letters."""
+
+    main: str
+    small: str = ""
+    mark: str = ""
+    bold: bool = False
+
+
+class Table(NamedTuple):
+    """`groups`: headings over the columns behind the first, and how many each spans. `notes`: sentences below it.
+
+    `label`: the LaTeX label. Lines have as many cells as there are `columns`; the first names the line.
+    """
+
+    title: str
+    label: str
+    groups: tuple[tuple[str, int], ...]
+    columns: tuple[str, ...]
+    lines: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...]
+
+
+def in_markdown(text: str) -> str:
+    """A text as it reads in Markdown, tables included: nothing of it is a mark, a link, a tag or a formula."""
+    return _MARKDOWN.sub(lambda found: f"\\{found[0]}", one_line(text))
+
+
+def in_latex(text: str) -> str:
+    """A text as it reads in LaTeX, nothing of it a command. What is not Latin stays as it is."""
+    escaped = "".join(_LATEX.get(char, char) for char in one_line(text))
+    return _JOINED.sub(lambda found: f"{found[0]}{{}}", escaped)
+
+
+def as_text(table: Table) -> list[str]:
+    """The table in columns, wide characters counted as two, a star behind what is set bold elsewhere."""
+
+    def told(cell: Cell) -> str:
+        return " ".join(part for part in (f"{cell.main}{'*' if cell.bold else ''}{cell.mark}", cell.small) if part)
+
+    lines = [list(map(one_line, table.columns)), *([one_line(told(cell)) for cell in line] for line in table.lines)]
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    found = [one_line(table.title)]
+    for line in lines:
+        first, *rest = zip(line, widths, strict=True)
+        cells = [first[0] + " " * (first[1] - _width(first[0]))]
+        cells += [" " * (width - _width(cell)) + cell for cell, width in rest]
+        found.append("  " + "  ".join(cells).rstrip())
+    return [*found, *("  " + one_line(re.sub(r"^Bold:", "*", note)) for note in table.notes)]
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def as_markdown(table: Table) -> list[str]:
+    """The table between its title and its notes."""
+
+    def told(cell: Cell) -> str:
+        main = in_markdown(cell.main)
+        parts = ((f"**{main}**" if cell.bold else main) + in_markdown(cell.mark), in_markdown(cell.small))
+        return " ".join(part for part in parts if part)
+
+    lines = [
+        [in_markdown(name) for name in table.columns],
+        [":--", *("--:" for _ in table.columns[1:])],
+        *([told(cell) for cell in line] for line in table.lines),
+    ]
+    return [
+        _paragraph(table.title),
+        "",
+        *(f"| {' | '.join(line)} |" for line in lines),
+        "",
+        *[part for note in table.notes for part in (_paragraph(note), "")][:-1],
+    ]
+
+
+def _paragraph(text: str) -> str:
+    """A text that begins a line, where a hyphen or a number would begin a list or a rule."""
+    return _LINE_MARK.sub(r"\1\\\2", in_markdown(text))
+
+
+def as_latex(table: Table) -> list[str]:
+    """A `table` with booktabs; wide ones have what is smaller below the figure."""
+    stacked = len(table.columns) > 6
+
+    def told(cell: Cell) -> str:
+        main = _signed(cell.main)
+        main = (rf"\textbf{{{main}}}" if cell.bold else main) + in_latex(cell.mark)
+        if not cell.small:
+            return main
+        small = rf"{{\scriptsize {_signed(cell.small)}}}"
+        return rf"\shortstack[r]{{{main}\\{small}}}" if stacked else f"{main} {small}"
+
+    spans = [rf"\multicolumn{{{width}}}{{c}}{{{in_latex(name)}}}" for name, width in table.groups]
+    rules = []
+    at = 2
+    for _, width in table.groups:
+        rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
+        at += width
+    caption = in_latex(table.title)
+    return [
+        r"\begin{table}",
+        r"  \centering",
+        r"  \footnotesize",
+        rf"  \caption{{{caption}}}",
+        rf"  \label{{{table.label}}}",
+        rf"  \begin{{tabular}}{{l{'r' * (len(table.columns) - 1)}}}",
+        r"    \toprule",
+        rf"    & {' & '.join(spans)} \\",
+        f"    {' '.join(rules)}",
+        rf"    {' & '.join(map(in_latex, table.columns))} \\",
+        r"    \midrule",
+        *(rf"    {' & '.join([in_latex(line[0].main), *map(told, line[1:])])} \\" for line in table.lines),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"",
+        r"  \medskip",
+        r"  \parbox{\linewidth}{\raggedright\scriptsize",
+        *(f"    {_breakable(in_latex(note))}\\par" for note in table.notes),
+        r"  }",
+        r"\end{table}",
+    ]
+
+
+def _signed(text: str) -> str:
+    """A figure, with a minus and not a hyphen."""
+    return in_latex(text).replace("-", "$-$") if re.search(r"\d", text) else in_latex(text)
+
+
+def _breakable(text: str) -> str:
+    """Lines may end behind a bar, so that a signature fits between the margins."""
+    return text.replace(r"\textbar{}", r"\textbar{}\allowbreak{}")
+
+
+FORMATS: dict[str, Callable[[Table], list[str]]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex}

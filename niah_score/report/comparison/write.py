@@ -1,0 +1,182 @@
+"""Runs beside each other in, a folder out: tables as Markdown and LaTeX, all figures as JSON and CSV, heatmaps."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from niah_score.errors import ResourceError, ScoreError
+from niah_score.report.comparison.tables import shown
+from niah_score.report.results import plain_cells
+from niah_score.statistics.aggregate import EffectiveLength, Figure
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from niah_score.report.charts.palette import Palette
+    from niah_score.report.comparison.side_by_side import SideBySide
+    from niah_score.statistics.paired import Difference, Pair
+
+_OURS = re.compile(r"comparison\.(md|tex|json|csv)|(heatmaps|difference-[1-9][0-9]*)\.(png|svg)")
+
+
+def as_dict(side: SideBySide) -> dict[str, Any]:
+    """Everything that comparison.json holds: of runs and pairs all figures, cells of runs and beside the first run."""
+    names = [line.name for line in side.lines]
+    columns: dict[int | str, int | str] = {**dict(enumerate(side.lengths)), "rows": "rows", "lengths": "lengths"}
+    runs = []
+    for place, (run, line) in enumerate(zip(side.comparison.runs, side.lines, strict=True)):
+        runs.append(
+            {
+                "name": line.name,
+                "dataset": line.dataset,
+                "signature": line.signature,
+                "rows": run.rows,
+                "left_out": run.left_out,
+                "overall": line.of_rows._asdict(),
+                "overall_of_lengths": line.of_lengths._asdict(),
+                "effective_length": {"ruler": _plain(line.ruler), "nolima": _plain(line.nolima)},
+                "lengths": [
+                    {"length": length, **figure._asdict()}
+                    for length, figure in zip(side.lengths, line.lengths, strict=True)
+                ],
+                "cells": [
+                    {"length": length, "depth_percent": depth, **figure._asdict()}
+                    for length, depth, figure in _cells(side, place)
+                ],
+            }
+        )
+    return {
+        "metric": side.comparison.metric,
+        "metrics": list(side.metrics),
+        "rows": side.comparison.rows,
+        "notes": list(side.notes),
+        "best": [{"column": columns[column], "run": names[place]} for column, place in side.best.items()],
+        "runs": runs,
+        "pairs": [_pair_dict(pair) for pair in side.comparison.pairs],
+    }
+
+
+def _plain(found: EffectiveLength) -> dict[str, Any]:
+    return {name: value for name, value in found._asdict().items() if name != "lengths"}
+
+
+def _pair_dict(pair: Pair) -> dict[str, Any]:
+    def told(found: Difference, *without: str) -> dict[str, Any]:
+        return {name: value for name, value in found._asdict().items() if name not in without}
+
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "overall": told(pair.overall, "length", "depth_percent"),
+        "overall_of_lengths": told(pair.of_lengths, "length", "depth_percent"),
+        "lengths": [told(found, "depth_percent") for found in pair.lengths],
+        "cells": [told(found) for found in pair.cells],
+    }
+
+
+def _cells(side: SideBySide, place: int) -> Iterator[tuple[int, float, Figure]]:
+    if side.grids:
+        grid = side.grids[place]
+        for (length, depth), figure in sorted(grid.cells.items()):
+            yield int(grid.lengths[length]), grid.depths[depth], figure
+
+
+def as_frame(side: SideBySide) -> pl.DataFrame:
+    """A line for each figure of each run, then for each difference. `group`: all, lengths, length or cell."""
+    import polars as pl
+
+    whole, points = pl.Int64(), pl.Float64()
+    schema = {
+        "kind": pl.String(), "run": pl.String(), "minus": pl.String(), "group": pl.String(), "length": whole,
+        "depth_percent": points, "rows": whole, "n": whole, "unanswered": whole, "mean": points, "low": points,
+        "high": points, "method": pl.String(), "p": points, "adjusted": points, "noise": pl.Boolean(),
+        "best": pl.Boolean(),
+    }  # fmt: skip
+    lines: list[tuple[Any, ...]] = []
+    for place, line in enumerate(side.lines):
+        listed: list[tuple[int | str | None, str, int | None, float | None, Figure]] = [
+            ("rows", "all", None, None, line.of_rows),
+            ("lengths", "lengths", None, None, line.of_lengths),
+            *((at, "length", side.lengths[at], None, figure) for at, figure in enumerate(line.lengths)),
+            *((None, "cell", length, depth, figure) for length, depth, figure in _cells(side, place)),
+        ]
+        for column, group, length, depth, figure in listed:
+            best = None if column is None else side.best.get(column) == place
+            lines.append(("score", line.name, None, group, length, depth, *figure, None, None, None, best))
+    for pair in side.comparison.pairs:
+        parts = [("all", pair.overall), ("lengths", pair.of_lengths)]
+        parts += [("length", found) for found in pair.lengths] + [("cell", found) for found in pair.cells]
+        for group, d in parts:
+            lines.append(
+                ("difference", pair.second, pair.first, group, d.length, d.depth_percent, d.rows, d.n, None, d.mean,
+                 d.low, d.high, d.test, d.p, d.adjusted, d.noise, None)
+            )  # fmt: skip
+    return pl.DataFrame(lines, schema=schema, orient="row")
+
+
+def write(side: SideBySide, folder: Path, *, palette: str = "conventional", overwrite: bool = False) -> Path:
+    """Write comparison.md, .tex, .json and .csv, and the heatmaps beside each other and of each run minus the first.
+
+    `palette`: of the runs' heatmaps, by name; differences have their own, which colour-blind people can read. Raises
+    ScoreError for an unknown palette and where the folder holds a comparison already, ResourceError where it cannot be
+    written to.
+    """
+    from niah_score.report.charts.palette import find_palette
+
+    colours = find_palette(palette)
+    if folder.exists() and not folder.is_dir():
+        raise ScoreError(f"{folder}: is a file; --out takes a folder")
+    try:
+        there = sorted(path.name for path in folder.iterdir() if _OURS.fullmatch(path.name)) if folder.exists() else []
+        if there and not overwrite:
+            raise ScoreError(
+                f"{folder}: holds a comparison already ({there[0]}); choose another --out, or say --overwrite"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".niah-score-", dir=folder))
+        try:
+            _write_all(side, staging, colours)
+            written = sorted(path.name for path in staging.iterdir())
+            for name in written:
+                os.replace(staging / name, folder / name)
+            for name in set(there) - set(written):
+                (folder / name).unlink()
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise ResourceError(f"{folder}: cannot be written to ({error.strerror})") from None
+    return folder
+
+
+def _write_all(side: SideBySide, folder: Path, palette: Palette) -> None:
+    from niah_score.report.charts.heatmap import draw
+
+    pictures = []
+    if side.grids:
+        draw(side.grids, folder / "heatmaps.png", folder / "heatmaps.svg", palette=palette)
+        pictures = ["heatmaps.png"]
+    for number, grid in enumerate(side.differences, 1):
+        draw([grid], folder / f"difference-{number}.png", folder / f"difference-{number}.svg")
+        pictures.append(f"difference-{number}.png")
+    markdown = shown(side, "markdown") + [part for name in pictures for part in ("", f"![{name}]({name})")]
+    for name, lines in (("comparison.md", markdown), ("comparison.tex", shown(side, "latex"))):
+        (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+    text = json.dumps(as_dict(side), ensure_ascii=False, indent=2, allow_nan=False)
+    (folder / "comparison.json").write_text(text + "\n", "utf-8")
+    _write_csv(as_frame(side), folder / "comparison.csv")
+
+
+def _write_csv(frame: pl.DataFrame, path: Path) -> None:
+    import polars as pl
+
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    frame.with_columns(
+        *(plain_cells(pl.col(name)) for name in texts), pl.col("mean", "low", "high").round(4)
+    ).write_csv(path)

@@ -1,0 +1,235 @@
+"""A Report in, the few of its rows that the page shows out: the worst and a spread of every cell, long texts cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from niah_score.report.page.figures import cells_of_rows, short
+from niah_score.text import fold
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from niah_score.report.results import Report
+
+
+class Step(NamedTuple):
+    """What a page has room for: examples of a cell, and characters of a text."""
+
+    examples: int
+    characters: int
+
+
+LADDER = (
+    *(Step(20, characters) for characters in (4000, 2000, 1000, 600)),
+    *(Step(examples, 600) for examples in (17, 14, 12, 10, 8)),
+    *(Step(examples, 300) for examples in (6, 5, 4, 3, 2, 1)),
+    Step(0, 0),
+)
+# Of a cell's examples, those that are its worst; the others are spread over the rest, right answers first.
+_WORST = 0.7
+_NAMES = ("language", "corpus", "needle_id", "control", "task", "status", "finding", "metric")
+# Bytes of an example beside its texts, at the least.
+_FRAME = 100
+# Lists of a row's truth that are shown.
+_MOST_LISTED = 50
+
+
+class Chooser:
+    """Chooses examples of a report's rows, the same ones for the same report. `figures`: as `figures_of` makes them."""
+
+    def __init__(self, report: Report, figures: dict[str, Any]) -> None:
+        self._report = report
+        self._metrics: list[str] = figures["metrics"]
+        self._filters = {one["name"]: one["values"] for one in figures["filters"]}
+        self._ranked = _ranked(report)
+        self._truth = None if report.rows is None else _truth(report, self._ranked["row"])
+
+    def _chosen(self, step: Step) -> pl.DataFrame:
+        """Rows that are shown, by cell, the worst first."""
+        import polars as pl
+
+        worst = round(step.examples * _WORST)
+        kept = (pl.col("worst") < worst) | (pl.col("rest") < step.examples - worst)
+        # A cell that has no more than are shown is shown whole.
+        return self._ranked.filter(kept | (pl.col("rows") <= step.examples) if step.examples else pl.lit(False))
+
+    def estimate(self, step: Step) -> int:
+        """About how many bytes the examples take, rather too few than too many."""
+        import polars as pl
+
+        scored = self._report._scored.frame
+        texts = scored.select("id", "prediction", "extracted")[self._chosen(step)["row"]]
+        cut = pl.all().str.head(step.characters).str.len_bytes().sum()
+        return int(sum(texts.select(cut).fill_null(0).row(0))) + _FRAME * texts.height
+
+    def examples(self, step: Step) -> dict[str, Any]:
+        """The examples of all cells, each a list of fields in the order of `fields`."""
+        import polars as pl
+
+        chosen = self._chosen(step)
+        frame = self._report._scored.frame[chosen["row"]]
+        tables = {name: _Table(self._filters.get(name)) for name in _NAMES}
+        codes = {name: tables[name].codes(self._report, name, frame) for name in _NAMES}
+        truth, texts = self._truths(chosen["row"], step)
+        hits = frame["keyword.needles"].to_list() if "keyword.needles" in frame.columns else [None] * frame.height
+        words = [self._words(place) for place in truth]
+        scores = [
+            [None if value is None else round(value, 4) for value in frame[name].cast(pl.Float64).to_list()]
+            for name in self._metrics
+        ]
+        columns = {
+            "cell": chosen["cell"].to_list(),
+            "id": [short(name) for name in frame["id"].to_list()],
+            "length": frame["length"].to_list(),
+            "depth": frame["depth_percent"].to_list(),
+            **codes,
+            "scores": [list(row) for row in zip(*scores, strict=True)],
+            "prediction": [_cut(t, step.characters, w) for t, w in zip(frame["prediction"], words, strict=True)],
+            "extracted": [_cut(t, step.characters, w) for t, w in zip(frame["extracted"], words, strict=True)],
+            "error": [None if text is None else short(text, 1000) for text in frame["error"].to_list()],
+            "reasoning": frame["reasoning"].str.len_chars().to_list(),
+            "samples": frame["samples"].to_list() if "samples" in frame.columns else [1] * frame.height,
+            "hits": hits,
+            "truth": truth,
+        }
+        return {
+            "most": step.examples,
+            "asked": LADDER[0].examples,
+            "characters": step.characters,
+            "cut": any(isinstance(text, list) for name in ("prediction", "extracted") for text in columns[name]),
+            "tables": {name: table.values for name, table in tables.items()},
+            "texts": texts,
+            "columns": columns,
+        }
+
+    def _truths(self, rows: pl.Series, step: Step) -> tuple[list[int | None], list[dict[str, Any]] | None]:
+        """For each row the place of its texts among the second, which is null where the dataset is not at hand."""
+        if self._truth is None:
+            return [None] * len(rows), None
+        places: dict[tuple[int, str | None], int] = {}
+        found: list[int | None] = []
+        texts: list[dict[str, Any]] = []
+        for row in rows.to_list():
+            key = self._truth.keys.get(row)
+            if key is not None and key not in places:
+                places[key] = len(texts)
+                lists = self._truth.lists[key[0]]
+                cut = {name: [_cut(text, step.characters, []) for text in lists[name][:_MOST_LISTED]]
+                       for name in ("answers", "needles")}  # fmt: skip
+                keywords = [
+                    [short(word) for word in group[:_MOST_LISTED]] for group in lists["keywords"][:_MOST_LISTED]
+                ]
+                texts.append({"question": _cut(key[1], step.characters, []), **cut, "keywords": keywords})
+            found.append(None if key is None else places[key])
+        self._known = {place: key[0] for key, place in places.items()}
+        return found, texts
+
+    def _words(self, place: int | None) -> list[str]:
+        """The keywords, folded, that a cut leaves in sight."""
+        if place is None or self._truth is None:
+            return []
+        return [fold(word) for group in self._truth.lists[self._known[place]]["keywords"] for word in group]
+
+
+class _Table:
+    """The different values of a name that examples have; all of them where the page filters by it."""
+
+    def __init__(self, values: list[str | None] | None) -> None:
+        self.values = values
+
+    def codes(self, report: Report, name: str, frame: pl.DataFrame) -> list[int]:
+        own = frame[name].to_list()
+        if self.values is not None:
+            known = {value: place for place, value in enumerate(report._scored.factor(name).values)}
+        else:
+            several = sorted({value for value in own if value is not None})
+            known = {value: place for place, value in enumerate([*several, None])}
+            self.values = [*map(short, several), None]
+        return [known[value] for value in own]
+
+
+class _Truth(NamedTuple):
+    """`keys`: for rows by number, which lists and question are theirs; `lists`: answers, needles, keywords of each."""
+
+    keys: dict[int, tuple[int, str | None]]
+    lists: list[dict[str, Any]]
+
+
+def _truth(report: Report, rows: pl.Series) -> _Truth:
+    import polars as pl
+
+    assert report.rows is not None
+    ids = report._scored.frame.select("id")[rows].with_columns(rows.alias("row"))
+    texts = report.rows.table.select("id", "question", "target").join(ids, on="id", how="inner")
+    targets = texts["target"].unique().sort()
+    place = {target: number for number, target in enumerate(targets.to_list())}
+    keys = {
+        row: (place[target], question)
+        for row, question, target in texts.select("row", "question", "target").iter_rows()
+    }
+    return _Truth(keys, report.rows.targets[targets].select(pl.all()).to_dicts())
+
+
+def _ranked(report: Report) -> pl.DataFrame:
+    """Rows that any page could show, ordered by cell and from the worst: their number, cell, the cell's rows and ranks.
+
+    Wrong answers come first, then rows without one, then right ones; among equals every needle has its turn.
+    """
+    import numpy as np
+    import polars as pl
+
+    scored = report._scored
+    cells = cells_of_rows(scored)
+    values, has = scored.values("score")
+    order = np.where(has, values, 101.0)
+    kind = np.where(scored.unanswered, 1, np.where(has & (values >= 100.0), 2, 0))
+    sorted_rows = np.lexsort((order, kind, cells))
+    frame = pl.DataFrame(
+        {
+            "row": sorted_rows,
+            "cell": cells[sorted_rows],
+            "kind": kind[sorted_rows].astype(np.int8),
+            "needle": scored.factor("needle_id").codes[sorted_rows],
+        }
+    ).with_row_index("place")
+    most = LADDER[0].examples
+    turn = pl.int_range(pl.len()).over("cell", "kind", "needle").alias("turn")
+    # Beyond so many turns of one needle nothing is ever shown.
+    frame = frame.with_columns(turn, pl.len().over("cell").alias("rows")).filter(pl.col("turn") < most)
+    frame = frame.sort("cell", "kind", "turn", "place")
+    frame = frame.with_columns(pl.int_range(pl.len()).over("cell").alias("worst"))
+    # The rest, right answers first: what is beyond the worst in the order 2, 0, 1.
+    beyond = (pl.col("worst") >= round(most * _WORST)).cast(pl.Int8)
+    frame = frame.with_columns((pl.col("kind") + 1).mod(3).alias("other"), beyond.alias("beyond"))
+    frame = frame.sort("cell", "beyond", "other", "turn", "place")
+    rest = pl.when(pl.col("beyond") == 1).then(pl.int_range(pl.len()).over("cell", "beyond")).otherwise(most)
+    frame = frame.with_columns(rest.alias("rest"))
+    kept = (pl.col("worst") < most) | (pl.col("rest") < most)
+    return frame.filter(kept).sort("place").select("row", "cell", "rows", "worst", "rest")
+
+
+def _cut(text: str | None, most: int, words: list[str]) -> str | list[str | int] | None:
+    """A text, or where it is longer, pieces of it with the number of characters between them.
+
+    Its beginning and its end are kept, and what stands around the first of the words (folded) that it holds.
+    """
+    if text is None or len(text) <= most:
+        return text
+    head, tail, around = most // 2, most // 4, most // 8
+    spans = [(0, head), (len(text) - tail, len(text))]
+    lowered = text.lower()
+    places = [place for place in (lowered.find(word) for word in words if word) if place >= 0]
+    if places and len(lowered) == len(text):
+        spans.insert(1, (max(min(places) - around, 0), min(min(places) + around, len(text))))
+    pieces: list[str | int] = []
+    end = 0
+    for start, stop in spans:
+        start = max(start, end)
+        if start >= stop:
+            continue
+        if start > end:
+            pieces.append(start - end)
+        pieces.append(text[start:stop])
+        end = stop
+    return pieces

@@ -1,0 +1,214 @@
+"""A Report in, the numbers of its page out: what summary.json says, and sums small enough to filter by in a browser.
+
+Figures are lists: rows, n, unanswered, mean, low, high (points, null where there is none).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from niah_score.report.charts.palette import PALETTES
+
+if TYPE_CHECKING:
+    from niah_score.report.results import Report
+    from niah_score.statistics.aggregate import Factor, Scored
+
+# What the page can be filtered by.
+FILTERS = ("language", "corpus", "needle_id", "control")
+PROBLEMS = 20
+# Beyond so many lengths or depths, neighbours share a column or line.
+_MOST = 60
+# Combinations of all coordinates that are embedded; each is a line of numbers.
+_MOST_COMBINATIONS = 60_000
+# Groups of a coordinate that have their intervals embedded.
+_MOST_GROUPS = 300
+_LONGEST_NAME = 300
+_COLUMNS = ("rows", "n", "unanswered", "mean", "low", "high")
+
+
+def figures_of(report: Report) -> dict[str, Any]:
+    """All that the page shows but its examples."""
+    scored, summary = report._scored, report.summary
+    metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
+    axes = [_Axis(scored.factor(name)) for name in ("length", "depth_percent")]
+    filters, left_out = _filters(scored, axes)
+    return {
+        "dataset": {**summary["dataset"], "name": short(report.dataset)},
+        "model": short(report.model),
+        "version": summary["version"],
+        "signatures": [report.signatures.get(name) for name in metrics],
+        "own_metrics": [short(str(name)) for name in scored.factor("metric").values[:_MOST] if name is not None],
+        "lines": summary["lines"],
+        "statuses": _pairs(summary["statuses"]),
+        "findings": _pairs(summary["findings"]),
+        "problems": _problems(report),
+        "needle_recall": [[line["position"], *_listed(line)] for line in summary["needle_recall"]],
+        "metrics": metrics,
+        "palettes": {name: palette.stops for name, palette in PALETTES.items()},
+        "overall": [_overall(summary["metrics"][name]) for name in metrics],
+        "lengths": axes[0].labels,
+        "depths": axes[1].labels,
+        "grouped": {"lengths": axes[0].grouped, "depths": axes[1].grouped},
+        "length_means": _length_means(summary, metrics) if not axes[0].grouped else None,
+        "filters": [{"name": name, "values": [_name(v) for v in scored.factor(name).values]} for name in filters],
+        "left_out": left_out,
+        "groups": [[_groups(summary["metrics"][metric]["groups"].get(name)) for name in filters] for metric in metrics],
+        "cells": None if axes[0].grouped or axes[1].grouped else _cells(report, metrics),
+        "sums": _sums(scored, metrics, [*(axis.codes for axis in axes), *(scored.factor(n).codes for n in filters)]),
+    }
+
+
+class _Axis:
+    """A coordinate of the heatmap: for each row its place, for each place its value or [first, last]."""
+
+    def __init__(self, factor: Factor) -> None:
+        values = [value for value in factor.values if value is not None]
+        self.grouped = len(values) > _MOST
+        self.labels: list[Any] = list(factor.values)
+        self.codes = factor.codes
+        if self.grouped:
+            import numpy as np
+
+            # As many different values to each place, as nearly as that goes; rows without one last.
+            places = np.arange(len(values)) * (_MOST // 2) // len(values)
+            starts = np.flatnonzero(np.diff(places, prepend=-1)).tolist()
+            ends = [*starts[1:], len(values)]
+            self.labels = [[values[start], values[end - 1]] for start, end in zip(starts, ends, strict=True)]
+            if len(values) < len(factor.values):
+                places = np.append(places, len(starts))
+                self.labels.append(None)
+            self.codes = places[factor.codes]
+
+
+def cells_of_rows(scored: Scored) -> Any:
+    """For each row the number of its cell: place of its length * number of depths + place of its depth."""
+    length, depth = (_Axis(scored.factor(name)) for name in ("length", "depth_percent"))
+    return length.codes * len(depth.labels) + depth.codes
+
+
+def short(text: str, most: int = _LONGEST_NAME) -> str:
+    """A name that is not longer than a page can show."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _name(value: str | None) -> str | None:
+    return None if value is None else short(value)
+
+
+def _pairs(counts: dict[str, int]) -> list[tuple[str, int]]:
+    return list(counts.items())
+
+
+def _listed(figure: dict[str, Any]) -> list[Any]:
+    return [figure[name] if name not in ("low", "high") else _rounded(figure[name]) for name in _COLUMNS]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _overall(found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "rows": _listed(found["overall"]),
+        "lengths": _listed(found["overall_of_lengths"]),
+        "method": found["overall"]["method"],
+        "effective": found["effective_length"],
+    }
+
+
+def _problems(report: Report) -> dict[str, Any]:
+    kinds: dict[str, int] = {}
+    for problem in report.problems:
+        kinds[problem.kind] = kinds.get(problem.kind, 0) + 1
+    return {
+        "count": len(report.problems),
+        "kinds": sorted(kinds.items()),
+        "shown": [
+            [one.kind, short(one.file), one.line, short(one.message, 1000)] for one in report.problems[:PROBLEMS]
+        ],
+    }
+
+
+def _length_means(summary: dict[str, Any], metrics: Sequence[str]) -> list[Any]:
+    """For each metric the figures of its lengths, in the order of the axis; null where no row has a length."""
+    return [_groups(summary["metrics"][metric]["groups"].get("length"), _MOST + 1) for metric in metrics]
+
+
+def _groups(lines: list[dict[str, Any]] | None, most: int = _MOST_GROUPS) -> list[list[Any]] | None:
+    return None if lines is None or len(lines) > most else [_listed(line) for line in lines]
+
+
+def _filters(scored: Scored, axes: Iterable[_Axis]) -> tuple[list[str], list[str]]:
+    """Coordinates with several values, and those of them that would make too many combinations."""
+    import numpy as np
+
+    base = [axis.codes for axis in axes]
+    names = [name for name in FILTERS if len(scored.factor(name).values) > 1]
+    left_out: list[str] = []
+    while names:
+        keys = _keys([*base, *(scored.factor(name).codes for name in names)])
+        if len(np.unique(keys)) <= _MOST_COMBINATIONS:
+            break
+        largest = max(names, key=lambda name: len(scored.factor(name).values))
+        names.remove(largest)
+        left_out.append(largest)
+    return names, left_out
+
+
+def _keys(codes: Sequence[Any]) -> Any:
+    """One number for each combination of codes."""
+    import numpy as np
+
+    keys = np.zeros(len(codes[0]), np.int64)
+    for one in codes:
+        keys = keys * (int(one.max(initial=0)) + 1) + one
+    return keys
+
+
+def _sums(scored: Scored, metrics: Sequence[str], codes: Sequence[Any]) -> dict[str, Any]:
+    """For each combination that there is: its codes, rows, unanswered, and for each metric n and the sum of scores."""
+    import numpy as np
+
+    _, first, inverse = np.unique(_keys(codes), return_index=True, return_inverse=True)
+    count = len(first)
+    rows = np.bincount(inverse, minlength=count)
+    found = {
+        "codes": [one[first].tolist() for one in codes],
+        "rows": rows.tolist(),
+        "unanswered": np.bincount(inverse[scored.unanswered], minlength=count).tolist(),
+        "n": [],
+        "sum": [],
+    }
+    for metric in metrics:
+        values, has = scored.values(metric)
+        n = rows if has.all() else np.bincount(inverse[has], minlength=count)
+        # null: every row has a score.
+        found["n"].append(None if np.array_equal(n, rows) else n.tolist())
+        sums = np.bincount(inverse[has], values[has], minlength=count).astype(float).round(4)
+        found["sum"].append([int(value) if value.is_integer() else value for value in sums.tolist()])
+    return found
+
+
+def _cells(report: Report, metrics: Sequence[str]) -> list[list[Any]]:
+    """For each metric, over all languages (-1), then each: the language's place, cells, and their figures' columns."""
+    import polars as pl
+
+    scored = report._scored
+    depths, languages = scored.factor("depth_percent").values, scored.factor("language").values
+    places = {
+        (length, depth): i * len(depths) + k
+        for i, length in enumerate(scored.factor("length").values)
+        for k, depth in enumerate(depths)
+    }
+    found = []
+    for metric in metrics:
+        frame = report.cells.filter(pl.col("metric") == metric)
+        parts = []
+        for (language,), part in frame.partition_by("language", as_dict=True, maintain_order=True).items():
+            at = [places[key] for key in part.select("length", "depth_percent").iter_rows()]
+            columns = [part[name] if name not in ("low", "high") else part[name].round(4) for name in _COLUMNS]
+            code = -1 if language is None else languages.index(language)
+            parts.append([code, at, *(column.to_list() for column in columns)])
+        found.append(parts)
+    return found

@@ -1,0 +1,4 @@
+"""Computes figures, intervals and tests from scores.
+
+May import scoring and the rooms above it.
+"""

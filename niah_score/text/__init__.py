@@ -1,0 +1,12 @@
+"""Compares texts: folding, keywords in folded text, whole columns at once, and showing hostile text safely.
+
+Imports no other room of the scorer.
+"""
+
+from niah_score.text.fold import DIGIT_GROUPS as DIGIT_GROUPS
+from niah_score.text.fold import Word as Word
+from niah_score.text.fold import as_word as as_word
+from niah_score.text.fold import find_word as find_word
+from niah_score.text.fold import fold as fold
+from niah_score.text.fold import holds as holds
+from niah_score.text.fold import without_spaces as without_spaces

@@ -1,0 +1,169 @@
+"""Counting a dataset under another tokenizer: every row once, exactly, and what overflows by name."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import niah_gen
+from niah_gen.checks.recount import recount, report
+from niah_gen.errors import IntegrityError, TokenizerError
+from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, find_tokenizer
+from niah_score.contract import MANIFEST, ContractError, Row, config_name, read_manifest
+
+RECIPE: dict[str, Any] = {
+    "name": "r", "lengths": [700, 2000, 10000], "depths": [0, 50], "needles": ["velden-archive", "heyuan-archive"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("r"), formats=["parquet", "jsonl"])
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return list(niah_gen.iter_rows(RECIPE))
+
+
+def test_every_row_is_counted_once_in_row_order(dataset: Path, rows: list[Row], tmp_path: Path) -> None:
+    o200k = find_tokenizer("o200k_base")
+    recount(dataset, "gpt-4o", csv_file=tmp_path / "counts" / "rows.csv")
+    with (tmp_path / "counts" / "rows.csv").open(newline="", encoding="utf-8") as file:
+        written = list(csv.reader(file))
+    assert written[0] == ["id", "config", "length", "prompt_tokens", "tokens"]
+    assert written[1:] == [
+        [
+            row["id"], config_name(row["language"], row["length"]), str(row["length"]), str(row["prompt_tokens"]),
+            str(o200k.count(str(row["prompt"]))),
+        ]
+        for row in rows
+    ]  # fmt: skip
+
+
+def test_the_dataset_s_own_tokenizer_counts_what_is_recorded(dataset: Path, rows: list[Row]) -> None:
+    found = recount(dataset, "gpt-4")
+    assert list(found.configs) == ["en-700", "en-2k", "en-10k", "zh-700", "zh-2k", "zh-10k"]
+    assert all(tally.recorded == tally.tokens for tally in found.configs.values())
+    assert found.configs["en-2k"].tokens == [
+        row["prompt_tokens"] for row in rows if (row["language"], row["length"]) == ("en", 2000)
+    ]
+    assert found.over == []
+
+
+def test_chat_is_the_sum_over_message_contents(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+    recipe = {
+        "name": "chat", "lengths": [900], "depths": [50], "placement": "gkamradt", "corpora": ["en_essays"],
+        "needles": ["sf-dolores-park"],
+    }  # fmt: skip
+    (row,) = niah_gen.iter_rows(recipe)
+    assert not isinstance(row["prompt"], str)
+    assert len(row["prompt"]) > 1
+    found = recount(niah_gen.build(recipe, tmp_path, formats=["jsonl.zst"]), "o200k_base")
+    o200k = find_tokenizer("o200k_base")
+    assert found.configs["en-900"].tokens == [sum(o200k.count(message["content"]) for message in row["prompt"])]
+
+
+def test_rows_above_the_limit_are_counted_and_the_first_twenty_named(
+    dataset: Path, rows: list[Row], tiny_bpe: OffsetTokenizer, tokenizer_json: Path
+) -> None:
+    counts = {row["id"]: tiny_bpe.count(str(row["prompt"])) for row in rows}
+    found = recount(dataset, str(tokenizer_json))
+    over = [row["id"] for row in rows if counts[row["id"]] > row["length"]]
+    assert over
+    assert [row.id for row in found.over] == over[:20]
+    assert sum(tally.over for tally in found.configs.values()) == len(over)
+    lines = list(report(found))
+    assert f"{len(over)} rows are above its length:" in lines
+    assert f"  {over[0]} {counts[over[0]]}" in lines
+
+
+def test_a_limit_is_for_all_rows_and_may_be_reached(dataset: Path, rows: list[Row], tmp_path: Path) -> None:
+    most = max(row["prompt_tokens"] for row in rows if row["length"] == 2000)
+    over = [tally.over for tally in recount(dataset, "gpt-4", limit=most).configs.values()]
+    assert over == [0, 0, 2, 0, 0, 2]
+    below = [tally.over for tally in recount(dataset, "gpt-4", limit=most - 1).configs.values()]
+    assert below[1] + below[4] > 0
+    many = {**RECIPE, "lengths": [700], "repeats": 6, "languages": ["en"], "depths": [0, 30, 60, 100]}
+    lines = list(report(recount(niah_gen.build(many, tmp_path), "gpt-4", limit=1)))
+    assert lines[-1] == "  and 4 more"
+    assert len(lines) == 1 + 2 + 1 + 20 + 1
+
+
+def test_the_table_says_what_each_length_is(dataset: Path) -> None:
+    found = recount(dataset, "o200k_base")
+    lines = [line.split() for line in report(found)]
+    tally = found.configs["zh-2k"]
+    assert lines[1] == ["config", "rows", "cl100k_base", "min", "mean", "max", "ratio", "over"]
+    (line,) = [line for line in lines if line[0] == "zh-2k"]
+    assert line == [
+        "zh-2k", "2", str(min(tally.recorded)), "to", str(max(tally.recorded)), str(min(tally.tokens)),
+        f"{sum(tally.tokens) / 2:.1f}", str(max(tally.tokens)), f"{sum(tally.tokens) / sum(tally.recorded):.3f}", "0",
+    ]  # fmt: skip
+    assert lines[-1][:2] == ["all", "12"]
+
+
+def test_two_processes_count_as_one_does(dataset: Path, tmp_path: Path) -> None:
+    found = [recount(dataset, "o200k_base", jobs=jobs, csv_file=tmp_path / f"{jobs}.csv") for jobs in (1, 2)]
+    assert found[0] == found[1]
+    assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
+
+
+def test_each_row_is_read_once_though_there_are_two_formats(dataset: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
+    shutil.rmtree(copy / "jsonl")
+    assert recount(copy, "gpt-4") == recount(dataset, "gpt-4")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{", "row 2: Expecting property name"),
+        ("[]", "row 2: not a row with a prompt"),
+        ('{"id": "a", "length": 1, "prompt_tokens": 1}', "row 2: not a row with a prompt"),
+        ('{"id": "a", "length": 1, "prompt_tokens": "1", "prompt": "b"}', "row 2: not a row with a prompt"),
+        ('{"id": "a", "length": 1, "prompt_tokens": 1, "prompt": "\\ud800"}', "row 2: not a row with a prompt"),
+        ('{"id": "a", "length": 1, "prompt_tokens": 1, "prompt": [{"role": "b"}]}', "row 2: not a row with a prompt"),
+    ],
+)
+def test_a_row_that_cannot_be_counted_is_named_and_no_table_is_left(
+    dataset: Path, tmp_path: Path, line: str, words: str
+) -> None:
+    copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
+    shutil.rmtree(copy / "data")
+    manifest = read_manifest(copy)
+    files = tuple(entry for entry in manifest.files if not entry.path.startswith("data"))
+    (copy / MANIFEST).write_bytes(replace(manifest, files=files).to_json())
+    path = copy / "jsonl" / "zh-2k" / "test-00000-of-00001.jsonl"
+    lines = path.read_text("utf-8").splitlines()
+    path.write_text("\n".join([lines[0], line]), "utf-8")
+    with pytest.raises(IntegrityError, match=words):
+        recount(copy, "gpt-4", csv_file=tmp_path / "rows.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]
+
+
+def test_what_is_not_here_is_told(dataset: Path, tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError, match="did you mean 'gpt-4'"):
+        recount(dataset, "gpt4")
+    with pytest.raises(ContractError, match=r"no manifest\.json"):
+        recount(tmp_path, "gpt-4")
+    copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
+    shutil.rmtree(copy / "data")
+    with pytest.raises(IntegrityError, match="missing"):
+        recount(copy, "gpt-4")
+
+
+def test_the_command_ends_with_0_though_rows_overflow(dataset: Path, tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("niah-gen")), "recount", str(dataset), "--tokenizer", "gpt-4o"]
+    command += ["--limit", "500", "--csv", str(tmp_path / "r.csv")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "8 rows are above 500 tokens:" in done.stdout
+    assert done.stderr == ""
+    assert len((tmp_path / "r.csv").read_text("utf-8").splitlines()) == 13

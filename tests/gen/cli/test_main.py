@@ -1,0 +1,267 @@
+"""The command line: what it prints where, and the exit code of each kind of end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SMALL = ["--length", "600,1k", "--depths", "0,50,100"]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The installed command, with no corpora of the user's."""
+    base = {key: value for key, value in os.environ.items() if key not in ("NIAH_CORPORA", "NIAH_TOKENIZERS")}
+    base["XDG_DATA_HOME"] = "/nonexistent"
+    return subprocess.run(
+        [Path(sys.executable).with_name("niah-gen"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**base, **environment},
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    done = run("build", *SMALL, "--out", str(tmp_path_factory.mktemp("cli")))
+    assert done.returncode == 0, done.stderr
+    return Path(done.stdout.splitlines()[-1])
+
+
+def test_the_last_line_of_stdout_is_the_dataset_folder(dataset: Path) -> None:
+    assert (dataset / "manifest.json").is_file()
+    assert dataset.parent.name == "default"
+
+
+def test_build_verify_and_show_go_together(dataset: Path) -> None:
+    verified = run("verify", str(dataset))
+    assert verified.returncode == 0
+    assert "36 rows" in verified.stdout
+    table = pq.read_table(dataset / "data" / "zh-1k" / "test-00000-of-00001.parquet")
+    row = table.slice(1, 1).to_pylist()[0]
+    shown = run("show", str(dataset), row["id"])
+    assert shown.returncode == 0
+    assert f"[{row['needle_depths'][0]:.2f} %] >>>{row['needles'][0]}<<<" in shown.stdout
+    assert row["question"] in shown.stdout
+    missing = run("show", str(dataset), "nothing")
+    assert missing.returncode == 2
+    assert "no row 'nothing'" in missing.stderr
+
+
+def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path: Path) -> None:
+    chosen = ["--needle", "pizza-ingredients", "--corpus", "en_essays", "--length", "2k,4000", "--question", "both"]
+    done = run("build", *chosen, "--spread", "90,10,50", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    folder = done.stdout.strip()
+    table = pq.read_table(Path(folder) / "data" / "en-4k" / "test-00000-of-00001.parquet")
+    (row,) = table.to_pylist()
+    assert all(abs(depth - asked) < 1 for depth, asked in zip(row["needle_depths"], (90, 10, 50), strict=True))
+    assert row["prompt"].count(row["question"]) == 2
+    shown = run("show", folder, row["id"]).stdout
+    for number, (depth, needle) in enumerate(zip(row["needle_depths"], row["needles"], strict=True), 1):
+        assert f"[{number}: {depth:.2f} %] >>>{needle}<<<" in shown
+    assert run("verify", folder, "--full").returncode == 0
+    published = run("plan", "--placement", "opencompass", "--length", "1000")
+    assert published.returncode == 0, published.stderr
+    stepped = run("plan", *chosen, "--diff", "10", "--depths", "0,50").stdout
+    assert "rows         4" in stepped
+    assert "question at the start and the end" in stepped
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--spread", "sideways"], "spread: expected even, diff, random, or the depth of each needle in percent"),
+        (["--spread", "10,110"], "spread: expected percent, 0 to 100"),
+        (["--question", "middle"], "question_position: expected one of end, start, both"),
+        (["--question", "start", "--template", "opencompass"], "asks at the end only"),
+        (["--placement", "opencompass", "--spread", "even"], "placement 'opencompass' knows 'diff' only"),
+        (["gkamradt-multi", "--corpus", "en_essays", "--diff", "10"], "placement 'gkamradt' knows 'even' only"),
+        (["--set", "boundary=letter"], "boundary: expected one of sentence, word"),
+        (["--set", "leaks=maybe"], "leaks: expected one of drop, refuse, report"),
+        (["--placement", "gkamradt", "--set", "leaks=drop"], "leaks: expected one of report"),
+        (["--set", "fresh_haystacks=1"], "fresh_haystacks: expected true or false"),
+    ],
+)
+def test_what_native_cannot_do_is_said_in_a_sentence(flags: list[str], said: str) -> None:
+    done = run("plan", *flags)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_damaged_dataset_ends_verify_with_4(dataset: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
+    (copy / "recipe.toml").write_text("changed")
+    done = run("verify", str(copy))
+    assert done.returncode == 4
+    assert "recipe.toml" in done.stderr
+    assert run("verify", str(tmp_path)).returncode == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["build", "cdme8k"], ["'cdme8k'", "did you mean 'cdme-8k'"]),
+        (["build", "--tokenizer", "gpt4"], ["'gpt4'", "did you mean 'gpt-4'"]),
+        (["build", "--length", "8q", "--depths", "101"], ["lengths", "8q", "depths", "101"]),
+        (["build", "--corpus", "cdme/zh_finance"], ["niah-gen corpora fetch cdme"]),
+        (["build", "--needle", "velden-archiv"], ["did you mean 'velden-archive'"]),
+        (["build", "--set", "lenghts=8"], ["lenghts", "did you mean 'lengths'"]),
+        (["build", "--set", "nothing"], ["KEY=VALUE"]),
+        (["build", "--shard", "half"], ["I/N"]),
+        (["build", "--format", "csv"], ["format 'csv'", "parquet"]),
+        (["build", "--length", "2k"], ["length 250 leaves no room"]),
+        (["build", "missing.toml"], ["missing.toml: no such file"]),
+        (["plan", "--placement", "natve"], ["did you mean 'native'"]),
+        (["merge", "/nonexistent"], ["no part of a dataset"]),
+        (["presets", "nothing"], ["preset 'nothing' does not exist"]),
+        (["needles", "nothing"], ["no needle 'nothing' in the library"]),
+        (["frobnicate"], ["frobnicate"]),
+    ],
+)
+def test_a_mistake_ends_with_2_and_a_sentence(arguments: list[str], words: list[str], tmp_path: Path) -> None:
+    done = run(*arguments, *(["--out", str(tmp_path)] if arguments[0] == "build" else []))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_flags_replace_recipe_fields(tmp_path: Path) -> None:
+    done = run(
+        *("build", "--length", "900", "--depths", "10,90", "--repeats", "2", "--needle", "heyuan-archive"),
+        *("--language", "zh", "--tokenizer", "gpt-4o", "--chat", "--reserve", "100", "--set", "seed=7"),
+        *("--format", "jsonl", "--out", str(tmp_path)),
+    )
+    assert done.returncode == 0, done.stderr
+    import json
+
+    folder = Path(done.stdout.strip())
+    rows = [json.loads(line) for line in (folder / "jsonl/zh-900/test-00000-of-00001.jsonl").read_text().splitlines()]
+    assert [(row["repeat"], row["depth_percent"]) for row in rows] == [(0, 10.0), (0, 90.0), (1, 10.0), (1, 90.0)]
+    assert {row["tokenizer"] for row in rows} == {"o200k_base"}
+    assert {row["needle_id"] for row in rows} == {"heyuan-archive"}
+    assert all(row["prompt"][row["context_message"]]["role"] == "user" for row in rows)
+    assert all(row["prompt_tokens"] <= 800 for row in rows)
+    assert not (folder / "data").exists()
+
+
+def test_published_templates_are_chosen_by_flags(tmp_path: Path) -> None:
+    done = run(
+        *("build", "gkamradt-single", "--corpus", "en_essays", "--length", "1000", "--depths", "50"),
+        *("--template", "gkamradt-anthropic", "--text", "--out", str(tmp_path)),
+    )
+    assert done.returncode == 0, done.stderr
+    row = pq.read_table(next(Path(done.stdout.strip()).rglob("*.parquet"))).to_pylist()[0]
+    assert row["prompt"].endswith("Assistant: Here is the most relevant sentence in the context:")
+    assert "\n\nHuman: <context>\n" in row["prompt"]
+
+
+def test_two_shards_on_the_command_line_merge_into_the_same_manifest(dataset: Path, tmp_path: Path) -> None:
+    for part in ("1/2", "2/2"):
+        done = run("build", *SMALL, "--shard", part, "--out", str(tmp_path))
+        assert done.returncode == 0, done.stderr
+    merged = run("merge", done.stdout.strip())
+    assert merged.returncode == 0, merged.stderr
+    folder = Path(merged.stdout.strip())
+    assert (folder / "manifest.json").read_bytes() == (dataset / "manifest.json").read_bytes()
+
+
+def test_plan_builds_nothing_and_says_how_much(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("niah-gen"), "plan"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "rows         1008" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_card_is_written_anew_and_the_manifest_with_it(dataset: Path, tmp_path: Path) -> None:
+    import shutil
+
+    copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
+    (copy / "README.md").write_text("mine")
+    assert run("card", str(copy)).returncode == 0
+    assert run("verify", str(copy)).returncode == 0
+    assert (copy / "README.md").read_bytes() == (dataset / "README.md").read_bytes()
+
+
+def test_a_full_disk_ends_with_5_and_leaves_no_dataset(tmp_path: Path) -> None:
+    command = f"ulimit -f 8; {Path(sys.executable).with_name('niah-gen')} build --length 4k,8k --out {tmp_path}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 5
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.rglob("manifest.json"))
+
+
+def test_help_names_every_command() -> None:
+    done = run("--help")
+    for name in ("build", "merge", "plan", "show", "verify", "card", "presets", "needles", "tokenizers", "corpora"):
+        assert f"\n  {name} " in done.stdout
+        assert run(*name.split(), "--help").returncode == 0
+
+
+def test_libraries_are_listed_and_their_entries_printed() -> None:
+    assert run("presets").stdout == run("presets", "list").stdout
+    assert run("presets", "show", "cdme-8k").stdout == run("presets", "cdme-8k").stdout
+    assert run("corpora").stdout == run("corpora", "list").stdout
+    assert "37" in run("corpora", "show", "en_essays").stdout
+    assert run("needles", "show").returncode == 2
+    assert run("--version").stdout.startswith("niah-gen ")
+
+
+def test_needles_are_printed_as_the_file_that_they_are_read_from(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(run("needles", "show", "gkamradt").stdout, "utf-8")
+    assert run("needles", "show", str(file)).stdout == file.read_text("utf-8")
+    assert "  pizza-ingredients            en  list of 3   What are" in run("needles", str(file)).stdout
+    assert "  pizza-ingredients            en  list of 3   What are" in run("needles").stdout
+
+
+def test_what_is_doubtful_about_needles_of_ones_own_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[gate]\nneedle = "The gate is green."\nquestion = "Is it green?"\nkeywords = ["green"]\n', "utf-8")
+    done = run("needles", str(file))
+    assert (done.returncode, done.stderr) == (
+        0,
+        "gate: the question holds a keyword of ['green']: repeating it would count as found\n",
+    )
+
+
+def test_a_bar_with_rows_speed_and_time_left_appears_on_a_terminal_only(tmp_path: Path) -> None:
+    import pty
+
+    command = [str(Path(sys.executable).with_name("niah-gen")), "build", "--length", "64k", "--repeats", "5"]
+    quiet = subprocess.run([*command, "--out", str(tmp_path / "quiet")], capture_output=True, text=True, check=True)
+    assert "tokens/s" not in quiet.stderr
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path / "seen")],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                chunk = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not chunk:
+                break
+            seen += chunk
+        assert process.wait(60) == 0
+    text = seen.decode(errors="replace")
+    assert "M tokens/s" in text
+    assert "/5040 rows" in text

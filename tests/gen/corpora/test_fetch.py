@@ -1,0 +1,896 @@
+"""Fetching and adding corpora: what arrives is checked, what is interrupted goes on, nothing is ever half-installed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import socket
+import struct
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import filelock
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from niah_gen.corpora import add as own_corpora
+from niah_gen.corpora import fetch
+from niah_gen.corpora.add import add_corpus, add_dataset
+from niah_gen.corpora.fetch import fetch_corpus
+from niah_gen.corpora.find import (
+    DECLARATION,
+    CorpusFile,
+    Declaration,
+    data_folder,
+    installed_names,
+    locate,
+    read_corpus,
+)
+from niah_gen.errors import CorpusError, IntegrityError, LockedError
+from niah_score.contract import sha256_hex
+
+REAL = Path(__file__).parents[3].parent / "shared" / "corpora"
+# Longer than one chunk, so that a file arrives in several pieces.
+FIRST = "The ferry left at noon. Nobody waved. " * 6000
+SECOND = "A short one."
+TINY = Declaration(
+    "tiny",
+    "en",
+    "CC0-1.0",
+    "made for tests",
+    (
+        CorpusFile("first.txt", sha256_hex(FIRST.encode())),
+        CorpusFile("more/second one.txt", sha256_hex(SECOND.encode())),
+    ),
+    "Two files.",
+)
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as the server saw it."""
+
+    path: str
+    range: str | None
+    agent: str
+    status: int
+    sent: int
+
+
+@dataclass
+class Server:
+    """Serves a folder on the loopback; each fault happens `times` times, then all is well."""
+
+    root: Path
+    times: int = 0
+    drop_after: int | None = None
+    reset: bool = False
+    wrong: bool = False
+    status: int | None = None
+    stall: float = 0.0
+    wrong_range: bool = False
+    ranges: bool = True
+    lengths: bool = True
+    requests: list[Request] = field(default_factory=list)
+    address: str = ""
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.address}"
+
+    def fails(self, fault: object) -> bool:
+        """Whether a fault is wanted now; counts it."""
+        if not fault or not self.times:
+            return False
+        self.times -= 1
+        return True
+
+    def of(self, path: str) -> list[Request]:
+        """The requests for one file."""
+        return [request for request in self.requests if request.path == path]
+
+    @property
+    def sent(self) -> int:
+        return sum(request.sent for request in self.requests)
+
+
+def handler(server: Server) -> type[BaseHTTPRequestHandler]:
+    """The request handler of a server."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = unquote(urlsplit(self.path).path).lstrip("/")
+            wanted = self.headers.get("Range")
+            status, body, headers = self.answer(server.root / path, wanted)
+            end = len(body)
+            drop = status < 300 and server.fails(server.drop_after)
+            if drop and server.drop_after is not None:
+                end = min(end, server.drop_after)
+            server.requests.append(Request(path, wanted, self.headers.get("User-Agent", ""), status, end))
+            self.send_response(status)
+            for key, value in headers.items():
+                self.send_header(key, value)
+            if server.lengths:
+                self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body[:end])
+            if drop and server.reset:
+                # Closing with no linger sends a reset instead of an orderly end.
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
+            self.close_connection = True
+
+        def answer(self, file: Path, wanted: str | None) -> tuple[int, bytes, dict[str, str]]:
+            if server.fails(server.stall):
+                time.sleep(server.stall)
+            if server.fails(server.status):
+                return server.status or 500, b"no", {}
+            if not file.is_file():
+                return 404, b"no such file", {}
+            body = file.read_bytes()
+            if server.fails(server.wrong):
+                body = b"X" + body[1:]
+            found = re.fullmatch(r"bytes=(\d+)-", wanted or "")
+            if found is None or not server.ranges:
+                return 200, body, {}
+            start = int(found[1])
+            if start >= len(body):
+                return 416, b"", {"Content-Range": f"bytes */{len(body)}"}
+            if server.fails(server.wrong_range):
+                start += 1
+            return 206, body[start:], {"Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}"}
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    return Handler
+
+
+class QuietServer(ThreadingHTTPServer):
+    """Clients that go away are part of these tests."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No corpora of the user's, no proxies, no pauses."""
+    for variable in ("NIAH_CORPORA", "http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr(fetch, "_PAUSES", (0.0, 0.0, 0.0, 0.0))
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with the files of the known corpus `tiny`, the only one there is."""
+    monkeypatch.setattr(fetch, "known_corpora", lambda: {"tiny": TINY})
+    folder = tmp_path / "served" / "tiny"
+    (folder / "more").mkdir(parents=True)
+    (folder / "first.txt").write_text(FIRST, "utf-8", newline="")
+    (folder / "more" / "second one.txt").write_text(SECOND, "utf-8", newline="")
+    return folder
+
+
+@pytest.fixture
+def served() -> Iterator[Callable[..., Server]]:
+    """Starts servers of a folder, with faults."""
+    running: list[QuietServer] = []
+
+    def start(root: Path, **faults: Any) -> Server:
+        server = Server(root, **faults)
+        http = QuietServer(("127.0.0.1", 0), handler(server))
+        running.append(http)
+        server.address = f"127.0.0.1:{http.server_port}"
+        threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return server
+
+    yield start
+    for http in running:
+        http.shutdown()
+        http.server_close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where corpora are installed."""
+    return tmp_path / "installed"
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All files below a folder but locks."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether `tiny` is installed, with nothing beside it."""
+    files = {"tiny/first.txt": FIRST.encode(), "tiny/more/second one.txt": SECOND.encode()}
+    found = tree(folder)
+    return found.pop(f"tiny/{DECLARATION}", None) is not None and found == files
+
+
+# --- from the network ---
+
+
+@pytest.mark.parametrize(("name", "files", "language"), [("paul_graham", 49, "en"), ("cdme", 6, "zh")])
+def test_a_known_corpus_arrives_whole_and_can_be_read_at_once(
+    name: str, files: int, language: str, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not (REAL / name).is_dir():
+        pytest.skip(f"needs {REAL / name}: texts that are not part of the repository")
+    server = served(REAL)
+    told: dict[str, tuple[int, int]] = {}
+    place = fetch_corpus(
+        name, url=f"{server.url}/{name}/{{path}}", progress=lambda path, done, total: told.update({path: (done, total)})
+    )
+    assert place == data_folder() / name
+    assert tree(place) == {**tree(REAL / name), DECLARATION: (place / DECLARATION).read_bytes()}
+    assert told == {path: (len(data), len(data)) for path, data in tree(REAL / name).items()}
+    assert not [path for path in place.parent.iterdir() if path != place and path.suffix != ".lock"]
+    located = locate(name)
+    corpus = read_corpus(located)
+    assert located.folder == place
+    assert (corpus.name, corpus.language, len(corpus.files)) == (name, language, files)
+    assert installed_names().count(name) == 1
+    # The pins and the installed declaration are one corpus: the same digest, so the same rows.
+    monkeypatch.setenv("NIAH_CORPORA", str(REAL))
+    assert read_corpus(locate(name)) == corpus
+
+
+def test_the_declaration_says_what_the_pins_say(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+    fetch_corpus("tiny", url=served(tiny).url, folder=folder)
+    assert tomllib.loads((folder / "tiny" / DECLARATION).read_text("utf-8")) == {
+        "name": "tiny",
+        "language": "en",
+        "license": "CC0-1.0",
+        "source": "made for tests",
+        "description": "Two files.",
+        "files": [{"path": file.path, "sha256": file.sha256} for file in TINY.files],
+    }
+
+
+def test_the_pinned_url_is_used_where_none_is_given(
+    tiny: Path, folder: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = served(tiny.parent)
+    pinned = Declaration(
+        "tiny", "en", TINY.license, TINY.source, TINY.files, TINY.description, f"{server.url}/tiny/{{path}}?raw=1"
+    )
+    monkeypatch.setattr(fetch, "known_corpora", lambda: {"tiny": pinned})
+    fetch_corpus("tiny", folder=folder)
+    assert is_whole(folder)
+    assert server.requests[0].agent.startswith("niah-gen/")
+
+
+def test_what_is_installed_and_intact_is_not_fetched_again(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny)
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    before = len(server.requests)
+    assert fetch_corpus("tiny", url=server.url, folder=folder) == folder / "tiny"
+    assert len(server.requests) == before == 2
+
+
+def test_a_dropped_connection_goes_on_where_it_broke(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+    server = served(tiny, drop_after=100_000, times=1)
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert [request.range for request in server.of("first.txt")] == [None, "bytes=100000-"]
+    assert sum(request.sent for request in server.of("first.txt")) == len(FIRST) < 2 * len(FIRST)
+
+
+def test_a_reset_connection_goes_on_where_it_broke(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+    server = served(tiny, drop_after=100_000, reset=True, times=3)
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert len(server.of("first.txt")) >= 3
+
+
+def test_a_connection_that_drops_often_is_taken_up_as_long_as_it_brings_something(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny, drop_after=20_000, times=len(FIRST) // 20_000)
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert len(server.of("first.txt")) == len(FIRST) // 20_000 + 1 > len(fetch._PAUSES) + 1
+    assert server.sent == len(FIRST) + len(SECOND)
+
+
+def test_a_server_that_ignores_ranges_sends_the_file_from_its_start(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny, drop_after=100_000, times=2, ranges=False)
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert [request.status for request in server.of("first.txt")] == [200, 200, 200]
+
+
+def test_a_server_that_goes_on_at_another_place_is_asked_for_the_whole_file(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny, wrong_range=True, times=1)
+    part = folder / ".tiny.fetching" / "first.txt.part"
+    part.parent.mkdir(parents=True)
+    part.write_text(FIRST[:5000], "utf-8")
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert [request.range for request in server.of("first.txt")] == ["bytes=5000-", None]
+
+
+def test_a_server_that_states_no_length_is_understood(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+    totals = set()
+    fetch_corpus(
+        "tiny",
+        url=served(tiny, lengths=False).url,
+        folder=folder,
+        progress=lambda path, done, total: totals.add(total),
+    )
+    assert is_whole(folder)
+    assert totals == {0}
+
+
+def test_a_partial_file_that_is_whole_needs_no_more_bytes(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny)
+    part = folder / ".tiny.fetching" / "first.txt.part"
+    part.parent.mkdir(parents=True)
+    part.write_text(FIRST, "utf-8")
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert [request.status for request in server.of("first.txt")] == [416]
+    assert server.sent == len(SECOND)
+
+
+@pytest.mark.parametrize("stale", ["from another text ", FIRST + "and more"], ids=["other bytes", "too long"])
+def test_a_partial_file_of_other_bytes_is_fetched_from_zero(
+    stale: str, tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny)
+    part = folder / ".tiny.fetching" / "first.txt.part"
+    part.parent.mkdir(parents=True)
+    part.write_text(stale, "utf-8")
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert [request.range for request in server.of("first.txt")] == [f"bytes={len(stale)}-", None]
+
+
+def test_wrong_bytes_are_asked_for_once_more_then_refused_and_nothing_is_installed(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny, wrong=True, times=100)
+    with pytest.raises(IntegrityError) as caught:
+        fetch_corpus("tiny", url=server.url, folder=folder)
+    assert len(server.requests) == 2
+    said = str(caught.value)
+    for part in ("first.txt", sha256_hex(b"X" + FIRST.encode()[1:]), TINY.files[0].sha256, "--from FOLDER"):
+        assert str(part) in said
+    assert tree(folder) == {}
+
+
+def test_bytes_that_are_wrong_once_do_no_harm(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+    fetch_corpus("tiny", url=served(tiny, wrong=True, times=1).url, folder=folder)
+    assert is_whole(folder)
+
+
+@pytest.mark.parametrize("status", [401, 404, 410])
+def test_a_refusal_ends_the_fetch_at_once(status: int, tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+    server = served(tiny, status=status, times=100)
+    with pytest.raises(CorpusError, match=f"{re.escape(server.url)}/first.txt.*status {status}"):
+        fetch_corpus("tiny", url=server.url, folder=folder)
+    assert len(server.requests) == 1
+
+
+def test_a_busy_server_is_asked_again(tiny: Path, folder: Path, served: Callable[..., Server]) -> None:
+    server = served(tiny, status=503, times=2)
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert [request.status for request in server.of("first.txt")] == [503, 503, 200]
+
+
+def test_a_server_that_stays_busy_is_given_up(
+    tiny: Path, folder: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    monkeypatch.setattr(fetch, "_PAUSES", (0.5, 1.0))
+    server = served(tiny, status=503, times=100)
+    with pytest.raises(CorpusError, match=r"status 503 .* \(3 tries\); without network, get the files"):
+        fetch_corpus("tiny", url=server.url, folder=folder)
+    assert len(server.requests) == 3
+    assert slept == [0.5, 1.0]
+
+
+def test_a_server_that_falls_silent_is_asked_again(
+    tiny: Path, folder: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "_TIMEOUT_SECONDS", 0.2)
+    server = served(tiny, stall=5.0, times=1)
+    began = time.monotonic()
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert time.monotonic() - began < server.stall
+
+
+def test_offline_the_error_says_so_and_names_the_way_out(tiny: Path, folder: Path) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    with pytest.raises(CorpusError, match=r"offline \(5 tries\); .*niah-gen corpora fetch tiny --from FOLDER"):
+        fetch_corpus("tiny", url=f"http://127.0.0.1:{port}", folder=folder)
+    assert tree(folder) == {}
+
+
+def test_a_proxy_of_the_environment_is_used(
+    tiny: Path, folder: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = served(tiny)
+    monkeypatch.setenv("http_proxy", server.url)
+    fetch_corpus("tiny", url="http://corpora.invalid", folder=folder)
+    assert is_whole(folder)
+
+
+@pytest.mark.parametrize(
+    "url", ["file://localhost/etc", "ftp://127.0.0.1/x", "/some/folder", "https://", "http://[::1"]
+)
+def test_a_url_that_is_not_one_of_the_web_is_refused(url: str, tiny: Path, folder: Path) -> None:
+    with pytest.raises(CorpusError, match=rf"{re.escape(url)}: expected a URL with https:// or http://"):
+        fetch_corpus("tiny", url=url, folder=folder)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:port", "http://127.0.0.1/a b", "http://127.0.0.1/中"])
+def test_a_url_that_cannot_be_asked_for_is_refused_at_once(url: str, tiny: Path, folder: Path) -> None:
+    with pytest.raises(CorpusError, match=rf"{re.escape(url)}/first.txt: not a valid URL"):
+        fetch_corpus("tiny", url=url, folder=folder)
+
+
+def test_a_disk_that_fails_is_not_taken_for_the_network(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny)
+
+    def full(path: str, done: int, total: int) -> None:
+        if done:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        fetch_corpus("tiny", url=server.url, folder=folder, progress=full)
+    assert len(server.requests) == 1
+
+
+def test_an_interrupted_fetch_goes_on_with_what_arrived(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny)
+
+    def interrupt(path: str, done: int, total: int) -> None:
+        if done >= 100_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch_corpus("tiny", url=server.url, folder=folder, progress=interrupt)
+    assert not (folder / "tiny").exists()
+    kept = (folder / ".tiny.fetching" / "first.txt.part").stat().st_size
+    assert 100_000 <= kept < len(FIRST)
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert [request.range for request in server.of("first.txt")] == [None, f"bytes={kept}-"]
+
+
+def test_finished_files_of_an_interrupted_fetch_are_used_again_only_if_their_hash_matches(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    server = served(tiny)
+    (tiny / "more" / "second one.txt").rename(tiny / "aside")
+    with pytest.raises(CorpusError, match="status 404"):
+        fetch_corpus("tiny", url=server.url, folder=folder)
+    (tiny / "aside").rename(tiny / "more" / "second one.txt")
+    staging = folder / ".tiny.fetching"
+    (staging / "old pins").mkdir()
+    (staging / "old pins" / "gone.txt.part").write_text("left by another version", "utf-8")
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert not (folder / "tiny" / "old pins").exists()
+    assert len(server.of("first.txt")) == 1
+
+    (folder / "tiny").rename(staging)
+    (staging / "first.txt").write_text(FIRST[:-1] + "!", "utf-8")
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert is_whole(folder)
+    assert len(server.of("first.txt")) == 2
+    assert len(server.of("more/second one.txt")) == 2
+
+
+# --- from a folder ---
+
+
+@pytest.mark.parametrize("above", [False, True], ids=["the folder itself", "its parent"])
+def test_a_corpus_is_copied_from_a_folder(above: bool, tiny: Path, folder: Path) -> None:
+    told = []
+    fetch_corpus(
+        "tiny",
+        source=tiny.parent if above else tiny,
+        folder=folder,
+        progress=lambda path, done, total: told.append((path, done, total)),
+    )
+    assert is_whole(folder)
+    assert told == [("first.txt", len(FIRST), len(FIRST)), ("more/second one.txt", len(SECOND), len(SECOND))]
+
+
+def test_copying_lists_every_missing_and_every_wrong_file_at_once(tiny: Path, folder: Path) -> None:
+    (tiny / "first.txt").unlink()
+    (tiny / "more" / "second one.txt").write_text("another text", "utf-8")
+    with pytest.raises(IntegrityError) as caught:
+        fetch_corpus("tiny", source=tiny.parent, folder=folder)
+    said = str(caught.value)
+    assert "2 of 2 files" in said
+    assert "first.txt: missing" in said
+    assert f"second one.txt: sha256 is {sha256_hex(b'another text')}, expected {TINY.files[1].sha256}" in said
+    assert not (folder / "tiny").exists()
+
+
+def test_copying_from_a_folder_without_the_files_is_refused(tiny: Path, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CorpusError, match=r"first\.txt: missing"):
+        fetch_corpus("tiny", source=tmp_path / "empty", folder=folder)
+    with pytest.raises(CorpusError, match="expected a folder with the files of corpus 'tiny'"):
+        fetch_corpus("tiny", source=tmp_path / "nowhere", folder=folder)
+
+
+# --- what is there already ---
+
+
+def test_a_damaged_corpus_is_repaired_once_all_it_lacks_has_arrived(
+    tiny: Path, folder: Path, served: Callable[..., Server]
+) -> None:
+    fetch_corpus("tiny", source=tiny, folder=folder)
+    (folder / "tiny" / "first.txt").write_text("damaged", "utf-8")
+    (folder / "tiny" / "notes.md").write_text("the user's", "utf-8")
+    damaged = tree(folder / "tiny")
+    with pytest.raises(IntegrityError):
+        fetch_corpus("tiny", url=served(tiny, wrong=True, times=9).url, folder=folder)
+    assert tree(folder / "tiny") == damaged
+
+    server = served(tiny)
+    fetch_corpus("tiny", url=server.url, folder=folder)
+    assert [request.path for request in server.requests] == ["first.txt"]
+    assert (folder / "tiny" / "notes.md").read_text("utf-8") == "the user's"
+    (folder / "tiny" / "notes.md").unlink()
+    assert is_whole(folder)
+    assert not (folder / ".tiny.fetching").exists()
+
+
+@pytest.mark.parametrize("toml", [None, "not = [toml", 'name = "other"\n'], ids=["missing", "broken", "other"])
+def test_a_damaged_declaration_is_written_again_without_the_network(toml: str | None, tiny: Path, folder: Path) -> None:
+    path = fetch_corpus("tiny", source=tiny, folder=folder) / DECLARATION
+    good = path.read_bytes()
+    path.unlink()
+    if toml is not None:
+        path.write_text(toml, "utf-8")
+    fetch_corpus("tiny", url="http://corpora.invalid", folder=folder)
+    assert path.read_bytes() == good
+    assert is_whole(folder)
+
+
+def test_a_file_in_the_place_of_the_folder_is_left_alone(tiny: Path, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "tiny").write_text("the user's", "utf-8")
+    with pytest.raises(CorpusError, match="found a file; move it away"):
+        fetch_corpus("tiny", source=tiny, folder=folder)
+    assert (folder / "tiny").read_text("utf-8") == "the user's"
+
+
+def test_two_processes_do_not_install_one_corpus(tiny: Path, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("Some text.", "utf-8")
+    folder.mkdir()
+    with filelock.FileLock(folder / ".tiny.lock"), pytest.raises(LockedError, match="another process"):
+        fetch_corpus("tiny", source=tiny, folder=folder)
+    with filelock.FileLock(folder / ".mine.lock"), pytest.raises(LockedError, match="another process"):
+        add_corpus("mine", [tmp_path / "mine.txt"], folder=folder)
+    assert tree(folder) == {}
+    fetch_corpus("tiny", source=tiny, folder=folder)
+
+
+def test_an_unknown_name_and_two_sources_are_refused(tiny: Path, folder: Path) -> None:
+    with pytest.raises(CorpusError, match="'tinny' is not one that can be fetched; did you mean 'tiny'"):
+        fetch_corpus("tinny", folder=folder)
+    with pytest.raises(CorpusError, match="a folder or a URL"):
+        fetch_corpus("tiny", source=tiny, url="http://corpora.invalid", folder=folder)
+
+
+# --- files of the user's own ---
+
+
+def test_own_files_become_a_corpus_that_is_found_by_name(tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "b.txt").write_text("第二篇文章。" * 20, "utf-8")
+    (texts / "a.jsonl").write_text('{"text": "第一篇文章。", "title": "一"}\n', "utf-8")
+    (texts / "ignored.md").write_text("not a text", "utf-8")
+    pq.write_table(pa.table({"text": ["最后一篇。"]}), tmp_path / "last.parquet")
+    place = add_corpus("mine", [texts, tmp_path / "last.parquet"], license="CC-BY-4.0", source="my shelf")
+    assert sorted(tree(place)) == ["a.jsonl", "b.txt", DECLARATION, "last.parquet"]
+    located = locate("mine")
+    corpus = read_corpus(located)
+    assert located.folder == place == data_folder() / "mine"
+    assert [file.path for file in corpus.files] == ["a.jsonl", "b.txt", "last.parquet"]
+    assert (corpus.language, corpus.license, corpus.source) == ("zh", "CC-BY-4.0", "my shelf")
+    assert [document.text[:2] for document in corpus.documents] == ["第一", "第二", "最后"]
+    assert installed_names().count("mine") == 1
+
+
+def test_the_language_and_the_text_field_can_be_given(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"body": "Words."}\n', "utf-8")
+    add_corpus("mine", [tmp_path / "x.jsonl"], language="zh", text_field="body", folder=folder)
+    corpus = read_corpus(locate(str(folder / "mine")))
+    assert (corpus.language, corpus.documents[0].text) == ("zh", "Words.")
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "said"),
+    [
+        ("bad.txt", b"one\ntwo\nthr\xffee\n", r"bad\.txt:3: byte 0xff"),
+        ("empty.txt", b"", r"empty\.txt: the file is empty"),
+        ("blank.jsonl", b'{"text": " "}\n{"text": ""}\n', r"blank\.jsonl: no document holds any text"),
+        (
+            "field.jsonl",
+            b'{"text": "a"}\n\n{"body": "b"}\n',
+            r"field\.jsonl:3: expected a string field 'text', found body",
+        ),
+        ("cut.jsonl", b'{"text": "a"}\n{"text": "b', r"cut\.jsonl:2: not a JSON object"),
+        ("not.parquet", b"PAR?", r"not\.parquet: not a readable Parquet file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_its_line_and_nothing_is_installed(
+    file: str, data: bytes, said: str, tmp_path: Path, folder: Path
+) -> None:
+    (tmp_path / file).write_bytes(data)
+    with pytest.raises(CorpusError, match=said):
+        add_corpus("mine", [tmp_path / file], folder=folder)
+    assert tree(folder) == {}
+
+
+def test_every_bad_file_is_listed_at_once(tmp_path: Path, folder: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number:02d}.txt").write_bytes(b"")
+    with pytest.raises(CorpusError) as caught:
+        add_corpus("mine", [tmp_path], folder=folder)
+    assert str(caught.value).count("the file is empty") == 20
+    assert str(caught.value).endswith("and 10 more")
+
+
+def test_sources_that_cannot_be_copied_are_listed_at_once(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "void").mkdir()
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "page.html").write_text("<p>", "utf-8")
+    (tmp_path / "same.txt").write_text("One.", "utf-8")
+    (tmp_path / "deep" / "Same.txt").write_text("Two.", "utf-8")
+    (tmp_path / "a\\b.txt").write_text("Three.", "utf-8")
+    names = ["void", "page.html", "nowhere.txt", "same.txt", "deep", "a\\b.txt"]
+    with pytest.raises(CorpusError) as caught:
+        add_corpus("mine", [tmp_path / name for name in names], folder=folder)
+    said = str(caught.value)
+    for part in ("void: the folder holds no", "page.html: expected a .txt", "nowhere.txt: no such file or folder"):
+        assert part in said
+    assert "Same.txt: has the same name as" in said
+    assert "would not work on every system" in said
+    with pytest.raises(CorpusError, match="no file or folder was given"):
+        add_corpus("mine", [], folder=folder)
+    assert not folder.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not let such a name exist")
+def test_a_file_whose_name_is_no_text_is_refused(tmp_path: Path, folder: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.txt")
+    path.write_text("Text.", "utf-8")
+    with pytest.raises(CorpusError, match="would not work on every system") as caught:
+        add_corpus("mine", [path], folder=folder)
+    str(caught.value).encode()
+
+
+@pytest.mark.parametrize("name", ["", "-x", "_x", "a b", "a/b", "..", "名", "a\n", "a.b"])
+def test_a_name_that_is_no_plain_word_is_refused(name: str, tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "x.txt").write_text("Text.", "utf-8")
+    with pytest.raises(CorpusError, match="expected letters, digits, _ and -"):
+        add_corpus(name, [tmp_path / "x.txt"], folder=folder)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("cdme", "`niah-gen corpora fetch` installs"), ("CDME", "`niah-gen corpora fetch`"), ("en_essays", "the package")],
+)
+def test_the_names_of_known_and_bundled_corpora_are_refused(name: str, said: str, tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "x.txt").write_text("Text.", "utf-8")
+    with pytest.raises(CorpusError, match=said):
+        add_corpus(name, [tmp_path / "x.txt"], folder=folder)
+
+
+def test_a_name_that_is_taken_anywhere_is_refused(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.txt").write_text("Text.", "utf-8")
+    add_corpus("mine", [tmp_path / "x.txt"], folder=folder)
+    before = tree(folder)
+    (tmp_path / "x.txt").write_text("Another text.", "utf-8")
+    with pytest.raises(CorpusError, match="'mine' is there already"):
+        add_corpus("mine", [tmp_path / "x.txt"], folder=folder)
+    monkeypatch.setenv("NIAH_CORPORA", str(folder))
+    with pytest.raises(CorpusError, match="'mine' is there already"):
+        add_corpus("mine", [tmp_path / "x.txt"])
+    (folder / "other.jsonl").write_text('{"text": "a"}', "utf-8")
+    with pytest.raises(CorpusError, match=r"other\.jsonl"):
+        add_corpus("other", [tmp_path / "x.txt"])
+    (folder / "other.jsonl").unlink()
+    assert tree(folder) == before
+
+
+def test_a_file_that_changes_while_it_is_added_is_refused(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.txt").write_text("Text.", "utf-8")
+    checked = own_corpora._checked_language
+
+    def change(*arguments: Any) -> str:
+        found = checked(*arguments)
+        (tmp_path / "x.txt").write_bytes(b"\xff")
+        return found
+
+    monkeypatch.setattr(own_corpora, "_checked_language", change)
+    with pytest.raises(CorpusError, match="changed while it was copied"):
+        add_corpus("mine", [tmp_path / "x.txt"], folder=folder)
+    assert tree(folder) == {}
+
+
+def test_a_language_that_is_not_supported_and_a_licence_that_is_no_text_are_refused(
+    tmp_path: Path, folder: Path
+) -> None:
+    (tmp_path / "x.txt").write_text("Text.", "utf-8")
+    with pytest.raises(CorpusError, match="expected one of en, zh, found 'fr'"):
+        add_corpus("mine", [tmp_path / "x.txt"], language="fr", folder=folder)
+    with pytest.raises(CorpusError, match="valid text"):
+        add_corpus("mine", [tmp_path / "x.txt"], license="\udcff", folder=folder)
+    assert tree(folder) == {}
+
+
+# --- from a `datasets` repository ---
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A local `datasets` repository of one Parquet file, the Hub being out of reach."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hf" / "datasets")
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    rows = {"body": ["Line one.\nLine two.", "引号\u2028“中文”", "Third."], "stars": [1, 2, 3]}
+    pq.write_table(pa.table(rows), folder / "train-00000-of-00001.parquet")
+    return folder
+
+
+def test_the_first_rows_of_a_column_become_a_corpus(repository: Path, folder: Path) -> None:
+    told = []
+    place = add_dataset(
+        "mine",
+        str(repository),
+        revision=None,
+        column="body",
+        documents=2,
+        folder=folder,
+        progress=lambda path, done, total: told.append((path, done, total)),
+    )
+    lines = (place / "documents.jsonl").read_text("utf-8").split("\n")
+    assert [json.loads(line)["text"] for line in lines if line] == ["Line one.\nLine two.", "引号\u2028“中文”"]
+    assert "中文" in lines[1]
+    corpus = read_corpus(locate(str(place)))
+    # No absolute path: the source of a corpus is copied into every manifest.
+    assert corpus.source == "shelf train column body"
+    assert [document.line for document in corpus.documents] == [1, 2]
+    assert told == [("documents.jsonl", 1, 2), ("documents.jsonl", 2, 2)]
+
+
+def test_a_repository_with_fewer_rows_gives_them_all(repository: Path, folder: Path) -> None:
+    place = add_dataset(
+        "mine", str(repository), revision=None, column="body", language="zh", license="MIT", folder=folder
+    )
+    corpus = read_corpus(locate(str(place)))
+    assert (len(corpus.documents), corpus.language, corpus.license) == (3, "zh", "MIT")
+
+
+def test_a_repository_of_json_lines_is_read_as_well(repository: Path, folder: Path) -> None:
+    (repository / "train-00000-of-00001.parquet").unlink()
+    (repository / "train.jsonl").write_text('{"body": "One."}\n{"body": "Two."}\n', "utf-8")
+    place = add_dataset("mine", str(repository), revision=None, column="body", folder=folder)
+    assert [document.text for document in read_corpus(locate(str(place))).documents] == ["One.", "Two."]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"column": "text"}, r"row 1: no column 'text'; it has body, stars"),
+        ({"column": "stars"}, r"row 1: expected a string in 'stars', found 1"),
+        ({"split": "test"}, r"cannot be loaded as split 'test' .*train"),
+        ({"config": "french"}, r"of config 'french' .*default"),
+        ({"documents": 0}, r"at least one document"),
+        ({"revision": COMMIT}, r"is a folder here"),
+        ({"name": "cdme"}, r"`niah-gen corpora fetch` installs"),
+        ({"language": "fr"}, r"expected one of en, zh"),
+    ],
+)
+def test_what_a_repository_does_not_have_is_refused_and_nothing_is_installed(
+    wrong: dict[str, Any], said: str, repository: Path, folder: Path
+) -> None:
+    asked: dict[str, Any] = {"name": "mine", "revision": None, "column": "body", **wrong}
+    with pytest.raises(CorpusError, match=said):
+        add_dataset(repository=str(repository), folder=folder, **asked)
+    assert tree(folder) == {}
+
+
+def test_a_row_that_is_no_string_is_named(repository: Path, folder: Path) -> None:
+    pq.write_table(pa.table({"body": ["One.", None]}), repository / "train-00000-of-00001.parquet")
+    with pytest.raises(CorpusError, match=r"row 2: expected a string in 'body', found None"):
+        add_dataset("mine", str(repository), revision=None, column="body", folder=folder)
+    assert tree(folder) == {}
+
+
+@pytest.mark.parametrize("revision", [None, "main", "v1.0", COMMIT[:8], COMMIT.upper(), COMMIT + "0"])
+def test_a_repository_on_the_hub_needs_a_pinned_revision(revision: str | None, folder: Path) -> None:
+    with pytest.raises(CorpusError, match=r"expected the 40 hex digits of a commit .*git ls-remote"):
+        add_dataset("mine", "owner/name", revision=revision, column="text", folder=folder)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["json", "owner/name/more", "./nowhere", "https://huggingface.co/datasets/a/b", ""])
+def test_what_is_neither_a_folder_nor_owner_and_name_is_refused(
+    name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CorpusError, match="OWNER/NAME"):
+        add_dataset("mine", name, revision=COMMIT, column="text", folder=folder)
+
+
+def test_a_pinned_repository_is_streamed_from_just_that_commit(
+    repository: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datasets
+
+    asked = []
+
+    def load(*arguments: Any, **options: Any) -> Any:
+        asked.append((arguments, options))
+        return datasets.IterableDataset.from_generator(lambda: iter([{"text": "Words."}]))
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    place = add_dataset("mine", "owner/name", revision=COMMIT, column="text", config="en", folder=folder)
+    assert asked == [(("owner/name", "en"), {"split": "train", "streaming": True, "revision": COMMIT})]
+    assert read_corpus(locate(str(place))).source == f"owner/name@{COMMIT} en train column text"
+
+
+def test_the_hub_out_of_reach_is_a_sentence(repository: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(CorpusError, match=r"owner/name@0123.* cannot be loaded .*reach.*; check"):
+        add_dataset("mine", "owner/name", revision=COMMIT, column="text", folder=folder)
+    assert tree(folder) == {}

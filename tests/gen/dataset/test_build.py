@@ -1,0 +1,385 @@
+"""Building: all or nothing, resumable, the same bytes whoever builds."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import niah_gen
+from niah_gen.checks.hashes import verify
+from niah_gen.dataset.build import rewrite_card
+from niah_gen.dataset.read import rows_in
+from niah_gen.dataset.shards import ShardRecord
+from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
+from niah_score.contract import CARD, MANIFEST, content_digest, read_manifest, row_digest
+
+SMALL: dict[str, Any] = {"name": "small", "lengths": [600, 1000], "depths": [0, 40, 100], "repeats": 2}
+
+
+def manifest_bytes(folder: Path) -> bytes:
+    return (folder / MANIFEST).read_bytes()
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small dataset over the bundled corpora."""
+    return niah_gen.build(SMALL, tmp_path_factory.mktemp("small"))
+
+
+def test_the_folder_holds_what_its_manifest_lists_and_nothing_else(small: Path) -> None:
+    manifest = read_manifest(small)
+    assert set(tree(small)) == {entry.path for entry in manifest.files} | {MANIFEST}
+    assert manifest.rows == 2 * 2 * 3 * 2 * 3
+    assert small.name == f"1.0.0-{manifest.plan_digest[:8]}"
+    assert not list(small.parent.glob("*.partial"))
+
+
+def test_iter_rows_gives_the_rows_that_build_writes_in_the_same_order(small: Path) -> None:
+    rows = list(niah_gen.iter_rows(SMALL))
+    manifest = read_manifest(small)
+    written = []
+    for config in dict.fromkeys(f"{row['language']}-{row['length']}" for row in rows):
+        name = config.replace("-1000", "-1k")
+        written += pq.read_table(small / "data" / name / "test-00000-of-00001.parquet").to_pylist()
+    assert written == rows
+    assert content_digest(map(row_digest, rows)) == manifest.content_digest
+    assert sum(row["prompt_tokens"] for row in rows) == manifest.tokens
+
+
+def test_building_again_builds_nothing(small: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in small.rglob("*")}
+    told: list[str] = []
+    assert niah_gen.build(SMALL, small.parent.parent, notice=told.append) == small
+    assert {path: path.stat().st_mtime_ns for path in small.rglob("*")} == before
+    assert "nothing was built" in told[-1]
+
+
+def test_the_resolved_recipe_builds_the_same_dataset(small: Path, tmp_path: Path) -> None:
+    again = niah_gen.build(small / "recipe.toml", tmp_path)
+    assert tree(again) == tree(small)
+
+
+def test_two_workers_write_the_same_bytes_as_one(small: Path, tmp_path: Path) -> None:
+    assert tree(niah_gen.build(SMALL, tmp_path, jobs=2)) == tree(small)
+
+
+def test_shards_built_apart_and_merged_are_the_same_dataset(small: Path, tmp_path: Path) -> None:
+    partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
+    with pytest.raises(IntegrityError, match="2 parts are not there"):
+        niah_gen.merge(partial)
+    assert niah_gen.build(SMALL, tmp_path, shard=(2, 2)) == partial
+    merged = niah_gen.merge(partial)
+    assert tree(merged) == tree(small)
+    assert not partial.exists()
+
+
+def test_merge_takes_the_dataset_folder_or_the_out_folder_too(tmp_path: Path) -> None:
+    for part in (1, 2, 3):
+        partial = niah_gen.build(SMALL, tmp_path, shard=(part, 3))
+    final = partial.with_name(partial.name.removesuffix(".partial"))
+    assert niah_gen.merge(tmp_path) == final
+    with pytest.raises(NiahError, match="no part of a dataset"):
+        niah_gen.merge(final)
+
+
+def test_a_damaged_part_is_refused_and_written_again(small: Path, tmp_path: Path) -> None:
+    for part in (1, 2):
+        partial = niah_gen.build(SMALL, tmp_path, shard=(part, 2))
+    victim = sorted(partial.rglob("*.parquet"))[0]
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 1
+    victim.write_bytes(data)
+    with pytest.raises(IntegrityError, match="sha256"):
+        niah_gen.merge(partial)
+    for part in (1, 2):
+        niah_gen.build(SMALL, tmp_path, shard=(part, 2))
+    assert tree(niah_gen.merge(partial)) == tree(small)
+
+
+def test_a_damaged_dataset_is_repaired_by_building_again(tmp_path: Path, small: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    victim = sorted(folder.rglob("*.parquet"))[0]
+    victim.write_bytes(victim.read_bytes()[:-1])
+    assert niah_gen.build(SMALL, tmp_path) == folder
+    assert tree(folder) == tree(small)
+
+
+def test_a_second_format_joins_the_first(tmp_path: Path, small: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    assert niah_gen.build(SMALL, tmp_path, formats=["jsonl", "jsonl.gz", "jsonl.zst"]) == folder
+    files = tree(folder)
+    assert {name: data for name, data in files.items() if name.startswith("data/")} == {
+        name: data for name, data in tree(small).items() if name.startswith("data/")
+    }
+    lines = (folder / "jsonl" / "en-1k" / "test-00000-of-00001.jsonl").read_bytes().splitlines()
+    rows = pq.read_table(folder / "data" / "en-1k" / "test-00000-of-00001.parquet").to_pylist()
+    assert [json.loads(line) for line in lines] == rows
+    assert read_manifest(folder).content_digest == read_manifest(small).content_digest
+
+
+def test_a_length_a_needle_or_a_repeat_more_keeps_every_old_id(small: Path) -> None:
+    old = {row["id"] for row in niah_gen.iter_rows(SMALL)}
+    wider = {**SMALL, "lengths": [600, 800, 1000, 1500], "repeats": 3, "depths": [0, 10, 40, 100]}
+    new = [row["id"] for row in niah_gen.iter_rows(wider)]
+    assert old < set(new)
+    assert len(new) == len(set(new))
+
+
+@pytest.mark.parametrize("field", ["reserve", "seed", "template", "tokenizer", "form"])
+def test_what_a_family_shares_is_in_every_id(field: str) -> None:
+    other = {"reserve": 201, "seed": 1, "template": "opencompass", "tokenizer": "o200k_base", "form": "chat"}[field]
+    base = {**SMALL, "repeats": 1, "guide": False, "depths": [40], "lengths": [1000]}
+    old, new = ([row["id"][:8] for row in niah_gen.iter_rows(recipe)] for recipe in (base, {**base, field: other}))
+    assert not set(old) & set(new)
+
+
+def test_formats_name_and_version_are_in_no_id(tmp_path: Path) -> None:
+    old = [row["id"] for row in niah_gen.iter_rows(SMALL)]
+    assert [row["id"] for row in niah_gen.iter_rows({**SMALL, "name": "other", "version": "2.0.0"})] == old
+
+
+def test_a_row_depends_on_its_coordinates_alone() -> None:
+    whole = {row["id"]: row for row in niah_gen.iter_rows(SMALL)}
+    alone = list(niah_gen.iter_rows({**SMALL, "lengths": [1000], "depths": [40], "languages": ["zh"]}))
+    assert alone
+    assert all(whole[row["id"]] == row for row in alone)
+
+
+def test_nothing_is_left_behind_when_a_length_cannot_hold_its_needle(tmp_path: Path) -> None:
+    with pytest.raises(FitError, match="length 210 leaves no room"):
+        niah_gen.build({**SMALL, "lengths": [210, 8000]}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_formats_and_shards_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NiahError, match="format 'csv' does not exist"):
+        niah_gen.build(SMALL, tmp_path, formats=["csv"])
+    with pytest.raises(NiahError, match="expected I/N"):
+        niah_gen.build(SMALL, tmp_path, shard=(3, 2))
+
+
+def _hold(target: str, held: Any, release: Any) -> None:
+    import filelock
+
+    with filelock.FileLock(target):
+        held.set()
+        release.wait(20)
+
+
+@contextmanager
+def held_elsewhere(lock: Path) -> Iterator[None]:
+    """A lock that another process holds."""
+    context = multiprocessing.get_context("spawn")
+    held, release = context.Event(), context.Event()
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    holder = context.Process(target=_hold, args=(str(lock), held, release))
+    holder.start()
+    try:
+        assert held.wait(20)
+        yield
+    finally:
+        release.set()
+        holder.join()
+
+
+def test_a_second_builder_of_the_same_target_is_refused_by_name(tmp_path: Path, small: Path) -> None:
+    lock = tmp_path / "small" / f".{small.name}.build.lock"
+    with held_elsewhere(lock), pytest.raises(LockedError, match="another process is building it"):
+        niah_gen.build(SMALL, tmp_path)
+    assert niah_gen.build(SMALL, tmp_path).name == small.name
+
+
+def test_a_whole_build_and_a_part_of_it_exclude_each_other(tmp_path: Path, small: Path) -> None:
+    with held_elsewhere(tmp_path / "small" / f".{small.name}.part-1-of-2.lock"):
+        with pytest.raises(LockedError):
+            niah_gen.build(SMALL, tmp_path)
+        with pytest.raises(LockedError):
+            niah_gen.build(SMALL, tmp_path, shard=(1, 2))
+        niah_gen.build(SMALL, tmp_path, shard=(2, 2))
+
+
+def notes(parent: Path, word: str = "short") -> Path:
+    """A corpus of one's own called `notes`."""
+    folder = parent / "notes"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text(f"A {word} tale was told. It had an end! Was it good? It was. " * 60)
+    return folder
+
+
+def test_merging_needs_neither_corpora_nor_tokenizer_on_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = notes(tmp_path / "elsewhere")
+    recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
+    for part in (1, 2):
+        partial = niah_gen.build(recipe, tmp_path, shard=(part, 2))
+    texts.rename(tmp_path / "gone")
+    folder = niah_gen.merge(partial)
+    assert read_manifest(folder).corpora[0].name == "notes"
+
+
+def test_no_path_of_this_machine_is_recorded_and_the_names_build_the_same_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = notes(tmp_path / "elsewhere")
+    recipe = {**SMALL, "corpora": [str(texts)], "languages": ["en"]}
+    folder = niah_gen.build(recipe, tmp_path / "one", jobs=2)
+    assert all(str(tmp_path).encode() not in data for data in tree(folder).values())
+    monkeypatch.setenv("NIAH_CORPORA", str(texts.parent))
+    assert tree(niah_gen.build(folder / "recipe.toml", tmp_path / "two")) == tree(folder)
+
+
+def test_a_resolved_recipe_refuses_another_corpus_of_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for where, word in (("here", "short"), ("there", "other")):
+        notes(tmp_path / where, word)
+    recipe = {**SMALL, "corpora": [str(tmp_path / "here" / "notes")], "languages": ["en"]}
+    folder = niah_gen.build(recipe, tmp_path / "out")
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "there"))
+    with pytest.raises(IntegrityError, match="corpus notes: sha256 is"):
+        niah_gen.build(folder / "recipe.toml", tmp_path / "again")
+
+
+def test_shards_of_a_further_format_keep_what_is_there(tmp_path: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    assert niah_gen.build(SMALL, tmp_path, shard=(1, 2)) == folder
+    for part in (1, 2):
+        partial = niah_gen.build(SMALL, tmp_path, shard=(part, 2), formats=["jsonl", "jsonl.gz"])
+    assert niah_gen.merge(partial) == folder
+    assert verify(folder)[1] == []
+    assert {path.split(".", 1)[1] for path in tree(folder) if "test-" in path} == {"parquet", "jsonl", "jsonl.gz"}
+
+
+def test_merge_takes_the_folder_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    partial = niah_gen.build(SMALL, tmp_path, shard=(1, 1))
+    monkeypatch.chdir(partial)
+    assert niah_gen.merge(".").is_dir()
+
+
+def test_somebodys_own_words_in_the_card_are_not_overwritten(tmp_path: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    (folder / "README.md").write_text("mine")
+    with pytest.raises(IntegrityError, match="changed since it was written"):
+        niah_gen.build(SMALL, tmp_path, formats=["jsonl"])
+    assert (folder / "README.md").read_text() == "mine"
+
+
+def test_a_needle_that_the_filler_holds_already_is_refused(tmp_path: Path) -> None:
+    needle = {"needle": "the", "question": "What?", "keywords": ["the"], "language": "en"}
+    with pytest.raises(FitError, match="every document of en_essays holds"):
+        niah_gen.build({**SMALL, "languages": ["en"], "needles": [needle]}, tmp_path)
+
+
+def test_a_million_tokens_of_a_small_corpus_are_said_to_repeat_it(tmp_path: Path) -> None:
+    told: list[str] = []
+    recipe = {"name": "long", "lengths": ["8k", "1m"], "depths": [50], "corpora": ["en_essays"]}
+    folder = niah_gen.build({**recipe, "needles": ["velden-archive"]}, tmp_path, notice=told.append)
+    (said,) = told
+    assert re.fullmatch(r"en_essays is repeated to fill length 1000000, 1\d\.\d times over", said)
+    card = (folder / CARD).read_text("utf-8")
+    assert f"## Worth knowing\n\n- {said}\n" in card
+    assert read_manifest(folder).notes == (said,)
+    (short,), (long,) = (
+        list(rows_in(folder / "data" / config / "test-00000-of-00001.parquet")) for config in ("en-8k", "en-1m")
+    )
+    assert short["haystack_passes"] == 1.0
+    assert f"{long['haystack_passes']:.1f} times" in said
+    (folder / CARD).unlink()
+    rewrite_card(folder)
+    assert (folder / CARD).read_text("utf-8") == card
+
+
+def test_documents_left_out_for_a_leak_are_told_and_counted(tmp_path: Path) -> None:
+    told: list[str] = []
+    needle = {"needle": "The oven is cold.", "question": "Which?", "keywords": ["bread"], "language": "en"}
+    recipe = {"name": "leaky", "lengths": [800], "depths": [50], "corpora": ["en_essays"], "needles": [needle]}
+    folder = niah_gen.build(recipe, tmp_path, notice=told.append)
+    (said,) = told
+    found = re.match(r"(\d+) of (\d+) documents of en_essays holds? a keyword", said)
+    assert found
+    left_out, documents = map(int, found.groups())
+    manifest = read_manifest(folder)
+    assert manifest.notes == (said,)
+    assert 0 < left_out < documents == manifest.corpora[0].documents
+    assert left_out / (2 * documents) < manifest.corpora[0].share_left_out < 2 * left_out / documents
+    with pytest.raises(FitError, match="give it away"):
+        niah_gen.build({**recipe, "leaks": "refuse"}, tmp_path)
+
+
+def test_a_worker_that_dies_is_a_matter_of_resources_and_the_build_goes_on_from_there(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        process.kill()
+        pytest.skip("needs /proc to find the worker")
+    worker = 0
+    while process.poll() is None and not worker:
+        for child in children.read_text().split():
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                worker = int(child)
+        time.sleep(0.01)
+    os.kill(worker, signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 5, errors
+    assert "a worker process died" in errors
+    assert "Traceback" not in errors
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+
+
+BIG = ["--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats", "12", "--set", "depths.steps=30"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(tmp_path: Path, jobs: int) -> None:
+    """The process is killed outright once it has finished one shard, then five; what is left is never a dataset."""
+    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", str(jobs), "--out"]
+    whole = subprocess.run([*command, str(tmp_path / "whole")], capture_output=True, text=True, check=True)
+    expected = tree(Path(whole.stdout.strip()))
+    out = tmp_path / "killed"
+    for finished in (1, 5):
+        process = subprocess.Popen([*command, str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            if len(list(out.glob("big/*.partial/parts/*.json"))) >= finished:
+                break
+            time.sleep(0.002)
+        assert process.poll() is None, "the build ended before it could be killed: make it bigger"
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert not list(out.glob("big/*/manifest.json"))
+    # A shard is finished once its record is there: a file alone may have been killed between the two.
+    records = [ShardRecord.from_bytes(path.read_bytes()) for path in out.glob("big/*.partial/parts/*.json")]
+    finished_files = {entry.path for record in records if record for entry in record.files}
+    kept = {
+        path: path.stat().st_mtime_ns
+        for path in out.glob("big/*.partial/dataset/data/*/*.parquet")
+        if path.relative_to(path.parents[2]).as_posix() in finished_files
+    }
+    again = subprocess.run([*command, str(out)], capture_output=True, text=True, check=True)
+    folder = Path(again.stdout.strip())
+    assert tree(folder) == expected
+    assert not list(out.glob("big/*.partial"))
+    moved = {path.relative_to(folder): path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
+    old = {Path(*path.parts[path.parts.index("data") :]): when for path, when in kept.items()}
+    assert len(old) >= 5
+    assert all(moved[path] == when for path, when in old.items()), "finished shards were written again"

@@ -1,0 +1,147 @@
+"""Sentence ends: where a needle may stand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from niah_gen.haystacks.boundaries import sentence_ends, word_ends
+
+steady = settings(derandomize=True, deadline=None, max_examples=150)
+
+
+def marked(text: str) -> str:
+    """The text with | at each sentence end."""
+    for end in reversed(sentence_ends(text)):
+        text = text[:end] + "|" + text[end:]
+    return text
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "One.| Two!| Three?|",
+        "He said “go.”| She went (at once.)| [Then not.]|",
+        "It was \"over.\"| 'Was it?'| Yes…|",
+        "Really?!| Yes!!!|",
+        "One.|\nTwo.|\n\nThree.|",
+        "One.|\tTwo.|\u3000Three.|",
+        "No end here",
+        "A heading\n\nA sentence.|",
+    ],
+)
+def test_english_ends_are_after_closing_punctuation_and_its_quotes_before_white_space(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "今天很好。|明天呢？|好！|",
+        "他说：“走吧。”|她走了。|",
+        "（这是真的。）|他说。|",
+        "《书里写道：好。》|「是的。」|『对！』|",
+        "真的吗？！|是。|",
+        "他想了想……|然后走了。|",
+        "一个分句；另一个。|",
+        "没有句号",
+        "一，二、三：四",
+    ],
+)
+def test_chinese_ends_need_no_white_space(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+def test_a_single_chinese_ellipsis_sign_ends_nothing_in_the_middle() -> None:
+    assert marked("他…走了。") == "他…走了。|"
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "Pi is 3.14 or so.|",
+        "See www.example.com for it.|",
+        "The U.S. Senate met.|",
+        "Mr. Smith and Dr. Jones met Prof. Lee.|",
+        "J. R. R. Tolkien wrote it.|",
+        "At 9 a.m. Sunday it rained.|",
+        "Cats, e.g. Tom, and dogs, i.e. Rex.|",
+        "Tom vs. Jerry, No. 5, Fig. 3, pp. 4.|",
+        "Acme Inc. Boston paid.|",
+        "He waited. and then he left.|",
+        "v1.2.3 is out.|",
+    ],
+)
+def test_full_stops_that_end_no_sentence_are_none(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+@pytest.mark.parametrize(
+    "expected", ["He drank the tea.| It was cold.|", "He came first.| Then she.|", "We did it for Mo.| Joe left.|"]
+)
+def test_words_that_only_end_like_an_abbreviation_end_sentences(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+@pytest.mark.parametrize("expected", ["Wait... then go.| Stay.|", "“Why? because.” he said.|", "(Really!) and so on.|"])
+def test_what_goes_on_in_small_letters_has_not_ended(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+@pytest.mark.parametrize(
+    "expected", ["1. Boil it.|\n2. Cool it.|", "It was 1999.| Then it was not.|", "\n  a. First.|"]
+)
+def test_the_number_of_a_list_item_is_no_sentence(expected: str) -> None:
+    assert marked(expected.replace("|", "")) == expected
+
+
+def words(text: str, language: str) -> str:
+    for end in reversed(word_ends(text, language)):
+        text = text[:end] + "|" + text[end:]
+    return text
+
+
+@pytest.mark.parametrize("expected", ["One| two,| three.|", "  One|\n\ntwo| ", "don't|"])
+def test_english_words_end_before_white_space(expected: str) -> None:
+    assert words(expected.replace("|", ""), "en") == expected
+
+
+@pytest.mark.parametrize(
+    "expected", ["我们|去|公园。|", "他|说：|“今天天气|很|好，|走|吧。”|", "然后| 他|走|了|（真的）。|", "好|\n"]
+)
+def test_chinese_words_end_with_the_punctuation_that_clings_to_them(expected: str) -> None:
+    assert words(expected.replace("|", ""), "zh") == expected
+
+
+def test_a_text_without_words_has_no_ends() -> None:
+    assert word_ends("", "zh") == word_ends(" ", "zh") == word_ends("", "en") == word_ends(" \n", "en") == []
+
+
+CLOSING = set(".!?…。！？\"'’”)]」』）》】")
+
+
+@steady
+@given(
+    text=st.text(
+        st.sampled_from("ab AB中文.!?…。！？；\"'’”)]（）」\n\t1,") | st.characters(codec="utf-8"), max_size=60
+    )
+)
+def test_every_end_follows_closing_punctuation_and_the_ends_ascend(text: str) -> None:
+    ends = sentence_ends(text)
+    assert ends == sorted(set(ends))
+    assert all(0 < end <= len(text) and text[end - 1] in CLOSING for end in ends)
+
+
+@steady
+@given(seed=st.integers(0, 2**32 - 1))
+def test_an_end_without_chinese_punctuation_stands_before_white_space(
+    odd_text: Callable[[random.Random, int], str], seed: int
+) -> None:
+    text = odd_text(random.Random(seed), 25)
+    for end in sentence_ends(text):
+        stem = text[:end].rstrip("\"'’”)]」』）》】")
+        assert stem[-1] in "。！？…" or end == len(text) or text[end].isspace()

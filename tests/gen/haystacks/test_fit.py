@@ -1,0 +1,205 @@
+"""Fitting haystacks to budgets: against prompts counted in full at every place."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from niah_gen.corpora.find import Corpus, CorpusFile, Document
+from niah_gen.errors import FitError
+from niah_gen.haystacks.fit import MOST_BELOW, Fitting, pick
+from niah_gen.haystacks.fit import settings as settings_of
+from niah_gen.haystacks.haystack import Haystack, Order
+from niah_gen.haystacks.native import NativeFiller
+from niah_gen.haystacks.splice import Wish, nearest, splice
+from niah_gen.prompts.templates import Frame
+from niah_gen.recipe.schedules import Line, needle_lines
+from niah_gen.tasks.needle_library import Needle
+from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_gen.tokenizers.spliced import Counter, encode
+
+OddText = Callable[[random.Random, int], str]
+steady = settings(derandomize=True, deadline=None, max_examples=25)
+seeds = st.integers(0, 2**32 - 1)
+
+ENDS = (". ", "! ", "? ", "。", "！", "？", ".\n", "。\n", "...\n\n", "……", ".” ", "。”", "?! ")
+
+
+def odd_corpus(rng: random.Random, odd_text: OddText, language: str) -> Corpus:
+    def sentence() -> str:
+        plain = rng.choice(["The cat sat on the mat", "今天天气很好", "It was 1999", "No", "他说"])
+        return plain + (odd_text(rng, rng.randint(1, 6)) if rng.random() < 0.5 else "") + rng.choice(ENDS)
+
+    texts = ["".join(sentence() for _ in range(rng.randint(2, 40))) for _ in range(rng.randint(1, 12))]
+    documents = tuple(Document(text, f"{number}.txt", 1) for number, text in enumerate(texts))
+    return Corpus("odd", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
+
+
+def order_of(
+    tokenizer: BytePairTokenizer,
+    length: int,
+    needles: Sequence[str],
+    language: str,
+    lines: tuple[Line, ...],
+    around: Frame,
+) -> Order:
+    asked = Needle("n", language, tuple(needles), "What?", ("N.",), (), "edit")
+    hidden = tuple(encode(needle, tokenizer) for needle in needles)
+    return Order(length, length, 0, 0, 0, asked, hidden, around, lines, " " if language == "en" else "")
+
+
+def prompt_tokens(order: Order, haystack: Haystack, depth: float, tokenizer: BytePairTokenizer) -> int:
+    found = splice("native", haystack, order.needles, Wish(depth, 25, order.lines, order.joiner), tokenizer)
+    return tokenizer.count(
+        order.frame.before + "".join(part.stretch().text for part in found.parts) + order.frame.after
+    )
+
+
+NEEDLES = ["The gate is green.", "大门是绿色的。", "12 gates", "“Gates”", "…gate…", "\u0301gate", "gate\u200d", "3.14"]
+FRAMES = [Frame("text", "", "", (), -1), Frame("text", "<document>\n", "\n</document>\nQ: Which?\nA:", (), -1),
+          Frame("text", "问题：1", "2答", (), -1)]  # fmt: skip
+
+
+@steady
+@given(seed=seeds)
+def test_every_place_of_any_text_keeps_the_budget(tokenizer: BytePairTokenizer, odd_text: OddText, seed: int) -> None:
+    rng = random.Random(seed)
+    language = rng.choice(["en", "zh"])
+    corpus = odd_corpus(rng, odd_text, language)
+    filler = NativeFiller(corpus, tokenizer)
+    for length in (rng.randint(90, 200), rng.randint(200, 900)):
+        order = order_of(
+            tokenizer, length, [rng.choice(NEEDLES)], language, needle_lines(1, "even", 25, 0), rng.choice(FRAMES)
+        )
+        try:
+            haystack = filler.fill(order)
+        except FitError:
+            continue
+        assert haystack.before is not None
+        depths = (100 * haystack.before / haystack.tokens).tolist()
+        counts = [prompt_tokens(order, haystack, depth, tokenizer) for depth in depths]
+        assert max(counts) <= length
+        assert len(corpus.documents) < 4 or min(counts) >= length - MOST_BELOW
+
+
+@steady
+@given(seed=seeds)
+def test_every_way_that_a_set_can_stand_keeps_the_budget(
+    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
+) -> None:
+    rng = random.Random(seed)
+    language = rng.choice(["en", "zh"])
+    filler = NativeFiller(odd_corpus(rng, odd_text, language), tokenizer)
+    count = rng.randint(2, 5)
+    needles = [f"{rng.choice(NEEDLES)} no {number} {rng.choice(NEEDLES)}" for number in range(count)]
+    lines = needle_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([1, 10, 40]), seed)
+    length = rng.randint(300, 700)
+    order = order_of(tokenizer, length, needles, language, lines, rng.choice(FRAMES))
+    try:
+        haystack = filler.fill(order)
+    except FitError:
+        return
+    counts = [prompt_tokens(order, haystack, depth, tokenizer) for depth in np.linspace(0, 100, 301)]
+    assert max(counts) <= length
+
+
+@steady
+@given(seed=seeds)
+def test_the_extent_of_a_haystack_is_that_of_all_its_prompts(
+    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
+) -> None:
+    """Also where needles share a place or a seam, and at both ends, whose seams are the template's."""
+    rng = random.Random(seed)
+    language = rng.choice(["en", "zh"])
+    filler = NativeFiller(odd_corpus(rng, odd_text, language), tokenizer)
+    count = rng.randint(1, 4)
+    needles = [f"{rng.choice(NEEDLES)} no {number} {rng.choice(NEEDLES)}" for number in range(count)]
+    lines = needle_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([0, 2, 10]), seed)
+    order = order_of(tokenizer, rng.randint(200, 500), needles, language, lines, rng.choice(FRAMES))
+    try:
+        haystack = filler.fill(order)
+    except FitError:
+        return
+    (joined,) = filler._joined.values()
+    fitting = Fitting(order, tokenizer, Counter(tokenizer))
+    extent = fitting._extent(haystack, joined.sentences, joined.added[order.needle])
+    assert haystack.before is not None
+    middles = (haystack.before[:-1] + haystack.before[1:]) * (50 / haystack.tokens)
+    turns = sorted({0.0, 100.0, *(((middles[:, None] - [x.offset for x in lines]) / [x.slope for x in lines]).ravel())})
+    depths = [0.0, 100.0, *((a + b) / 2 for a, b in itertools.pairwise(turns) if a >= 0 and b <= 100)]
+    counts = [prompt_tokens(order, haystack, depth, tokenizer) for depth in depths]
+    assert (extent.fewest, extent.most) == (min(counts), max(counts))
+
+
+@steady
+@given(seed=seeds)
+def test_settings_are_all_the_ways_that_any_depth_gives(seed: int) -> None:
+    rng = random.Random(seed)
+    before = np.cumsum([0, *(rng.randint(1, 60) for _ in range(rng.randint(1, 25)))])
+    tokens = int(before[-1])
+    count = rng.randint(1, 4)
+    lines = needle_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([0, 3, 25, 60]), seed)
+    ways = {tuple(way) for way in settings_of(before, tokens, lines).tolist()}
+    for depth in (0.0, 100.0, *(rng.uniform(0, 100) for _ in range(300))):
+        way = nearest(before, [line.at(depth) / 100 * tokens for line in lines])
+        assert tuple(way.tolist()) in ways
+
+
+@steady
+@given(sizes=st.lists(st.integers(1, 40), max_size=12), left=st.integers(1, 90), aim=st.integers(0, 4))
+def test_a_pick_comes_near_enough_and_is_found_if_there_is_one(sizes: list[int], left: int, aim: int) -> None:
+    sums = {0}
+    for size in sizes:
+        sums |= {total + size for total in sums}
+    picked = pick(sizes, left, aim)
+    assert bool(picked) == any(left - aim <= total <= left for total in sums if total)
+    if picked:
+        assert len(set(picked)) == len(picked)
+        assert left - aim <= sum(sizes[number] for number in picked) <= left
+    singles = [left - size for size in sizes if left - aim <= size <= left]
+    if singles:
+        assert [left - sizes[number] for number in picked] == [min(singles)]
+
+
+def test_a_picked_sentence_stands_once_on_a_line_of_its_own(cl100k: BytePairTokenizer) -> None:
+    texts = [f"Story {n} is told. Tale {n} has {'very ' * (n % 11)}many words. Yarn {n} ends." for n in range(50)]
+    documents = tuple(Document(text, f"{number}.txt", 1) for number, text in enumerate(texts))
+    corpus = Corpus("many", "en", "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
+    filler = NativeFiller(corpus, cl100k)
+    closed = 0
+    for length in range(60, 500, 9):
+        order = order_of(cl100k, length, ["The gate is green."], "en", needle_lines(1, "even", 25, 0), FRAMES[0])
+        haystack = filler.fill(order)
+        if haystack.closing is None:
+            continue
+        closed += 1
+        text = haystack.data.decode()
+        own, closing = text[: haystack.end], text[haystack.end :]
+        assert closing.startswith("\n")
+        for sentence in closing[1:].split("\n"):
+            assert any(sentence in document for document in texts)
+            assert sentence not in own
+    assert closed > 10
+
+
+@pytest.mark.parametrize("spread", ["even", "diff", "random", [70, 30]])
+def test_lines_are_where_the_needles_of_a_set_are_asked_for(spread: str | list[float]) -> None:
+    lines = needle_lines(2, spread, 20, 7)
+    first, second = ([line.at(depth) for depth in (0, 50, 95, 100)] for line in lines)
+    if isinstance(spread, list):
+        assert (first, second) == ([70] * 4, [30] * 4)
+    else:
+        assert first == [0, 50, 95, 100]
+        assert all(a <= b <= 100 for a, b in zip(first, second, strict=True))
+    if spread == "even":
+        assert second == [50, 75, 97.5, 100]
+    if spread == "diff":
+        assert second == [20, 70, 100, 100]
+    if spread == "random":
+        assert needle_lines(2, spread, 20, 7) == lines != needle_lines(2, spread, 20, 8)

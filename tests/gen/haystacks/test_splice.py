@@ -1,0 +1,495 @@
+"""Putting needles in: every placement against slow token lists."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import published
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import niah_gen
+from niah_gen.haystacks.haystack import Haystack
+from niah_gen.haystacks.splice import Piece, Spliced, Wish, insert, splice
+from niah_gen.prompts.templates import frame, template_for
+from niah_gen.recipe.schedules import needle_lines
+from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokens, find_tokenizer
+from niah_gen.tokenizers.spliced import Encoded, encode
+from niah_score.contract import Row
+
+OddText = Callable[[random.Random, int], str]
+Write = Callable[[Path, Sequence[str]], Path]
+
+steady = settings(derandomize=True, deadline=None, max_examples=200)
+
+
+class Letters:
+    """A tokenizer whose every character is a token, so that token lists are strings."""
+
+    name, sha256, local = "letters", "0" * 64, False
+
+    def encode(self, text: str) -> Tokens:
+        points = np.array([ord(char) for char in text], dtype=np.int64)
+        return Tokens(points, np.cumsum([len(char.encode()) for char in text], dtype=np.int64))
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+
+LETTERS = Letters()
+ALONE = needle_lines(1, "even", 25, 0)
+
+
+def letters(text: str) -> Encoded:
+    return encode(text, LETTERS)
+
+
+def whole(text: str, places: list[int] | None = None) -> Haystack:
+    source = letters(text)
+    if places is None:
+        return Haystack(source, len(source.data), source.size, 1.0)
+    return Haystack(source, len(source.data), source.size, 1.0, np.array(places), np.array(places))
+
+
+Marked = list[tuple[str, int]]
+
+
+def marked(spliced: Spliced) -> Marked:
+    """Each character and the needle it belongs to, -1 for filler."""
+    return [(char, part.needle) for part in spliced.parts for char in part.stretch().text]
+
+
+def tokens_before(reference: Marked, count: int) -> tuple[int, ...]:
+    owners = [owner for _, owner in reference]
+    return tuple(owners[: owners.index(number)].count(-1) for number in range(count))
+
+
+depths = st.one_of(
+    st.sampled_from([0.0, 100.0, 50.0, 33.3, 0.896, 99.104]), st.integers(0, 100).map(float), st.floats(0, 100)
+)
+fillers = st.text("ab. ", min_size=1, max_size=60) | st.integers(1, 250).map(lambda size: "." * size)
+needle_sets = st.lists(st.text("XY.", min_size=1, max_size=8), min_size=1, max_size=4)
+
+
+# insert -------------------------------------------------------------------------------------------------------------
+
+
+@steady
+@given(
+    text=fillers, inserts=st.lists(st.tuples(st.integers(0, 99), st.text("XYZ", min_size=1, max_size=6)), max_size=6)
+)
+def test_insert_is_insertion_into_a_token_list(text: str, inserts: list[tuple[int, str]]) -> None:
+    expected = list(text)
+    pieces = [Piece(letters(text), 0, len(text))]
+    for at, new in inserts:
+        at = min(at, len(expected) + 1)
+        pieces = insert(pieces, at, Piece(letters(new), 0, len(new), 0))
+        expected = expected[:at] + list(new) + expected[at:]
+        assert all(piece.size > 0 for piece in pieces)
+        found = "".join(piece.source.data.decode()[piece.start : piece.end] for piece in pieces)
+        assert found == "".join(expected)
+
+
+def test_insert_leaves_its_argument_alone() -> None:
+    pieces = [Piece(letters("abc"), 0, 3)]
+    insert(pieces, 1, Piece(letters("X"), 0, 1, 0))
+    assert [(piece.start, piece.end) for piece in pieces] == [(0, 3)]
+
+
+# The published rules on letters -------------------------------------------------------------------------------------
+
+
+def slow_gkamradt(text: str, needles: Sequence[str], depth: float) -> Marked:
+    tokens: Marked = [(char, -1) for char in text]
+    step = (100 - depth) / len(needles)
+    for number, needle in enumerate(needles):
+        new = [(char, number) for char in needle]
+        if depth == 100:
+            tokens = tokens + new
+        else:
+            at = int(len(tokens) * (depth / 100))
+            while at > 0 and tokens[at - 1][0] != ".":
+                at -= 1
+            tokens = tokens[:at] + new + tokens[at:]
+        depth += step
+    return tokens
+
+
+@steady
+@given(text=fillers, needles=needle_sets, depth=depths)
+def test_gkamradt_walks_back_to_a_full_stop_needle_by_needle(text: str, needles: list[str], depth: float) -> None:
+    expected = slow_gkamradt(text, needles, depth)
+    found = splice("gkamradt", whole(text), list(map(letters, needles)), Wish(depth, 25), LETTERS)
+    assert marked(found) == expected
+    assert found.tokens_before == tokens_before(expected, len(needles))
+
+
+@pytest.mark.parametrize("depth", [29, 57, 58])
+def test_gkamradt_divides_depth_before_it_multiplies_too(depth: float) -> None:
+    found = splice("gkamradt", whole("." * 100), [letters("N")], Wish(depth, 25), LETTERS)
+    assert found.tokens_before == (int(100 * (depth / 100)),) != (depth,)
+
+
+class Prefixed(Letters):
+    """A tokenizer that begins every text with a token of its own, as SentencePiece does: a full stop is two tokens."""
+
+    def encode(self, text: str) -> Tokens:
+        ids, ends = super().encode(text)
+        return Tokens(np.append(1, ids), np.append(0, ends))
+
+    def count(self, text: str) -> int:
+        return len(text) + 1
+
+
+@steady
+@given(text=fillers, needles=needle_sets, depth=depths)
+def test_gkamradt_stops_at_any_token_of_a_full_stop(text: str, needles: list[str], depth: float) -> None:
+    """The published code looks whether a token is among the full stop's, however many these are."""
+    tokens: list[tuple[int, str]] = [(1, ""), *((ord(char), char) for char in text)]
+    reference = depth
+    step = (100 - depth) / len(needles)
+    for needle in needles:
+        at = len(tokens) if reference == 100 else int(len(tokens) * (reference / 100))
+        while reference != 100 and at > 0 and tokens[at - 1][0] not in (1, ord(".")):
+            at -= 1
+        tokens = [*tokens[:at], (1, ""), *((ord(char), char) for char in needle), *tokens[at:]]
+        reference += step
+    prefixed = Prefixed()
+    source = encode(text, prefixed)
+    haystack = Haystack(source, len(source.data), source.size, 1.0)
+    hidden = [encode(needle, prefixed) for needle in needles]
+    found = splice("gkamradt", haystack, hidden, Wish(depth, 25), prefixed)
+    assert "".join(part.stretch().text for part in found.parts) == "".join(char for _, char in tokens)
+
+
+def test_gkamradt_without_a_full_stop_goes_to_the_front() -> None:
+    found = splice("gkamradt", whole("no stop here"), [letters("N")], Wish(99, 25), LETTERS)
+    assert marked(found)[0] == ("N", 0)
+
+
+def test_gkamradt_at_100_appends_without_looking_for_a_full_stop() -> None:
+    found = splice("gkamradt", whole("one. two"), [letters("N")], Wish(100, 25), LETTERS)
+    assert "".join(char for char, _ in marked(found)) == "one. twoN"
+
+
+def slow_opencompass(text: str, needles: Sequence[str], depth: float, diff: float) -> Marked:
+    size = len(text)
+    points = [int(size * (depth / 100))]
+    for number in range(1, len(needles)):
+        point = int(points[-1] + len(needles[number - 1]) + size * (diff / 100))
+        points.append(min(point, size + sum(map(len, needles[:number]))))
+    tokens: Marked = [(char, -1) for char in text]
+    for number, needle in enumerate(needles):
+        tokens = tokens[: points[number]] + [(char, number) for char in needle] + tokens[points[number] :]
+        points = [point + len(needle) * (later > number) for later, point in enumerate(points)]
+    return tokens
+
+
+@steady
+@given(text=fillers, needles=needle_sets, depth=depths, diff=depths)
+def test_opencompass_shifts_later_needles_twice(text: str, needles: list[str], depth: float, diff: float) -> None:
+    expected = slow_opencompass(text, needles, depth, diff)
+    found = splice("opencompass", whole(text), list(map(letters, needles)), Wish(depth, diff), LETTERS)
+    assert marked(found) == expected
+    assert found.tokens_before == tokens_before(expected, len(needles))
+
+
+@steady
+@given(text=fillers, needle=st.text("XY", min_size=1, max_size=5), depth=depths)
+def test_processed_places_one_needle_as_opencompass_does(text: str, needle: str, depth: float) -> None:
+    expected = slow_opencompass(text, [needle], depth, 25)
+    found = splice("opencompass-processed", whole(text), [letters(needle)], Wish(depth, 25), LETTERS)
+    assert marked(found) == expected
+
+
+def test_depth_is_divided_before_it_is_multiplied() -> None:
+    """100 * (29 / 100) is 28.999999999999996: the published code loses a token here, and so must we."""
+    found = splice("opencompass", whole("a" * 100), [letters("N")], Wish(29, 25), LETTERS)
+    assert found.tokens_before == (28,)
+
+
+# Native -------------------------------------------------------------------------------------------------------------
+
+
+@steady
+@given(text=st.text("ab. ", min_size=1, max_size=60), depth=depths, data=st.data())
+def test_native_stands_at_the_place_nearest_to_its_depth(text: str, depth: float, data: st.DataObject) -> None:
+    inner = data.draw(st.sets(st.integers(1, len(text)), max_size=6))
+    places = sorted({0, len(text), *inner})
+    found = splice("native", whole(text, places), [letters("N")], Wish(depth, 25, ALONE), LETTERS)
+    at = found.tokens_before[0]
+    assert at in places
+    assert abs(at - len(text) * depth / 100) == min(abs(place - len(text) * depth / 100) for place in places)
+    assert "".join(char for char, _ in marked(found)) == text[:at] + "N" + text[at:]
+
+
+@pytest.mark.parametrize(
+    ("language", "depth", "expected"),
+    [
+        ("en", 0, "N One. Two.\nSix."),
+        ("en", 50, "One. Two. N\nSix."),
+        ("en", 30, "One. N Two.\nSix."),
+        ("en", 100, "One. Two.\nSix. N"),
+        ("zh", 0, "NOne. Two.\nSix."),
+        ("zh", 50, "One. Two.N\nSix."),
+        ("zh", 100, "One. Two.\nSix.N"),
+    ],
+)
+def test_native_joins_the_needle_as_its_language_joins_sentences(language: str, depth: float, expected: str) -> None:
+    text = "One. Two.\nSix."
+    joiner = " " if language == "en" else ""
+    found = splice("native", whole(text, [0, 4, 9, 14]), [letters("N")], Wish(depth, 25, ALONE, joiner), LETTERS)
+    assert "".join(part.stretch().text for part in found.parts) == expected
+
+
+# Whole rows against the published generators ------------------------------------------------------------------------
+
+
+def some_needle(rng: random.Random, odd_text: OddText) -> str:
+    return rng.choice(("\n", " ", "")) + odd_text(rng, rng.randint(1, 5)) + rng.choice(("fact. ", "事实。\n", "fact"))
+
+
+def documents(rng: random.Random, odd_text: OddText, count: int) -> list[str]:
+    # A byte order mark at the start of a file is not text.
+    return [f"Doc {number}. " + odd_text(rng, rng.randint(1, 60)) for number in range(count)]
+
+
+def recipe_of(
+    rng: random.Random, odd_text: OddText, corpus: Path, tokenizer: BytePairTokenizer, count: int
+) -> dict[str, Any]:
+    needles = [some_needle(rng, odd_text) for _ in range(count)]
+    taken = sum(map(tokenizer.count, needles))
+    reserve = rng.choice((0, 13, 200))
+    lengths = [reserve + taken + extra for extra in rng.sample(range(1, 900), 4)]
+    points = {0.0, 100.0, round(rng.uniform(0, 100), 3), float(rng.randint(1, 99))}
+    return {
+        "tokenizer": tokenizer.name,
+        "lengths": lengths,
+        "depths": sorted(points),
+        "reserve": reserve,
+        "guide": False,
+        "corpora": [str(corpus)],
+        "needles": [{"needles": needles, "question": "What?", "answer": "That.", "keywords": ["that"]}],
+        "task": "multi" if count > 1 else "single",
+    }
+
+
+def context_of(row: Row) -> str:
+    """The text or message that spans point into."""
+    prompt = row["prompt"]
+    return prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
+
+
+def assert_counted(row: Row, tokenizer: BytePairTokenizer | OffsetTokenizer) -> None:
+    prompt = row["prompt"]
+    contents = [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
+    assert row["prompt_tokens"] == sum(map(tokenizer.count, contents))
+
+
+def assert_spans(row: Row) -> None:
+    """Each span holds its needle; only one that a later needle split may spread over more."""
+    text = context_of(row)
+    spans = row["needle_spans"]
+    for needle, span in zip(row["needles"], spans, strict=True):
+        found = text[span["start"] : span["end"]]
+        if found != needle:
+            inside = [other for other in spans if span["start"] < other["start"] < span["end"]]
+            assert inside, (needle, found)
+            for other in sorted(inside, key=lambda item: item["start"], reverse=True):
+                begin, end = (other[edge] - span["start"] for edge in ("start", "end"))
+                found = found[:begin] + found[end:]
+            assert found == needle
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("count", [1, 3])
+def test_gkamradt_rows_are_the_published_contexts(
+    tokenizer: BytePairTokenizer, odd_text: OddText, write_texts: Write, tmp_path: Path, seed: int, count: int
+) -> None:
+    rng = random.Random(seed)
+    corpus = write_texts(tmp_path / "texts", documents(rng, odd_text, rng.randint(1, 4)))
+    recipe = {**recipe_of(rng, odd_text, corpus, tokenizer, count), "placement": "gkamradt"}
+    needles = recipe["needles"][0]["needles"]
+    for row in niah_gen.iter_rows(recipe):
+        expected = published.gkamradt_context(
+            tokenizer.encoding, corpus, row["length"], row["depth_percent"] or 0.0, needles, recipe["reserve"],
+            max(recipe["lengths"]),
+        )  # fmt: skip
+        assert context_of(row) == expected
+        assert_counted(row, tokenizer)
+        assert_spans(row)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("count", [1, 3])
+def test_opencompass_rows_are_the_published_contexts(
+    tokenizer: BytePairTokenizer, odd_text: OddText, write_jsonl: Write, tmp_path: Path, seed: int, count: int
+) -> None:
+    rng = random.Random(100 + seed)
+    corpus = write_jsonl(tmp_path / "texts.jsonl", documents(rng, odd_text, rng.randint(1, 12)))
+    diff = rng.choice((0, 5, 12.5, 25, 50, 100))
+    recipe = {
+        **recipe_of(rng, odd_text, corpus, tokenizer, count),
+        "placement": "opencompass",
+        "template": "opencompass-zh",
+        "diff": diff,
+        "repeats": 3,
+    }
+    needles = recipe["needles"][0]["needles"]
+    template = template_for("opencompass-zh", "zh")
+    assert template is not None
+    around = frame(template, "text", "opencompass", False, "What?")
+    for row in niah_gen.iter_rows(recipe):
+        expected = published.opencompass_context(
+            tokenizer.encoding, corpus, row["length"], row["depth_percent"] or 0.0, row["repeat"], needles, diff,
+            recipe["reserve"],
+        )  # fmt: skip
+        assert row["prompt"] == around.fill(expected)
+        assert_counted(row, tokenizer)
+        for needle, span in zip(needles, row["needle_spans"], strict=True):
+            assert context_of(row)[span["start"] : span["end"]] == needle
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_processed_rows_are_the_published_records(
+    tokenizer: BytePairTokenizer, odd_text: OddText, write_jsonl: Write, tmp_path: Path, seed: int
+) -> None:
+    rng = random.Random(200 + seed)
+    corpus = write_jsonl(tmp_path / "texts.jsonl", documents(rng, odd_text, 14))
+    recipe = {
+        **recipe_of(rng, odd_text, corpus, tokenizer, 1),
+        "placement": "opencompass-processed",
+        "repeats": 4,
+    }
+    needle = recipe["needles"][0]["needles"][0]
+    template = template_for("opencompass-zh", "zh")
+    assert template is not None
+    around = frame(template, "text", "opencompass-processed", False, "What?")
+    rows = list(niah_gen.iter_rows(recipe))
+    found: dict[tuple[int, float], list[object]] = {}
+    for row in rows:
+        found.setdefault((row["length"], row["depth_percent"] or 0.0), []).append(row["prompt"])
+        assert_counted(row, tokenizer)
+        assert_spans(row)
+    kept = {int(depth): depth for depth in recipe["depths"]}.values()
+    for length in recipe["lengths"]:
+        for depth in kept:
+            contexts = published.opencompass_processed_contexts(
+                tokenizer.encoding, corpus, length, depth, needle, 4, recipe["reserve"]
+            )
+            assert found.get((length, depth), []) == [around.fill(context) for context in contexts]
+    assert rows
+
+
+# Obtained depths and spans -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass", "opencompass-processed"])
+def test_obtained_depth_is_the_haystack_tokens_before_the_needle(
+    placement: str, cl100k: BytePairTokenizer, write_texts: Write, tmp_path: Path
+) -> None:
+    corpus = write_texts(
+        tmp_path / "texts", ["One sentence is here. Another follows it." + " One more is here." * 40 + "\n"] * 3
+    )
+    recipe: dict[str, Any] = {
+        "placement": placement,
+        "corpora": [str(corpus)],
+        "lengths": [500, 700],
+        "depths": [0, 17.5, 50, 100],
+        "guide": False,
+        "needles": [
+            {"needle": " The vault opens at nine. ", "question": "When?", "keywords": ["nine"], "language": "en"}
+        ],
+    }
+    rows = list(niah_gen.iter_rows(recipe))
+    assert len(rows) == 8
+    for row in rows:
+        text, span = context_of(row), row["needle_spans"][0]
+        assert text[span["start"] : span["end"]] == row["needles"][0]
+        assert row["needles"][0] == (
+            " The vault opens at nine. ".strip() if placement == "native" else " The vault opens at nine. "
+        )
+        (depth,) = row["needle_depths"]
+        before = round(depth * row["haystack_tokens"] / 100)
+        # Here no token is split or merged at the needle, so what stands before it can be counted by itself.
+        head = text[: span["start"]].removesuffix(" ") if placement == "native" else text[: span["start"]]
+        context = "<document>\n" if placement == "native" else "One sentence"
+        opening = head.index(context) + len(context) * (placement == "native") if context in head else len(head)
+        assert before == cl100k.count(head[opening:])
+        assert depth == 100 * before / row["haystack_tokens"]
+
+
+@pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass"])
+def test_depths_0_and_100_are_the_very_ends(placement: str, write_texts: Write, tmp_path: Path) -> None:
+    corpus = write_texts(tmp_path / "texts", ["One sentence is here. Another follows it. " * 60])
+    recipe: dict[str, Any] = {
+        "placement": placement, "corpora": [str(corpus)], "lengths": [600], "depths": [0, 100], "guide": False,
+        "needles": [{"needle": "The vault opens at nine.", "question": "When?", "keywords": ["nine"]}],
+    }  # fmt: skip
+    first, last = niah_gen.iter_rows(recipe)
+    assert (first["needle_depths"], last["needle_depths"]) == ([0.0], [100.0])
+    assert first["haystack_id"] == last["haystack_id"]
+
+
+def test_a_needle_that_a_later_one_splits_is_spanned_as_far_as_it_reads_whole(
+    write_texts: Write, tmp_path: Path
+) -> None:
+    """Right after the full stop of the one before: its last space then belongs to both."""
+    corpus = write_texts(tmp_path / "texts", ["no stop here at all " * 40])
+    figs, cheese = " Figs are a secret ingredient. ", " Goat cheese is a secret ingredient. "
+    recipe: dict[str, Any] = {
+        "placement": "gkamradt",
+        "corpora": [str(corpus)],
+        "lengths": [300],
+        "depths": [90],
+        "task": "multi",
+        "guide": False,
+        "needles": [
+            {"needles": [figs, cheese], "question": "Which?", "keywords": ["figs", "cheese"], "language": "en"}
+        ],
+    }
+    (row,) = niah_gen.iter_rows(recipe)
+    text = context_of(row)
+    assert text.startswith(" Figs are a secret ingredient. Goat cheese")
+    assert [text[span["start"] : span["end"]] for span in row["needle_spans"]] == [figs, cheese]
+    assert row["needle_depths"] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("placement", ["gkamradt", "opencompass", "native"])
+@pytest.mark.parametrize("depth", [0, 37, 100])
+def test_needles_stay_whole_under_a_tokenizer_json(
+    tiny_bpe: OffsetTokenizer, tokenizer_json: Path, write_texts: Write, tmp_path: Path, placement: str, depth: float
+) -> None:
+    corpus = write_texts(tmp_path / "texts", ["The cat sat on the mat. The dog sat on the log. " * 40])
+    recipe: dict[str, Any] = {
+        "placement": placement, "tokenizer": str(tokenizer_json), "corpora": [str(corpus)], "lengths": [900],
+        "depths": [depth], "guide": False,
+        "needles": [{"needle": "\n小明在上海。\n", "question": "Where?", "keywords": ["上海"], "language": "en"}],
+    }  # fmt: skip
+    (row,) = niah_gen.iter_rows(recipe)
+    (span,) = row["needle_spans"]
+    assert context_of(row)[span["start"] : span["end"]] == row["needles"][0]
+    assert_counted(row, tiny_bpe)
+
+
+@pytest.mark.parametrize("placement", ["gkamradt", "opencompass", "native"])
+def test_needles_stay_whole_under_a_sentencepiece_model(
+    piece_model: Path, write_texts: Write, tmp_path: Path, placement: str
+) -> None:
+    corpus = write_texts(tmp_path / "texts", ["The cat sat on the mat. A haystack holds one needle. " * 40])
+    recipe: dict[str, Any] = {
+        "placement": placement, "tokenizer": str(piece_model), "corpora": [str(corpus)], "lengths": [900],
+        "depths": [0, 37, 100], "guide": False,
+        "needles": [{"needle": "\n小明在上海。\n", "question": "Where?", "keywords": ["上海"], "language": "en"}],
+    }  # fmt: skip
+    for row in niah_gen.iter_rows(recipe):
+        (span,) = row["needle_spans"]
+        assert context_of(row)[span["start"] : span["end"]] == row["needles"][0]
+        found = find_tokenizer(str(piece_model))
+        assert isinstance(found, OffsetTokenizer)
+        assert_counted(row, found)

@@ -1,0 +1,333 @@
+"""Byte for byte what the published generators made: every recorded digest, and a sample of the cells between them.
+
+The goldens and the corpora that they were made from are not part of the repository; without them these tests are
+skipped. Lines are grouped by what one recipe can hold, so each group is one build in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import published
+import pytest
+
+import niah_gen
+from niah_gen.prompts.templates import frame, template_for
+from niah_gen.recipe.schedules import depth_schedule
+from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
+from niah_score.contract import Row
+
+Line = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _corpora(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NIAH_CORPORA", str(shared / "corpora"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+
+def read(shared: Path, name: str) -> list[Line]:
+    lines = (shared / "golden" / name).read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def groups(lines: list[Line], *fields: str) -> Iterator[tuple[Line, list[Line]]]:
+    """Lines that agree in some fields, with the first of them."""
+    found: dict[tuple[object, ...], list[Line]] = defaultdict(list)
+    for line in lines:
+        found[tuple(line.get(field) for field in fields)].append(line)
+    return ((members[0], members) for members in found.values())
+
+
+def values(lines: list[Line], field: str) -> list[Any]:
+    return sorted({line[field] for line in lines})
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def context_of(row: Row) -> str:
+    prompt = row["prompt"]
+    return prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
+
+
+def encoding_of(name: str) -> BytePairTokenizer:
+    found = find_tokenizer(name)
+    assert isinstance(found, BytePairTokenizer)
+    return found
+
+
+def corpus_name(file: str) -> str:
+    return "cdme/" + file.removesuffix(".jsonl")
+
+
+def by_cell(rows: Iterator[Row]) -> dict[tuple[int, float, int], Row]:
+    return {(row["length"], row["depth_percent"] or 0.0, row["repeat"]): row for row in rows}
+
+
+# gkamradt -----------------------------------------------------------------------------------------------------------
+
+GKAMRADT = {"gkamradt.single": "gkamradt-single", "gkamradt.multi": "gkamradt-multi"}
+
+
+def test_every_recorded_gkamradt_context_comes_out(shared: Path) -> None:
+    lines = read(shared, "gkamradt_contexts.jsonl")
+    checked = 0
+    for first, members in groups(lines, "preset", "tokenizer", "buffer", "corpus", "corpus_repeated_until_tokens"):
+        longest = first["corpus_repeated_until_tokens"]
+        recipe = niah_gen.load_recipe(
+            GKAMRADT[first["preset"]],
+            {
+                "tokenizer": first["tokenizer"],
+                # The largest length of the recipe decides how often the corpus is repeated.
+                "lengths": sorted({*values(members, "length"), longest}),
+                "depths": [float(depth) for depth in values(members, "depth_percent")],
+                "reserve": first["buffer"],
+                "corpora": [first["corpus"]],
+            },
+        )
+        rows = by_cell(niah_gen.iter_rows(recipe))
+        for line in members:
+            row = rows[line["length"], float(line["depth_percent"]), 0]
+            context = context_of(row)
+            assert sha256(context) == line["context_sha256"], line
+            assert len(context) == line["context_chars"]
+            assert encoding_of(first["tokenizer"]).count(context) == line["context_tokens"]
+            assert [span["start"] for span in row["needle_spans"]] == line["needle_char_offsets"]
+            assert isinstance(row["prompt"], list)
+            others = [message["content"] for n, message in enumerate(row["prompt"]) if n != row["context_message"]]
+            count = encoding_of(first["tokenizer"]).count
+            assert row["prompt_tokens"] == line["context_tokens"] + sum(map(count, others))
+            checked += 1
+    assert checked == len(lines) == 42
+
+
+SIGMOID = depth_schedule(35, "sigmoid", "none", True)
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+@pytest.mark.parametrize("preset", ["gkamradt-single", "gkamradt-multi"])
+@pytest.mark.parametrize(
+    ("lengths", "depths", "reserve"),
+    [
+        ([1441, 3206, 7176], [3, 47, 97], 200),
+        ([513, 4000], SIGMOID[1::8], 200),
+        ([700, 2500], [0, 33.3, 66.7, 100], 0),
+    ],
+)
+def test_other_gkamradt_cells_are_the_published_contexts(
+    shared: Path, preset: str, name: str, lengths: list[int], depths: list[float], reserve: int
+) -> None:
+    tokenizer = encoding_of(name)
+    overrides = {"tokenizer": name, "lengths": lengths, "depths": depths, "reserve": reserve}
+    for row in niah_gen.iter_rows(preset, overrides):
+        expected = published.gkamradt_context(
+            tokenizer.encoding, shared / "corpora" / "paul_graham", row["length"], row["depth_percent"] or 0.0,
+            row["needles"], reserve, max(lengths),
+        )  # fmt: skip
+        assert context_of(row) == expected
+
+
+def test_a_corpus_shorter_than_the_longest_length_is_repeated_as_published(shared: Path, tmp_path: Path) -> None:
+    """Two essays, 8,000 tokens wanted: the copies' seams and the trimmed end are where bytes go wrong."""
+    folder = tmp_path / "two_essays"
+    folder.mkdir()
+    for name in ("bias.txt", "iflisp.txt"):
+        (folder / name).write_bytes((shared / "corpora" / "paul_graham" / name).read_bytes())
+    tokenizer = encoding_of("cl100k_base")
+    overrides = {"lengths": [2000, 5000, 8000], "depths": [0, 12, 50, 88, 100], "corpora": [str(folder)]}
+    passes = set()
+    for row in niah_gen.iter_rows("gkamradt-single", overrides):
+        expected = published.gkamradt_context(
+            tokenizer.encoding, folder, row["length"], row["depth_percent"] or 0.0, row["needles"], 200, 8000
+        )
+        assert context_of(row) == expected
+        passes.add(row["haystack_passes"])
+    assert max(passes) > 2
+
+
+# OpenCompass --------------------------------------------------------------------------------------------------------
+
+DYNAMIC = {"single": "cdme-8k", "cot2_italy": "cdme-8k-cot2-italy", "cot3_italy": "cdme-8k-cot3-italy"}
+
+
+def test_every_recorded_opencompass_prompt_comes_out(shared: Path) -> None:
+    lines = read(shared, "opencompass_dynamic_prompts.jsonl")
+    checked = 0
+    for first, members in groups(lines, "variant", "tokenizer", "corpus", "guide", "diff", "buffer"):
+        overrides = {
+            "tokenizer": first["tokenizer"],
+            "lengths": values(members, "length"),
+            "depths": [float(depth) for depth in values(members, "depth_percent")],
+            "repeats": max(values(members, "repeat")) + 1,
+            "guide": first["guide"],
+            "reserve": first["buffer"],
+            "corpora": [corpus_name(first["corpus"])],
+        }
+        if first["diff"] is not None:
+            overrides["diff"] = first["diff"]
+        recipe = niah_gen.load_recipe(DYNAMIC[first["variant"]], overrides)
+        rows = by_cell(niah_gen.iter_rows(recipe))
+        for line in members:
+            row = rows[line["length"], float(line["depth_percent"]), line["repeat"]]
+            prompt = row["prompt"]
+            assert isinstance(prompt, str)
+            assert sha256(prompt) == row["prompt_sha256"] == line["prompt_sha256"], line
+            assert len(prompt) == line["prompt_chars"]
+            assert row["prompt_tokens"] == line["prompt_tokens"]
+            assert ("\ufffd" in prompt) == line["has_replacement_char"]
+            # The published answer of a chain carries its keyword behind a star.
+            published_answer = [*row["answers"], *(word for group in row["keywords"] for word in group)]
+            assert line["answer"] in (row["answers"][0], "*".join(published_answer))
+            checked += 1
+    assert checked == len(lines) == 118
+
+
+@pytest.mark.parametrize("preset", ["cdme-8k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy"])
+@pytest.mark.parametrize(
+    ("name", "file", "diff", "spacing"),
+    [
+        ("cl100k_base", "zh_game", 0, "linear"),
+        ("o200k_base", "zh_tech", 25, "sigmoid"),
+        ("cl100k_base", "zh_government", 60, "sigmoid"),
+        ("o200k_base", "zh_general", 12.5, "linear"),
+    ],
+)
+def test_other_opencompass_cells_are_the_published_prompts(
+    shared: Path, preset: str, name: str, file: str, diff: float, spacing: str
+) -> None:
+    depths = {"steps": 5, "spacing": spacing, "rounding": "floor", "keep_ends": spacing == "linear"}
+    overrides: dict[str, Any] = {
+        "tokenizer": name,
+        "lengths": [777, 3001],
+        "depths": depths,
+        "repeats": 3,
+        "corpora": [f"cdme/{file}"],
+        "diff": diff,
+    }
+    tokenizer = encoding_of(name)
+    template = template_for("opencompass-zh", "zh")
+    assert template is not None
+    rows = [row for row in niah_gen.iter_rows(preset, overrides) if row["repeat"] != 1]
+    assert len(rows) == 2 * 5 * 2
+    for row in rows[:: 2 if preset.endswith("italy") else 1]:
+        expected = published.opencompass_context(
+            tokenizer.encoding,
+            shared / "corpora" / "cdme" / f"{file}.jsonl",
+            row["length"],
+            row["depth_percent"] or 0.0,
+            row["repeat"],
+            row["needles"],
+            diff,
+        )
+        assert row["question"]
+        assert row["prompt"] == frame(template, "text", "opencompass", True, row["question"]).fill(expected)
+        assert row["prompt_tokens"] == tokenizer.count(str(row["prompt"]))
+
+
+def test_an_opencompass_corpus_that_is_too_short_gives_what_it_has(shared: Path, tmp_path: Path) -> None:
+    lines = (shared / "corpora" / "cdme" / "zh_tech.jsonl").read_text("utf-8").split("\n")[:4]
+    path = tmp_path / "four.jsonl"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    tokenizer = encoding_of("cl100k_base")
+    template = template_for("opencompass-zh", "zh")
+    assert template is not None
+    overrides = {"lengths": [64_000], "depths": [0, 36, 100], "repeats": 2, "corpora": [str(path)]}
+    for row in niah_gen.iter_rows("cdme-8k", overrides):
+        expected = published.opencompass_context(
+            tokenizer.encoding, path, 64_000, row["depth_percent"] or 0.0, row["repeat"], row["needles"]
+        )
+        assert row["prompt"] == frame(template, "text", "opencompass", True, row["question"] or "").fill(expected)
+        assert row["haystack_tokens"] < 60_000
+
+
+# OpenCompass, processed ---------------------------------------------------------------------------------------------
+
+
+def test_every_recorded_processed_prompt_comes_out(shared: Path) -> None:
+    """A line names its file by the depth's whole part: the schedule behind it says which depth that was."""
+    lines = read(shared, "opencompass_processed_prompts.jsonl")
+    checked = 0
+    for first, members in groups(lines, "corpus", "guided", "interval_type", "intervals", "buffer"):
+        recipe = niah_gen.load_recipe(
+            "cdme-processed-8k",
+            {
+                "lengths": values(members, "length"),
+                "depths": {
+                    "steps": first["intervals"],
+                    "spacing": first["interval_type"],
+                    "rounding": "none",
+                    "keep_ends": False,
+                },
+                "guide": first["guided"],
+                "reserve": first["buffer"],
+                "corpora": [corpus_name(first["corpus"])],
+            },
+        )
+        assert len(recipe.depths) == first["intervals"]
+        stem = first["corpus"].removesuffix(".jsonl")
+        rows = {}
+        for row in niah_gen.iter_rows(recipe):
+            cell = f"Length{row['length']}Depth{int(row['depth_percent'] or 0)}"
+            name = f"{cell}/{stem}_{cell.replace('Depth', '_Depth')}.jsonl"
+            rows[name, row["repeat"]] = row
+        for line in members:
+            row = rows[line["file"], line["record"]]
+            prompt = row["prompt"]
+            assert isinstance(prompt, str)
+            assert sha256(prompt) == row["prompt_sha256"] == line["prompt_sha256"], line
+            assert len(prompt) == line["prompt_chars"]
+            assert row["answers"][0] == line["answer"]
+            checked += 1
+    assert checked == len(lines) == 38
+
+
+@pytest.mark.parametrize(("name", "file"), [("cl100k_base", "zh_tech"), ("o200k_base", "zh_game")])
+def test_other_processed_files_are_the_published_ones(shared: Path, name: str, file: str) -> None:
+    tokenizer = encoding_of(name)
+    lengths, depths = [900, 5000], [0, 2.94, 61.765, 100]
+    overrides = {"tokenizer": name, "lengths": lengths, "depths": depths, "repeats": 6, "corpora": [f"cdme/{file}"]}
+    rows = by_cell(niah_gen.iter_rows("cdme-processed-8k", overrides))
+    template = template_for("opencompass-zh", "zh")
+    assert template is not None
+    for length, depth in itertools.product(lengths, depths):
+        needle = rows[length, depth, 0]["needles"][0]
+        contexts = published.opencompass_processed_contexts(
+            tokenizer.encoding, shared / "corpora" / "cdme" / f"{file}.jsonl", length, depth, needle, 6
+        )
+        assert len(contexts) == sum(key[:2] == (length, depth) for key in rows)
+        for record, context in enumerate(contexts):
+            row = rows[length, depth, record]
+            around = frame(template, "text", "opencompass-processed", True, row["question"] or "")
+            assert row["prompt"] == around.fill(context)
+
+
+def test_a_later_depth_of_the_same_whole_part_takes_the_place_of_an_earlier_one(shared: Path) -> None:
+    overrides = {"lengths": [1000], "depths": [3.1, 3.9, 4.0], "repeats": 1, "corpora": ["cdme/zh_tech"]}
+    assert [row["depth_percent"] for row in niah_gen.iter_rows("cdme-processed-8k", overrides)] == [3.9, 4.0]
+
+
+# The corpora themselves ---------------------------------------------------------------------------------------------
+
+
+def test_the_presets_name_corpora_that_are_pinned(shared: Path) -> None:
+    from niah_gen.corpora.find import known_corpora, locate, read_corpus
+
+    corpus = read_corpus(locate("paul_graham"))
+    assert len(corpus.documents) == len(list((shared / "corpora" / "paul_graham").glob("*.txt")))
+    assert all(file.sha256 for file in known_corpora()["cdme"].files)
+    assert read_corpus(locate("cdme/zh_finance")).name == "cdme/zh_finance"
+
+
+def test_the_published_settings_name_what_the_presets_name(shared: Path) -> None:
+    stated = tomllib.loads((shared / "golden" / "presets.toml").read_text("utf-8"))
+    assert list(niah_gen.load_recipe("cdme-8k").corpora) == stated["opencompass"]["dynamic"]["single"]["corpora"]
+    assert list(niah_gen.load_recipe("gkamradt-single").corpora) == [stated["gkamradt"]["single"]["corpus"]]

@@ -1,0 +1,272 @@
+"""Needles: tables and files read, or refused with the place of what is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from niah_gen import iter_rows
+from niah_gen.errors import RecipeError
+from niah_gen.recipe.read import load_recipe
+from niah_gen.tasks.needle_library import doubts, find_needles, needle_files, needle_library, parse_needle, read_needles
+
+FACT: dict[str, Any] = {"needle": "The gate is green.", "question": "Which?", "keywords": ["green"]}
+OWN = """
+[gate]
+needle = "The gate of Ostrel is viridian."
+question = "What colour is the gate of Ostrel?"
+paraphrase = "How is Ostrel's way in painted?"
+answer = "Viridian."
+keywords = ["viridian"]
+
+[tower]
+needle = "奥斯特雷尔的塔有九百零七级台阶。"
+question = "塔有多少级台阶？"
+answer = "907级。"
+keywords = [["907", "九百零七"]]
+"""
+
+
+def problems(source: Any) -> tuple[str, ...]:
+    with pytest.raises(RecipeError) as caught:
+        load_recipe(source)
+    return caught.value.problems
+
+
+@pytest.fixture
+def own_file(tmp_path: Path) -> Path:
+    file = tmp_path / "own.toml"
+    file.write_text(OWN, "utf-8")
+    return file
+
+
+# Tables -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"needle": "A fact.", "question": "What?"},
+        {"needles": "A fact.", "question": "What?"},
+        {"needles": ["A fact."], "question": "What?", "answer": "That."},
+        {"needles": ("A fact.",), "question": "What?", "answers": ["That.", "It."]},
+        {"id": "mine", "needle": "A fact.", "question": "What?", "keywords": ["fact", ["a", "an"]]},
+        {"needle": "一件事。", "question": "什么？", "keywords": []},
+        {"needle": "A fact.", "question": "What?", "language": "zh", "metric": "cdme"},
+    ],
+)
+def test_inline_needles_are_taken_in_every_shape(table: dict[str, Any]) -> None:
+    needle = load_recipe({"needles": [table], "corpora": ["en_essays", "zh_articles"]}).needles[0]
+    text: Any = table.get("needle", table.get("needles"))
+    assert needle.needles == ((text,) if isinstance(text, str) else tuple(text))
+    answers: Any = table.get("answers", table.get("answer", text))
+    assert needle.answers == ((answers,) if isinstance(answers, str) else tuple(answers))
+    assert needle.id == table.get("id", "needle-1")
+    assert needle.language == table.get("language", "zh" if "一" in str(text) else "en")
+    assert needle.keywords == tuple((k,) if isinstance(k, str) else tuple(k) for k in table.get("keywords", []))
+    assert needle.metric == table.get("metric", "keyword" if table.get("keywords") else "edit")
+    again, wrong = parse_needle(needle.table())
+    assert (again, wrong) == (needle, [])
+
+
+def test_one_needle_may_stand_without_a_list() -> None:
+    assert [needle.id for needle in load_recipe({"needles": "velden-archive"}).needles] == ["velden-archive"]
+    assert [needle.id for needle in load_recipe({"needles": dict(FACT)}).needles] == ["needle-1"]
+
+
+def test_library_needles_and_inline_ones_mix_in_order() -> None:
+    recipe = load_recipe({"needles": [FACT, "velden-archive", {**FACT, "id": "last"}]})
+    assert [needle.id for needle in recipe.needles] == ["needle-1", "velden-archive", "last"]
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"needle": ""}, "needles"),
+        ({"needle": "   "}, "needles"),
+        ({"needle": 5}, "needles"),
+        ({"needle": ["a", ""]}, "needles"),
+        ({"needle": []}, "needles"),
+        ({"question": ""}, "question"),
+        ({"question": None}, "question"),
+        ({"keywords": "green"}, "keywords"),
+        ({"keywords": [5]}, "keywords"),
+        ({"keywords": [""]}, "keywords"),
+        ({"keywords": [[]]}, "keywords"),
+        ({"keywords": None}, "keywords"),
+        ({"answers": 5}, "answers"),
+        ({"answers": []}, "answers"),
+        ({"answers": ["It.", ""]}, "answers"),
+        ({"answer": ["It.", 5]}, "answers"),
+        ({"answer": None}, "answers"),
+        ({"language": "fr"}, "language"),
+        ({"language": ["en"]}, "language"),
+        ({"metric": 5}, "metric"),
+        ({"id": 5}, "id"),
+        ({"id": ""}, "id"),
+        ({"keyword": ["green"]}, "unknown field 'keyword'"),
+    ],
+)
+def test_a_field_of_a_needle_that_is_wrong_is_named(change: dict[str, Any], path: str) -> None:
+    found = problems({"needles": [{**FACT, **change}]})
+    assert any(problem.startswith("needles[1].") and path in problem for problem in found), found
+
+
+def test_two_needles_of_one_id_are_refused() -> None:
+    assert problems({"needles": ["velden-archive", "velden-archive"]}) == (
+        "needles: 'velden-archive' is given twice; give each needle an id of its own",
+    )
+    assert problems({"needles": [{**FACT, "id": "needle-2"}, FACT]})[0].startswith("needles: 'needle-2' is given twice")
+
+
+def test_no_needle_is_refused() -> None:
+    assert problems({"needles": []}) == ("needles: expected at least one name or table; found none",)
+
+
+# Files --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_library_is_known_by_needle_and_by_file() -> None:
+    assert all(needle.id == name for name, needle in needle_library().items())
+    assert list(needle_library()) == sorted(needle_library())
+    assert sum(map(len, needle_files().values())) == len(needle_library()), "a name is taken twice"
+    assert not needle_files().keys() & needle_library().keys()
+    assert find_needles("gkamradt") == (needle_library()["sf-dolores-park"], needle_library()["pizza-ingredients"])
+    assert [needle.id for needle in load_recipe({"needles": ["gkamradt"]}).needles] == [
+        "sf-dolores-park",
+        "pizza-ingredients",
+    ]
+
+
+def test_a_file_of_ones_own_gives_all_its_needles_or_one(own_file: Path) -> None:
+    gate, tower = find_needles(str(own_file))
+    assert (gate.id, gate.language, gate.answers) == ("gate", "en", ("Viridian.",))
+    assert (tower.id, tower.language, tower.keywords) == ("tower", "zh", (("907", "九百零七"),))
+    assert find_needles(f"{own_file}#tower") == (tower,)
+    recipe = load_recipe({"needles": [f"{own_file}#tower", "velden-archive"]})
+    assert [needle.id for needle in recipe.needles] == ["tower", "velden-archive"]
+
+
+def test_a_recipe_made_with_a_file_does_not_need_it_again(own_file: Path) -> None:
+    recipe = load_recipe({"needles": [str(own_file)], "lengths": [900], "depths": [50]})
+    own_file.unlink()
+    assert load_recipe(tomllib.loads(recipe.to_toml().decode())) == recipe
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_no_part_of_a_needle(own_file: Path) -> None:
+    plain = find_needles(str(own_file))
+    own_file.write_bytes(b"\xef\xbb\xbf" + OWN.replace("\n", "\r\n").encode())
+    assert find_needles(str(own_file)) == plain
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", ["expected at least one [name] table"]),
+        (b"[gate\n", ["cannot be read as TOML", "line 1"]),
+        (b"\xff", ["cannot be read as TOML"]),
+        (b'canary = "x"\n', ["bad.toml:1: [canary]: expected a table"]),
+        (b'\n\n[gate]\nneedle = ""\nquestion = "?"\n', ["bad.toml:3: [gate].needles: expected a text"]),
+        (b'[a]\nneedle = "A."\nquestion = "?"\n["b c"]\nneedle = 1\n', ["bad.toml:4: [b c].needles", "question"]),
+        (b'[gate]\nid = "door"\nneedle = "A."\nquestion = "?"\n', ["bad.toml:1: [gate].id: the name is the table's"]),
+        (b'[gate]\nneedle = "A."\nquestion = "?"\nparaphrase = 5\n', ["[gate].paraphrase: expected a text, found 5"]),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, content: bytes, said: list[str]) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_bytes(content)
+    with pytest.raises(RecipeError) as caught:
+        read_needles(file)
+    assert all(part in str(caught.value) for part in said), str(caught.value)
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(content=st.binary(max_size=60) | st.text(alphabet="[]ab=\"'.\n 1needlequestion", max_size=60).map(str.encode))
+def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    file = tmp_path_factory.mktemp("any") / "any.toml"
+    file.write_bytes(content)
+    try:
+        found: object = read_needles(file)
+    except RecipeError as error:
+        found = str(file) in str(error)
+    assert found
+
+
+def test_a_file_or_a_needle_that_is_not_there_is_named(own_file: Path) -> None:
+    assert problems({"needles": ["nowhere.toml"]}) == ("needles[1]: nowhere.toml: no such file",)
+    assert problems({"needles": [f"{own_file}#towr"]}) == (
+        f"needles[1]: {own_file} holds no needle 'towr'; did you mean 'tower'?",
+    )
+    assert problems({"needles": ["gkamrat"]}) == (
+        "needles[1]: no needle 'gkamrat' in the library; did you mean 'gkamradt'?",
+    )
+    assert problems({"needles": [str(own_file), "gate"]})[0].startswith("needles[2]: no needle 'gate' in the library")
+    assert problems({"needles": [str(own_file), f"{own_file}#gate"]})[0].startswith("needles: 'gate' is given twice")
+
+
+# Questions ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_paraphrased_question_is_asked_instead_on_the_same_haystack(own_file: Path) -> None:
+    asked = {"needles": [f"{own_file}#gate"], "lengths": [900], "depths": [50], "corpora": ["en_essays"]}
+    (plain,) = iter_rows(asked)
+    (other,) = iter_rows({**asked, "paraphrase": True})
+    assert plain["question"] == "What colour is the gate of Ostrel?"
+    assert other["question"] == "How is Ostrel's way in painted?"
+    assert other["question"] in other["prompt"]
+    assert plain["question"] not in other["prompt"]
+    assert other["id"] != plain["id"]
+    assert other["id"].rsplit("-", 1)[0] == plain["id"].rsplit("-", 1)[0]
+    assert other["needles"] == plain["needles"]
+    assert other["answers"] == plain["answers"]
+
+
+def test_a_resolved_recipe_holds_the_question_asked_and_no_other(own_file: Path) -> None:
+    raw = {"needles": [f"{own_file}#gate"], "paraphrase": True}
+    recipe = load_recipe(raw)
+    assert "paraphrase" not in recipe.table()
+    assert (recipe.needles[0].question, recipe.needles[0].paraphrase) == ("How is Ostrel's way in painted?", "")
+    assert load_recipe(tomllib.loads(recipe.to_toml().decode())) == recipe
+
+
+def test_needles_without_a_paraphrase_are_named_when_one_is_asked_for(own_file: Path) -> None:
+    assert problems({"needles": [str(own_file), "sf-dolores-park"], "paraphrase": True}) == (
+        "paraphrase: no paraphrased question for needle tower, sf-dolores-park",
+    )
+
+
+# What a needle measures -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("velden-archive", "single"), ("pizza-ingredients", "list"), ("italy-cot2", "chain"), ("italy-cot3", "chain")],
+)
+def test_sets_are_lists_or_chains(name: str, kind: str) -> None:
+    assert needle_library()[name].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, []),
+        ({"needle": "The gate is blue.", "answer": "Green."}, ["no text to hide holds a keyword of ['green']"]),
+        ({"answer": "Jade."}, ["the reference answer holds no keyword of ['green']"]),
+        ({"question": "Is it Green?"}, ["the question holds a keyword of ['green']"]),
+        ({"paraphrase": "Or GREEN?"}, ["the paraphrase holds a keyword of ['green']"]),
+        ({"question": "Is it greenish?"}, []),
+        ({"keywords": []}, ["no keywords"]),
+        ({"keywords": ["green", ["gate", "door"], "post"]}, ["no text", "the reference answer"]),
+    ],
+)
+def test_what_would_measure_something_else_is_told(change: dict[str, Any], said: list[str]) -> None:
+    needle, wrong = parse_needle({"id": "x", **FACT, **change})
+    assert needle is not None, wrong
+    found = doubts(needle)
+    assert len(found) == len(said)
+    assert all(sentence.startswith(start) for sentence, start in zip(found, said, strict=True)), found

@@ -1,0 +1,458 @@
+"""Tokenizers: found by name or file, exact on plain text, needing no network."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import regex
+import tiktoken.model
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from niah_gen.errors import IntegrityError, TokenizerError
+from niah_gen.tokenizers import find as tokenizers
+from niah_gen.tokenizers.find import (
+    BUNDLED,
+    BytePairTokenizer,
+    OffsetTokenizer,
+    Tokenizer,
+    encoding_name,
+    find_tokenizer,
+)
+
+OddText = Callable[[random.Random, int], str]
+
+steady = settings(derandomize=True, deadline=None, max_examples=100)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def reference_ids(tokenizer: BytePairTokenizer, text: str) -> list[int]:
+    """Pieces by the `regex` module, each merged alone: what tiktoken says it does."""
+    pieces = regex.findall(tokenizer.encoding._pat_str, text)
+    assert "".join(pieces) == text
+    return [token for piece in pieces for token in tokenizer.encoding._encode_single_piece(piece)]
+
+
+def assert_ends(tokenizer: Tokenizer, text: str) -> None:
+    """Ends never go back, lie between characters or inside them, and reach the end of the text."""
+    tokens = tokenizer.encode(text)
+    assert len(tokens.ids) == len(tokens.ends) == tokenizer.count(text)
+    assert tokens.ids.dtype == tokens.ends.dtype == np.int64
+    assert all(before <= after for before, after in pairwise([0, *tokens.ends.tolist()]))
+    assert (tokens.ends[-1] if len(tokens.ends) else 0) == len(text.encode())
+
+
+# Bundled ------------------------------------------------------------------------------------------------------------
+
+OFFLINE = """
+import socket, sys, urllib.request
+
+def refuse(*args, **kwargs):
+    raise AssertionError("the network was used")
+
+socket.socket.connect = socket.create_connection = socket.getaddrinfo = urllib.request.urlopen = refuse
+try:
+    import requests
+except ImportError:
+    pass
+else:
+    requests.get = requests.Session.request = refuse
+import tiktoken.load
+tiktoken.load.read_file = refuse
+from niah_gen.tokenizers.find import find_tokenizer
+print(*[find_tokenizer(name).count("Hello, 世界!") for name in sys.argv[1:]])
+"""
+
+
+def test_bundled_vocabularies_load_with_no_cache_and_no_network(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, "cl100k_base", "o200k_base", "o200k_harmony", "gpt-4", "gpt-4o"],
+        env={**os.environ, "TIKTOKEN_CACHE_DIR": str(cache), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["7", "4", "4", "7", "4"]
+    assert list(cache.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("cl100k_base", "hello world", [15339, 1917]),
+        ("cl100k_base", "Hello, 世界!", [9906, 11, 220, 3574, 244, 98220, 0]),
+        ("o200k_base", "hello world", [24912, 2375]),
+        ("o200k_base", "Hello, 世界!", [13225, 11, 185558, 0]),
+    ],
+)
+def test_published_ids_come_out(name: str, text: str, expected: list[int]) -> None:
+    assert find_tokenizer(name).encode(text).ids.tolist() == expected
+
+
+@steady
+@given(seed=seeds)
+def test_ids_are_those_of_the_pieces_that_the_pattern_finds(
+    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
+) -> None:
+    rng = random.Random(seed)
+    text = odd_text(rng, rng.randint(0, 40))
+    assert tokenizer.encode(text).ids.tolist() == reference_ids(tokenizer, text)
+    assert_ends(tokenizer, text)
+
+
+@steady
+@given(seed=seeds)
+def test_the_bytes_between_two_ends_are_the_token(tokenizer: BytePairTokenizer, odd_text: OddText, seed: int) -> None:
+    text = odd_text(random.Random(seed), 20)
+    tokens = tokenizer.encode(text)
+    data = text.encode()
+    ends = [0, *tokens.ends.tolist()]
+    pieces = [data[start:end] for start, end in pairwise(ends)]
+    assert pieces == tokenizer.encoding.decode_tokens_bytes(tokens.ids.tolist())
+
+
+def test_short_and_long_texts_count_alike(tokenizer: BytePairTokenizer) -> None:
+    for text in ("", "a", "word " * 150, "word " * 1000, "字，" * 490, "字，" * 510):
+        assert tokenizer.count(text) == len(tokenizer.encode(text).ids) == len(reference_ids(tokenizer, text))
+
+
+@pytest.mark.parametrize("special", ["<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>", "<|start|>"])
+def test_the_text_of_a_special_token_is_plain_text(tokenizer: BytePairTokenizer, special: str) -> None:
+    text = f"before {special} after"
+    tokens = tokenizer.encode(text)
+    assert tokens.ids.tolist() == reference_ids(tokenizer, text)
+    assert tokenizer.count(text) == len(tokens.ids)
+    assert tokens.ids.max() < len(tokenizer.encoding._mergeable_ranks)
+
+
+def test_the_patterns_are_those_that_tiktoken_publishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiktoken_ext import openai_public  # type: ignore[import-untyped]
+
+    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *args, **kwargs: {})
+    for name, bundled in BUNDLED.items():
+        assert openai_public.ENCODING_CONSTRUCTORS[name]()["pat_str"] == bundled.pattern
+
+
+def test_the_pins_are_those_that_tiktoken_publishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiktoken_ext import openai_public
+
+    pins: list[str] = []
+
+    def load(url: str, expected_hash: str) -> dict[bytes, int]:
+        pins.append(expected_hash)
+        return {}
+
+    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", load)
+    for name, bundled in BUNDLED.items():
+        openai_public.ENCODING_CONSTRUCTORS[name]()
+        assert pins[-1] == bundled.sha256 == find_tokenizer(name).sha256
+
+
+# White space runs ---------------------------------------------------------------------------------------------------
+
+
+def test_two_million_spaces_before_a_letter_do_not_crash(tokenizer: BytePairTokenizer) -> None:
+    text = "Some words, then" + " " * 2_000_000 + "a letter."
+    tokens = tokenizer.encode(text)
+    assert tokens.ids.tolist() == reference_ids(tokenizer, text)
+    assert int(tokens.ends[-1]) == len(text)
+
+
+def test_two_million_ideographic_spaces_do_not_crash(cl100k: BytePairTokenizer) -> None:
+    text = "一句话。" + "\u3000" * 2_000_000 + "另一句。"
+    assert cl100k.encode(text).ids.tolist() == reference_ids(cl100k, text)
+
+
+RUN = 110_000
+AROUND = "Ordinary text, in words. 也有中文。\n" * 2000
+
+LONG_RUNS = {
+    "at the start": " " * RUN + AROUND * 10,
+    "at the end": AROUND * 10 + " " * RUN,
+    "nothing but the run": "\u3000" * 450_000,
+    "line ends": AROUND * 6 + "\n" * RUN + AROUND * 6,
+    "two runs": AROUND * 5 + " " * RUN + "word" + "\t" * RUN + AROUND * 5,
+    "two runs and one sign": AROUND * 5 + " " * RUN + "。" + "\n" * RUN + "/usr" + AROUND * 5,
+    "runs with no letter before": "1" * 300_000 + "。" + "\u3000" * RUN + "!" + " " * RUN + "2" * 9,
+    "mixed white space": AROUND * 6 + " \t\u3000\n" * (RUN // 4) + "'s" + AROUND * 4,
+    "a contraction behind": AROUND * 9 + "\r" * RUN + "'ll" + "x\u00a0",
+}
+
+
+@pytest.mark.parametrize("name", LONG_RUNS)
+def test_long_runs_among_ordinary_text_are_encoded_as_the_pattern_says(
+    tokenizer: BytePairTokenizer, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = LONG_RUNS[name]
+    assert len(text) > tokenizers._SAFE_LENGTH, "too short to be searched for runs"
+    whole = tokenizer.encode(text)
+    monkeypatch.setattr(tokenizers, "_long_white_space", lambda text: [])
+    # tiktoken itself gets along with runs of this length, so it is the reference.
+    assert whole.ids.tolist() == tokenizer.encode(text).ids.tolist()
+    assert int(whole.ends[-1]) == len(text.encode())
+
+
+def test_every_white_space_character_of_the_pattern_is_looked_for() -> None:
+    every = "".join(chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000)
+    assert set(tokenizers._WHITE_SPACE) == set(map(ord, regex.findall(r"\s", every)))
+
+
+# Names --------------------------------------------------------------------------------------------------------------
+
+
+def test_every_model_that_tiktoken_knows_has_an_encoding() -> None:
+    for model, encoding in tiktoken.model.MODEL_TO_ENCODING.items():
+        assert encoding_name(model) == encoding
+    for prefix, encoding in tiktoken.model.MODEL_PREFIX_TO_ENCODING.items():
+        assert encoding_name(prefix + "2031-01-01") == encoding
+    for encoding in tiktoken.list_encoding_names():
+        assert encoding_name(encoding) == encoding
+
+
+@pytest.mark.parametrize("name", ["no-such-model", "", "tokenizer.json", "./gpt-4", "GPT-4"])
+def test_other_names_have_no_encoding(name: str) -> None:
+    assert encoding_name(name) is None
+
+
+def test_a_model_name_gives_the_tokenizer_of_its_encoding() -> None:
+    assert find_tokenizer("gpt-4") is find_tokenizer("cl100k_base")
+    assert find_tokenizer("gpt-4o").sha256 == find_tokenizer("o200k_harmony").sha256
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"), [("cl100k_bas", "cl100k_base"), ("o200k-base", "o200k_base"), ("gpt4", "gpt-4")]
+)
+def test_an_unknown_name_is_refused_with_the_nearest_one(wrong: str, near: str) -> None:
+    with pytest.raises(TokenizerError, match=rf"tokenizer '{wrong}': .*NIAH_TOKENIZERS; did you mean '{near}'\?"):
+        find_tokenizer(wrong)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["x" * 5000, "a\0b", "~no_such_user_here/tokenizer.json", "/"],
+    ids=["too long", "null byte", "no such home", "root"],
+)
+def test_what_cannot_be_a_path_is_a_tokenizer_error_too(spec: str) -> None:
+    with pytest.raises(TokenizerError):
+        find_tokenizer(spec)
+
+
+# tiktoken's other encodings -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["p50k_base", "r50k_base", "davinci"])
+def test_an_encoding_that_is_not_bundled_says_offline_where_its_vocabulary_may_come_from(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tiktoken.load
+
+    def refuse(path: str) -> bytes:
+        raise ConnectionError(f"no route to {path}")
+
+    monkeypatch.setattr(tiktoken.load, "read_file", refuse)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    with pytest.raises(TokenizerError, match=r"not bundled.*ConnectionError.*TIKTOKEN_CACHE_DIR") as caught:
+        find_tokenizer(name)
+    assert repr(encoding_name(name)) in str(caught.value)
+    assert "cl100k_base or o200k_base" in str(caught.value)
+
+
+def test_an_encoding_from_tiktoken_has_the_sha256_of_its_published_file(
+    cl100k: BytePairTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: cl100k.encoding)
+    found = tokenizers._from_tiktoken.__wrapped__("p50k_base")
+    assert found.sha256 == cl100k.sha256
+    assert found.encode("same tokens").ids.tolist() == cl100k.encode("same tokens").ids.tolist()
+
+
+# Damage -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copied_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the bundled vocabularies to damage, read afresh."""
+    folder = tmp_path / "vocabularies"
+    shutil.copytree(tokenizers._FOLDER, folder)
+    monkeypatch.setattr(tokenizers, "_FOLDER", folder)
+    monkeypatch.setattr(tokenizers, "_bundled", tokenizers._bundled.__wrapped__)
+    return folder
+
+
+def test_a_bundled_file_with_other_content_is_an_integrity_error(copied_folder: Path) -> None:
+    import gzip
+
+    path = copied_folder / "cl100k_base.tiktoken.gz"
+    data = gzip.decompress(path.read_bytes())
+    path.write_bytes(gzip.compress(data.replace(b"IQ== 0", b"IQ== 1", 1), 1))
+    with pytest.raises(IntegrityError, match=r"cl100k_base\.tiktoken\.gz: sha256 is [0-9a-f]{64}, expected 223921b7"):
+        find_tokenizer("gpt-4")
+
+
+def flip(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [flip, lambda data: data[:-1000], lambda data: b"", lambda data: b"<html>404</html>"],
+    ids=["a byte flipped", "cut short", "empty", "another file"],
+)
+def test_a_bundled_file_that_cannot_be_unpacked_is_an_integrity_error(
+    copied_folder: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    path = copied_folder / "o200k_base.tiktoken.gz"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(IntegrityError, match="o200k_base"):
+        find_tokenizer("o200k_base")
+
+
+# tokenizer.json -----------------------------------------------------------------------------------------------------
+
+PLAIN = "the cat sat. 上海人工智能实验室在上海。 café 😀!\n\n  two  spaces, 12345"
+
+
+def test_a_tokenizer_json_is_found_by_path_by_folder_and_by_name(
+    tokenizer_json: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NIAH_TOKENIZERS", os.pathsep.join(["/nowhere", str(tokenizer_json.parent.parent)]))
+    found = [find_tokenizer(spec) for spec in (str(tokenizer_json), str(tokenizer_json.parent), "tiny-bpe")]
+    assert {item.name for item in found} == {"tiny-bpe"}
+    assert len({item.sha256 for item in found}) == 1
+    assert not any(item.local for item in found)
+    counts = {item.count(PLAIN) for item in found}
+    assert counts == {len(found[0].encode(PLAIN).ids)}
+
+
+def test_a_json_file_of_another_name_is_found_by_its_stem(
+    tokenizer_json: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(tokenizer_json, tmp_path / "mine.json")
+    monkeypatch.setenv("NIAH_TOKENIZERS", str(tmp_path))
+    assert find_tokenizer("mine").name == find_tokenizer(str(tmp_path / "mine.json")).name == "mine"
+
+
+def test_ends_that_go_back_are_held_where_they_were() -> None:
+    """A normaliser that reorders characters can report a token's end before the end of the one before it."""
+    found = OffsetTokenizer("reordering", "0" * 64, lambda text: ([7, 8, 9], [2, 1, 3]), len).encode("é中a")
+    assert found.ids.tolist() == [7, 8, 9]
+    assert found.ends.tolist() == [5, 5, 6]
+
+
+def test_sha256_is_of_the_vocabulary_file(tiny_bpe: OffsetTokenizer, tokenizer_json: Path) -> None:
+    import hashlib
+
+    assert tiny_bpe.sha256 == hashlib.sha256(tokenizer_json.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "text", [PLAIN, "", " ", "a", "😀", "  leading and trailing  \n", "e\u0301\ufffd\x00", "中" * 50]
+)
+def test_ends_of_a_tokenizer_json_reach_the_end_of_the_text(tiny_bpe: OffsetTokenizer, text: str) -> None:
+    assert_ends(tiny_bpe, text)
+
+
+@steady
+@given(seed=seeds)
+def test_ends_of_a_tokenizer_json_are_right_on_odd_texts(
+    tiny_bpe: OffsetTokenizer, odd_text: OddText, seed: int
+) -> None:
+    assert_ends(tiny_bpe, odd_text(random.Random(seed), 15))
+
+
+def test_each_end_of_a_tokenizer_json_is_the_byte_behind_its_token(tiny_bpe: OffsetTokenizer) -> None:
+    text = "the cat 上海 sat"
+    tokens = tiny_bpe.encode(text)
+    # Trained on these words, so each is a token of its own.
+    assert tokens.ends.tolist() == [3, 7, 8, 14, 18]
+
+
+def test_the_special_token_of_a_tokenizer_json_is_plain_text(tiny_bpe: OffsetTokenizer, tokenizer_json: Path) -> None:
+    import tokenizers as hugging_face
+
+    special = hugging_face.Tokenizer.from_file(str(tokenizer_json)).token_to_id("<|eot|>")
+    text = "the cat<|eot|>the dog"
+    tokens = tiny_bpe.encode(text)
+    assert special is not None
+    assert special not in tokens.ids.tolist()
+    assert tiny_bpe.count(text) == len(tokens.ids) > tiny_bpe.count("the cat") + tiny_bpe.count("the dog") + 1
+    assert_ends(tiny_bpe, text)
+
+
+def test_truncation_and_padding_of_a_tokenizer_json_are_off(tokenizer_json: Path, tmp_path: Path) -> None:
+    import tokenizers as hugging_face
+
+    model = hugging_face.Tokenizer.from_file(str(tokenizer_json))
+    model.enable_truncation(8)
+    model.enable_padding(length=32)
+    model.save(str(tmp_path / "cut.json"))
+    cut = find_tokenizer(str(tmp_path / "cut.json"))
+    for text in ("the cat", "the cat sat on the mat and the dog sat on the log. " * 9):
+        assert cut.count(text) == find_tokenizer(str(tokenizer_json)).count(text)
+        assert_ends(cut, text)
+
+
+def test_a_post_processor_adds_nothing(tokenizer_json: Path, tmp_path: Path) -> None:
+    import tokenizers as hugging_face
+    from tokenizers.processors import TemplateProcessing
+
+    model = hugging_face.Tokenizer.from_file(str(tokenizer_json))
+    special = model.token_to_id("<|eot|>")
+    model.post_processor = TemplateProcessing(single="<|eot|> $A <|eot|>", special_tokens=[("<|eot|>", special)])
+    model.save(str(tmp_path / "framed.json"))
+    framed = find_tokenizer(str(tmp_path / "framed.json"))
+    assert framed.count("the cat") == find_tokenizer(str(tokenizer_json)).count("the cat")
+
+
+def test_a_file_that_is_no_tokenizer_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text('{"not": "one"}')
+    with pytest.raises(TokenizerError, match=r"tokenizer\.json: not a tokenizer\.json"):
+        find_tokenizer(str(tmp_path))
+    (tmp_path / "broken.model").write_bytes(b"\x00\x01")
+    with pytest.raises(TokenizerError, match=r"broken\.model: not a SentencePiece model"):
+        find_tokenizer(str(tmp_path / "broken.model"))
+
+
+# SentencePiece ------------------------------------------------------------------------------------------------------
+
+
+def test_a_sentencepiece_model_is_found_by_path_by_folder_and_by_name(
+    piece_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NIAH_TOKENIZERS", str(piece_model.parent.parent))
+    found = [find_tokenizer(spec) for spec in (str(piece_model), str(piece_model.parent), "tiny-pieces")]
+    assert {item.name for item in found} == {"tiny-pieces"}
+    assert len({item.sha256 for item in found}) == 1
+    assert not any(item.local for item in found)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "the cat sat", "上海人工智能实验室。\n好", "café 😀!", "ｆｕｌｌ ① ㍿", "a\n\nb", "two  spaces"]
+)
+def test_ends_of_a_sentencepiece_model_reach_the_end_of_the_text(piece_model: Path, text: str) -> None:
+    assert_ends(find_tokenizer(str(piece_model)), text)
+
+
+@pytest.mark.parametrize("text", ["the cat  ", "the cat\n", "上海。\u3000", " the cat \n\n"])
+def test_ends_of_a_sentencepiece_model_cover_white_space_that_it_drops(piece_model: Path, text: str) -> None:
+    tokens = find_tokenizer(str(piece_model)).encode(text)
+    assert (tokens.ends[-1] if len(tokens.ends) else 0) == len(text.encode())
+
+
+def test_control_pieces_of_a_sentencepiece_model_are_plain_text(piece_model: Path) -> None:
+    tokens = find_tokenizer(str(piece_model)).encode("the cat</s><s>the cat")
+    assert not {1, 2} & set(tokens.ids.tolist())
+    assert int(tokens.ends[-1]) == len("the cat</s><s>the cat")

@@ -1,0 +1,360 @@
+"""Reading a dataset's truth: folders, single files, hand-made files; what is wrong with one is said with its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import tempfile
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from niah_score.contract import ContractError
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.join import rows as rows_module
+from niah_score.join.rows import read_rows, stacked
+
+CONTRACT = Path(__file__).parents[2] / "contract" / "v1"
+GOOD: dict[str, Any] = {"id": "a", "answers": ["It is 1171."], "keywords": [["1171", "eleven seventy-one"]]}
+
+
+def lines(path: Path, *records: object) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return path
+
+
+def test_a_folder_its_parquet_and_its_jsonl_files_hold_the_same_truth() -> None:
+    folder = read_rows(CONTRACT)
+    assert folder.manifest is not None
+    assert folder.table.height == folder.manifest.rows
+    assert folder.digest8 == folder.manifest.content_digest[:8]
+    assert folder.table["id"].is_sorted()
+    for language in ("en", "zh"):
+        one = (
+            read_rows(CONTRACT / "data" / f"{language}-1k" / "test-00000-of-00001.parquet")
+            .whole()
+            .drop("order", "target")
+        )
+        other = (
+            read_rows(CONTRACT / "jsonl" / f"{language}-1k" / "test-00000-of-00001.jsonl")
+            .whole()
+            .drop("order", "target")
+        )
+        assert one.equals(other)
+        assert one.equals(folder.whole().filter(pl.col("language") == language).drop("order", "target"))
+
+
+def test_prompts_are_not_read(tmp_path: Path) -> None:
+    assert "prompt" not in read_rows(CONTRACT).table.columns
+    file = CONTRACT / "data" / "en-1k" / "test-00000-of-00001.parquet"
+    damaged = tmp_path / "damaged.parquet"
+    data = bytearray(file.read_bytes())
+    import pyarrow.parquet as pq
+
+    group = pq.read_metadata(file).row_group(0)
+    column = next(group.column(k) for k in range(group.num_columns) if group.column(k).path_in_schema == "prompt")
+    middle = column.data_page_offset + column.total_compressed_size // 2
+    data[middle] ^= 255
+    damaged.write_bytes(data)
+    assert read_rows(damaged).table.height == read_rows(file).table.height
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_jsonl_is_read_plain_and_compressed_whatever_it_is_called(tmp_path: Path, suffix: str) -> None:
+    text = (json.dumps(GOOD) + "\n\n" + json.dumps({**GOOD, "id": "b"}) + "\n").encode()
+    packed = {"": text, ".gz": gzip.compress(text), ".zst": zstandard.ZstdCompressor().compress(text)}
+    file = tmp_path / "any.name"
+    file.write_bytes(packed[suffix])
+    assert read_rows(file).table["id"].to_list() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("change", "answers", "keywords"),
+    [
+        ({}, ["It is 1171."], [["1171", "eleven seventy-one"]]),
+        ({"answers": None, "answer": "It."}, ["It."], [["1171", "eleven seventy-one"]]),
+        ({"answers": "It."}, ["It."], [["1171", "eleven seventy-one"]]),
+        ({"keywords": ["a", "b"]}, ["It is 1171."], [["a"], ["b"]]),
+        ({"keywords": ["a", ["b", "c"]]}, ["It is 1171."], [["a"], ["b", "c"]]),
+        ({"keywords": "a"}, ["It is 1171."], [["a"]]),
+        ({"keywords": None}, ["It is 1171."], []),
+        ({"something": {"else": 1}}, ["It is 1171."], [["1171", "eleven seventy-one"]]),
+    ],
+)
+def test_hand_made_rows_may_be_spelt_shorter(
+    tmp_path: Path, change: dict[str, Any], answers: list[str], keywords: list[list[str]]
+) -> None:
+    record = {name: value for name, value in {**GOOD, **change}.items() if value is not None}
+    table = read_rows(lines(tmp_path / "rows.jsonl", record)).whole()
+    assert table["answers"].to_list() == [answers]
+    assert table["keywords"].to_list() == [keywords]
+    assert table["metric"].to_list() == ["keyword" if keywords else "edit"]
+
+
+def test_rows_share_what_is_equal_and_nothing_else(tmp_path: Path) -> None:
+    spelt: list[list[list[str]]] = [
+        [["a", "b"]], [["a"], ["b"]], [["a:b"]], [["a", "b"]], [["1:a"]], [["a", "1:b"]], [], [["a"], ["b"]],
+    ]  # fmt: skip
+    records = [{"id": f"{n}", "answers": ["x"], "keywords": groups} for n, groups in enumerate(spelt)]
+    rows = read_rows(lines(tmp_path / "rows.jsonl", *records))
+    assert rows.whole()["keywords"].to_list() == [record["keywords"] for record in records]
+    assert rows.targets.height == len({json.dumps(record["keywords"]) for record in records})
+
+
+def test_a_hand_made_parquet_file_is_read_as_the_same_jsonl_is(tmp_path: Path) -> None:
+    flat = {"id": ["a", "b"], "answer": ["One.", "Two."], "keywords": [["one"], ["two"]]}
+    pl.DataFrame(flat).write_parquet(tmp_path / "flat.parquet")
+    found = read_rows(tmp_path / "flat.parquet").whole()
+    assert found["answers"].to_list() == [["One."], ["Two."]]
+    assert found["keywords"].to_list() == [[["one"]], [["two"]]]
+    nested = {"id": ["a", "b"], "answers": [["One."], ["Two."]], "keywords": [[["one"]], [["two", "2"]]]}
+    pl.DataFrame(nested).write_parquet(tmp_path / "nested.parquet")
+    assert read_rows(tmp_path / "nested.parquet").whole()["keywords"].to_list() == nested["keywords"]
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({**GOOD, "id": ""}, ":2: id: expected a text"),
+        ({**GOOD, "id": None}, ":2: id: expected a text"),
+        ({**GOOD, "id": 1.5}, ":2: id: found '1.5'"),
+        ({**GOOD, "answers": []}, ":2: answers: expected a text or a list of texts"),
+        ({**GOOD, "answers": [5]}, ":2: answers: found '[5]'"),
+        ({**GOOD, "keywords": [[]]}, ":2: keywords: found '[[]]'"),
+        ({**GOOD, "keywords": [[5]]}, ":2: keywords"),
+        ({**GOOD, "keywords": {"a": 1}}, ":2: keywords"),
+        ({**GOOD, "length": "8k"}, ":2: length"),
+        ({**GOOD, "length": True}, ":2: length"),
+        ({**GOOD, "length": 2**63}, ":2: length"),
+        ({**GOOD, "depth_percent": "top"}, ":2: depth_percent"),
+        ({**GOOD, "needles": "text"}, ":2: needles"),
+        ([1], ":2: expected a JSON object"),
+    ],
+)
+def test_a_wrong_field_is_told_with_its_line(tmp_path: Path, record: object, said: str) -> None:
+    file = lines(tmp_path / "rows.jsonl", {**GOOD, "id": "first"}, record)
+    with pytest.raises(ScoreError) as caught:
+        read_rows(file)
+    assert f"{file}{said}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "said"),
+    [
+        (b"", ScoreError, "holds no rows"),
+        (b"{", ScoreError, ":1: no JSON object"),
+        (b"\x1f\x8b\x08\x00", IntegrityError, "damaged or cut off"),
+        (b"PAR1 and no more", IntegrityError, "cannot be read as Parquet"),
+    ],
+)
+def test_a_file_that_is_no_dataset_is_told(tmp_path: Path, content: bytes, kind: type[Exception], said: str) -> None:
+    file = tmp_path / "rows"
+    file.write_bytes(content)
+    with pytest.raises(kind, match=said):
+        read_rows(file)
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_a_packed_dataset_that_breaks_off_after_a_whole_line_is_refused(tmp_path: Path, suffix: str) -> None:
+    """Its writer was killed: what there is reads well, and would be a smaller dataset."""
+    text = "".join(json.dumps({**GOOD, "id": f"{n}"}) + "\n" for n in range(3)).encode()
+    if suffix == "gz":
+        data = gzip.compress(text)[:-8]
+    else:
+        packer = zstandard.ZstdCompressor().compressobj()
+        data = packer.compress(text) + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    (tmp_path / "rows").write_bytes(data)
+    with pytest.raises(IntegrityError, match="damaged or cut off"):
+        read_rows(tmp_path / "rows")
+
+
+def test_a_packed_dataset_may_hold_far_more_than_its_size(tmp_path: Path) -> None:
+    text = json.dumps({**GOOD, "prompt": "a" * 70_000_000}).encode()
+    (tmp_path / "rows").write_bytes(zstandard.compress(text))
+    assert read_rows(tmp_path / "rows").table["id"].to_list() == ["a"]
+
+
+def test_two_rows_of_one_id_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScoreError, match="id 'a' stands in"):
+        read_rows(lines(tmp_path / "rows.jsonl", GOOD, {**GOOD, "id": "b"}, GOOD))
+
+
+def test_ids_stay_the_texts_they_are(tmp_path: Path) -> None:
+    ids = ["001", "1", "1e5", "true", "NA", "null", "2024-01-01", "18446744073709551617"]
+    table = read_rows(lines(tmp_path / "rows.jsonl", *({**GOOD, "id": name} for name in ids))).table
+    assert sorted(table["id"].to_list()) == sorted(ids)
+    number = read_rows(lines(tmp_path / "number.jsonl", {**GOOD, "id": 17})).table
+    assert number["id"].to_list() == ["17"]
+
+
+def test_a_folder_with_a_missing_or_shortened_file_or_fewer_rows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ScoreError, match="no such dataset"):
+        read_rows(tmp_path / "nothing")
+    with pytest.raises(ContractError, match="not a finished dataset"):
+        read_rows(tmp_path)
+    copy = tmp_path / "copy"
+    shutil.copytree(CONTRACT, copy)
+    file = copy / "data" / "en-1k" / "test-00000-of-00001.parquet"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
+    with pytest.raises(IntegrityError, match="missing, or not the"):
+        read_rows(copy)
+    file.unlink()
+    with pytest.raises(IntegrityError, match="missing, or not the"):
+        read_rows(copy)
+    shutil.copy(copy / "data" / "zh-1k" / "test-00000-of-00001.parquet", file)
+    manifest = json.loads((copy / "manifest.json").read_bytes())
+    for entry in manifest["files"]:
+        if entry["path"].startswith("data/en"):
+            entry["bytes"] = file.stat().st_size
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises((IntegrityError, ScoreError), match=r"rows, manifest.json says|stands in"):
+        read_rows(copy)
+
+
+def test_a_newer_schema_is_refused_by_name(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    file = CONTRACT / "data" / "en-1k" / "test-00000-of-00001.parquet"
+    table = pq.read_table(file)
+    newer = tmp_path / "newer.parquet"
+    pq.write_table(table.replace_schema_metadata({"niah_schema_version": "2"}), newer)
+    with pytest.raises(ScoreError, match="schema version 2 is newer than the 1"):
+        read_rows(newer)
+    same = tmp_path / "same.parquet"
+    pq.write_table(table.replace_schema_metadata({"niah_schema_version": "1"}), same)
+    assert read_rows(same).table.height == table.num_rows
+
+
+def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -> None:
+    pl.DataFrame({"id": ["a"], "answers": [["x"]], "extra": [[1.5]]}).write_parquet(tmp_path / "small.parquet")
+    table = read_rows(tmp_path / "small.parquet").whole()
+    assert "extra" not in table.columns
+    assert table["length"].to_list() == [None]
+    assert table["keywords"].to_list() == [[]]
+    pl.DataFrame({"id": ["a"]}).write_parquet(tmp_path / "none.parquet")
+    with pytest.raises(ScoreError, match="has no column 'answers'"):
+        read_rows(tmp_path / "none.parquet")
+
+
+texts = st.text(alphabet="ab:#1", max_size=3)
+lists_of_texts = st.lists(texts, max_size=3)
+
+
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(
+    records=st.lists(
+        st.fixed_dictionaries(
+            {
+                "answers": st.lists(texts, min_size=1, max_size=3),
+                "keywords": st.one_of(st.none(), st.lists(lists_of_texts, max_size=3)),
+                "needles": st.one_of(st.none(), lists_of_texts),
+                "needle_id": st.one_of(st.none(), texts),
+                "task": st.sampled_from([None, "single"]),
+            }
+        ),
+        min_size=1,
+        max_size=12,
+    ),
+    groups=st.integers(1, 5),
+    batch=st.integers(1, 5),
+    limit=st.sampled_from([1, 8, 1 << 20]),
+)
+def test_rows_in_any_batches_are_what_the_file_says_and_share_what_is_equal(
+    records: list[dict[str, Any]], groups: int, batch: int, limit: int
+) -> None:
+    """Against the records themselves, a row at a time; ids count down, so that rows are sorted."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    text = pa.list_(pa.string())
+    kinds = {
+        "answers": text,
+        "keywords": pa.list_(text),
+        "needles": text,
+        "needle_id": pa.string(),
+        "task": pa.string(),
+    }
+    named = [{"id": f"{99 - number}", **record} for number, record in enumerate(records)]
+    schema = pa.schema([("id", pa.string()), *kinds.items()])
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows_module, "_BATCH", batch)
+        file = Path(folder) / "rows.parquet"
+        # So small that a column begins with numbers and goes on with texts.
+        small = {"dictionary_pagesize_limit": limit, "write_batch_size": 1}
+        pq.write_table(pa.Table.from_pylist(named, schema), file, row_group_size=groups, **small)
+        rows = read_rows(file)
+    whole = rows.whole()
+    assert whole["order"].to_list() == list(range(len(records)))[::-1]
+    for row in whole.iter_rows(named=True):
+        record = named[row["order"]]
+        assert row["id"] == record["id"]
+        assert row["answers"] == record["answers"]
+        assert row["keywords"] == (record["keywords"] or [])
+        assert row["needles"] == (record["needles"] or [])
+        assert (row["needle_id"], row["task"], row["language"]) == (record["needle_id"], record["task"], "en")
+        assert row["metric"] == ("keyword" if record["keywords"] else "edit")
+    lists = ("answers", "keywords", "needles")
+    assert rows.targets.height == len({json.dumps([record[name] or [] for name in lists]) for record in records})
+    assert rows.digest8 == sha256("\n".join(sorted(record["id"] for record in named)).encode()).hexdigest()[:8]
+
+
+def test_an_empty_row_of_a_later_batch_is_told_by_its_number_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_module, "_BATCH", 2)
+    for name, value in (("id", ""), ("answers", [])):
+        columns: dict[str, list[Any]] = {"id": list("abcde"), "answers": [["x"]] * 5}
+        columns[name][3] = value
+        pl.DataFrame(columns).write_parquet(tmp_path / "rows.parquet")
+        with pytest.raises(ScoreError, match="row 4: id and answers must not be empty"):
+            read_rows(tmp_path / "rows.parquet")
+
+
+def test_a_parquet_file_of_one_keyword_a_row_is_read_as_the_same_jsonl_is(tmp_path: Path) -> None:
+    pl.DataFrame({"id": ["a"], "answers": [["One."]], "keywords": ["one"]}).write_parquet(tmp_path / "plain.parquet")
+    assert read_rows(tmp_path / "plain.parquet").whole()["keywords"].to_list() == [[["one"]]]
+
+
+def test_a_parquet_file_without_rows_holds_none(tmp_path: Path) -> None:
+    pl.DataFrame({"id": [], "answers": []}, schema={"id": pl.String, "answers": pl.List(pl.String)}).write_parquet(
+        tmp_path / "rows.parquet"
+    )
+    with pytest.raises(ScoreError, match="holds no rows"):
+        read_rows(tmp_path / "rows.parquet")
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(
+    parts=st.lists(st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.integers(0, 2)), max_size=3), min_size=1),
+    lacking=st.sets(st.integers(0, 5)),
+)
+def test_stacked_frames_are_concatenated_ones(parts: list[list[tuple[str | None, int]]], lacking: set[int]) -> None:
+    schema = {"text": pl.String, "number": pl.Int64}
+    frames = [pl.DataFrame(part, schema=schema, orient="row").with_columns(same=pl.lit("x")) for part in parts]
+    frames = [frame.drop("text") if k in lacking else frame for k, frame in enumerate(frames)]
+    expected = pl.concat([frame for frame in frames if frame.height] or frames[:1], how="diagonal")
+    assert stacked(frames).equals(expected)
+    assert stacked(frames).schema == expected.schema
+
+
+def test_a_parquet_file_that_yields_fewer_rows_than_it_says_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Arrow does, without a word, where one column is shorter than the others."""
+    import pyarrow.parquet as pq
+
+    pl.DataFrame({"id": list("abc"), "answers": [["x"]] * 3}).write_parquet(tmp_path / "rows.parquet")
+    whole = pq.ParquetFile.iter_batches
+    monkeypatch.setattr(rows_module, "_BATCH", 2)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *args, **how: islice(whole(*args, **how), 1))
+    with pytest.raises(IntegrityError, match="holds 2 rows and not 3; build it again"):
+        read_rows(tmp_path / "rows.parquet")

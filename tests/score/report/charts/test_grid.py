@@ -1,0 +1,112 @@
+"""Scores of rows become figures by length and depth, and the means that published plots draw."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made import WriteLines, made, right
+
+from niah_score.errors import ScoreError
+from niah_score.evaluation import evaluate
+from niah_score.report.charts.grid import grid_of, has_grid
+from niah_score.statistics.aggregate import Scored, cells, overall
+
+
+def frame(rows: list[tuple[int | None, float | None, str, float | None]]) -> pl.DataFrame:
+    """Scored rows of (length, depth, language, score)."""
+    lengths, depths, languages, scores = zip(*rows, strict=True)
+    none = pl.Series([None] * len(rows), dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "id": [f"{number:04}" for number in range(len(rows))],
+            "length": pl.Series(lengths, dtype=pl.Int64),
+            "depth_percent": pl.Series(depths, dtype=pl.Float64),
+            "language": pl.Series(languages, dtype=pl.String),
+            "needle_id": none,
+            "haystack_id": none,
+            "status": ["missing" if score is None else "ok" for score in scores],
+            "score": pl.Series(scores, dtype=pl.Float64),
+        }
+    )
+
+
+UNEVEN = frame(
+    [
+        (1000, 0, "en", 100), (1000, 0, "en", 100), (1000, 0, "zh", 100), (1000, 50, "en", 0),
+        (8000, 0, "en", 40), (8000, 50, "zh", None), (None, 50, "en", 0), (8000, None, "en", 0),
+    ]
+)  # fmt: skip
+
+
+def test_a_mean_of_a_length_counts_every_depth_the_same_as_pivot_tables_do() -> None:
+    grid = grid_of(UNEVEN)
+    assert (grid.lengths, grid.depths) == ((1000, 8000), (0, 50))
+    assert [mean and mean.mean for mean in grid.means] == [50, 40]  # not 75, the mean of the rows
+    assert grid.overall is not None
+    assert grid.overall.mean == 45
+
+
+def test_rows_without_length_or_depth_have_no_part_in_it() -> None:
+    grid = grid_of(UNEVEN)
+    assert sum(cell.rows for cell in grid.cells.values()) == 6
+    assert grid.cells[1, 1] == (1, 0, 1, None, None, None, "none")
+
+
+def test_a_language_takes_its_rows_alone_and_is_named() -> None:
+    grid = grid_of(UNEVEN, language="zh", model="m", dataset="d")
+    assert (grid.lengths, grid.depths, grid.dataset) == ((1000, 8000), (0, 50), "d, zh")
+    assert set(grid.cells) == {(0, 0), (1, 1)}
+    assert grid.means[1] is None
+    with pytest.raises(ScoreError, match="no row with a length and a depth is in 'fr'; the rows are in en, zh"):
+        grid_of(UNEVEN, language="fr")
+
+
+def test_without_lengths_there_is_no_grid() -> None:
+    rows = frame([(None, 0, "en", 100), (1000, None, "en", 100)])
+    assert not has_grid(rows)
+    assert not has_grid(rows.drop("length"))
+    with pytest.raises(ScoreError, match="nothing to draw a heatmap of"):
+        grid_of(rows)
+
+
+scores = st.lists(
+    st.tuples(
+        st.sampled_from([1000, 2000, 4000]), st.sampled_from([0.0, 33.3, 100.0]), st.just("en"),
+        st.one_of(st.none(), st.sampled_from([0.0, 20.0, 100.0])),
+    ),
+    min_size=1, max_size=40,
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=60)
+@given(scores)
+def test_cells_are_those_of_the_tables_and_means_lie_in_their_intervals(
+    rows: list[tuple[int, float, str, float]],
+) -> None:
+    table = frame(rows)  # type: ignore[arg-type]
+    grid = grid_of(table)
+    for line in cells(table).filter(pl.col("language").is_null()).iter_rows(named=True):
+        place = grid.lengths.index(line["length"]), grid.depths.index(line["depth_percent"])
+        assert grid.cells[place]._asdict() == {name: line[name] for name in grid.cells[place]._fields}
+    assert len(grid.cells) == len({row[:2] for row in rows})
+    for at, mean in enumerate(grid.means):
+        known = [cell.mean for (column, _), cell in grid.cells.items() if column == at and cell.mean is not None]
+        assert (mean is None) == (not known)
+        if mean is not None:
+            assert mean.mean == pytest.approx(sum(known) / len(known))
+            assert mean.low is not None
+            assert mean.high is not None
+            assert mean.low <= mean.mean <= mean.high  # type: ignore[operator]
+    assert (grid.overall and grid.overall.mean) == overall(table).of_lengths.mean
+
+
+def test_a_report_says_whose_scores_and_of_which_dataset(write_lines: WriteLines) -> None:
+    rows = made(12)
+    report = evaluate(write_lines("rows.jsonl", rows), write_lines("gpt.jsonl", right(rows)))
+    grid = grid_of(report, "keyword")
+    assert (grid.model, grid.dataset, grid.metric) == ("gpt", f"rows {report.digest8}", "keyword")
+    assert grid == grid_of(Scored(report.scores), "keyword", model="gpt", dataset=f"rows {report.digest8}")
+    with pytest.raises(ScoreError, match="'bleu' is no metric"):
+        grid_of(report, "bleu")

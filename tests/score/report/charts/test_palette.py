@@ -1,0 +1,109 @@
+"""Colours: the published ones, and ones that every kind of colour vision tells apart."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from niah_score.errors import ScoreError
+from niah_score.report.charts.palette import (
+    COLOURBLIND,
+    CONVENTIONAL,
+    DIFFERENCES,
+    Palette,
+    Rgb,
+    contrast,
+    differences_up_to,
+    find_palette,
+)
+
+# Full protanopia and deuteranopia on linear RGB: Machado, Oliveira and Fernandes, IEEE TVCG 15 (2009).
+VISION = {
+    "full": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+}
+TENTHS = [10.0 * step for step in range(11)]
+
+
+def lab(colour: Rgb, vision: str) -> tuple[float, float, float]:
+    """CIE L*a*b* (D65) of a colour as a kind of vision sees it."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in colour)]
+    seen = [min(1.0, max(0.0, sum(a * b for a, b in zip(line, linear, strict=True)))) for line in VISION[vision]]
+    red, green, blue = seen
+    white = (0.95047, 1.0, 1.08883)
+    xyz = (
+        0.4124564 * red + 0.3575761 * green + 0.1804375 * blue,
+        0.2126729 * red + 0.7151522 * green + 0.0721750 * blue,
+        0.0193339 * red + 0.1191920 * green + 0.9503041 * blue,
+    )
+    x, y, z = (
+        t ** (1 / 3) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116
+        for t in (value / whole for value, whole in zip(xyz, white, strict=True))
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def lightness(palette: Palette, vision: str) -> list[float]:
+    return [lab(palette.rgb(points), vision)[0] for points in TENTHS]
+
+
+def test_the_conventional_palette_is_the_published_one() -> None:
+    assert [CONVENTIONAL.colour(points) for points in (0, 50, 100)] == ["#f0496e", "#ebb839", "#0cd79f"]
+    # Half way between the first two, as matplotlib's LinearSegmentedColormap has it.
+    assert CONVENTIONAL.rgb(25) == (238, 128, 84)
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_a_higher_score_is_lighter_in_the_second_palette_whatever_the_colour_vision(vision: str) -> None:
+    values = lightness(COLOURBLIND, vision)
+    assert all(after - before > 3 for before, after in itertools.pairwise(values)), values
+
+
+def test_lightness_does_not_order_the_conventional_palette_which_is_why_there_is_another() -> None:
+    middle, best = (lab(CONVENTIONAL.rgb(points), "full")[0] for points in (50, 100))
+    assert abs(middle - best) < 2  # the same in grey
+    low, high = (lab(CONVENTIONAL.rgb(points), "deuteranopia") for points in (35, 60))
+    assert math.dist(low, high) < 4
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_scores_twenty_points_apart_look_apart_in_the_second_palette(vision: str) -> None:
+    seen = [lab(COLOURBLIND.rgb(points), vision) for points in range(0, 101, 5)]
+    for low, high in itertools.combinations(range(len(seen)), 2):
+        if high - low >= 4:
+            assert math.dist(seen[low], seen[high]) > 12, (5 * low, 5 * high)
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_better_and_worse_look_apart_and_far_from_equal(vision: str) -> None:
+    for points in (25, 50, 100):
+        worse, equal, better = (lab(DIFFERENCES.rgb(value), vision) for value in (-points, 0, points))
+        assert min(math.dist(worse, better), math.dist(worse, equal), math.dist(better, equal)) > 20, points
+    assert max(DIFFERENCES.rgb(0)) - min(DIFFERENCES.rgb(0)) < 3
+
+
+@given(st.floats(-200, 300))
+def test_any_score_has_a_colour_on_which_its_ink_can_be_read(points: float) -> None:
+    for palette in (CONVENTIONAL, COLOURBLIND, DIFFERENCES):
+        ink = palette.ink(points)
+        rgb = (int(ink[1:3], 16), int(ink[3:5], 16), int(ink[5:], 16))
+        assert contrast(rgb, palette.rgb(points)) > 4.1
+    assert CONVENTIONAL.rgb(min(points, -1)) == CONVENTIONAL.rgb(0)
+
+
+@pytest.mark.parametrize(("most", "reach"), [(0, 10), (10, 10), (10.1, 20), (33, 50), (51, 100), (100, 100)])
+def test_differences_reach_to_the_next_round_end(most: float, reach: float) -> None:
+    palette = differences_up_to(most)
+    assert (palette.low, palette.high) == (-reach, reach)
+    assert palette.rgb(reach) == DIFFERENCES.rgb(100)
+
+
+def test_an_unknown_palette_is_refused_with_the_nearest_name() -> None:
+    assert find_palette("colourblind") is COLOURBLIND
+    with pytest.raises(ScoreError, match="did you mean 'colourblind'"):
+        find_palette("colorblind")

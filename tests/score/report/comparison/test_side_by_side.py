@@ -1,0 +1,201 @@
+"""Runs beside each other: the figures of the common rows, who is best for sure, and what the heatmaps are drawn of."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+from made_runs import LENGTHS, RUNS, reports
+
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.join.join import Lines
+from niah_score.report.charts.grid import Grid, grid_of
+from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
+from niah_score.report.results import Report
+from niah_score.statistics.significance import holm
+
+SIGNATURE = "niah|ds:0000aaaa|metric:keyword/strict|text:extracted|missing:zero|n:240|v:0"
+
+
+def report(scores: Sequence[float | None], *, digest8: str = "0000aaaa", signature: str = SIGNATURE) -> Report:
+    """3 lengths x 2 depths x 4 needles; each row its own haystack."""
+    count = len(scores)
+    frame = pl.DataFrame(
+        {
+            "id": [f"row-{k:05}" for k in range(count)],
+            "task": ["single"] * count,
+            "language": ["en"] * count,
+            "length": [1000 * (1 + k % 3) for k in range(count)],
+            "depth_percent": [100.0 * (k // 3 % 2) for k in range(count)],
+            "needle_id": [f"n{k // 6 % 4}" for k in range(count)],
+            "haystack_id": [f"h{k}" for k in range(count)],
+            "metric": ["keyword"] * count,
+            "status": ["ok"] * count,
+            "prediction": ["x"] * count,
+            "score": pl.Series(scores, dtype=pl.Float64),
+        }
+    )
+    lines = Lines(count, count, 0, 0, 0)
+    return Report("made", digest8, "m", ("keyword",), frame, None, {}, lines, [], {"keyword": signature})
+
+
+def right(share: float, seed: int, count: int = 240) -> list[float | None]:
+    draw = random.Random(seed)
+    return [100.0 * (draw.random() < share) for _ in range(count)]
+
+
+def test_figures_of_a_run_are_those_of_its_summary() -> None:
+    found = side_by_side(reports())
+    assert found.lengths == tuple(LENGTHS)
+    for line, (name, whole) in zip(found.lines, reports(), strict=True):
+        figures = whole.summary["metrics"]["score"]
+        assert line.name == name
+        assert line.of_rows._asdict() == figures["overall"]
+        assert line.of_lengths._asdict() == figures["overall_of_lengths"]
+        assert [one.mean for one in line.lengths] == [one["mean"] for one in figures["groups"]["length"]]
+        assert line.ruler.length == figures["effective_length"]["ruler"]["length"]
+        assert line.nolima.length == figures["effective_length"]["nolima"]["length"]
+        assert line.signature == f"niah|ds:{whole.digest8}|metric:keyword/strict|text:extracted|missing:zero|v:0.1.0"
+
+
+def test_equal_runs_differ_nowhere_and_none_is_best() -> None:
+    scores = right(0.7, 1)
+    found = side_by_side([(name, report(scores)) for name in "abc"])
+    assert found.best == {}
+    for grid in found.differences:
+        assert set(grid.noise) == set(grid.cells)
+        assert {cell.mean for cell in grid.cells.values()} == {0.0}
+
+
+def test_best_is_who_differs_from_every_other_run_by_more_than_noise() -> None:
+    """At 1k and 2k `good` leads; at 3k `twin` has the very same scores. Between `good` and `twin` nothing is told."""
+    weak, good = right(0.3, 2), right(0.95, 3)
+    twin = [score if k % 3 == 2 else other for k, (score, other) in enumerate(zip(good, weak, strict=True))]
+    found = side_by_side([("weak", report(weak)), ("good", report(good)), ("twin", report(twin))])
+    assert found.best == {0: 1, 1: 1, "rows": 1, "lengths": 1}
+    assert side_by_side([("weak", report(weak)), ("good", report(good))]).best == {
+        0: 1, 1: 1, 2: 1, "rows": 1, "lengths": 1,
+    }  # fmt: skip
+    assert side_by_side([("good", report(good)), ("near", report(right(0.94, 4)))]).best == {}
+
+
+def test_best_of_a_length_is_by_holm_over_the_lengths() -> None:
+    """Of 80 rows at 1k one run alone has 9 right, the other 1: p is 0.02, which among three lengths is no sign yet."""
+    frames = [report([100.0 * (k in right) for k in range(240)]) for right in ((225,), range(0, 27, 3))]
+    for one in frames:
+        # Independent rows: all of one needle and one haystack.
+        one.__dict__["scores"] = one.scores.with_columns(needle_id=pl.lit("n"), haystack_id=pl.lit("h"))
+    found = side_by_side(list(zip(("base", "better"), frames, strict=True)))
+    parts = found.comparison.pairs[0].lengths
+    assert [part.p for part in parts] == pytest.approx([2 * 11 / 2**10, 1, 1])
+    assert parts[0].low is not None
+    assert parts[0].low > 0
+    assert holm([part.p or 0.0 for part in parts])[0] > 0.05
+    assert 0 not in found.best
+
+
+def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
+    frames = [report(right(share, seed)) for seed, share in enumerate((0.9, 0.5, 0.7))]
+    straight = side_by_side(list(zip("abc", frames, strict=True)))
+    for one in frames:
+        one.__dict__["scores"] = one.scores.sample(fraction=1, shuffle=True, seed=7)
+    assert side_by_side(list(zip("abc", frames, strict=True))) == straight
+    turned = side_by_side(list(zip("cba", frames[::-1], strict=True)))
+    assert sorted(turned.lines, key=lambda line: line.name) == list(straight.lines)
+    assert {column: turned.lines[place].name for column, place in turned.best.items()} == {
+        column: straight.lines[place].name for column, place in straight.best.items()
+    }
+
+
+def differences(found: SideBySide) -> Grid:
+    (grid,) = found.differences
+    return grid
+
+
+def test_swapped_runs_give_the_difference_grid_with_the_other_sign() -> None:
+    one, other = report(right(0.9, 1)), report(right(0.5, 2))
+    there = differences(side_by_side([("a", one), ("b", other)]))
+    back = differences(side_by_side([("b", other), ("a", one)]))
+    assert there.noise == back.noise
+    assert there.noise != set(there.cells)
+    assert (there.model, back.model) == ("b - a", "a - b")
+    for place, cell in there.cells.items():
+        assert (cell.mean, cell.low, cell.high) == pytest.approx(
+            tuple(-(value or 0.0) for value in (back.cells[place].mean, back.cells[place].high, back.cells[place].low))
+        )
+
+
+def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
+    first, second = (grid_of(whole, "score") for _, whole in (reports()[0], reports()[2]))
+    grid = differences(side_by_side([reports()[0], reports()[2]]))
+    assert (grid.kind, grid.lengths, grid.depths) == ("difference", first.lengths, first.depths)
+    assert set(grid.cells) == set(first.cells)
+    for place, cell in grid.cells.items():
+        assert cell.mean == pytest.approx((second.cells[place].mean or 0.0) - (first.cells[place].mean or 0.0))
+        assert (cell.n, cell.rows) == (6, 6)
+    for mean, a, b in zip(grid.means, first.means, second.means, strict=True):
+        assert mean is not None
+        assert a is not None
+        assert b is not None
+        assert mean.mean == pytest.approx((b.mean or 0.0) - (a.mean or 0.0))
+    assert sum(cell.unanswered for cell in grid.cells.values()) == 1
+
+
+def test_a_cell_of_few_rows_is_noise_however_far_apart() -> None:
+    """5 rows of a cell cannot say more than p = 2 / 2^5."""
+    found = side_by_side([("a", report([100.0] * 30)), ("b", report([0.0] * 30))])
+    assert differences(found).noise == set(differences(found).cells)
+    many = side_by_side([("a", report([100.0] * 60)), ("b", report([0.0] * 60))])
+    assert differences(many).noise == frozenset()
+
+
+def test_runs_over_the_rows_that_all_have_and_what_is_left_out_is_told() -> None:
+    whole = report(right(0.9, 1))
+    part = report(right(0.8, 2, 120), digest8="0000bbbb")
+    found = side_by_side([("whole", whole), ("part", part)])
+    assert found.comparison.rows == 120
+    assert [line.of_rows.rows for line in found.lines] == [120, 120]
+    assert found.grids[0].overall is not None
+    assert found.grids[0].overall.rows == 120
+    assert found.notes == (
+        "The runs are of different datasets (made-0000aaaa, made-0000bbbb); rows of the same id are compared",
+        "whole: 120 of its 240 rows are not in every run and are left out, 'row-00120' for one",
+    )
+
+
+def test_runs_of_different_datasets_are_refused_by_name() -> None:
+    other = report(right(0.9, 1), digest8="0000bbbb")
+    other.__dict__["scores"] = other.scores.with_columns(id="x" + pl.col("id"))
+    with pytest.raises(
+        IntegrityError, match="b answers made-0000bbbb and a answers made-0000aaaa, and no row is in both"
+    ):
+        side_by_side([("a", report(right(0.9, 1))), ("b", other)])
+    with pytest.raises(ScoreError, match="needs two runs or more"):
+        side_by_side([("a", report(right(0.9, 1)))])
+
+
+def test_runs_that_are_not_measured_alike_say_so() -> None:
+    raw = report(right(0.5, 2), signature=SIGNATURE.replace("extracted", "raw"))
+    found = side_by_side([("a", report(right(0.5, 1))), ("b", raw)])
+    assert found.notes == (
+        "The runs are not measured alike: their signatures differ, and differences may come of that",
+    )
+    fewer = report(right(0.5, 2), signature=SIGNATURE.replace("240", "200"))
+    assert side_by_side([("a", report(right(0.5, 1))), ("b", fewer)]).notes == ()
+
+
+def test_rows_without_a_length_count_in_the_mean_of_rows_alone_and_make_no_heatmap() -> None:
+    frames = [report(right(0.9, seed, 60)) for seed in (1, 2)]
+    for one in frames:
+        one.__dict__["scores"] = one.scores.with_columns(length=pl.lit(None, pl.Int64))
+    found = side_by_side(list(zip("ab", frames, strict=True)))
+    assert (found.lengths, found.grids, found.differences) == ((), (), ())
+    assert found.lines[0].of_rows.n == 60
+    assert found.lines[0].of_lengths.mean is None
+    assert found.notes == ("60 of 60 rows have no length and count in the mean of rows alone",)
+
+
+def test_names_of_made_runs_are_those_of_their_reports() -> None:
+    assert tuple(name for name, _ in reports()) == RUNS

@@ -1,0 +1,530 @@
+"""The page as people meet it: opened in a real browser, read, clicked, typed into, printed, and attacked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+import pytest
+from chromium import NAMES, Chromium, Page, find_chromium
+from hostile import HOSTILE, SURROGATES
+from made import Record
+
+import niah_score
+from niah_score.join.join import Problem
+from niah_score.report.page import page_of
+from niah_score.report.page.document import SCRIPTS, as_json, document
+from niah_score.report.page.figures import figures_of
+from niah_score.report.results import Report
+from niah_score.text import as_word, find_word, fold
+from niah_score.text.visible import visible
+
+LENGTHS, DEPTHS, NEEDLES = 4, 3, 4
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Chromium]:
+    program = find_chromium()
+    if program is None:
+        told = f"no Chromium on the path ({', '.join(NAMES)}; or NIAH_CHROMIUM names one)"
+        if os.environ.get("CI") == "true" or "NIAH_CHROMIUM" in os.environ:
+            pytest.fail(told)
+        pytest.skip(told)
+    opened = Chromium(program)
+    yield opened
+    opened.close()
+
+
+def scored(folder: Path, rows: list[Record], answers: list[Record], **how: Any) -> Report:
+    for name, records in (("rows", rows), ("answers", answers)):
+        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(text, "utf-8")
+    return niah_score.evaluate(folder / "rows.jsonl", folder / "answers.jsonl", **how)
+
+
+def written(report: Report, folder: Path) -> Path:
+    """The page alone; tables and pictures take longer than it does."""
+    path = folder / "report.html"
+    path.write_bytes(page_of(report))
+    return path
+
+
+def a_run() -> tuple[list[Record], list[Record]]:
+    """Two languages, four needles, 4 lengths and 3 depths; a whole cell unanswered, one all wrong, others mixed."""
+    rows, answers = [], []
+    for length in range(LENGTHS):
+        for depth in range(DEPTHS):
+            for needle in range(NEEDLES):
+                language = "zh" if needle % 2 else "en"
+                name = f"row-{length}-{depth}-{needle}"
+                rows.append(
+                    {
+                        "id": name,
+                        "language": language,
+                        "corpus": f"{language}_texts",
+                        "length": 1000 * (length + 1),
+                        "depth_percent": 50.0 * depth,
+                        "needle_id": f"needle-{needle}",
+                        "control": "no-needle" if needle == 3 else None,
+                        "question": f"密码{needle}是什么？" if needle % 2 else f"What is code {needle}?",
+                        "needles": [f"The code is amber{needle}."],
+                        "answers": [f"amber{needle}."],
+                        "keywords": [[f"amber{needle}", f"Bernstein{needle}"]],
+                    }
+                )
+                said = f"<think>hm</think>I read AMBER{needle} there." if (length + depth + needle) % 3 else "No idea."
+                if (length, depth) == (3, 1):
+                    said = "Something else."
+                if (length, depth) != (3, 2):
+                    answers.append({"id": name, "prediction": said})
+    return rows, answers
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
+    folder = tmp_path_factory.mktemp("run")
+    report = scored(folder, *a_run(), missing="zero", model="amber-1")
+    return report, written(report, folder)
+
+
+@pytest.fixture
+def page(browser: Chromium, run: tuple[Report, Path]) -> Iterator[Page]:
+    with browser.page(run[1], width=1500, height=1000) as opened:
+        yield opened
+        assert opened.complaints() == []
+        assert opened.requests() == [run[1].resolve().as_uri()]
+
+
+def cell(length: int, depth: int) -> str:
+    return f"[data-place='{length * DEPTHS + depth}']"
+
+
+def numbers(page: Page) -> list[str]:
+    """What stands in the cells, by length and depth."""
+    found = page.run(
+        "[...document.querySelectorAll('[data-place]')].sort((a, b) => a.dataset.place - b.dataset.place)"
+        ".map((cell) => cell.querySelector('.number').textContent)"
+    )
+    assert isinstance(found, list)
+    return found
+
+
+def expected(frame: pl.DataFrame, metric: str = "score") -> list[str]:
+    means = frame.group_by("length", "depth_percent").agg(pl.col(metric).mean()).sort("length", "depth_percent")
+    return [f"{mean:.0f}" for mean in means[metric].to_list()]
+
+
+def test_the_first_numbers_are_those_of_the_summary(page: Page, run: tuple[Report, Path]) -> None:
+    report = run[0]
+    for place, metric in enumerate(["score", *report.metrics]):
+        page.run(
+            f"(() => {{ const it = document.querySelector('#metric'); it.value = '{place}';"
+            "it.dispatchEvent(new Event('change')); })()"
+        )
+        found = report.summary["metrics"][metric]["overall"]
+        card = page.text(".card")
+        assert f"{found['mean']:.2f} of 100" in card, metric
+        assert f"{found['low']:.2f} to {found['high']:.2f}" in card, metric
+        assert f"n {found['n']} rows, {found['unanswered']} unanswered" in card, metric
+        assert numbers(page) == expected(report.scores, metric), metric
+    assert page.text("h1") == "amber-1"
+    assert page.run("document.title") == "amber-1 · rows"
+    told = page.text(".equations")
+    assert "48 rows = ok 44 + truncated 0 + thinking unclosed 0 + refused 0 + error 0 + empty 0 + missing 4" in told
+    assert "44 lines read = used 44 + duplicate 0 + unknown 0 + malformed 0" in told
+    assert "4 problems" in page.text(".problems")
+
+
+def test_a_click_on_a_cell_shows_its_rows_with_the_found_keyword_marked(page: Page) -> None:
+    page.click(cell(1, 1))
+    assert page.text(".detail h2").replace("\u00a0", " ") == "2,000 tokens, depth 50 %"
+    assert "All 4 rows" in page.text(".how")
+    first, second = (page.text(f".example:nth-child({place})") for place in (1, 2))
+    assert "No idea." in first
+    assert "nothing" in first
+    assert "What is code 0?" in second or "密码1是什么？" in second
+    for told in ("Answer, extracted", "Answer, raw", "Reference", "Keywords", "The code is amber", "cdme_multi"):
+        assert told in second, told
+    marks = page.run(
+        "[...document.querySelectorAll('.example .field:not(details) mark')].map((one) => one.textContent)"
+    )
+    assert sorted(marks) == ["AMBER0", "AMBER2", "AMBER3"]
+    ticks = page.run("[...document.querySelectorAll('.words .tick')].map((one) => one.textContent).sort()")
+    assert ticks == ["✓", "✓", "✓", "✗"]
+    assert page.run("[...document.querySelectorAll('.passage:lang(zh-Hans)')].length") > 0
+
+
+def test_the_keyboard_reaches_every_cell_opens_it_and_comes_back(page: Page) -> None:
+    assert page.run("document.querySelectorAll(\".cell[tabindex='0']\").length") == 1
+    page.run(f'document.querySelector("{cell(0, 0)}").focus()')
+    for key, place in (
+        ("ArrowRight", 3),
+        ("ArrowDown", 4),
+        ("End", 10),
+        ("ArrowRight", 10),
+        ("ArrowUp", 9),
+        ("Home", 0),
+    ):
+        page.press(key)
+        assert page.run("document.activeElement.dataset.place") == str(place), key
+    assert page.run("document.querySelector('.tip').hidden") is False
+    assert "1,000 tokens" in page.text(".tip")
+    page.press("ArrowDown")
+    for key in ("Enter", " "):
+        page.press(key)
+        assert page.run("document.activeElement.textContent").startswith("1,000 tokens, depth 50"), key
+        page.press("Escape")
+        assert page.run("document.querySelector('.detail').hidden"), key
+        assert page.run("document.activeElement.dataset.place") == "1", key
+    outline = page.run("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+
+
+def test_filters_recompute_headline_cells_groups_and_examples(page: Page, run: tuple[Report, Path]) -> None:
+    report = run[0]
+    page.choose("#filter-language", "zh")
+    zh = report.scores.filter(pl.col("language") == "zh")
+    group = next(line for line in report.summary["metrics"]["score"]["groups"]["language"] if line["value"] == "zh")
+    assert f"{group['mean']:.2f} of 100" in page.text(".card")
+    assert f"{group['low']:.2f} to {group['high']:.2f}" in page.text(".card")
+    assert numbers(page) == expected(zh)
+    labels = page.run("[...document.querySelectorAll('[data-place]')].map((one) => one.getAttribute('aria-label'))")
+    assert all("95 % interval" in label for label in labels)
+    assert "intervals" not in page.text("figcaption")  # the line's are not known for a language alone
+    page.choose("#filter-needle_id", "needle-1")
+    one = report.scores.filter(pl.col("needle_id") == "needle-1")
+    assert numbers(page) == expected(one)
+    assert f"{fmean(one['score'].to_list()):.2f} of 100" in page.text(".card")
+    assert "no interval for this choice" in page.text(".card")
+    assert "none are shown here" in page.text("figcaption")
+    assert "needle-1" in page.text(".groups")
+    assert "needle-2" not in page.text(".groups")
+    page.click(cell(0, 0))
+    assert page.run("document.querySelectorAll('.example').length") == 1
+    assert "row-0-0-1" in page.text(".example .id")
+    page.choose("#filter-language", "all")
+    page.choose("#filter-needle_id", "all")
+    page.choose("#filter-control", "no control")
+    assert numbers(page) == expected(report.scores.filter(pl.col("control").is_null()))
+    page.choose("#metric", "edit")
+    assert numbers(page) == expected(report.scores.filter(pl.col("control").is_null()), "edit")
+    page.choose("#filter-corpus", "en_texts")
+    assert numbers(page) == expected(report.scores.filter(pl.col("corpus") == "en_texts"), "edit")
+    page.click("#reset")
+    assert numbers(page) == expected(report.scores, "edit")
+
+
+def test_a_choice_without_rows_says_so_and_does_not_break(page: Page) -> None:
+    page.choose("#filter-language", "en")
+    page.choose("#filter-needle_id", "needle-1")
+    assert page.run("document.querySelectorAll('.cell.blank').length") == LENGTHS * DEPTHS
+    assert "– of 100" in page.text(".card")
+
+
+def test_unanswered_cells_do_not_look_like_wrong_ones(page: Page) -> None:
+    def style(place: str, name: str) -> str:
+        found = page.run(f'getComputedStyle(document.querySelector("{place}")).{name}')
+        assert isinstance(found, str)
+        return found
+
+    assert style(cell(3, 1), "backgroundColor") == "rgb(240, 73, 110)"
+    assert style(cell(3, 1), "backgroundImage") == "none"
+    assert "repeating-linear-gradient" in style(cell(3, 2), "backgroundImage")
+    assert "4 unanswered" in page.run(f'document.querySelector("{cell(3, 2)}").getAttribute("aria-label")')
+
+
+def test_the_table_holds_the_same_cells(page: Page, run: tuple[Report, Path]) -> None:
+    page.click("#view-table")
+    lines = page.run(
+        "[...document.querySelectorAll('.view tbody tr')].map((line) => [...line.cells].map((one) => one.textContent))"
+    )
+    cells = run[0].cells.filter(pl.col("language").is_null() & (pl.col("metric") == "score"))
+    assert [line[:7] for line in lines] == [
+        [
+            f"{one['length']:,}", f"{one['depth_percent']:g}", f"{one['mean']:.2f}",
+            f"{one['low']:.2f} to {one['high']:.2f}", str(one["n"]), str(one["rows"]), str(one["unanswered"]),
+        ]
+        for one in cells.to_dicts()
+    ]  # fmt: skip
+    page.click(".view tbody tr:nth-child(2) button")
+    assert page.text(".detail h2").startswith("1,000 tokens, depth 50")
+
+
+def test_dark_mode_follows_the_system_and_the_button_and_the_palette_changes(
+    browser: Chromium, run: tuple[Report, Path]
+) -> None:
+    def back(page: Page) -> int:
+        """How bright the page is, 0 to 255."""
+        return int(page.run("parseInt(getComputedStyle(document.body).backgroundColor.slice(4))"))
+
+    with browser.page(run[1], dark=True) as page:
+        assert back(page) < 60
+        page.click("#theme")
+        assert back(page) > 200
+        before = page.run(f'getComputedStyle(document.querySelector("{cell(3, 1)}")).backgroundColor')
+        page.click("#palette")
+        after = page.run(f'getComputedStyle(document.querySelector("{cell(3, 1)}")).backgroundColor')
+        assert (before, after) == ("rgb(240, 73, 110)", "rgb(68, 1, 84)")
+    with browser.page(run[1], dark=False) as page:
+        assert back(page) > 200
+        page.click("#theme")
+        assert back(page) < 60
+        page.prefer(media="print")
+        assert back(page) == 255
+
+
+def test_it_prints_the_map_and_the_opened_cell_but_no_buttons(
+    browser: Chromium, run: tuple[Report, Path], tmp_path: Path
+) -> None:
+    with browser.page(run[1]) as page:
+        page.click(cell(1, 1))
+        page.prefer(media="print")
+        for selector, shown in ((".toggles", False), (".views", False), (".map", True), (".example", True)):
+            assert (
+                page.run("document.querySelector(" + json.dumps(selector) + ").getBoundingClientRect().height > 0")
+                is shown
+            ), selector
+        assert page.run("getComputedStyle(document.querySelector('.example')).breakInside") == "avoid-page"
+        assert page.run("getComputedStyle(document.querySelector('.detail')).overflowY") == "visible"
+        page.printed(tmp_path / "page.pdf")
+        assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_policy_lets_nothing_in(browser: Chromium, run: tuple[Report, Path]) -> None:
+    with browser.page(run[1]) as page:
+        tried = {
+            "fetch": "fetch('https://example.invalid/').then(() => 'done', () => 'refused')",
+            "picture": "new Promise((end) => { const it = new Image(); it.onload = () => end('done');"
+            " it.onerror = () => end('refused'); it.src = 'data:image/gif;base64,R0lGODlhAQABAAAAACw='; })",
+            "script": "(() => { const it = document.createElement('script'); try { it.text = 'window.hit = 1'; }"
+            " catch { return 'refused'; } document.body.append(it); return window.hit ? 'done' : 'refused'; })()",
+            "markup": "(() => { try { document.body.innerHTML = '<b>x</b>'; return 'done'; }"
+            " catch { return 'refused'; } })()",
+        }
+        assert {name: page.run(code) for name, code in tried.items()} == dict.fromkeys(tried, "refused")
+
+
+def hostile_run(folder: Path) -> Report:
+    """A row for each hostile text, in a cell of its own, with the text in every field."""
+    rows, answers = [], []
+    for number, text in enumerate(HOSTILE):
+        name = f"{number:02} {text}"
+        rows.append(
+            {
+                "id": name,
+                "length": 1000 * (1 + number // 6),
+                "depth_percent": 10.0 * (number % 6),
+                **dict.fromkeys(("task", "language", "corpus", "control", "needle_id", "question"), text),
+                "answers": [text, "x"],
+                "needles": [text, text],
+                "keywords": [[text, "amber"]],
+            }
+        )
+        if number % 7 == 3:
+            answers.append({"id": name, "error": text})
+        else:
+            answers.append({"id": name, "prediction": f"<think>x</think>{text} amber"})
+    report = scored(folder, rows, answers)
+    problems = [Problem("malformed", text, 1, text, text) for text in (*SURROGATES, *HOSTILE)]
+    return replace(
+        report,
+        model=SURROGATES[0] + HOSTILE[1],
+        dataset=SURROGATES[1] + HOSTILE[0],
+        digest8=HOSTILE[2],
+        problems=problems,
+        signatures=dict.fromkeys(report.metrics, HOSTILE[3]),
+    )
+
+
+def shown_name(text: str) -> str:
+    return visible(text if len(text) <= 300 else f"{text[:300]}…")
+
+
+def nothing_acted(page: Page, path: Path) -> None:
+    assert page.run("window.hit ?? null") is None
+    assert page.complaints() == []
+    assert page.requests() == [path.resolve().as_uri()]
+    assert page.run("document.querySelectorAll('script').length") == 2
+    strange = page.run(
+        "[...document.body.querySelectorAll('*')].filter((it) => [...it.attributes].some((one) => /^on|^href|^src/"
+        ".test(one.name)) || /^(img|iframe|object|embed|a|form|base|link|meta|video|input|style)$/i.test(it.tagName))"
+        ".map((it) => it.outerHTML.slice(0, 200))"
+    )
+    assert strange == []
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
+    folder = tmp_path_factory.mktemp("hostile")
+    report = hostile_run(folder)
+    return report, written(report, folder)
+
+
+def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
+    browser: Chromium, hostile: tuple[Report, Path]
+) -> None:
+    assert len(set(HOSTILE)) == 60
+    with browser.page(hostile[1], width=1500, height=1000) as page:
+        found = page.run("""
+(() => [...document.querySelectorAll('[data-place]')].map((cell) => {
+  cell.click();
+  const text = (selector) => [...document.querySelectorAll('.example ' + selector)].map((one) => one.textContent);
+  return {place: Number(cell.dataset.place), id: text('.id code'), passages: text('.passage'), tags: text('.tag'),
+          keywords: text('.keyword')};
+}))()""")
+        assert len(found) == len(HOSTILE)
+        for one in found:
+            text = HOSTILE[one["place"]]
+            failed = one["place"] % 7 == 3
+            where = repr(text[:60])
+            long = len(text) > 4000
+            assert one["tags"] == [shown_name(text)] * 5, where
+            assert one["keywords"] == [shown_name(text), "amber"], where
+            assert one["id"] == [shown_name(f"{one['place']:02} {text}")], where
+            if long:
+                assert one["passages"][0] == f"{text[:2000]} … 1,800 characters not shown … {text[-1000:]}"
+            elif failed:
+                error = text if len(text) <= 1000 else f"{text[:1000]}…"
+                assert one["passages"] == [visible(one) for one in (text, error, text, "x", text, text)], where
+            else:
+                raw = f"<think>x</think>{text} amber"
+                extracted = hostile[0].scores["extracted"][one["place"]]
+                told = [text, raw if extracted is None else extracted, *([] if extracted is None else [raw])]
+                assert one["passages"] == [visible(one) for one in (*told, text, "x", text, text)], where
+        nothing_acted(page, hostile[1])
+        for filter_name in ("language", "corpus", "needle_id", "control"):
+            options = page.run(
+                f"[...document.querySelectorAll('#filter-{filter_name} option')].map((one) => one.textContent).slice(1)"
+            )
+            assert options == [shown_name(text) for text in sorted(HOSTILE)], filter_name
+            page.run(
+                f"(() => {{ const it = document.querySelector('#filter-{filter_name}');"
+                "for (const one of it.options) { it.value = one.value; it.dispatchEvent(new Event('change')); } })()"
+            )
+        page.click("#reset")
+        page.click("#view-table")
+        nothing_acted(page, hostile[1])
+
+
+def test_sixty_hostile_texts_as_model_dataset_problem_and_file_name_are_only_shown(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    rows = [{"id": "1", "answers": ["x"], "keywords": [["x"]]}]
+    figures = {**figures_of(scored(tmp_path, rows, [{"id": "1", "prediction": "x"}])), "examples": NO_EXAMPLES}
+    path = tmp_path / "report.html"
+    path.write_bytes(document(as_json(figures)))
+    with browser.page(path) as page:
+        for text in (*HOSTILE, *SURROGATES):
+            name = text if len(text) <= 300 else f"{text[:300]}…"
+            problem = ["malformed", name, 7, text[:1000]]
+            about = {**figures["dataset"], "name": name, "digest8": name}
+            problems = {"count": 1, "kinds": [[name, 1]], "shown": [problem]}
+            own = [name]
+            named = {**figures, "model": name, "dataset": about, "problems": problems, "own_metrics": own,
+                     "signatures": [name] * len(figures["metrics"])}  # fmt: skip
+            path.write_bytes(document(as_json(named)))
+            page.open(path)
+            shown = page.run(
+                "[...document.querySelectorAll('h1 bdi, .sub > bdi, .sub code, .problems li bdi, .signature bdi')]"
+                ".map((one) => one.textContent)"
+            )
+            where = repr(text[:60])
+            told = [visible(one) for one in (name, name, name, f"{name}:7", text[:1000], name)]
+            assert shown == told, where
+            assert page.run("document.title") == " ".join(f"{visible(name)} · {visible(name)}".split()), where
+            nothing_acted(page, path)
+
+
+NO_EXAMPLES: dict[str, Any] = {
+    "most": 20, "asked": 20, "characters": 4000, "cut": False, "tables": {}, "texts": [],
+    "columns": {"cell": []},
+}  # fmt: skip
+
+
+def test_the_hostile_texts_would_act_on_a_page_that_took_them_for_html(browser: Chromium, tmp_path: Path) -> None:
+    """What the tests above look at does tell: without the page's care, it sees scripts run and requests made."""
+    path = tmp_path / "naive.html"
+    path.write_text(f"<!doctype html><meta charset=utf-8>{''.join(f'<div>{text}</div>' for text in HOSTILE[11:20])}")
+    with browser.page(path) as page:
+        assert page.run("new Promise((end) => setTimeout(() => end(window.hit), 100))") >= 4
+        assert "https://example.invalid/pixel.gif" in page.requests()
+
+
+def test_no_text_makes_the_page_wider_than_a_small_screen(browser: Chromium, hostile: tuple[Report, Path]) -> None:
+    with browser.page(hostile[1], width=360, height=800) as page:
+        for place in (0, len(HOSTILE) - 1):
+            page.run(f"document.querySelector(\"[data-place='{place}']\").click()")
+            assert page.run("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("columns", [1, 2, 40])
+@pytest.mark.parametrize("width", [360, 2000])
+def test_the_map_fits_few_and_many_columns_on_small_and_large_screens(
+    columns: int, width: int, browser: Chromium, tmp_path: Path
+) -> None:
+    rows = [
+        {"id": f"{number:04}", "answers": ["x"], "keywords": [["x"]], "length": 1000 * (1 + number % columns),
+         "depth_percent": 5.0 * (number // columns)}
+        for number in range(columns * 21)
+    ]  # fmt: skip
+    report = scored(tmp_path, rows, [{"id": row["id"], "prediction": "x"} for row in rows])
+    path = written(report, tmp_path)
+    with browser.page(path, width=width) as page:
+        assert page.run("document.documentElement.scrollWidth") <= width
+        sizes = page.run("[...document.querySelectorAll('.cell')].map((it) => it.getBoundingClientRect().width)")
+        assert len(sizes) == columns * 21
+        assert min(sizes) >= 14
+        assert max(sizes) <= 151
+
+
+FOLDED = [
+    ("It was 1,024 tokens.", "1024"), ("It was 10,24.", "1024"), ("ＡＭＢＥＲ　ＲＯＯＭ", "amber room"),
+    ("an amber\n \t room", "Amber Room"), ("amberroom", "amber room"), ("heart", "art"), ("the art.", "art"),
+    ("价格为１２％。", "12%"), ("琥珀宫在北京", "琥珀宫"), ("STRASSE", "straße"), ("Ὀδυσσεύς", "ὈΔΥΣΣΕΎΣ"),
+    ("cafe\u0301 noir", "café"), ("ﬁnal answer", "final"), ("x", "y"), ("a.b", "a.b"), ("axb", "a.b"),
+    ("route 66b", "66"), ("route 66.", "66"), ("a\u00a0b", "a b"),
+]  # fmt: skip
+
+
+def test_what_is_marked_is_what_the_scorer_finds(browser: Chromium, tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": f"{number:02}",
+            "answers": ["x"],
+            "keywords": [[word]],
+            "length": 1000 * (number + 1),
+            "depth_percent": 0,
+        }
+        for number, (_, word) in enumerate(FOLDED)
+    ]
+    answers = [{"id": f"{number:02}", "prediction": text} for number, (text, _) in enumerate(FOLDED)]
+    path = written(scored(tmp_path, rows, answers), tmp_path)
+    with browser.page(path) as page:
+        marks = page.run(
+            "[...document.querySelectorAll('[data-place]')].map((it) => { it.click();"
+            "return [...document.querySelectorAll('.example mark')].map((one) => one.textContent); })"
+        )
+    for (text, word), found in zip(FOLDED, marks, strict=True):
+        assert bool(found) == (find_word(fold(text), as_word(word)) >= 0), (text, word)
+        assert [fold(mark) for mark in found] == [fold(word)] * len(found), (text, word)
+
+
+def test_means_are_rounded_as_the_scorer_prints_them(browser: Chromium, tmp_path: Path) -> None:
+    """A mean that lies between two displayed ones: 3.125 is 3.12 in Python, and 9.375 is 9.38."""
+    for right in (1, 3):
+        rows = [{"id": f"{number:02}", "answers": ["x"], "keywords": [["x"]]} for number in range(32)]
+        answers = [{"id": row["id"], "prediction": "x" if number < right else "y"} for number, row in enumerate(rows)]
+        path = written(scored(tmp_path, rows, answers), tmp_path)
+        with browser.page(path) as page:
+            assert f"{100 * right / 32:.2f} of 100" in page.text(".card")
+
+
+def test_every_script_is_in_the_page(run: tuple[Report, Path]) -> None:
+    folder = Path(niah_score.__file__).parent / "report" / "page"
+    assert {path.name for path in folder.glob("*.js")} == set(SCRIPTS)

@@ -1,0 +1,216 @@
+"""Runs beside each other: paired tests against their definitions, and nothing left out unsaid."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import product
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.statistics.paired import compare, drops
+from niah_score.statistics.significance import benjamini_hochberg, holm, mcnemar
+
+steady = settings(derandomize=True, deadline=None, max_examples=60)
+
+
+def run(scores: Sequence[float | None], **columns: object) -> pl.DataFrame:
+    """A scored frame: 2 lengths x 3 depths, 4 needles, 5 haystacks."""
+    count = len(scores)
+    return pl.DataFrame(
+        {
+            "id": [f"row-{k:05}" for k in range(count)],
+            "length": [1000 * (1 + k % 2) for k in range(count)],
+            "depth_percent": [50.0 * (k // 2 % 3) for k in range(count)],
+            "needle_id": [f"n{k % 4}" for k in range(count)],
+            "haystack_id": [f"h{k % 5}" for k in range(count)],
+            "metric": ["keyword"] * count,
+            "status": ["ok"] * count,
+            "score": pl.Series(scores, dtype=pl.Float64),
+        }
+    ).with_columns(**{name: pl.lit(value) for name, value in columns.items()})
+
+
+def test_equal_runs_differ_by_nothing_but_noise() -> None:
+    scores = [100.0 * (k % 3 > 0) for k in range(60)]
+    found = compare([("a", run(scores)), ("b", run(scores))]).pairs[0]
+    for one in (found.overall, *found.lengths, *found.cells):
+        assert (one.mean, one.low, one.high, one.p, one.noise) == (0, 0, 0, 1, True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_clear_difference_is_told_and_is_the_difference_of_the_means(seed: int) -> None:
+    draw = random.Random(seed)
+    one = [draw.uniform(40, 60) for _ in range(240)]
+    other = [score - 10 + draw.uniform(-4, 4) for score in one]
+    found = compare([("a", run(one)), ("b", run(other))])
+    whole = found.pairs[0].overall
+    assert whole.test == "sign flips"
+    assert whole.mean == pytest.approx((sum(other) - sum(one)) / 240)
+    assert whole.low is not None
+    assert whole.high is not None
+    assert -12 < whole.low < -10 < whole.high < -8
+    assert not whole.noise
+    a, b = found.runs
+    assert a.figure.mean is not None
+    assert b.figure.mean is not None
+    assert whole.mean == pytest.approx(b.figure.mean - a.figure.mean)
+
+
+def test_runs_that_differ_by_chance_alone_are_rarely_told_apart() -> None:
+    """1 of 20 at most would be, of independent rows; 40 comparisons, so 6 are past three standard errors."""
+    told = 0
+    for seed in range(40):
+        draw = random.Random(seed)
+        one, other = ([100.0 * (draw.random() < 0.7) for _ in range(120)] for _ in range(2))
+        told += not compare([("a", run(one)), ("b", run(other))]).pairs[0].overall.noise
+    assert told <= 6
+
+
+def test_lengths_and_cells_are_the_overall_difference_of_their_rows_with_lengths_adjusted() -> None:
+    draw = random.Random(9)
+    one, other = ([100.0 * (draw.random() < share) for _ in range(180)] for share in (0.8, 0.6))
+    found = compare([("a", run(one)), ("b", run(other))]).pairs[0]
+    assert found.overall.test == "mcnemar"
+    assert [part.length for part in found.lengths] == [1000, 2000]
+    assert [(part.length, part.depth_percent) for part in found.cells] == list(
+        product((1000, 2000), (0.0, 50.0, 100.0))
+    )
+    for parts in (found.lengths, found.cells):
+        assert sum(part.rows for part in parts) == sum(part.n for part in parts) == 180
+    for part in found.lengths:
+        rows = [k for k in range(180) if 1000 * (1 + k % 2) == part.length]
+        assert part.mean == pytest.approx(sum(other[k] - one[k] for k in rows) / len(rows))
+        lost, won = sum(one[k] > other[k] for k in rows), sum(one[k] < other[k] for k in rows)
+        assert part.p == pytest.approx(mcnemar(lost, won))
+    values = [part.p for part in found.lengths if part.p is not None]
+    assert [part.adjusted for part in found.lengths] == pytest.approx(holm(values))
+
+
+def test_the_order_of_rows_makes_no_difference() -> None:
+    draw = random.Random(3)
+    one, other = (run([draw.uniform(0, 100) for _ in range(90)]) for _ in range(2))
+    mixed = [frame.sample(fraction=1, shuffle=True, seed=seed) for seed, frame in enumerate((one, other))]
+    assert compare(list(zip("ab", mixed, strict=True))) == compare([("a", one), ("b", other)])
+
+
+def test_rows_that_only_one_run_has_are_counted_and_told() -> None:
+    whole = run([50.0] * 60)
+    found = compare([("a", whole), ("b", whole.head(50)), ("c", whole.tail(55))])
+    assert [(one.name, one.rows, one.left_out, one.figure.rows) for one in found.runs] == [
+        ("a", 60, 15, 45), ("b", 50, 5, 45), ("c", 55, 10, 45),
+    ]  # fmt: skip
+    assert found.rows == 45
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert found.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, 'row-00000' for one"
+    assert len(found.notes) == 3
+
+
+def test_rows_without_a_score_in_one_run_are_no_pair_and_told() -> None:
+    found = compare([("a", run([80.0] * 30)), ("b", run([None] * 6 + [70.0] * 24))])
+    assert (found.pairs[0].overall.rows, found.pairs[0].overall.n) == (30, 24)
+    assert [one.figure.n for one in found.runs] == [30, 24]
+    assert found.notes == ("a and b: 6 of 30 rows lack a score in one and do not count",)
+
+
+def test_only_drops_beyond_the_points_are_named() -> None:
+    runs = [("base", run([90.0] * 12)), ("same", run([90.0] * 12)), ("less", run([85.0] * 12))]
+    found = compare([*runs, ("part", run([None] + [80.0] * 11))])
+    assert drops(found, 10) == []
+    assert drops(found, 5) == [
+        "part: score is 80.00, over 11 rows and not 12, 10.00 points below the 90.00 of base; at most 5 are allowed"
+    ]
+    assert [sentence.split(":")[0] for sentence in drops(found, 4.9)] == ["less", "part"]
+
+
+def test_runs_that_cannot_be_compared_are_refused() -> None:
+    one = run([50.0] * 6)
+    with pytest.raises(ScoreError, match="needs two runs or more, found 1"):
+        compare([("a", one)])
+    with pytest.raises(ScoreError, match="two runs are called 'a'"):
+        compare([("a", one), ("a", one)])
+    with pytest.raises(ScoreError, match=r"b: has no row of a, .* runs of the same dataset"):
+        compare([("a", one), ("b", one.with_columns(id="other-" + pl.col("id")))])
+    with pytest.raises(ScoreError, match="b: its scores have no 'score'"):
+        compare([("a", one), ("b", one.drop("score"))])
+    with pytest.raises(ScoreError, match="is judged by keyword in a and by edit in b"):
+        compare([("a", one), ("b", run([50.0] * 6, metric="edit"))])
+    with pytest.raises(ScoreError, match="a and b: no row has a score in both"):
+        compare([("a", one), ("b", run([None] * 6))])
+
+
+@steady
+@given(data=st.data())
+def test_runs_in_the_other_order_differ_by_the_same_with_the_other_sign(data: st.DataObject) -> None:
+    score = st.sampled_from([0.0, 100.0]) if data.draw(st.booleans()) else st.none() | st.floats(0, 100)
+    one, other = (data.draw(st.lists(score, min_size=24, max_size=24)) for _ in range(2))
+    if not any(a is not None and b is not None for a, b in zip(one, other, strict=True)):
+        return
+    there = compare([("a", run(one)), ("b", run(other))]).pairs[0]
+    back = compare([("b", run(other)), ("a", run(one))]).pairs[0]
+    for this, that in zip(
+        (there.overall, there.of_lengths, *there.lengths, *there.of_depths, *there.cells),
+        (back.overall, back.of_lengths, *back.lengths, *back.of_depths, *back.cells),
+        strict=True,
+    ):
+        assert (this.rows, this.n, this.p, this.adjusted, this.test, this.noise) == (
+            that.rows, that.n, that.p, that.adjusted, that.test, that.noise,
+        )  # fmt: skip
+        if this.mean is None:
+            assert that.mean is None
+            continue
+        assert that.mean is not None
+        assert this.low is not None
+        assert that.high is not None
+        assert this.mean == pytest.approx(-that.mean, abs=1e-9)
+        assert this.low == pytest.approx(-that.high, abs=1e-9)
+
+
+def test_cells_are_adjusted_by_the_share_of_false_ones_and_lengths_by_any_false_one() -> None:
+    draw = random.Random(4)
+    one = [100.0 * (draw.random() < 0.9) for _ in range(240)]
+    other = [score if k // 2 % 3 else 0.0 for k, score in enumerate(one)]
+    pair = compare([("a", run(one)), ("b", run(other))]).pairs[0]
+    assert [cell.adjusted for cell in pair.cells] == benjamini_hochberg([cell.p or 0.0 for cell in pair.cells])
+    assert [part.adjusted for part in pair.lengths] == holm([part.p or 0.0 for part in pair.lengths])
+    assert [cell.noise for cell in pair.cells] == [False, True, True] * 2
+
+
+def test_differences_of_all_rows_are_adjusted_over_all_pairs_of_runs() -> None:
+    draw = random.Random(5)
+    runs = [(name, run([100.0 * (draw.random() < share) for _ in range(90)])) for name, share in
+            (("a", 0.9), ("b", 0.7), ("c", 0.5))]  # fmt: skip
+    pairs = compare(runs).pairs
+    assert [pair.overall.adjusted for pair in pairs] == holm([pair.overall.p or 0.0 for pair in pairs])
+    assert pairs[1].overall.adjusted != pairs[1].overall.p
+    assert [len(pair.cells) for pair in pairs] == [6, 6, 0]
+
+
+def test_the_mean_of_lengths_counts_each_length_and_depth_the_same() -> None:
+    """By hand. 1k: depth 0 lies 0 apart (two rows), depth 50 lies 10 apart: 5. 2k: 20 apart (one row). Mean: 12.5."""
+    frame = run([0.0] * 4).with_columns(
+        length=pl.Series([1000, 1000, 1000, 2000]), depth_percent=pl.Series([0.0, 0.0, 50.0, 0.0])
+    )
+    other = frame.with_columns(score=pl.Series([0.0, 0.0, 10.0, 20.0]))
+    pair = compare([("a", frame), ("b", other)]).pairs[0]
+    assert pair.overall.mean == 7.5
+    assert pair.of_lengths.mean == pytest.approx(12.5)
+    assert [part.mean for part in pair.lengths] == pytest.approx([10 / 3, 20])
+    assert [part.mean for part in pair.of_depths] == pytest.approx([5, 20])
+    nowhere = [(name, one.with_columns(length=pl.lit(None, pl.Int64))) for name, one in (("a", frame), ("b", other))]
+    pair = compare(nowhere).pairs[0]
+    assert (pair.of_lengths.n, pair.of_lengths.mean, pair.of_lengths.noise, pair.lengths) == (0, None, True, ())
+
+
+def test_one_id_for_two_different_rows_is_no_pair() -> None:
+    one = run([50.0] * 6)
+    for column, value in (("length", 9000), ("needle_id", "other"), ("depth_percent", None)):
+        other = one.with_columns(pl.lit(value).cast(one.schema[column]).alias(column))
+        with pytest.raises(
+            IntegrityError, match=rf"'row-00000' has {column} .* in a and .* in b; only runs of the same"
+        ):
+            compare([("a", one), ("b", other)])

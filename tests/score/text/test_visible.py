@@ -1,0 +1,26 @@
+"""Texts of strangers, shown: what would act is written out, everything else stays as it is."""
+
+from __future__ import annotations
+
+import unicodedata
+import xml.etree.ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from niah_score.text.visible import one_line, visible
+
+
+def test_what_acts_is_written_out_and_letters_of_any_script_stay() -> None:
+    assert visible("\x1b[31m\u202e\ud800 小明 é\n\t") == "\\x1b[31m\\u202e\\ud800 小明 é\n\t"
+    assert one_line("  a\n\tb \ufffe ") == "a b \\ufffe"
+
+
+@given(st.text())
+def test_a_line_is_one_line_that_any_xml_file_may_hold(text: str) -> None:
+    line = one_line(text)
+    assert len(line.splitlines()) <= 1
+    assert not {unicodedata.category(char) for char in line} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    element = ET.Element("a")
+    element.text = line
+    assert (ET.fromstring(ET.tostring(element, "utf-8")).text or "") == line
