@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from niah_gen.dataset.build import iter_rows as iter_rows
     from niah_gen.dataset.build import merge as merge
     from niah_gen.errors import NiahError as NiahError
-    from niah_gen.recipe.read import Recipe as Recipe
     from niah_gen.recipe.read import load_recipe as load_recipe
+    from niah_gen.recipe.recipe import Recipe as Recipe
 
 __version__ = VERSION
 
 _HOMES = {
     "NiahError": "errors",
-    "Recipe": "recipe.read",
+    "Recipe": "recipe.recipe",
     "build": "dataset.build",
     "iter_rows": "dataset.build",
     "load_recipe": "recipe.read",

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import niah_gen
-from niah_gen.recipe.read import load_recipe, preset_names
+from niah_gen.recipe.presets import preset_names
+from niah_gen.recipe.read import load_recipe
 from niah_score.contract import COLUMNS
 
 ROOT = Path(__file__).parent.parent

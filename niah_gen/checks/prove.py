@@ -1,6 +1,7 @@
-"""A dataset folder in, what is wrong with its rows out: each proved anew, then all together against the manifest.
+"""Proves the rows of a dataset folder: each from its own columns, then all together against the manifest.
 
-Needs the dataset's tokenizer and nothing else; a corpus is looked at only for broken characters that may be its own.
+That needs the dataset's tokenizer and nothing else. Where its corpora are on this machine too, the rows are built again
+from the recipe and compared.
 """
 
 from __future__ import annotations
@@ -9,19 +10,25 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from niah_gen.checks.axes import Axes, axes_of
 from niah_gen.checks.hashes import hash_files
-from niah_gen.checks.row_proof import Axes, RowProver, axes_of
-from niah_gen.corpora.find import LANGUAGES, Corpus
+from niah_gen.checks.rebuild import Rebuilder
+from niah_gen.checks.row_proof import RowProver
+from niah_gen.corpora.find import LANGUAGES, locate, read_corpus
 from niah_gen.dataset.read import Piece, jobs_for, over_pieces, pieces_of, read_piece
 from niah_gen.dataset.shards import FORMATS
-from niah_gen.errors import IntegrityError, NiahError
-from niah_gen.recipe.read import PLACEMENTS, Recipe, load_recipe
-from niah_gen.rows.plan import Cell, Plan
+from niah_gen.errors import IntegrityError, NiahError, TokenizerError
+from niah_gen.recipe.read import load_recipe, settings_of
+from niah_gen.recipe.recipe import Recipe
+from niah_gen.rows.plan import family_digest, plan_digest
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.records import Cell, Settings
+from niah_gen.tasks.registry import find_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import (
     MANIFEST,
@@ -70,14 +77,27 @@ class Proof:
     problems: tuple[str, ...]
     count: int
     figures: Figures
+    not_rebuilt: str | None = None
 
 
-def prove(folder: Path, *, jobs: int | None = None, progress: Progress | None = None) -> Proof:
-    """Re-hash every file of a dataset folder, and prove every row of the intact ones from its own columns.
+def prove(
+    folder: Path,
+    *,
+    tokenizer: str | None = None,
+    corpora: Sequence[str] = (),
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Proof:
+    """Re-hash every file of a dataset folder, and prove every row of the intact ones.
 
-    jobs: processes; None decides by size. Their number changes nothing in the result. progress is told how it goes.
+    Each is proved from its own columns, and, where all corpora are on this machine, built again and compared;
+    `Proof.not_rebuilt` says why it was not.
+    tokenizer, corpora: names or paths of the dataset's own, where its recorded names are not found here; they are told
+    by their sha256. jobs: processes; None decides by size. Their number changes nothing in the result. progress is told
+    how it goes.
     Raises ContractError for a folder without a valid manifest, TokenizerError where the dataset's tokenizer is not on
-    this machine, IntegrityError where another one has its name, and ResourceError when a process dies.
+    this machine, CorpusError where a corpus that was named is not, RecipeError where the dataset's own task family is
+    not, IntegrityError where something else has their name, and ResourceError when a process dies.
     """
     hashed = hash_files(folder)
     manifest = hashed.manifest
@@ -87,14 +107,22 @@ def prove(folder: Path, *, jobs: int | None = None, progress: Progress | None = 
     recipe = _recipe(folder, intact, problems)
     if recipe is None:
         return Proof(manifest, tuple(problems.kept), problems.count, Figures(0))
-    plan = recorded_plan(recipe, manifest, _tokenizer(manifest))
-    problems.add(_wrong_manifest(recipe, manifest, plan))
+    task = find_task(recipe.task, here=False)
+    found = _tokenizer(manifest, tokenizer)
+    sources, lacking = _sources(recipe, manifest, corpora)
+    hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
+    digest = plan_digest(recipe, task, found.name, found.sha256, hashes)
+    problems.add(_wrong_manifest(recipe, manifest, digest))
     files = _data_files(recipe, manifest, problems)
     for file in files:
         if file.entry.path in intact:
             problems.add(_wrong_schema(folder, file, recipe))
-    figures = _prove_rows(_Setup(folder, recipe, manifest, plan.family), files, intact, problems, jobs, progress)
-    return Proof(manifest, tuple(problems.kept), problems.count, figures)
+    if digest != manifest.plan_digest:
+        lacking = lacking or f"its plan_digest is not {digest[:8]}, so this release would build something else"
+    family = family_digest(recipe, task, found.sha256)
+    setup = _Setup(folder, recipe, manifest, family, tokenizer, None if lacking else tuple(sources))
+    figures = _prove_rows(setup, task, files, intact, problems, jobs, progress)
+    return Proof(manifest, tuple(problems.kept), problems.count, figures, lacking)
 
 
 class _Problems:
@@ -127,27 +155,48 @@ def _recipe(folder: Path, intact: set[str], problems: _Problems) -> Recipe | Non
     return None
 
 
-def _tokenizer(manifest: Manifest) -> Tokenizer:
+def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer:
     """The tokenizer that counted. Raises TokenizerError or IntegrityError."""
     wanted = manifest.tokenizer
-    tokenizer = find_tokenizer(wanted.name)
+    try:
+        tokenizer = find_tokenizer(given or wanted.name, wanted.name)
+    except TokenizerError as error:
+        if given is not None:
+            raise
+        raise TokenizerError(f"{error}; name the file that the dataset was counted with: --tokenizer PATH") from None
     if tokenizer.sha256 != wanted.sha256:
         raise IntegrityError(
-            f"tokenizer {wanted.name}: sha256 is {tokenizer.sha256}, but the dataset was counted with {wanted.sha256}; "
-            "put that one first where names are looked up"
+            f"tokenizer {given or wanted.name}: sha256 is {tokenizer.sha256}, but the dataset was counted with "
+            f"{wanted.sha256}; name that one with --tokenizer, or put it first where names are looked up"
         )
     return tokenizer
 
 
-def recorded_plan(recipe: Recipe, manifest: Manifest, tokenizer: Tokenizer) -> Plan:
-    """The plan that a dataset records, without its cells: what its plan digest and its family are taken of."""
-    corpora = tuple(
-        Corpus(entry.name, "", entry.license, entry.source, (), entry.sha256, ()) for entry in manifest.corpora
-    )
-    return Plan(recipe, recipe, tokenizer, corpora, {}, (), (), ())
+def _sources(recipe: Recipe, manifest: Manifest, given: Sequence[str]) -> tuple[list[str], str | None]:
+    """Where each corpus of the manifest is found on this machine, in order; and why that cannot be said of one.
+
+    Raises CorpusError or IntegrityError for a corpus that the user named and that cannot be read or is no other's.
+    """
+    named = {read_corpus(locate(spec)).sha256: spec for spec in given}
+    wanted = {entry.sha256 for entry in manifest.corpora}
+    for sha256, spec in named.items():
+        if sha256 not in wanted:
+            raise IntegrityError(f"corpus {spec}: sha256 is {sha256}, which is none of the dataset's corpora")
+    found = []
+    for entry in manifest.corpora:
+        spec = named.get(entry.sha256, entry.name)
+        if entry.sha256 not in named:
+            try:
+                there = read_corpus(locate(spec)).sha256
+            except (NiahError, OSError):
+                return [], f"corpus {entry.name} is not on this machine; name its folder with --corpus"
+            if there != entry.sha256:
+                return [], f"another corpus is called {entry.name} on this machine; name the right one with --corpus"
+        found.append(spec)
+    return found, None
 
 
-def _wrong_manifest(recipe: Recipe, manifest: Manifest, plan: Plan) -> Iterator[str]:
+def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator[str]:
     """What of a manifest does not follow from the recipe beside it."""
     pins = {f"tokenizer {manifest.tokenizer.name}": manifest.tokenizer.sha256}
     pins |= {f"corpus {entry.name}": entry.sha256 for entry in manifest.corpora}
@@ -162,9 +211,9 @@ def _wrong_manifest(recipe: Recipe, manifest: Manifest, plan: Plan) -> Iterator[
     for name, pin in recipe.pins:
         if pins.get(name, pin) != pin:
             yield f"{MANIFEST}: the sha256 of {name} is {pins[name]}, but {RECIPE} pins {pin}"
-    if manifest.plan_digest != plan.digest:
+    if manifest.plan_digest != digest:
         yield (
-            f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but recipe and hashes give {plan.digest}"
+            f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but recipe and hashes give {digest}"
             + _other_release(manifest)
         )
 
@@ -227,12 +276,14 @@ def _wrong_schema(folder: Path, file: _DataFile, recipe: Recipe) -> Iterator[str
 
 
 class _Setup(NamedTuple):
-    """What a process needs to prove rows."""
+    """What a process needs to prove rows. `corpora`: where each is found; None if rows are not built again."""
 
     folder: Path
     recipe: Recipe
     manifest: Manifest
     family: str
+    tokenizer: str | None
+    corpora: tuple[str, ...] | None
 
 
 class _Line(NamedTuple):
@@ -258,7 +309,16 @@ class _ProvedPiece(NamedTuple):
 
 def _piece_prover(setup: _Setup) -> Callable[[Piece], _ProvedPiece]:
     """The function that proves pieces of a dataset."""
-    prover = RowProver(setup.recipe, setup.manifest, setup.family, _tokenizer(setup.manifest))
+    task = find_task(setup.recipe.task, here=False)
+    tokenizer = _tokenizer(setup.manifest, setup.tokenizer)
+    prover = RowProver(setup.recipe, task, setup.manifest, setup.family, tokenizer)
+    rebuilder = None
+    if setup.corpora is not None:
+        corpora = [
+            replace(read_corpus(locate(spec)), name=entry.name)
+            for spec, entry in zip(setup.corpora, setup.manifest.corpora, strict=True)
+        ]
+        rebuilder = Rebuilder(setup.recipe, task, tokenizer, corpora)
 
     def prove_piece(piece: Piece) -> _ProvedPiece:
         lines: list[_Line] = []
@@ -274,7 +334,10 @@ def _piece_prover(setup: _Setup) -> Callable[[Piece], _ProvedPiece]:
                 else:
                     row = prover.prove(read.value, piece.path.split("/")[1])
                     line = _Line(piece.path, read.number, row.id, row.digest, row.rank)
-                    problems.add(f"{line}: {problem}" for problem in row.problems)
+                    wrong = row.problems
+                    if rebuilder is not None and row.cell is not None and not wrong:
+                        wrong = tuple(rebuilder.differences(row.cell, read.value, row.digest))
+                    problems.add(f"{line}: {problem}" for problem in wrong)
                     tokens += row.prompt_tokens
                     below = None if row.below is None else (row.below, row.below)
                     figures = _together(figures, Figures(1, below, row.off))
@@ -309,6 +372,7 @@ class _Format:
 
 def _prove_rows(
     setup: _Setup,
+    task: Task,
     files: Sequence[_DataFile],
     intact: set[str],
     problems: _Problems,
@@ -343,11 +407,11 @@ def _prove_rows(
             if readable and count != file.entry.rows:
                 problems.add([f"{file.entry.path}: holds {count} rows, the manifest says {file.entry.rows}"])
             rows.whole = rows.whole and readable
-        problems.add(_wrong_together(rows, setup))
+        problems.add(_wrong_together(rows, setup, task))
     return figures
 
 
-def _wrong_together(rows: _Format, setup: _Setup) -> Iterator[str]:
+def _wrong_together(rows: _Format, setup: _Setup, task: Task) -> Iterator[str]:
     """What is wrong with the rows of one format taken together."""
     manifest, lines = setup.manifest, rows.lines
     yield from _wrong_families(lines, setup)
@@ -356,7 +420,9 @@ def _wrong_together(rows: _Format, setup: _Setup) -> Iterator[str]:
     yield from _wrong_order(once)
     if not rows.whole:
         return  # what they add up to cannot be right
-    yield from _missing(rows.suffix, once, axes_of(setup.recipe, manifest), setup.recipe)
+    settings = settings_of(setup.recipe, task)
+    axes = axes_of(setup.recipe, task, settings, manifest)
+    yield from _missing(rows.suffix, once, axes, setup.recipe, task, settings)
     digest = content_digest(line.digest for line in lines)
     if digest != manifest.content_digest:
         yield f"{MANIFEST}: content_digest is {manifest.content_digest}, the .{rows.suffix} rows give {digest}"
@@ -409,26 +475,32 @@ def _wrong_order(lines: Iterable[_Line]) -> Iterator[str]:
             yield f"{line}: stands where row {other.id} belongs"
 
 
-def _missing(suffix: str, lines: Sequence[_Line], axes: Axes, recipe: Recipe) -> Iterator[str]:
+def _missing(
+    suffix: str, lines: Sequence[_Line], axes: Axes, recipe: Recipe, task: Task, settings: Settings
+) -> Iterator[str]:
     """Rows that the recipe asks for and a format does not hold."""
     there = {line.rank for line in lines}
-    # Where coordinates cannot be read, the row was named; how many records the processed placement makes only the
-    # corpus can tell.
-    if None in there or recipe.placement == "opencompass-processed":
+    # Where coordinates cannot be read, the row was named; how many repeats there are only the corpus can tell.
+    if None in there or recipe.placing.corpus_may_end:
         return
-    native = PLACEMENTS[recipe.placement].native
-    pairs = Counter((cell.corpus, cell.language) for cell in (axes.cell(rank) for rank in there if rank is not None))
-    languages = {corpus: language for (corpus, language), _ in reversed(pairs.most_common())}
+    cells = [axes.cell(rank) for rank in there if rank is not None]
+    pairs = Counter((cell.corpus, cell.language) for cell in cells)
+    # A corpus is of the language that most of its rows have; what reads no corpus may ask in several.
+    languages = {corpus: {language} for (corpus, language), _ in reversed(pairs.most_common())}
+    if task.corpus is not None:
+        languages = {task.corpus: {code for code in axes.languages if task.ids(settings, code)}}
     for corpus in axes.corpora:
         if corpus not in languages:
             yield f"{MANIFEST}: corpus {corpus} has no row in the .{suffix} files"
-    for language, length, corpus, needle in product(axes.languages, axes.lengths, axes.corpora, recipe.needles):
-        if languages.get(corpus) != language or (native and needle.language != language):
+    for language, length, corpus in product(axes.languages, axes.lengths, axes.corpora):
+        if language not in languages.get(corpus, ()):
             continue
-        for repeat, depth in product(range(axes.repeats), axes.depths):
-            cell = Cell(language, corpus, length, needle.id, repeat, depth)
-            if axes.rank(cell) not in there:
-                yield (
-                    f"{MANIFEST}: the .{suffix} files lack the row of {language}, {corpus}, length {length}, needle "
-                    f"{needle.id}, repeat {repeat}, depth {depth:g}"
-                )
+        for needle in task.ids(settings, language):
+            for repeat, control, depth in product(range(axes.repeats), axes.controls, axes.depths):
+                cell = Cell(language, corpus, length, needle, repeat, depth, control)
+                if axes.rank(cell) not in there:
+                    twin = f", control {control}" if control else ""
+                    yield (
+                        f"{MANIFEST}: the .{suffix} files lack the row of {language}, {corpus}, length {length}, "
+                        f"needle {needle}, repeat {repeat}, depth {depth:g}{twin}"
+                    )

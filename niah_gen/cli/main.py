@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 import typer
 
 if TYPE_CHECKING:
-    from niah_gen.recipe.read import Recipe
+    from niah_gen.recipe.recipe import Recipe
     from niah_gen.tasks.needle_library import Needle
 
 # Plain help: the rich one costs more to import than everything else together.
@@ -258,7 +258,8 @@ def plan(
     """Say what build would make: rows, tokens, bytes, time. Builds nothing."""
     flags = dict(locals())
     from niah_gen.rows.assemble import check_fit
-    from niah_gen.rows.plan import forecast, make_plan
+    from niah_gen.rows.forecast import forecast
+    from niah_gen.rows.plan import make_plan
 
     planned = make_plan(_recipe(flags))
     check_fit(planned)
@@ -287,6 +288,13 @@ def verify(
     full: Annotated[
         bool, typer.Option("--full", help="Prove every row anew: needles, depths, counts, digests.")
     ] = False,
+    tokenizer: Annotated[
+        str | None, typer.Option("--tokenizer", help="The dataset's own, where its name is not found here (--full).")
+    ] = None,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option("--corpus", help="One of the dataset's own, where its name is not found here (--full)."),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Processes for --full; by default as the size asks.")
     ] = None,
@@ -300,9 +308,13 @@ def verify(
         from niah_gen.progress import ProgressBar
 
         with ProgressBar() as bar:
-            proof = prove(dataset, jobs=jobs, progress=bar)
+            proof = prove(dataset, tokenizer=tokenizer, corpora=corpus or (), jobs=jobs, progress=bar)
         manifest, problems, count = proof.manifest, list(proof.problems), proof.count
         proved = f"; {proof.figures}"
+        if proof.not_rebuilt is None:
+            proved += "; the recipe builds the same rows again"
+        else:
+            _notice(f"the rows were not built again: {proof.not_rebuilt}")
     else:
         from niah_gen.checks.hashes import verify as verify_dataset
 
@@ -382,7 +394,7 @@ def _asked_for(words: list[str] | None) -> str | None:
 @_reported
 def presets(words: NamedArgument = None) -> None:
     """List the recipes that come with the package, or print one."""
-    from niah_gen.recipe.read import preset_names, preset_text
+    from niah_gen.recipe.presets import preset_names, preset_text
 
     name = _asked_for(words)
     if name is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from niah_gen.rows.assemble import Draft
+from niah_gen.rows.assemble import PendingRow
 from niah_score.contract import PromptForm, row_schema
 
 _NUMBERS: dict[pa.DataType, type[np.generic]] = {pa.int32(): np.int32, pa.int64(): np.int64, pa.float64(): np.float64}
@@ -42,7 +42,7 @@ class Scratch:
         return pa.py_buffer(view[:size])
 
 
-def table(drafts: Sequence[Draft], form: PromptForm, scratch: Scratch) -> pa.Table:
+def table(drafts: Sequence[PendingRow], form: PromptForm, scratch: Scratch) -> pa.Table:
     """The rows as a table of the contract's schema, whose prompts lie in `scratch`."""
     schema = row_schema(form)
     truths: list[Mapping[str, Any]] = [draft.truth for draft in drafts]
@@ -65,22 +65,15 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return _texts([() if v is None else (v.encode(),) for v in values], kind, Scratch(0), validity)
 
 
-def _prompts(drafts: Sequence[Draft], kind: pa.DataType, scratch: Scratch) -> pa.Array:
+def _prompts(drafts: Sequence[PendingRow], kind: pa.DataType, scratch: Scratch) -> pa.Array:
     if not pa.types.is_list(kind):
-        return _texts([draft.utf8 for draft in drafts], kind, scratch)
+        return _texts([draft.messages[0].utf8 for draft in drafts], kind, scratch)
     struct = kind.value_type
-    messages = [(draft, n, message) for draft in drafts for n, message in enumerate(draft.frame.messages)]
-    roles = column([message["role"] for _, _, message in messages], struct.field("role").type)
-    contents = _texts(
-        [
-            draft.utf8 if n == draft.frame.context_message else (message["content"].encode(),)
-            for draft, n, message in messages
-        ],
-        struct.field("content").type,
-        scratch,
-    )
+    messages = [message for draft in drafts for message in draft.messages]
+    roles = column([message.role for message in messages], struct.field("role").type)
+    contents = _texts([message.utf8 for message in messages], struct.field("content").type, scratch)
     flat = _array(struct, messages, [None], [roles, contents])
-    counts = (len(draft.frame.messages) for draft in drafts)
+    counts = (len(draft.messages) for draft in drafts)
     return _array(kind, drafts, [None, _offsets(counts, np.int32)], [flat])
 
 

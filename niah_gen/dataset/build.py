@@ -37,7 +37,8 @@ from niah_gen.dataset.target import PARTIAL, Target, forget_empty, lock, sweep
 from niah_gen.dataset.word_overlap import kept, read_scores
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.progress import Progress
-from niah_gen.recipe.read import Recipe, load_recipe
+from niah_gen.recipe.read import load_recipe
+from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan, make_plan
 from niah_score.contract import (
@@ -134,7 +135,7 @@ def iter_rows(
 ) -> Iterator[Row]:
     """The rows that `build` would write, in the same order, one at a time and without touching the disk."""
     plan = make_plan(load_recipe(recipe, overrides))
-    return (draft.row() for draft in Assembler(plan).drafts(plan.cells))
+    return (pending.row() for pending in Assembler(plan).pending_rows(plan.cells))
 
 
 def merge(folder: str | Path, notice: Notice | None = None) -> Path:
@@ -235,7 +236,7 @@ def _sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
     for cell in plan.cells:
         configs[cell.config] = configs.get(cell.config, 0) + 1
     used = {
-        corpus.name: plan.fillers[corpus.name].usage(max(plan.recipe.lengths), plan.needles_for(corpus))
+        corpus.name: plan.fillers[corpus.name].usage(max(plan.recipe.lengths), plan.secrets(corpus))
         for corpus in plan.corpora
     }
     corpora = [
@@ -364,7 +365,7 @@ class _Worker:
         alike = 1 if plan.recipe.fresh_haystacks else len(plan.recipe.depths)
         job = ShardJob(self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes, alike)
         lane = self.lanes[turn % len(self.lanes)]
-        written = write_shard(job, self.assembler.drafts(cells), lane, self.advance)
+        written = write_shard(job, self.assembler.pending_rows(cells), lane, self.advance)
 
         def record() -> ShardRecord:
             found = ShardRecord(plan.digest, number, *written.result())

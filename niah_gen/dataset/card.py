@@ -8,7 +8,7 @@ from typing import Any
 
 from niah_gen.dataset.word_overlap import WordOverlap, front_matter
 from niah_gen.prompts.templates import POSITIONS
-from niah_gen.recipe.read import Recipe
+from niah_gen.recipe.recipe import Recipe
 from niah_score.contract import SPLIT, CorpusEntry, TokenizerEntry
 
 # The Hub's classes, in rows.

@@ -18,7 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from niah_gen.rows.assemble import Draft
+from niah_gen.rows.assemble import PendingRow
 from niah_score.contract import (
     COLUMNS,
     REPEATING_COLUMNS,
@@ -82,7 +82,7 @@ class ShardRecord:
 class GroupWriter(Protocol):
     """Takes a group of rows at a time."""
 
-    def write(self, group: Sequence[Draft]) -> None: ...
+    def write(self, group: Sequence[PendingRow]) -> None: ...
     def close(self) -> None: ...
 
 
@@ -108,7 +108,7 @@ class ParquetWriter:
             data_page_size=2**30,
         )
 
-    def write(self, group: Sequence[Draft]) -> None:
+    def write(self, group: Sequence[PendingRow]) -> None:
         """Write rows as one row group."""
         from niah_gen.dataset.arrow import table
 
@@ -136,7 +136,7 @@ class JsonlWriter:
             self._owned = compressor.stream_writer(file, closefd=False)
         self._out = self._owned or file
 
-    def write(self, group: Sequence[Draft]) -> None:
+    def write(self, group: Sequence[PendingRow]) -> None:
         """Append rows."""
         import orjson
 
@@ -227,7 +227,7 @@ class Lane:
 
 
 def write_shard(
-    job: ShardJob, drafts: Iterable[Draft], lane: Lane, advance: Callable[[int, int], None]
+    job: ShardJob, drafts: Iterable[PendingRow], lane: Lane, advance: Callable[[int, int], None]
 ) -> Future[Written]:
     """Write a shard's rows in every format; the files get their names only once they are complete on disk.
 
@@ -273,7 +273,7 @@ class _ShardFiles:
         self._stack = ExitStack()
         self._writers: list[GroupWriter] = []
 
-    def write(self, group: Sequence[Draft]) -> None:
+    def write(self, group: Sequence[PendingRow]) -> None:
         """Append a group to every file."""
         if not self._writers:
             for suffix, path in self._paths.items():
@@ -304,9 +304,9 @@ class _ShardFiles:
         self._stack.__exit__(type(error), error, error.__traceback__)
 
 
-def _groups(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+def _groups(drafts: Iterable[PendingRow]) -> Iterator[list[PendingRow]]:
     """Rows in groups within the row group limits; a single longer row is a group of its own."""
-    group: list[Draft] = []
+    group: list[PendingRow] = []
     size = 0
     for draft in drafts:
         length = draft.bytes

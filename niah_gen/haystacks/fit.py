@@ -1,4 +1,4 @@
-"""Sentences and a token budget to a native haystack: as many as fit, then a few from further on that fill what is left.
+"""Fits sentences to a token budget: as many as fit, then a few from further on that fill what is left.
 
 The prompt may never be longer than its budget and should be hardly shorter, wherever the needles stand. So a haystack
 is judged by the tokens of its prompts over all places that the needles take as the depth goes from 0 to 100, and does
@@ -7,18 +7,17 @@ not depend on the depths that a recipe lists. What a needle adds to the prompt i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.boundaries import is_sentence
-from niah_gen.haystacks.haystack import Haystack, Order, passes_of
+from niah_gen.haystacks.haystack import FillRequest, Haystack, passes_of
 from niah_gen.haystacks.sentences import Sentences
 from niah_gen.haystacks.splice import lay, nearest
-from niah_gen.recipe.schedules import Line
+from niah_gen.haystacks.spread import DepthLine
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Slice, encode
 
@@ -33,6 +32,9 @@ _ATTEMPTS = 6
 _SOME_TWICE = 1.0001
 # For a tokenizer that is not local, seams are estimates: tokens kept free below the budget, for each needle.
 _UNSURE = 2
+
+# Whether a sentence may close a haystack: on a line of its own it may be none, as the number of a list.
+StandsAlone = Callable[[str], bool]
 
 
 class Extent(NamedTuple):
@@ -50,13 +52,13 @@ class _Trial(NamedTuple):
     haystack: Haystack
 
 
-def seam_tokens(order: Order, sentences: Sentences, counter: Counter) -> tuple[Ints, ...]:
+def seam_tokens(request: FillRequest, sentences: Sentences, counter: Counter) -> tuple[Ints, ...]:
     """For each needle, the tokens that it adds at each place of the sentences; 0 where a place has no seam."""
     found = []
-    for needle in order.needles:
+    for needle in request.needles:
         hidden = Slice(needle, 0, len(needle.data))
         added = [
-            counter.count([seam.left.decode() + order.joiner, hidden, seam.right.decode()]) - seam.tokens
+            counter.count([seam.left.decode() + request.joiner, hidden, seam.right.decode()]) - seam.tokens
             for seam in sentences.seams
         ]
         found.append(np.array([*added, 0], dtype=np.int64)[sentences.seam_at])
@@ -64,26 +66,27 @@ def seam_tokens(order: Order, sentences: Sentences, counter: Counter) -> tuple[I
 
 
 class Fitting:
-    """One order and what its prompts hold besides filler; `room`: tokens left for that."""
+    """One request and what its prompts hold besides filler; `room`: tokens left for that."""
 
-    def __init__(self, order: Order, tokenizer: Tokenizer, counter: Counter) -> None:
-        self._order = order
+    def __init__(self, request: FillRequest, tokenizer: Tokenizer, counter: Counter) -> None:
+        self._request = request
         self._tokenizer = tokenizer
         self._counter = counter
-        frame = order.frame
+        frame = request.frame
         others = sum(tokenizer.count(other) for other in frame.others)
-        self._fixed = others + order.needle_tokens + counter.count([frame.before, frame.after])
-        unsure = 0 if tokenizer.local else _UNSURE * len(order.needles)
-        self._budget = order.length - order.reserve - others - unsure
+        self._fixed = others + request.needle_tokens + counter.count([frame.before, frame.after])
+        unsure = 0 if tokenizer.local else _UNSURE * len(request.needles)
+        self._budget = request.length - request.reserve - others - unsure
         # To within a few tokens.
-        self.room = order.length - order.reserve - self._fixed
+        self.room = request.length - request.reserve - self._fixed
 
-    def haystack(self, sentences: Sentences, added: Sequence[Ints], joiner: str) -> Haystack:
+    def haystack(self, sentences: Sentences, added: Sequence[Ints], joiner: str, stands_alone: StandsAlone) -> Haystack:
         """The haystack whose prompts come near enough to the budget, or the nearest of those tried.
 
         `sentences` has at least `room` tokens and WINDOW sentences more; `added` is their `seam_tokens`; `joiner` parts
-        closing sentences. Raises FitError if not one sentence fits.
+        closing sentences, which `stands_alone` accepts. Raises FitError if not one sentence fits.
         """
+        self._stands_alone = stands_alone
         best: _Trial | None = None
         count = int(np.searchsorted(sentences.before, self.room, side="right"))  # one more than the room says
         while count > 0:
@@ -102,8 +105,8 @@ class Fitting:
             best = next(self._closed(sentences, added, 0, min(WINDOW, len(sentences.places) - 1), joiner, True), None)
         if best is None:
             raise FitError(
-                f"length {self._order.length} leaves no room for a sentence: the reserve for the answer takes "
-                f"{self._order.reserve} tokens, prompt and needle {self._fixed}; ask for longer lengths (8k means "
+                f"length {self._request.length} leaves no room for a sentence: the reserve for the answer takes "
+                f"{self._request.reserve} tokens, prompt and needle {self._fixed}; ask for longer lengths (8k means "
                 "eight even ones, 8000 that one) or a smaller reserve"
             )
         haystack = best.haystack
@@ -147,8 +150,7 @@ class Fitting:
         sizes = np.diff(sentences.before[first : last + 1]).tolist()
         for _ in range(_ATTEMPTS):
             picked = pick(sizes, left, aim)
-            # On a line of its own a sentence may be none: the number of a list, say.
-            while unfit := [n for n in picked if joiner == "\n" and not is_sentence(_text(sentences, first + n))]:
+            while unfit := [n for n in picked if not self._stands_alone(_text(sentences, first + n))]:
                 for number in unfit:
                     sizes[number] = 0
                 picked = pick(sizes, left, aim)
@@ -179,11 +181,11 @@ class Fitting:
         ]
         if len(alone) == 1:
             return Extent(base + int(alone[0].min()), base + int(alone[0].max()))
-        if not any(line.slope for line in self._order.lines):
-            found = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._order.lines])
+        if not any(line.slope for line in self._request.lines):
+            found = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._request.lines])
             only = self._count(haystack, sorted((int(places[place]), number) for number, place in enumerate(found)))
             return Extent(only, only)
-        ways = settings(before, haystack.tokens, self._order.lines)
+        ways = arrangements(before, haystack.tokens, self._request.lines)
         total = np.full(len(ways), base)
         for number, delta in enumerate(alone):
             total += delta[ways[:, number]]
@@ -211,16 +213,16 @@ class Fitting:
             if self._tokenizer.local:
                 delta[place] = self._count(haystack, [(int(places[place]), number)]) - base
             else:
-                delta[place] = known.max(initial=self._order.needles[number].size + 1)
+                delta[place] = known.max(initial=self._request.needles[number].size + 1)
         return delta
 
     def _count(self, haystack: Haystack, stands: Sequence[tuple[int, int]]) -> int:
-        frame = self._order.frame
-        parts = lay(haystack, self._order.needles, stands, self._order.joiner)
-        return self._counter.count([frame.before, *(part.content for part in parts), frame.after])
+        frame = self._request.frame
+        pieces = lay(haystack, self._request.needles, stands, self._request.joiner)
+        return self._counter.count([frame.before, *(piece.content for piece in pieces), frame.after])
 
 
-def settings(before: Ints, tokens: int, lines: Sequence[Line]) -> Ints:
+def arrangements(before: Ints, tokens: int, lines: Sequence[DepthLine]) -> Ints:
     """The ways in which a set's needles stand as the depth goes from 0 to 100: a row each, in it a place per needle."""
     middles = (before[:-1] + before[1:]) * (50 / tokens)
     moves = [(middles - line.offset) / line.slope for line in lines if line.slope]

@@ -1,4 +1,7 @@
-"""A corpus to native haystacks: drops what leaks, orders documents by seed, has their sentences fitted to a budget."""
+"""Places needles between sentences, as near to their depth as these allow, in haystacks that give nothing away.
+
+Documents that leak are dropped, the rest are ordered by seed, and their sentences are fitted to the token budget.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,15 @@ from functools import partial
 
 from niah_gen.corpora.find import Corpus
 from niah_gen.errors import FitError
-from niah_gen.haystacks.boundaries import sentence_ends, word_ends
+from niah_gen.haystacks.boundaries import is_sentence, sentence_ends, word_ends
 from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
-from niah_gen.haystacks.haystack import Haystack, Order, Usage
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
+from niah_gen.haystacks.native_proof import check_native
+from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.sentences import LONGEST_SEGMENT, Kept, Sentences, keep, sentences_of, split
-from niah_gen.tasks.needle_library import Needle
+from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Counter
+from niah_gen.tokenizers.spliced import Counter, Encoded
 from niah_score.contract import sha256_hex
 from niah_score.text import fold, holds
 
@@ -39,62 +44,70 @@ class NativeFiller:
         self._counter = Counter(tokenizer)
         self._kept: dict[int, Kept] = {}
         self._folded: dict[int, str] = {}
-        self._leaking: dict[Needle, frozenset[int]] = {}
+        self._leaking: dict[Secret, frozenset[int]] = {}
         self._joined: dict[tuple[str, frozenset[int]], _Joined] = {}
 
-    def usage(self, longest: int, needles: Sequence[Needle]) -> Usage:
+    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
         """Tokens of all documents, each with a line end, and the share of them never used.
 
         That is: long segments, what follows the last sentence, documents that leak for every needle.
         """
-        everywhere = frozenset.intersection(*map(self._dropped, needles)) if needles else frozenset()
+        everywhere = frozenset.intersection(*map(self._dropped, secrets)) if secrets else frozenset()
         kept = [self._keep(number) for number in range(len(self.corpus.documents))]
         whole = sum(document.tokens for document in kept)
         used = sum(document.text.size for number, document in enumerate(kept) if number not in everywhere)
         return Usage(whole, round(1 - used / whole, 6))
 
-    def fill(self, order: Order) -> Haystack:
+    def fill(self, request: FillRequest) -> Haystack:
         """Whole sentences in a seeded document order, none of which gives the needle away."""
-        dropped = self._dropped(order.needle)
-        fitting = Fitting(order, self.tokenizer, self._counter)
-        joined = self._join(order, dropped, max(fitting.room, 1))
-        added = joined.added.get(order.needle)
+        dropped = self._dropped(request.secret)
+        fitting = Fitting(request, self.tokenizer, self._counter)
+        joined = self._join(request, dropped, max(fitting.room, 1))
+        added = joined.added.get(request.secret)
         if added is None:
-            added = joined.added[order.needle] = seam_tokens(order, joined.sentences, self._counter)
-        haystack = fitting.haystack(joined.sentences, added, "\n" if self._boundary == "sentence" else order.joiner)
-        return replace(haystack, cleared=self._cleared(order.needle))
+            added = joined.added[request.secret] = seam_tokens(request, joined.sentences, self._counter)
+        by_sentence = self._boundary == "sentence"
+        joiner = "\n" if by_sentence else request.joiner
+        alone = is_sentence if by_sentence else _any_text
+        haystack = fitting.haystack(joined.sentences, added, joiner, alone)
+        _check_once(request, haystack)
+        return replace(haystack, cleared=self._cleared(request.secret))
 
-    def _cleared(self, needle: Needle) -> frozenset[str]:
+    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
+        """Any number: a repeat orders the documents anew."""
+        return None
+
+    def _cleared(self, secret: Secret) -> frozenset[str]:
         """Keywords that no haystack of a needle can hold: no document does, and none could stand across a seam.
 
         Between documents is white space, and what follows a segment left out follows closing punctuation.
         """
         if self._leaks != "drop" or self._boundary != "sentence":
             return frozenset()
-        return frozenset(word for group in needle.keywords for word in group if fold(word).isalnum())
+        return frozenset(word for group in secret.keywords for word in group if fold(word).isalnum())
 
-    def notes(self, needle: Needle) -> tuple[str, ...]:
+    def notes(self, secret: Secret) -> tuple[str, ...]:
         """What keeping a needle's haystacks clean took, as sentences."""
-        dropped = self._dropped(needle)
+        dropped = self._dropped(secret)
         if not dropped:
             return ()
         count, all_of = len(dropped), len(self.corpus.documents)
         held = "holds" if count == 1 else "hold"
         return (
             f"{count} of {all_of} documents of {self.corpus.name} {held} a keyword or the text of needle "
-            f"{needle.id} and {'is' if count == 1 else 'are'} left out of its haystacks",
+            f"{secret.id} and {'is' if count == 1 else 'are'} left out of its haystacks",
         )
 
-    def _dropped(self, needle: Needle) -> frozenset[int]:
+    def _dropped(self, secret: Secret) -> frozenset[int]:
         """Numbers of the documents that a needle's haystacks do without. Raises FitError where that is refused."""
-        known = self._leaking.get(needle)
+        known = self._leaking.get(secret)
         if known is None:
-            known = self._leaking[needle] = self._find_leaking(needle)
+            known = self._leaking[secret] = self._find_leaking(secret)
         return known
 
-    def _find_leaking(self, needle: Needle) -> frozenset[int]:
-        words = [word for group in needle.keywords for word in group] if self._leaks != "report" else []
-        texts = [text.strip() for text in needle.needles]
+    def _find_leaking(self, secret: Secret) -> frozenset[int]:
+        words = [word for group in secret.keywords for word in group] if self._leaks != "report" else []
+        texts = [text.strip() for text in secret.texts]
         found = {
             number: held
             for number, document in enumerate(self.corpus.documents)
@@ -104,7 +117,7 @@ class NativeFiller:
             number, held = next(iter(found.items()))
             document = self.corpus.documents[number]
             raise FitError(
-                f"needle {needle.id!r}: {len(found)} of {len(self.corpus.documents)} documents of {self.corpus.name} "
+                f"needle {secret.id!r}: {len(found)} of {len(self.corpus.documents)} documents of {self.corpus.name} "
                 f"give it away, the first at {document.file}:{document.line}, which holds {held!r}; hide something "
                 'else, or set leaks = "drop"'
             )
@@ -112,7 +125,7 @@ class NativeFiller:
             held = next(iter(found.values()))
             instead = ', or set leaks = "report"' if held in words else ""
             raise FitError(
-                f"needle {needle.id!r}: every document of {self.corpus.name} holds one of its keywords or its text "
+                f"needle {secret.id!r}: every document of {self.corpus.name} holds one of its keywords or its text "
                 f"({held!r}), so none is left; hide something else{instead}"
             )
         return frozenset(found)
@@ -158,14 +171,14 @@ class NativeFiller:
             yield from map(self._keep, numbers[1:])
             yield head
 
-    def _join(self, order: Order, dropped: frozenset[int], room: int) -> _Joined:
+    def _join(self, request: FillRequest, dropped: frozenset[int], room: int) -> _Joined:
         """The documents' sentences in the order of a repeat, at least what `fit` needs for `room` tokens."""
-        name = f"{order.seed}/{self.corpus.name}/{order.repeat}"
-        if order.depth is not None:
-            name += f"/{order.length}/{order.needle.id}/{order.depth!r}"
+        name = f"{request.seed}/{self.corpus.name}/{request.repeat}"
+        if request.depth is not None:
+            name += f"/{request.length}/{request.secret.id}/{request.depth!r}"
         known = self._joined.pop((name, dropped), None)
         if known is None or known.room < room:
-            wanted = room if order.depth is not None else max(room, order.longest)
+            wanted = room if request.depth is not None else max(room, request.longest)
             numbers = [n for n in _seeded_order(len(self.corpus.documents), name) if n not in dropped]
             if not any(len(self._keep(number).ends) for number in numbers):
                 raise FitError(self._without_places(bool(dropped)))
@@ -182,12 +195,66 @@ class NativeFiller:
 class _Joined:
     """Sentences for up to `room` tokens, and what each needle adds at their places."""
 
-    def __init__(self, room: int, sentences: Sentences, added: dict[Needle, tuple[Ints, ...]]) -> None:
+    def __init__(self, room: int, sentences: Sentences, added: dict[Secret, tuple[Ints, ...]]) -> None:
         self.room = room
         self.sentences = sentences
         self.added = added
 
 
+def _any_text(text: str) -> bool:
+    return True
+
+
 def _seeded_order(size: int, seed: str) -> list[int]:
     """A permutation that depends on the seed text alone, on every platform and Python."""
     return sorted(range(size), key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())
+
+
+def _check_once(request: FillRequest, haystack: Haystack) -> None:
+    """Raise FitError unless every needle will stand in its prompt exactly once."""
+    frame, texts = request.frame, request.secret.texts
+    beside = "\n".join([frame.before, frame.after, *frame.others])
+    filler = haystack.data
+    places = [] if haystack.places is None else haystack.places.tolist()
+    for number, text in enumerate(texts):
+        others = [other for n, other in enumerate(texts) if n != number]
+        if (
+            text.encode() in filler
+            or text in beside
+            or any(text in other for other in others)
+            or _over_its_edge(text, filler, places)
+        ):
+            raise FitError(
+                f"needle {request.secret.id!r}: its text {text!r} stands in the filler, the prompt or another needle "
+                "already; hide something that occurs nowhere else, or use another corpus"
+            )
+
+
+def _over_its_edge(text: str, filler: bytes, places: Sequence[int]) -> bool:
+    """Whether a text that begins as it ends could be read a second time where it meets the filler."""
+    for size in range(1, len(text)):
+        if text.startswith(text[-size:]):
+            before, after = text[:-size].rstrip().encode(), text[size:].encode()
+            if any(filler.endswith(before, 0, place) or filler.startswith(after, place) for place in places):
+                return True
+    return False
+
+
+def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
+    """Each needle stands at the boundary nearest to its depth."""
+    return place_nearest(haystack, needles, targets)
+
+
+NATIVE = Placement(
+    "native",
+    2,
+    "niah",
+    NativeFiller,
+    place,
+    leaks="drop",
+    check=check_native,
+    hidden=str.strip,
+    choices=("question_position", "boundary", "leaks", "fresh_haystacks"),
+    keeps_languages=True,
+    exact=True,
+)

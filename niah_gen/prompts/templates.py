@@ -1,4 +1,4 @@
-"""Puts a context and a question into a template: one text, or chat messages. Templates are data files.
+"""Reads prompt templates: one text, chat messages, or both. Templates are data files.
 
 A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each, the question
 at the end. Tables `start` and `both` hold the same with the question before the context, or before and after it. A name
@@ -14,11 +14,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_gen.tasks.needle_library import Needle
-from niah_score.contract import Message, PromptForm, canonical_json
+from niah_score.contract import Message, PromptForm
 
 _FOLDER = Path(__file__).parents[1] / "library" / "templates"
-_CONTEXT, _QUESTION = "{context}", "{question}"
+CONTEXT, QUESTION = "{context}", "{question}"
 
 
 class Position(NamedTuple):
@@ -102,61 +101,6 @@ class Template:
         return self.guide.get(placement, self.guide.get("default"))
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A prompt with a hole where the context goes: `before` and `after` it in its text or message.
-
-    `context_message` is the index of the message with the hole, -1 for text; `others` are the other messages' contents.
-    """
-
-    form: PromptForm
-    before: str
-    after: str
-    messages: tuple[Message, ...]
-    context_message: int
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Contents of the messages that do not hold the context."""
-        return tuple(m["content"] for n, m in enumerate(self.messages) if n != self.context_message)
-
-    def fill(self, context: str) -> str | list[Message]:
-        """The prompt around a context."""
-        whole = self.before + context + self.after
-        if self.form == "text":
-            return whole
-        return [
-            Message(role=m["role"], content=whole if n == self.context_message else m["content"])
-            for n, m in enumerate(self.messages)
-        ]
-
-    def json_around(self) -> tuple[bytes, bytes]:
-        """What stands before and after the context in the prompt's canonical JSON."""
-        before, after = (canonical_json(text)[1:-1] for text in (self.before, self.after))
-        if self.form == "text":
-            return b'"' + before, after + b'"'
-        at = self.context_message
-        role = canonical_json(self.messages[at]["role"])
-        head = [*map(canonical_json, self.messages[:at]), b'{"content":"' + before]
-        tail = [after + b'","role":' + role + b"}", *map(canonical_json, self.messages[at + 1 :])]
-        return b"[" + b",".join(head), b",".join(tail) + b"]"
-
-
-def frame(
-    template: Template, form: PromptForm, placement: str, guide: bool, question: str, position: str = "end"
-) -> Frame:
-    """The prompt around a context, for one question. `position`: where it is asked, a key of POSITIONS."""
-    rule = template.guide_rule(placement) if guide else None
-    asked = rule.apply(question) if rule else question
-    messages = template.wordings[position].messages(form)
-    at = next(n for n, message in enumerate(messages) if _CONTEXT in message["content"])
-    before, after = (part.replace(_QUESTION, asked) for part in messages[at]["content"].split(_CONTEXT))
-    if form == "text":
-        return Frame("text", before, after, (), -1)
-    filled = tuple(Message(role=m["role"], content=m["content"].replace(_QUESTION, asked)) for m in messages)
-    return Frame("chat", before, after, filled, at)
-
-
 @lru_cache(maxsize=1)
 def template_library() -> dict[str, Template]:
     """All templates that come with the package, by name, sorted."""
@@ -177,19 +121,19 @@ def _parse(name: str, table: dict[str, Any]) -> Template:
     for position, wording in wordings.items():
         for form in wording.forms():
             whole = "".join(message["content"] for message in wording.messages(form))
-            sides = [side.count(_QUESTION) for side in whole.split(_CONTEXT)]
+            sides = [side.count(QUESTION) for side in whole.split(CONTEXT)]
             if sides != [POSITIONS[position].before, POSITIONS[position].after]:
-                raise ValueError(f"template {name!r}, question at {position}: {_CONTEXT} or {_QUESTION} is misplaced")
+                raise ValueError(f"template {name!r}, question at {position}: {CONTEXT} or {QUESTION} is misplaced")
     return Template(name, table["language"], wordings, guide)
 
 
-def guide_problem(template: Template, placement: str, needle: Needle) -> str | None:
-    """What keeps a needle's question from being guided; None if nothing does."""
+def guide_problem(template: Template, placement: str, needle: str, question: str) -> str | None:
+    """Why a needle's question cannot be guided; None if it can. `needle`: its name, for the sentence."""
     rule = template.guide_rule(placement)
-    if rule is None or rule.applies(needle.question):
+    if rule is None or rule.applies(question):
         return None
     return (
-        f"guide: the question of needle {needle.id!r} lacks {rule.split!r}, where a guided prompt of template "
+        f"guide: the question of needle {needle!r} lacks {rule.split!r}, where a guided prompt of template "
         f"{template.name!r} is rewritten; add the phrase or set guide = false"
     )
 

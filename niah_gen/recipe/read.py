@@ -1,157 +1,52 @@
-"""Reads a recipe (TOML, preset, dict) into one frozen record, or says everything that is wrong with it at once."""
+"""Reads a recipe (TOML, preset, mapping) into a Recipe, or says everything that is wrong with it at once."""
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from decimal import Decimal
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 from niah_gen.corpora.find import LANGUAGES, locate
 from niah_gen.errors import NiahError, RecipeError, TokenizerError, suggestion
 from niah_gen.haystacks.boundaries import BOUNDARIES
+from niah_gen.haystacks.placements import PLACEMENTS
+from niah_gen.haystacks.spread import SPREADS
 from niah_gen.prompts.templates import POSITIONS, guide_problem, template_for, template_library, template_names
-from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, SPREADS, depth_schedule, length_schedule
+from niah_gen.recipe.presets import preset_names, preset_text
+from niah_gen.recipe.recipe import Recipe
+from niah_gen.recipe.schedules import depth_schedule, length_schedule
+from niah_gen.recipe.values import (
+    WrongValueError,
+    one_of,
+    parse_boolean,
+    parse_depths,
+    parse_languages,
+    parse_lengths,
+    parse_names,
+    parse_percent,
+    parse_pins,
+    parse_slug,
+    parse_spread,
+    parse_text,
+    parse_version,
+    whole,
+)
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.needle import task_for
 from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
+from niah_gen.tasks.options import options_table, read_options
+from niah_gen.tasks.records import Settings
+from niah_gen.tasks.registry import find_task, is_own
 from niah_score.contract import PromptForm
 
 Value = TypeVar("Value")
 
-_FOLDER = Path(__file__).parents[1] / "library" / "presets"
-
-TASKS = ("single", "multi")
 FORMS = ("text", "chat")
-_MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
-
-
 LEAKS = ("drop", "refuse", "report")
-
-
-@dataclass(frozen=True, slots=True)
-class PlacementKind:
-    """What a recipe needs to know of a placement. `version` changes whenever the rows that it makes change.
-
-    `boundary`, `spread`, `leaks`: what it does, unless it is native and the recipe chooses.
-    """
-
-    version: int
-    template: str
-    boundary: str
-    spread: str
-    leaks: str = "report"
-    native: bool = False
-
-
-PLACEMENTS: dict[str, PlacementKind] = {
-    "native": PlacementKind(2, "niah", "sentence", "even", "drop", native=True),
-    # The published systems know no languages: any needle goes into any corpus.
-    "gkamradt": PlacementKind(1, "gkamradt-openai", "sentence", "even"),
-    "opencompass": PlacementKind(1, "opencompass", "token", "diff"),
-    "opencompass-processed": PlacementKind(1, "opencompass-zh", "token", "diff"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """A resolved recipe: every field has its value, schedules are lists, needles are whole.
-
-    `lengths` and `reserve` are in tokens, `depths` and `diff` in percent. `spread`: how a set's needles are spread:
-    even, diff (`diff` apart), random, or the depth of each. `boundary`: where native needles stand. `leaks`: what
-    native does about documents that hold a keyword. `fresh_haystacks`: every native row has filler of its own.
-    `languages`: empty for all that the corpora have. `pins`: sha256 of the tokenizer and the corpora, by name, that a
-    resolved recipe was built with; another corpus of that name is refused.
-    """
-
-    name: str
-    version: str
-    task: str
-    placement: str
-    tokenizer: str
-    template: str
-    form: PromptForm
-    guide: bool
-    question_position: str
-    lengths: tuple[int, ...]
-    depths: tuple[float, ...]
-    repeats: int
-    reserve: int
-    seed: int
-    max_new_tokens: int
-    diff: float
-    spread: str | tuple[float, ...]
-    boundary: str
-    leaks: str
-    fresh_haystacks: bool
-    languages: tuple[str, ...]
-    corpora: tuple[str, ...]
-    needles: tuple[Needle, ...]
-    pins: tuple[tuple[str, str], ...] = ()
-
-    def hidden(self, needle: Needle) -> tuple[str, ...]:
-        """A needle's texts as they are put in: native strips them, the published placements keep their line ends."""
-        if PLACEMENTS[self.placement].native:
-            return tuple(text.strip() for text in needle.needles)
-        return needle.needles
-
-    def boundary_at(self, depth: float) -> str:
-        """Where needles stand in rows of a depth: gkamradt appends at 100, wherever the text ends."""
-        return "token" if self.placement == "gkamradt" and depth == 100 else self.boundary
-
-    def placed_depths(self) -> tuple[float, ...]:
-        """The depths that rows are made for."""
-        if self.placement == "opencompass-processed":
-            # Its files are named by the depth's whole part, so a later depth overwrites an earlier one of that name.
-            return tuple({int(depth): depth for depth in self.depths}.values())
-        return self.depths
-
-    def table(self) -> dict[str, object]:
-        """The recipe as TOML values: reading them back gives the same recipe."""
-        table: dict[str, object] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            table[field.name] = list(value) if isinstance(value, tuple) else value
-        table["depths"] = _plain(self.depths)
-        if not isinstance(self.spread, str):
-            table["spread"] = _plain(self.spread)
-        table["needles"] = [needle.table() for needle in self.needles]
-        table["pins"] = dict(self.pins)
-        if not self.pins:
-            del table["pins"]
-        return table
-
-    def to_toml(self) -> bytes:
-        """recipe.toml of a dataset folder."""
-        import tomli_w
-
-        head = "# The resolved recipe: `niah-gen build recipe.toml` gives the same rows.\n"
-        return (head + tomli_w.dumps(self.table())).encode()
-
-
-def _plain(numbers: Sequence[float]) -> list[float]:
-    return [int(number) if number == int(number) else number for number in numbers]
-
-
-class _WrongError(ValueError):
-    """A value is not what a field expects; the message says what was expected."""
-
-
 # `paraphrase` says which question of a needle is asked: a resolved recipe holds that question, no longer the choice.
 FIELDS = (*(field.name for field in fields(Recipe)), "paraphrase")
-
-
-def preset_names() -> list[str]:
-    """Names of the recipes that come with the package, sorted."""
-    return sorted(entry.name.removesuffix(".toml") for entry in _FOLDER.iterdir() if entry.name.endswith(".toml"))
-
-
-def preset_text(name: str) -> str:
-    """The TOML of a preset. Raises RecipeError for an unknown name."""
-    if name not in preset_names():
-        raise RecipeError([f"preset {name!r} does not exist{suggestion(name, preset_names())}"])
-    return (_FOLDER / f"{name}.toml").read_text("utf-8")
 
 
 def load_recipe(
@@ -162,7 +57,8 @@ def load_recipe(
 ) -> Recipe:
     """A recipe from a preset's name, a TOML file, a mapping, or a recipe; `overrides` replace fields before checking.
 
-    An override's name may be dotted (`depths.steps`). `here`: the corpora and the tokenizer must be on this machine.
+    An override's name may be dotted (`depths.steps`). `here`: the corpora, the tokenizer and the task family must be on
+    this machine, and a family of the user's own may lie in the working folder.
     Raises RecipeError with all problems.
     """
     raw, where = _raw(source)
@@ -174,9 +70,23 @@ def load_recipe(
         raw["spread"] = "diff"
     if overrides.get("spread", "even") not in SPREADS and not any(name.startswith("depths") for name in overrides):
         raw.pop("depths", None)  # the preset's own: a depth for each needle leaves no choice of the first one's
+    if "task" in overrides:
+        for name in _not_for(overrides["task"], here):
+            raw.pop(name, None)  # the preset's own
     for name, value in overrides.items():
         _override(raw, name, value)
     return _Reader(raw, where, here).recipe()
+
+
+def _not_for(task: object, here: bool) -> list[str]:
+    """The fields that a family has no use for, or that only the family before it knew."""
+    fields = ["options", "controls"]
+    try:
+        found = find_task(str(task), here=here)
+    except RecipeError:
+        return fields  # which the reader will say again
+    fields += [] if found.hides_needles else ["needles", "paraphrase"]
+    return fields + ([] if found.corpus is None else ["corpora"])
 
 
 def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any], str]:
@@ -231,42 +141,48 @@ class _Reader:
         for name in self.raw:
             if name not in FIELDS:
                 self.problems.append(f"{name}: unknown field{suggestion(name, FIELDS)}")
-        placement = self.take("placement", _one_of(PLACEMENTS), "native")
+        placement = self.take("placement", one_of(PLACEMENTS), "native")
         kind = PLACEMENTS[placement]
-        template = self.take("template", _one_of(template_names()), kind.template)
-        needles = self._needles()
+        template = self.take("template", one_of(template_names()), kind.template)
+        task_name, task = self._task()
+        needles = self._needles(task)
+        if task is None and not task_name:
+            task = task_for(needles)
         spread: str | tuple[float, ...] = self.take(
-            "spread", _spread, _spread("diff") if "diff" in self.raw else kind.spread
+            "spread", parse_spread, parse_spread("diff") if "diff" in self.raw else kind.spread
         )
         depths = tuple(depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
-        corpora: tuple[str, ...] = ("en_essays", "zh_articles")
+        boundaries = BOUNDARIES if "boundary" in kind.choices else (kind.boundary,)
+        leaks = LEAKS if "leaks" in kind.choices else (kind.leaks,)
         recipe = Recipe(
-            name=self.take("name", _slug, "dataset"),
-            version=self.take("version", _version, "1.0.0"),
-            task=self.take("task", _one_of(TASKS), "multi" if any(len(n.needles) > 1 for n in needles) else "single"),
+            name=self.take("name", parse_slug, "dataset"),
+            version=self.take("version", parse_version, "1.0.0"),
+            task=task_name or (task.name if task else ""),
             placement=placement,
             tokenizer=self._tokenizer(),
             template=template,
             form=self._form(template),
-            guide=self.take("guide", _boolean, True),
-            question_position=self.take("question_position", _one_of(POSITIONS), "end"),
+            guide=self.take("guide", parse_boolean, True),
+            question_position=self.take("question_position", one_of(POSITIONS), "end"),
             lengths=self.take("lengths", parse_lengths, tuple(length_schedule(8000, 8))),
             depths=self.take("depths", parse_depths, depths),
-            repeats=self.take("repeats", _whole(1, 100_000), 1),
-            reserve=self.take("reserve", _whole(0, 1_000_000), 200),
-            seed=self.take("seed", _whole(0, 2**31 - 1), 0),
-            max_new_tokens=self.take("max_new_tokens", _whole(1, 1_000_000), 200),
-            diff=self.take("diff", _percent, 25.0),
-            spread=spread if kind.native or "spread" in self.raw else kind.spread,
-            boundary=self.take("boundary", _one_of(BOUNDARIES if kind.native else (kind.boundary,)), kind.boundary),
-            leaks=self.take("leaks", _one_of(LEAKS if kind.native else (kind.leaks,)), kind.leaks),
-            fresh_haystacks=self.take("fresh_haystacks", _boolean, False),
-            languages=self.take("languages", _languages, ()),
-            corpora=self.take("corpora", _names, corpora),
+            repeats=self.take("repeats", whole(1, 100_000), 1),
+            reserve=self.take("reserve", whole(0, 1_000_000), 200),
+            seed=self.take("seed", whole(0, 2**31 - 1), 0),
+            max_new_tokens=self.take("max_new_tokens", whole(1, 1_000_000), 200),
+            diff=self.take("diff", parse_percent, 25.0),
+            spread=spread if "fresh_haystacks" in kind.choices or "spread" in self.raw else kind.spread,
+            boundary=self.take("boundary", one_of(boundaries), kind.boundary),
+            leaks=self.take("leaks", one_of(leaks), kind.leaks),
+            fresh_haystacks=self.take("fresh_haystacks", parse_boolean, False),
+            languages=self.take("languages", parse_languages, ()),
+            corpora=self._corpora(task),
             needles=tuple(needles),
-            pins=self.take("pins", _pins, ()),
+            pins=self.take("pins", parse_pins, ()),
+            options=self._options(task),
+            controls=self._controls(task),
         )
-        self._check_together(recipe)
+        self._check_together(recipe, task)
         if self.problems:
             raise RecipeError(self.problems, self.where)
         return recipe
@@ -276,13 +192,32 @@ class _Reader:
             return default
         try:
             return parse(self.raw[name])
-        except _WrongError as error:
+        except WrongValueError as error:
             self.problems.append(f"{name}: {error}; found {self.raw[name]!r}")
             return default
 
-    def _needles(self) -> list[Needle]:
+    def _task(self) -> tuple[str, Task | None]:
+        """The family's name, empty where none is named, and the family; None where it is not on this machine."""
+        name = self.take("task", parse_text, "")
+        if not name:
+            return "", None
+        try:
+            return name, find_task(name, here=self.here)
+        except RecipeError as error:
+            # Whoever only reads a dataset's recipe needs no module of the user's.
+            if self.here or not is_own(name):
+                self.problems += [f"task: {problem}" for problem in error.problems]
+            return name, None
+
+    def _needles(self, task: Task | None) -> list[Needle]:
+        if task is not None and not task.hides_needles:
+            if self.raw.get("needles"):
+                self.problems.append(f"needles: task {task.name!r} has items of its own; leave needles out")
+            return []
+        if task is None and is_own(str(self.raw.get("task", ""))) and not self.raw.get("needles"):
+            return []
         listed = self.raw.get("needles", _DEFAULT_NEEDLES)
-        paraphrase = self.take("paraphrase", _boolean, False)
+        paraphrase = self.take("paraphrase", parse_boolean, False)
         found: list[Needle] = []
         for number, item in enumerate(listed if isinstance(listed, list | tuple) else [listed], 1):
             if isinstance(item, str):
@@ -306,10 +241,41 @@ class _Reader:
             self.problems.append("needles: expected at least one name or table; found none")
         return [needle.asked(paraphrase) for needle in found]
 
+    def _corpora(self, task: Task | None) -> tuple[str, ...]:
+        if task is not None and task.corpus is not None:
+            if self.raw.get("corpora"):
+                self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
+            return ()
+        if task is None and self.raw.get("corpora") == []:
+            return ()
+        return self.take("corpora", parse_names, _DEFAULT_CORPORA)
+
+    def _options(self, task: Task | None) -> dict[str, Any]:
+        table = self.raw.get("options", {})
+        if not isinstance(table, Mapping):
+            self.problems.append(f"options: expected a table; found {table!r}")
+            return {}
+        if task is None:
+            return dict(table)
+        options, problems = read_options(task.options, table)
+        self.problems += problems
+        return {} if problems else options_table(options)
+
+    def _controls(self, task: Task | None) -> tuple[str, ...]:
+        found: tuple[str, ...] = ()
+        if self.raw.get("controls") not in ([], ()):
+            found = self.take("controls", parse_names, ())
+        if task is not None:
+            for name in found:
+                if name not in task.controls:
+                    known = suggestion(name, task.controls) or "; it has none"
+                    self.problems.append(f"controls: task {task.name!r} has no control {name!r}{known}")
+        return found
+
     def _tokenizer(self) -> str:
         from niah_gen.tokenizers.find import encoding_name, tokenizer_path
 
-        spec = self.take("tokenizer", _text, "cl100k_base")
+        spec = self.take("tokenizer", parse_text, "cl100k_base")
         try:
             encoding = encoding_name(spec)
             if encoding is None and self.here:
@@ -321,26 +287,24 @@ class _Reader:
 
     def _form(self, template: str) -> PromptForm:
         known = template_for(template, "en") or template_for(template, "zh")
-        asked = self.take("form", _one_of(FORMS), str(known.forms()[0]) if known else "text")
+        asked = self.take("form", one_of(FORMS), str(known.forms()[0]) if known else "text")
         return "chat" if asked == "chat" else "text"
 
-    def _check_together(self, recipe: Recipe) -> None:
+    def _check_together(self, recipe: Recipe, task: Task | None) -> None:
         """What no field can tell alone."""
         for spec in recipe.corpora if self.here else ():
             try:
                 locate(spec)
             except NiahError as error:
                 self.problems.append(f"corpora: {error}")
+        if task is not None and not self.problems:
+            self.problems += task.wrong_settings(settings_of(recipe, task))
+        template = template_library().get(recipe.template)
         for needle in recipe.needles:
-            if recipe.task == "single" and len(needle.needles) > 1:
-                self.problems.append(
-                    f'needles: {needle.id!r} is a set of {len(needle.needles)}; that is task = "multi"'
-                )
-            template = template_library().get(recipe.template)
-            if recipe.guide and template and (problem := guide_problem(template, recipe.placement, needle)):
-                self.problems.append(problem)
-        if recipe.placement == "opencompass-processed" and recipe.task != "single":
-            self.problems.append('task: placement "opencompass-processed" hides one needle; use task = "single"')
+            if recipe.guide and template:
+                problem = guide_problem(template, recipe.placement, needle.id, needle.question)
+                self.problems += [problem] if problem else []
+        self._check_placement(recipe)
         self._check_spread(recipe)
         for language in LANGUAGES:
             template = template_for(recipe.template, language)
@@ -351,9 +315,18 @@ class _Reader:
                 )
                 break
 
+    def _check_placement(self, recipe: Recipe) -> None:
+        most = recipe.placing.most_needles
+        for needle in recipe.needles:
+            if most is not None and len(needle.needles) > most:
+                self.problems.append(
+                    f"needles: placement {recipe.placement!r} hides {most} a row, but {needle.id!r} is a set of "
+                    f"{len(needle.needles)}"
+                )
+
     def _check_spread(self, recipe: Recipe) -> None:
-        kind = PLACEMENTS[recipe.placement]
-        if not kind.native:
+        kind = recipe.placing
+        if "fresh_haystacks" not in kind.choices:
             for name, value, own in (
                 ("spread", recipe.spread, kind.spread), ("fresh_haystacks", recipe.fresh_haystacks, False),
             ):  # fmt: skip
@@ -373,151 +346,11 @@ class _Reader:
                     )
 
 
+def settings_of(recipe: Recipe, task: Task) -> Settings:
+    """What a task family sees of a recipe whose options were read by it."""
+    options, _ = read_options(task.options, recipe.options)
+    return Settings(options, recipe.needles, recipe.seed, not recipe.placing.keeps_languages)
+
+
+_DEFAULT_CORPORA: tuple[str, ...] = ("en_essays", "zh_articles")
 _DEFAULT_NEEDLES = tuple(tomllib.loads(preset_text("default"))["needles"])
-
-
-def parse_lengths(value: object) -> tuple[int, ...]:
-    """Lengths in tokens, ascending: `8k` (eight even lengths up to it), `8000`, `1k,2k`, a list, or a table with max,
-    steps and optionally min and rounding."""
-    if isinstance(value, str):
-        if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
-            return _lengths(length_schedule(_tokens(value), 8))
-        return _lengths([_tokens(part) for part in value.split(",")])
-    if isinstance(value, Mapping):
-        _only(value, ("min", "max", "steps", "rounding"))
-        rounding = _one_of(ROUNDINGS)(value.get("rounding", "nearest"))
-        first = _tokens(value["min"]) if "min" in value else None
-        last = _tokens(value.get("max"))
-        if first is not None and first > last:
-            raise _WrongError("expected min not above max")
-        return _lengths(length_schedule(last, _whole(1, 10_000)(value.get("steps")), first, rounding))
-    return _lengths([_tokens(item) for item in value] if isinstance(value, list | tuple) else [_tokens(value)])
-
-
-def parse_depths(value: object) -> tuple[float, ...]:
-    """Depths in percent, ascending, each once: a list, a comma list, one number, or a table with steps, spacing,
-    rounding, keep_ends and optionally min and max."""
-    if isinstance(value, str):
-        value = [_number(part) for part in value.split(",")]
-    if isinstance(value, Mapping):
-        _only(value, ("steps", "spacing", "rounding", "keep_ends", "min", "max"))
-        points = depth_schedule(
-            _whole(1, 10_000)(value.get("steps")),
-            _one_of(SPACINGS)(value.get("spacing", "linear")),
-            _one_of(ROUNDINGS)(value.get("rounding", "none")),
-            _boolean(value.get("keep_ends", True)),
-            _percent(value.get("min", 0)),
-            _percent(value.get("max", 100)),
-        )
-    else:
-        points = [_percent(item) for item in (value if isinstance(value, list | tuple) else [value])]
-    if not points:
-        raise _WrongError("expected at least one depth")
-    return tuple(sorted(set(points)))
-
-
-def _spread(value: Any) -> str | tuple[float, ...]:
-    if isinstance(value, str) and value in SPREADS:
-        return value
-    if isinstance(value, str) and re.fullmatch(r"[\d.,\s]+", value):
-        value = [_number(part) for part in value.split(",")]
-    if isinstance(value, list | tuple) and value:
-        return tuple(_percent(item) for item in value)
-    raise _WrongError(f"expected {', '.join(SPREADS)}, or the depth of each needle in percent")
-
-
-def _lengths(values: Sequence[int]) -> tuple[int, ...]:
-    if not values or min(values) < 1:
-        raise _WrongError("expected lengths of at least 1 token")
-    return tuple(sorted(set(values)))
-
-
-def _tokens(value: object) -> int:
-    if isinstance(value, str) and (match := re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,15})?)([kKmM]?)\s*", value)):
-        number = Decimal(match[1]) * {"": 1, "k": 1000, "m": 1_000_000}[match[2].lower()]
-        value = int(number) if number == int(number) else None
-    if isinstance(value, int) and not isinstance(value, bool) and value <= _MOST_TOKENS:
-        return value
-    raise _WrongError(f"expected a number of tokens such as 8000, 8k or 1m, at most {_MOST_TOKENS}")
-
-
-def _number(value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise _WrongError("expected numbers") from None
-
-
-def _percent(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-        raise _WrongError("expected percent, 0 to 100")
-    return float(value) + 0.0  # no minus before a zero
-
-
-def _whole(low: int, high: int) -> Callable[[Any], int]:
-    def parse(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise _WrongError(f"expected a whole number from {low} to {high}")
-        return value
-
-    return parse
-
-
-def _one_of(names: Sequence[str] | Mapping[str, object]) -> Callable[[Any], str]:
-    def parse(value: Any) -> str:
-        if not isinstance(value, str) or value not in names:
-            near = suggestion(value, names).rstrip("?") if isinstance(value, str) else ""
-            raise _WrongError(f"expected one of {', '.join(names)}{near if 'mean' in near else ''}")
-        return value
-
-    return parse
-
-
-def _only(table: Mapping[str, object], names: Sequence[str]) -> None:
-    for name in table:
-        if name not in names:
-            raise _WrongError(f"unknown field {name!r}{suggestion(name, names)}")
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _WrongError("expected true or false")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise _WrongError("expected a text")
-    return value
-
-
-def _slug(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
-        raise _WrongError("expected letters, digits, dot, - and _ (it names a folder)")
-    return value
-
-
-def _version(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", value):
-        raise _WrongError("expected three numbers such as 1.0.0")
-    return value
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    names = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, list | tuple) or not names or not all(isinstance(n, str) and n.strip() for n in names):
-        raise _WrongError("expected a list of names, none blank")
-    return tuple(dict.fromkeys(name.strip() for name in names))
-
-
-def _pins(value: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(value, Mapping) or not all(isinstance(item, str) for pair in value.items() for item in pair):
-        raise _WrongError("expected a table of names and sha256")
-    return tuple(sorted(value.items()))
-
-
-def _languages(value: Any) -> tuple[str, ...]:
-    names = () if value in ([], ()) else _names(value)
-    if not set(names) <= set(LANGUAGES):
-        raise _WrongError(f"expected {' or '.join(LANGUAGES)}")
-    return names

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
 SPACINGS = ("linear", "sigmoid")
-SPREADS = ("even", "diff", "random")
 ROUNDINGS: dict[str, Callable[[float], float]] = {
     # Half to even, as numpy rounds.
     "nearest": lambda value: float(round(value)),
@@ -47,31 +44,3 @@ def length_schedule(last: int, steps: int, first: int | None = None, rounding: s
     """Lengths in tokens: from `first` to `last`, or, without `first`, the even parts of `last` (1k ... 8k for 8k)."""
     points = linear_points(first, last, steps) if first is not None else linear_points(last / steps, last, steps)
     return [int(ROUNDINGS[rounding](point)) for point in points]
-
-
-class Line(NamedTuple):
-    """The depth of one needle of a set as the first one's moves: offset + slope x depth, at most 100, in percent."""
-
-    offset: float
-    slope: float
-
-    def at(self, depth: float) -> float:
-        """The needle's depth in percent when the row's is `depth`."""
-        return min(100.0, self.offset + self.slope * depth)
-
-
-def needle_lines(count: int, spread: str | Sequence[float], diff: float, seed: int) -> tuple[Line, ...]:
-    """How the needles of a set follow the first, which stands at the row's depth d.
-
-    even: d + (100 - d) / count further each, so the last stops one step before the end. diff: `diff` percent further
-    each. random: at seeded even-chance depths between d and 100, in the set's order. A list: at its depths, whatever d.
-    """
-    if not isinstance(spread, str):
-        return tuple(Line(depth, 0.0) for depth in spread)
-    if spread == "diff":
-        return tuple(Line(diff * number, 1.0) for number in range(count))
-    shares = [number / count for number in range(count)]
-    if spread == "random":
-        draw = random.Random(seed)
-        shares = [0.0, *sorted(draw.random() for _ in range(count - 1))]
-    return tuple(Line(100 * share, 1 - share) for share in shares)

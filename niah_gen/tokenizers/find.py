@@ -196,8 +196,8 @@ class OffsetTokenizer:
         return Tokens(np.array(ids, dtype=np.int64), ends)
 
 
-def find_tokenizer(spec: str) -> Tokenizer:
-    """The tokenizer that a name or path stands for.
+def find_tokenizer(spec: str, name: str | None = None) -> Tokenizer:
+    """The tokenizer that a name or path stands for; one from a file is called `name`, if that is given.
 
     `spec`: a tiktoken encoding or model name, the path of a tokenizer.json, a .model file or a folder holding one, or a
     name to look up in the folders of `$NIAH_TOKENIZERS`. Raises TokenizerError, or IntegrityError for damaged ranks.
@@ -205,7 +205,8 @@ def find_tokenizer(spec: str) -> Tokenizer:
     encoding = encoding_name(spec)
     if encoding is not None:
         return _bundled(encoding) if encoding in BUNDLED else _from_tiktoken(encoding)
-    return _from_file(*tokenizer_path(spec))
+    found, path = tokenizer_path(spec)
+    return _from_file(name or found, path)
 
 
 def encoding_name(spec: str) -> str | None:

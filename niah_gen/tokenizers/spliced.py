@@ -126,7 +126,7 @@ class Encoded:
         points = np.frombuffer(self.data, dtype=np.uint8)
         return memoryview(json_inside(self.data.decode())), np.repeat(*_json_growth(points))
 
-    def stretch(self, start: int, end: int) -> Stretch:
+    def fragment(self, start: int, end: int) -> Fragment:
         """The bytes from `start` to `end` ready to be written, without copying them."""
         first, last = self._next_character(start), self._next_character(end)
         if last > end:  # the last character is cut: it begins before `end`
@@ -137,7 +137,7 @@ class Encoded:
         grown_first, grown_last = first + bisect_left(growth.data, first), last + bisect_left(growth.data, last)
         inside = self._continuations.data
         inner_chars = last - first - (bisect_left(inside, last) - bisect_left(inside, first))
-        inner = Stretch((self._view[first:last],), (escaped[grown_first:grown_last],), inner_chars)
+        inner = Fragment((self._view[first:last],), (escaped[grown_first:grown_last],), inner_chars)
         if first == start and last == end:
             return inner
         return literal(self.text(start, first)) + inner + literal(self.text(last, end))
@@ -156,7 +156,7 @@ class Encoded:
         return byte
 
 
-class Stretch:
+class Fragment:
     """Text ready to be written: its UTF-8, the same as the inside of a JSON string, its number of code points."""
 
     __slots__ = ("chars", "json", "utf8")
@@ -166,8 +166,8 @@ class Stretch:
         self.json = json
         self.chars = chars
 
-    def __add__(self, other: Stretch) -> Stretch:
-        return Stretch(self.utf8 + other.utf8, self.json + other.json, self.chars + other.chars)
+    def __add__(self, other: Fragment) -> Fragment:
+        return Fragment(self.utf8 + other.utf8, self.json + other.json, self.chars + other.chars)
 
     @property
     def text(self) -> str:
@@ -180,9 +180,9 @@ def json_inside(text: str) -> bytes:
     return orjson.dumps(text)[1:-1]
 
 
-def literal(text: str) -> Stretch:
+def literal(text: str) -> Fragment:
     """A text of our own as a stretch."""
-    return Stretch((text.encode(),), (json_inside(text),), len(text))
+    return Fragment((text.encode(),), (json_inside(text),), len(text))
 
 
 def _json_growth(points: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:

@@ -145,11 +145,11 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
 
     plan = make_plan(load_recipe(recipe))
     job = ShardJob(folder / "bare", "x", ("parquet",), "text", 2_800_000, len(plan.recipe.depths))
-    next(iter(Assembler(plan).drafts(plan.cells)))  # documents are encoded once a run, whatever is written
+    next(iter(Assembler(plan).pending_rows(plan.cells)))  # documents are encoded once a run, whatever is written
 
     def ours() -> None:
         with Lane() as lane:
-            write_shard(job, Assembler(plan).drafts(plan.cells), lane, lambda rows, tokens: None).result()
+            write_shard(job, Assembler(plan).pending_rows(plan.cells), lane, lambda rows, tokens: None).result()
 
     seconds = timed(ours)
     file = pq.ParquetFile(folder / "bare" / "data" / "x.parquet")
@@ -165,7 +165,7 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
 
 def counting_share(recipe: Mapping[str, object]) -> float:
     """Time that exact counts add to making prompts: fitting haystacks to the token, and counting every row."""
-    from niah_gen.haystacks.haystack import Haystack, Order
+    from niah_gen.haystacks.haystack import FillRequest, Haystack
     from niah_gen.recipe.read import load_recipe
     from niah_gen.rows.assemble import Assembler
     from niah_gen.rows.plan import Plan, make_plan
@@ -175,27 +175,27 @@ def counting_share(recipe: Mapping[str, object]) -> float:
         def count(self, parts: Iterable[str | Slice]) -> int:
             return 0
 
-    fitted: dict[tuple[int, str], Haystack | None] = {}
+    fitted: dict[tuple[int, str], Haystack] = {}
 
     def generate(plan: Plan, count: bool) -> float:
         assembler = Assembler(plan)
         if not count:
             assembler._counter = NoCounter(plan.tokenizer)
-        return timed(lambda: [b"".join(draft.utf8) for draft in assembler.drafts(plan.cells)])
+        return timed(lambda: [b"".join(row.messages[0].utf8) for row in assembler.pending_rows(plan.cells)])
 
     plan = make_plan(load_recipe({**recipe, "lengths": {"max": "128k", "steps": 8}, "depths": {"steps": 21}}))
     (filler,) = plan.fillers.values()
     fill = filler.fill
 
-    def remember(order: Order) -> Haystack | None:
-        fitted[order.length, order.needle.id] = fill(order)
-        return fitted[order.length, order.needle.id]
+    def remember(request: FillRequest) -> Haystack:
+        fitted[request.length, request.secret.id] = fill(request)
+        return fitted[request.length, request.secret.id]
 
     filler.fill = remember  # type: ignore[method-assign]
     generate(plan, True)
     filler.fill = fill  # type: ignore[method-assign]
     counted = statistics.median(generate(plan, True) for _ in range(3))
-    filler.fill = lambda order: fitted[order.length, order.needle.id]  # type: ignore[method-assign]
+    filler.fill = lambda request: fitted[request.length, request.secret.id]  # type: ignore[method-assign]
     return counted / statistics.median(generate(plan, False) for _ in range(3)) - 1
 
 
@@ -246,7 +246,7 @@ def main() -> None:
         assembler = Assembler(plan)
 
         def generate() -> None:
-            for _ in assembler.drafts(plan.cells):
+            for _ in assembler.pending_rows(plan.cells):
                 pass
 
         generate()

@@ -78,7 +78,10 @@ def test_chat_prompts_are_answered_like_texts(dataset: Path, chat_dataset: Path)
 
 @pytest.mark.parametrize("position", ["end", "start", "both"])
 def test_the_question_is_found_wherever_a_template_puts_it(position: str) -> None:
-    from niah_gen.prompts.templates import frame, template_library
+    from rendering import filled
+
+    from niah_gen.prompts.frame import make_frame
+    from niah_gen.prompts.templates import template_library
 
     context = "Nothing is here. The mill at Oxley sells flour. 甲镇的钟楼很高。乙镇没有钟楼。"
     found = 0
@@ -87,7 +90,7 @@ def test_the_question_is_found_wherever_a_template_puts_it(position: str) -> Non
             continue
         for form in template.wordings[position].forms():
             question = "What does the mill at Oxley sell?" if template.language == "en" else "甲镇的钟楼高吗？"
-            prompt = frame(template, form, "native", False, question, position).fill(context)
+            prompt = filled(make_frame(template, form, "native", False, question, position), context)
             said: Any = prompt
             text = prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
             assert question in question_in(text), template.name

@@ -25,8 +25,7 @@ from niah_gen.checks.prove import Figures, prove
 from niah_gen.dataset.read import Piece, jobs_for, over_pieces
 from niah_gen.errors import IntegrityError, NiahError, ResourceError, TokenizerError
 from niah_gen.haystacks.boundaries import sentence_ends
-from niah_gen.haystacks.native_proof import CountedHaystack
-from niah_gen.rows.assemble import row_id
+from niah_gen.rows.ids import row_id
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.contract import (
     COLUMNS,
@@ -179,8 +178,10 @@ def test_depths_of_a_tokenizer_without_locality_may_be_estimated(
 ) -> None:
     recipe = {**RECIPE, "lengths": [2500], "tokenizer": str(tokenizer_json)}
     folder = niah_gen.build(recipe, tmp_path)
-    with pytest.raises(TokenizerError, match="tiny-bpe"):
+    with pytest.raises(TokenizerError, match=r"tiny-bpe.* --tokenizer PATH"):
         prove(folder)
+    proof = prove(folder, tokenizer=str(tokenizer_json))
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
     monkeypatch.setenv("NIAH_TOKENIZERS", str(tokenizer_json.parent.parent))
     assert prove(folder).problems == ()
 
@@ -224,7 +225,7 @@ def test_a_changed_word_of_the_prompt_is_found_in_digest_and_haystack(copy: Path
         ("language", lambda old: "zh", "do not belong into config en-700"),
         ("length", lambda old: 800, "length is 800; the recipe asks for 700"),
         ("corpus", lambda old: "books", "corpus is 'books'; the recipe asks for en_essays, zh_articles"),
-        ("needle_id", lambda old: "heyuan-archive", "whose language is zh"),
+        ("needle_id", lambda old: "heyuan-archive", "which is not asked for in en"),
         ("answers", lambda old: ["Drawer 418."], "answers is ['Drawer 418.'], expected ['Drawer 417.']"),
         ("keywords", lambda old: [["417"]], "keywords is [['417']], expected [['417', 'four hundred and"),
         ("question", lambda old: old + " ", "question is"),
@@ -233,7 +234,7 @@ def test_a_changed_word_of_the_prompt_is_found_in_digest_and_haystack(copy: Path
         ("context_message", lambda old: 0, "context_message is 0, expected -1"),
         ("haystack_passes", lambda old: 0.5, "haystack_passes is 0.5, expected at least 1"),
         ("max_new_tokens", lambda old: 1, "max_new_tokens is 1, expected 200"),
-        ("control", lambda old: "absent", "control is 'absent', expected None"),
+        ("control", lambda old: "absent", "control is 'absent'; the recipe asks for None"),
         ("repeat", lambda old: 1, "repeat is 1; the recipe asks for 0"),
         ("depth_percent", lambda old: 41.0, "depth_percent is 41.0; the recipe asks for 0.0, 40.0, 100.0"),
         ("depth_percent", lambda old: 100.0, "id is"),
@@ -446,31 +447,33 @@ def test_a_keyword_in_the_haystack_is_found(copy: Path, cl100k: BytePairTokenize
     assert_only(problems_of(copy), 1, rows[0], "leak is None, expected '417'")
 
 
-def test_a_broken_character_that_the_corpus_does_not_hold_is_found(copy: Path, cl100k: BytePairTokenizer) -> None:
+def test_text_that_the_corpus_does_not_hold_is_found_by_building_the_row_again(
+    copy: Path, cl100k: BytePairTokenizer
+) -> None:
     rows = read(copy)
     word = rare_word(rows[0])
-    change_haystack(rows[0], word, word[:2] + "\ufffd" + word[3:], cl100k)
+    change_haystack(rows[0], word, word[:-1], cl100k)
     write(copy, rows)
     own_up(copy)
-    assert_only(problems_of(copy), 1, rows[0], "holds a U+FFFD at", "that corpus 'en_essays' does not")
+    assert_only(problems_of(copy), 1, rows[0], "the recipe builds another row here; it differs in ")
 
 
-def test_broken_characters_of_the_corpus_are_its_own_and_nothing_is_said_without_it(
-    own_corpora: Path, tmp_path: Path
-) -> None:
+def test_rows_are_not_built_again_from_another_corpus_of_that_name(own_corpora: Path, tmp_path: Path) -> None:
     text = "A t\ufffdle was told. It had an end! \ufffdWas it good? It w\ufffds\ufffd. " * 40
     (own_corpora / "notes.txt").write_text(text, "utf-8")
     recipe = {**RECIPE, "corpora": ["notes"], "needles": ["velden-archive"]}
     folder = niah_gen.build(recipe, tmp_path)
-    assert prove(folder).problems == ()
+    proof = prove(folder)
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+    (own_corpora / "notes.txt").rename(tmp_path / "notes.txt")
+    proof = prove(folder)
+    assert proof.problems == ()
+    assert proof.not_rebuilt == "corpus notes is not on this machine; name its folder with --corpus"
+    assert prove(folder, corpora=[str(tmp_path / "notes.txt")]).not_rebuilt is None
     (own_corpora / "notes.txt").write_text(text + "More.", "utf-8")
-    assert prove(folder).problems == ()
-
-
-def test_text_around_a_broken_character_is_of_its_own_sentence(cl100k: BytePairTokenizer) -> None:
-    text = "One two three four f\ufffdve six seven eight. N\ufffd. A line\n\ufffd\nEnd\ufffd. And more of it."
-    around = [around for _, around in CountedHaystack(text, cl100k).broken]
-    assert around == ["e four f\ufffdve six s", "N\ufffd.", "\ufffd", "End\ufffd."]
+    assert "another corpus is called notes" in str(prove(folder).not_rebuilt)
+    with pytest.raises(IntegrityError, match="which is none of the dataset's corpora"):
+        prove(folder, corpora=["notes"])
 
 
 def test_a_needle_beside_its_span_is_found_where_it_really_stands(copy: Path) -> None:
@@ -868,7 +871,7 @@ def test_the_command_says_what_was_proved_or_names_every_row_that_was_not(lines:
     assert done.returncode == 0
     assert re.search(
         r": 4 files, 6 rows, all as the manifest says; every row proved: [0-4] to [0-8] tokens below its budget, "
-        r"depth within [\d.]+ points\n$",
+        r"depth within [\d.]+ points; the recipe builds the same rows again\n$",
         done.stdout,
     )
     rows = read(copy)

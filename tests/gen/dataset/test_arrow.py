@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from niah_gen.dataset.arrow import Scratch, column, table
 from niah_gen.recipe.read import load_recipe
-from niah_gen.rows.assemble import Assembler, Draft, row_id
+from niah_gen.rows.assemble import Assembler, PendingRow
+from niah_gen.rows.ids import row_id
 from niah_gen.rows.plan import make_plan
 from niah_score.contract import COLUMNS, ROW_ID, PromptForm, Truth, prompt_digest, row_digest, row_schema
 
@@ -24,15 +25,15 @@ Write = Callable[[Path, Sequence[str]], Path]
 steady = settings(derandomize=True, deadline=None, max_examples=200)
 
 
-def drafts_of(recipe: dict[str, Any]) -> list[Draft]:
+def drafts_of(recipe: dict[str, Any]) -> list[PendingRow]:
     plan = make_plan(load_recipe(recipe))
-    return list(Assembler(plan).drafts(plan.cells))
+    return list(Assembler(plan).pending_rows(plan.cells))
 
 
 @pytest.fixture(params=["native", "gkamradt", "opencompass", "odd"])
 def drafts(
     request: pytest.FixtureRequest, form: PromptForm, odd_text: OddText, write_texts: Write, tmp_path: Path
-) -> list[Draft]:
+) -> list[PendingRow]:
     """Rows of each placement; `odd` ones hold broken characters, control characters and astral ones."""
     small: dict[str, Any] = {"lengths": [500, 900], "depths": [0, 31.4, 100], "guide": False, "form": form}
     if request.param == "native":
@@ -57,7 +58,7 @@ def form(request: pytest.FixtureRequest) -> PromptForm:
     return "chat" if request.param == "chat" else "text"
 
 
-def test_a_table_reads_back_as_the_rows(drafts: list[Draft], form: PromptForm) -> None:
+def test_a_table_reads_back_as_the_rows(drafts: list[PendingRow], form: PromptForm) -> None:
     found = table(drafts, form, Scratch(0))
     found.validate(full=True)
     assert found.schema.equals(row_schema(form), check_metadata=True)
@@ -66,7 +67,7 @@ def test_a_table_reads_back_as_the_rows(drafts: list[Draft], form: PromptForm) -
     assert all(found.column(name).num_chunks == 1 for name in COLUMNS)
 
 
-def test_a_reused_scratch_gives_each_group_its_own_rows(drafts: list[Draft], form: PromptForm) -> None:
+def test_a_reused_scratch_gives_each_group_its_own_rows(drafts: list[PendingRow], form: PromptForm) -> None:
     scratch = Scratch(1 << 16)
     for group in (drafts, drafts[:1], drafts[1:3], drafts[::-1]):
         assert table(group, form, scratch).to_pylist() == [draft.row() for draft in group]
@@ -78,23 +79,23 @@ def test_an_empty_table_has_the_schema(form: PromptForm) -> None:
     assert found.schema.equals(row_schema(form))
 
 
-def test_a_drafts_digest_is_its_rows(drafts: list[Draft]) -> None:
+def test_a_drafts_digest_is_its_rows(drafts: list[PendingRow]) -> None:
     for draft in drafts:
         assert draft.digest() == row_digest(draft.row())
     assert len({draft.digest() for draft in drafts}) == len(drafts)
 
 
-def test_the_prompts_own_digest_and_size_are_right(drafts: list[Draft], form: PromptForm) -> None:
+def test_the_prompts_own_digest_and_size_are_right(drafts: list[PendingRow], form: PromptForm) -> None:
     for draft in drafts:
         row = draft.row()
         assert row["prompt_sha256"] == prompt_digest(row["prompt"])
-        at = row["context_message"]
-        holder = row["prompt"] if isinstance(row["prompt"], str) else row["prompt"][at]["content"]
-        assert draft.bytes == len(holder.encode())
-        assert (at >= 0) == (form == "chat")
+        prompt = row["prompt"]
+        contents = [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
+        assert draft.bytes == sum(len(content.encode()) for content in contents)
+        assert (row["context_message"] >= 0) == (form == "chat")
 
 
-def test_every_column_of_the_contract_is_filled(drafts: list[Draft]) -> None:
+def test_every_column_of_the_contract_is_filled(drafts: list[PendingRow]) -> None:
     always_null = {"control", "answer_prefix", "target_span"}
     for draft in drafts:
         row = draft.row()
@@ -245,6 +246,6 @@ def test_a_row_without_needle_or_depth_has_an_id_too() -> None:
 def test_ids_of_a_dataset_are_unique_and_of_the_families_digest() -> None:
     recipe = load_recipe({"lengths": [600, 900], "depths": {"steps": 7}, "repeats": 3, "corpora": ["en_essays"]})
     plan = make_plan(recipe)
-    ids = [draft.truth["id"] for draft in Assembler(plan).drafts(plan.cells)]
+    ids = [draft.truth["id"] for draft in Assembler(plan).pending_rows(plan.cells)]
     assert len(set(ids)) == len(ids) == 2 * 7 * 3 * 3
     assert {found[:8] for found in ids} == {plan.family}

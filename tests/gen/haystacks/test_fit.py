@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 from niah_gen.corpora.find import Corpus, CorpusFile, Document
 from niah_gen.errors import FitError
-from niah_gen.haystacks.fit import MOST_BELOW, Fitting, pick
-from niah_gen.haystacks.fit import settings as settings_of
-from niah_gen.haystacks.haystack import Haystack, Order
+from niah_gen.haystacks.fit import MOST_BELOW, Fitting, arrangements, pick
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.native import NativeFiller
-from niah_gen.haystacks.splice import Wish, nearest, splice
-from niah_gen.prompts.templates import Frame
-from niah_gen.recipe.schedules import Line, needle_lines
-from niah_gen.tasks.needle_library import Needle
+from niah_gen.haystacks.splice import DepthTargets, nearest, place_nearest
+from niah_gen.haystacks.spread import DepthLine, depth_lines
+from niah_gen.prompts.frame import Frame, FrameMessage
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_gen.tokenizers.spliced import Counter, encode
 
@@ -41,29 +39,34 @@ def odd_corpus(rng: random.Random, odd_text: OddText, language: str) -> Corpus:
     return Corpus("odd", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
 
 
-def order_of(
+def request_of(
     tokenizer: BytePairTokenizer,
     length: int,
     needles: Sequence[str],
     language: str,
-    lines: tuple[Line, ...],
+    lines: tuple[DepthLine, ...],
     around: Frame,
-) -> Order:
-    asked = Needle("n", language, tuple(needles), "What?", ("N.",), (), "edit")
+) -> FillRequest:
+    secret = Secret("n", tuple(needles))
     hidden = tuple(encode(needle, tokenizer) for needle in needles)
-    return Order(length, length, 0, 0, 0, asked, hidden, around, lines, " " if language == "en" else "")
+    return FillRequest(length, length, 0, 0, 0, secret, hidden, around, lines, " " if language == "en" else "")
 
 
-def prompt_tokens(order: Order, haystack: Haystack, depth: float, tokenizer: BytePairTokenizer) -> int:
-    found = splice("native", haystack, order.needles, Wish(depth, 25, order.lines, order.joiner), tokenizer)
+def prompt_tokens(request: FillRequest, haystack: Haystack, depth: float, tokenizer: BytePairTokenizer) -> int:
+    found = place_nearest(haystack, request.needles, DepthTargets(depth, 25, request.lines, request.joiner))
     return tokenizer.count(
-        order.frame.before + "".join(part.stretch().text for part in found.parts) + order.frame.after
+        request.frame.before + "".join(piece.fragment().text for piece in found.pieces) + request.frame.after
     )
 
 
 NEEDLES = ["The gate is green.", "大门是绿色的。", "12 gates", "“Gates”", "…gate…", "\u0301gate", "gate\u200d", "3.14"]
-FRAMES = [Frame("text", "", "", (), -1), Frame("text", "<document>\n", "\n</document>\nQ: Which?\nA:", (), -1),
-          Frame("text", "问题：1", "2答", (), -1)]  # fmt: skip
+
+
+def frame_of(before: str, after: str) -> Frame:
+    return Frame((FrameMessage(None, before + after),), 0, before, after)
+
+
+FRAMES = [frame_of("", ""), frame_of("<document>\n", "\n</document>\nQ: Which?\nA:"), frame_of("问题：1", "2答")]
 
 
 @steady
@@ -74,16 +77,16 @@ def test_every_place_of_any_text_keeps_the_budget(tokenizer: BytePairTokenizer, 
     corpus = odd_corpus(rng, odd_text, language)
     filler = NativeFiller(corpus, tokenizer)
     for length in (rng.randint(90, 200), rng.randint(200, 900)):
-        order = order_of(
-            tokenizer, length, [rng.choice(NEEDLES)], language, needle_lines(1, "even", 25, 0), rng.choice(FRAMES)
+        request = request_of(
+            tokenizer, length, [rng.choice(NEEDLES)], language, depth_lines(1, "even", 25, 0), rng.choice(FRAMES)
         )
         try:
-            haystack = filler.fill(order)
+            haystack = filler.fill(request)
         except FitError:
             continue
         assert haystack.before is not None
         depths = (100 * haystack.before / haystack.tokens).tolist()
-        counts = [prompt_tokens(order, haystack, depth, tokenizer) for depth in depths]
+        counts = [prompt_tokens(request, haystack, depth, tokenizer) for depth in depths]
         assert max(counts) <= length
         assert len(corpus.documents) < 4 or min(counts) >= length - MOST_BELOW
 
@@ -98,14 +101,14 @@ def test_every_way_that_a_set_can_stand_keeps_the_budget(
     filler = NativeFiller(odd_corpus(rng, odd_text, language), tokenizer)
     count = rng.randint(2, 5)
     needles = [f"{rng.choice(NEEDLES)} no {number} {rng.choice(NEEDLES)}" for number in range(count)]
-    lines = needle_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([1, 10, 40]), seed)
+    lines = depth_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([1, 10, 40]), seed)
     length = rng.randint(300, 700)
-    order = order_of(tokenizer, length, needles, language, lines, rng.choice(FRAMES))
+    request = request_of(tokenizer, length, needles, language, lines, rng.choice(FRAMES))
     try:
-        haystack = filler.fill(order)
+        haystack = filler.fill(request)
     except FitError:
         return
-    counts = [prompt_tokens(order, haystack, depth, tokenizer) for depth in np.linspace(0, 100, 301)]
+    counts = [prompt_tokens(request, haystack, depth, tokenizer) for depth in np.linspace(0, 100, 301)]
     assert max(counts) <= length
 
 
@@ -120,20 +123,20 @@ def test_the_extent_of_a_haystack_is_that_of_all_its_prompts(
     filler = NativeFiller(odd_corpus(rng, odd_text, language), tokenizer)
     count = rng.randint(1, 4)
     needles = [f"{rng.choice(NEEDLES)} no {number} {rng.choice(NEEDLES)}" for number in range(count)]
-    lines = needle_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([0, 2, 10]), seed)
-    order = order_of(tokenizer, rng.randint(200, 500), needles, language, lines, rng.choice(FRAMES))
+    lines = depth_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([0, 2, 10]), seed)
+    request = request_of(tokenizer, rng.randint(200, 500), needles, language, lines, rng.choice(FRAMES))
     try:
-        haystack = filler.fill(order)
+        haystack = filler.fill(request)
     except FitError:
         return
     (joined,) = filler._joined.values()
-    fitting = Fitting(order, tokenizer, Counter(tokenizer))
-    extent = fitting._extent(haystack, joined.sentences, joined.added[order.needle])
+    fitting = Fitting(request, tokenizer, Counter(tokenizer))
+    extent = fitting._extent(haystack, joined.sentences, joined.added[request.secret])
     assert haystack.before is not None
     middles = (haystack.before[:-1] + haystack.before[1:]) * (50 / haystack.tokens)
     turns = sorted({0.0, 100.0, *(((middles[:, None] - [x.offset for x in lines]) / [x.slope for x in lines]).ravel())})
     depths = [0.0, 100.0, *((a + b) / 2 for a, b in itertools.pairwise(turns) if a >= 0 and b <= 100)]
-    counts = [prompt_tokens(order, haystack, depth, tokenizer) for depth in depths]
+    counts = [prompt_tokens(request, haystack, depth, tokenizer) for depth in depths]
     assert (extent.fewest, extent.most) == (min(counts), max(counts))
 
 
@@ -144,8 +147,8 @@ def test_settings_are_all_the_ways_that_any_depth_gives(seed: int) -> None:
     before = np.cumsum([0, *(rng.randint(1, 60) for _ in range(rng.randint(1, 25)))])
     tokens = int(before[-1])
     count = rng.randint(1, 4)
-    lines = needle_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([0, 3, 25, 60]), seed)
-    ways = {tuple(way) for way in settings_of(before, tokens, lines).tolist()}
+    lines = depth_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([0, 3, 25, 60]), seed)
+    ways = {tuple(way) for way in arrangements(before, tokens, lines).tolist()}
     for depth in (0.0, 100.0, *(rng.uniform(0, 100) for _ in range(300))):
         way = nearest(before, [line.at(depth) / 100 * tokens for line in lines])
         assert tuple(way.tolist()) in ways
@@ -174,8 +177,8 @@ def test_a_picked_sentence_stands_once_on_a_line_of_its_own(cl100k: BytePairToke
     filler = NativeFiller(corpus, cl100k)
     closed = 0
     for length in range(60, 500, 9):
-        order = order_of(cl100k, length, ["The gate is green."], "en", needle_lines(1, "even", 25, 0), FRAMES[0])
-        haystack = filler.fill(order)
+        request = request_of(cl100k, length, ["The gate is green."], "en", depth_lines(1, "even", 25, 0), FRAMES[0])
+        haystack = filler.fill(request)
         if haystack.closing is None:
             continue
         closed += 1
@@ -190,7 +193,7 @@ def test_a_picked_sentence_stands_once_on_a_line_of_its_own(cl100k: BytePairToke
 
 @pytest.mark.parametrize("spread", ["even", "diff", "random", [70, 30]])
 def test_lines_are_where_the_needles_of_a_set_are_asked_for(spread: str | list[float]) -> None:
-    lines = needle_lines(2, spread, 20, 7)
+    lines = depth_lines(2, spread, 20, 7)
     first, second = ([line.at(depth) for depth in (0, 50, 95, 100)] for line in lines)
     if isinstance(spread, list):
         assert (first, second) == ([70] * 4, [30] * 4)
@@ -202,4 +205,4 @@ def test_lines_are_where_the_needles_of_a_set_are_asked_for(spread: str | list[f
     if spread == "diff":
         assert second == [20, 70, 100, 100]
     if spread == "random":
-        assert needle_lines(2, spread, 20, 7) == lines != needle_lines(2, spread, 20, 8)
+        assert depth_lines(2, spread, 20, 7) == lines != depth_lines(2, spread, 20, 8)

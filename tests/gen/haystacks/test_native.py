@@ -9,26 +9,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rendering import EMPTY
+from rendering import request as any_request
 
 import niah_gen
 from niah_gen.corpora.find import Corpus, CorpusFile, Document
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
-from niah_gen.haystacks.haystack import Haystack, Order
+from niah_gen.haystacks.haystack import FillRequest, Haystack
 from niah_gen.haystacks.native import NativeFiller
-from niah_gen.prompts.templates import Frame, frame, template_for
+from niah_gen.prompts.frame import make_frame
+from niah_gen.prompts.templates import template_for
 from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.schedules import needle_lines
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import make_plan
-from niah_gen.tasks.needle_library import Needle
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
-from niah_gen.tokenizers.spliced import encode
 from niah_score.contract import Row
 
 Write = Callable[[Path, Sequence[str]], Path]
-
-EMPTY = Frame("text", "", "", (), -1)
 
 
 def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
@@ -36,21 +34,8 @@ def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
     return Corpus("test", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
 
 
-def order(
-    tokenizer: Tokenizer,
-    length: int,
-    *,
-    longest: int = 0,
-    repeat: int = 0,
-    seed: int = 0,
-    needle: str = "Nobody knew the number.",
-    keywords: Sequence[str] = (),
-    around: Frame = EMPTY,
-) -> Order:
-    asked = Needle("n", "en", (needle,), "What?", ("N.",), tuple((word,) for word in keywords), "edit")
-    hidden = (encode(needle, tokenizer),)
-    lines = needle_lines(1, "even", 25, 0)
-    return Order(length, max(length, longest), 0, repeat, seed, asked, hidden, around, lines, " ")
+def request(tokenizer: Tokenizer, length: int, needle: str = "Nobody knew the number.", **more: Any) -> FillRequest:
+    return any_request(tokenizer, length, needle=needle, **more)
 
 
 def text_of(haystack: Haystack) -> str:
@@ -78,13 +63,13 @@ def native_rows(**changes: object) -> list[Row]:
 def test_a_corpus_without_sentence_ends_is_refused(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(["words without any end " * 50]), cl100k)
     with pytest.raises(FitError, match=r'no sentence that ends in punctuation.*boundary = "word"'):
-        filler.fill(order(cl100k, 400))
+        filler.fill(request(cl100k, 400))
 
 
 def test_a_budget_below_every_sentence_is_refused(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(["A very long sentence " + "goes on and on " * 30 + "until here."]), cl100k)
     with pytest.raises(FitError, match=r"length 60 leaves no room for a sentence.*ask for longer lengths"):
-        filler.fill(order(cl100k, 60))
+        filler.fill(request(cl100k, 60))
 
 
 @pytest.mark.parametrize("texts", [STORIES, MANY])
@@ -96,7 +81,7 @@ def test_haystacks_are_whole_sentences_of_the_corpus(tokenizer: BytePairTokenize
         for a, b in zip([0, *sentence_ends(text)], sentence_ends(text), strict=False)
     }
     for length in range(40, 400, 7):
-        found = filler.fill(order(tokenizer, length))
+        found = filler.fill(request(tokenizer, length))
         text = text_of(found)
         ends = sentence_ends(text)
         assert ends[-1] == len(text)
@@ -117,7 +102,7 @@ def test_places_are_all_sentence_ends_and_know_the_tokens_before_them(
 ) -> None:
     filler = NativeFiller(corpus_of(texts), tokenizer)
     for length in range(40, 400, 7):
-        found = filler.fill(order(tokenizer, length))
+        found = filler.fill(request(tokenizer, length))
         text = text_of(found)
         assert found.places is not None
         assert found.before is not None
@@ -131,7 +116,7 @@ def test_documents_stand_one_a_line_from_any_sentence_of_the_first_on(cl100k: By
     filler = NativeFiller(corpus_of(stories), cl100k)
     beginnings = set()
     for repeat in range(8):
-        text = text_of(filler.fill(order(cl100k, 400, repeat=repeat)))
+        text = text_of(filler.fill(request(cl100k, 400, repeat=repeat)))
         beginnings.add(text[:12])
         # The rest of one document, the other, what was before the rest, and all over again.
         passes = [
@@ -145,7 +130,7 @@ def test_documents_stand_one_a_line_from_any_sentence_of_the_first_on(cl100k: By
 
 def test_what_follows_the_last_sentence_end_is_left_out(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(["It ends here. Notes [1] and [2]"]), cl100k)
-    assert "Notes" not in text_of(filler.fill(order(cl100k, 60)))
+    assert "Notes" not in text_of(filler.fill(request(cl100k, 60)))
     tokens = cl100k.count("It ends here. Notes [1] and [2]\n")
     assert filler.usage(60, ()).share_left_out == pytest.approx(1 - cl100k.count("It ends here.\n") / tokens, abs=1e-6)
 
@@ -158,7 +143,7 @@ def test_segments_over_256_tokens_are_left_out_and_counted(cl100k: BytePairToken
         "Four is here. " + "word " * 200 + "too.",
     ]
     filler = NativeFiller(corpus_of(texts), cl100k)
-    text = text_of(filler.fill(order(cl100k, 300)))
+    text = text_of(filler.fill(request(cl100k, 300)))
     assert "Value" not in text
     assert "One is here. Two is here.\n" in text
     assert "\nThree is here." in "\n" + text
@@ -169,9 +154,9 @@ def test_segments_over_256_tokens_are_left_out_and_counted(cl100k: BytePairToken
 def test_the_corpus_is_gone_through_again_when_it_is_too_short(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(STORIES), cl100k)
     once = sum(cl100k.count(story + "\n") for story in STORIES)
-    found = filler.fill(order(cl100k, 5 * once))
+    found = filler.fill(request(cl100k, 5 * once))
     assert found.passes == round(found.tokens / once, 4) > 4
-    assert filler.fill(order(cl100k, once // 2 + 40)).passes == 1.0
+    assert filler.fill(request(cl100k, once // 2 + 40)).passes == 1.0
 
 
 def test_no_sentence_stands_twice_before_the_corpus_runs_out(cl100k: BytePairTokenizer) -> None:
@@ -179,7 +164,7 @@ def test_no_sentence_stands_twice_before_the_corpus_runs_out(cl100k: BytePairTok
     filler = NativeFiller(corpus_of(texts), cl100k)
     once = sum(cl100k.count(text + "\n") for text in texts)
     for length in range(100, once + 90, 13):
-        found = filler.fill(order(cl100k, length))
+        found = filler.fill(request(cl100k, length))
         text = text_of(found)
         ends = sentence_ends(text)
         sentences = [text[a:b].strip() for a, b in zip([0, *ends], ends, strict=False)]
@@ -208,7 +193,7 @@ def test_a_length_between_the_sums_of_few_sentences_takes_what_fits(write_texts:
 
 def test_order_follows_seed_and_repeat_alone(cl100k: BytePairTokenizer) -> None:
     def start(longest: int = 0, seed: int = 0, repeat: int = 0) -> str:
-        wanted = order(cl100k, 200, longest=longest, seed=seed, repeat=repeat)
+        wanted = request(cl100k, 200, longest=longest, seed=seed, repeat=repeat)
         return text_of(NativeFiller(corpus_of(MANY), cl100k).fill(wanted))
 
     assert start() == start()
@@ -219,23 +204,23 @@ def test_order_follows_seed_and_repeat_alone(cl100k: BytePairTokenizer) -> None:
 def test_a_haystack_does_not_depend_on_what_was_asked_for_before(cl100k: BytePairTokenizer) -> None:
     lengths = [60, 900, 130, 400]
     together = NativeFiller(corpus_of(MANY), cl100k)
-    found = [together.fill(order(cl100k, length, longest=900)).data for length in lengths]
-    alone = [NativeFiller(corpus_of(MANY), cl100k).fill(order(cl100k, length)).data for length in lengths]
+    found = [together.fill(request(cl100k, length, longest=900)).data for length in lengths]
+    alone = [NativeFiller(corpus_of(MANY), cl100k).fill(request(cl100k, length)).data for length in lengths]
     assert found == alone
 
 
 def test_lengths_share_their_beginning(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(MANY), cl100k)
-    short, long = (text_of(filler.fill(order(cl100k, length))) for length in (120, 700))
+    short, long = (text_of(filler.fill(request(cl100k, length))) for length in (120, 700))
     assert long.startswith(short[:200])
 
 
 def test_templates_count_against_the_budget(cl100k: BytePairTokenizer) -> None:
     template = template_for("niah", "en")
     assert template is not None
-    around = frame(template, "text", "native", False, "What?")
+    around = make_frame(template, "text", "native", False, "What?")
     filler = NativeFiller(corpus_of(MANY), cl100k)
-    bare, framed = (filler.fill(order(cl100k, 400, around=item)) for item in (EMPTY, around))
+    bare, framed = (filler.fill(request(cl100k, 400, frame=item)) for item in (EMPTY, around))
     taken = cl100k.count(around.before + around.after)
     assert taken > 30
     assert np.isclose(bare.tokens - framed.tokens, taken, atol=8)
@@ -252,23 +237,20 @@ LEAKY = [
 
 def test_documents_that_hold_a_keyword_are_dropped_and_named(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(LEAKY), cl100k)
-    wanted = order(cl100k, 300, keywords=["GREEN"])
+    wanted = request(cl100k, 300, keywords=["GREEN"])
     text = text_of(filler.fill(wanted))
     assert "green" not in text
     assert "A gate stood here." in text
-    assert filler.notes(wanted.needle) == (
+    assert filler.notes(wanted.secret) == (
         "4 of 12 documents of test hold a keyword or the text of needle n and are left out of its haystacks",
     )
-    assert filler.usage(300, [wanted.needle]).share_left_out == pytest.approx(1 / 3, abs=0.05)
-    other = order(cl100k, 300).needle
-    assert (
-        filler.usage(300, [wanted.needle, Needle("m", "en", other.needles, "?", ("x",), (), "edit")]).share_left_out
-        == 0
-    )
+    assert filler.usage(300, [wanted.secret]).share_left_out == pytest.approx(1 / 3, abs=0.05)
+    other = request(cl100k, 300).secret
+    assert filler.usage(300, [wanted.secret, other._replace(id="m")]).share_left_out == 0
 
 
 def test_documents_that_hold_the_needle_itself_are_dropped(cl100k: BytePairTokenizer) -> None:
-    found = NativeFiller(corpus_of(LEAKY), cl100k).fill(order(cl100k, 300, needle="Ships came in."))
+    found = NativeFiller(corpus_of(LEAKY), cl100k).fill(request(cl100k, 300, needle="Ships came in."))
     assert b"Ships came in." not in found.data
     assert found.passes > 1
 
@@ -301,18 +283,18 @@ def test_the_family_of_ids_tells_what_all_rows_share() -> None:
 
 
 def test_leaks_can_be_refused_or_only_reported(cl100k: BytePairTokenizer) -> None:
-    wanted = order(cl100k, 300, keywords=["green"])
+    wanted = request(cl100k, 300, keywords=["green"])
     with pytest.raises(
         FitError, match=r"4 of 12 documents of test give it away, the first at 0\.txt:1, which holds 'green'"
     ):
         NativeFiller(corpus_of(LEAKY), cl100k, leaks="refuse").fill(wanted)
     kept = NativeFiller(corpus_of(LEAKY), cl100k, leaks="report").fill(wanted)
-    assert kept.leak(wanted.needle.keywords) == "green"
+    assert kept.leak(wanted.secret.keywords) == "green"
 
 
 def test_a_corpus_that_gives_everything_away_is_refused(cl100k: BytePairTokenizer) -> None:
     with pytest.raises(FitError, match=r"every document of test holds one of its keywords or its text \('the'\)"):
-        NativeFiller(corpus_of(["The gate.", "The sea. A ship."]), cl100k).fill(order(cl100k, 100, keywords=["the"]))
+        NativeFiller(corpus_of(["The gate.", "The sea. A ship."]), cl100k).fill(request(cl100k, 100, keywords=["the"]))
 
 
 def test_a_leak_over_the_seam_of_two_documents_is_reported(write_texts: Write, tmp_path: Path) -> None:
@@ -373,15 +355,15 @@ VARIANTS: list[dict[str, Any]] = [
 def test_any_part_of_a_grid_in_any_order_gives_the_same_rows(changes: dict[str, Any]) -> None:
     recipe = {"lengths": [700, 1500], "depths": [0, 33, 100], "repeats": 2, "guide": False, **changes}
     plan = make_plan(load_recipe(recipe))
-    whole = {draft.truth["id"]: draft.digest() for draft in Assembler(plan).drafts(plan.cells)}
+    whole = {row.truth["id"]: row.digest() for row in Assembler(plan).pending_rows(plan.cells)}
     assert len(whole) == len(plan.cells)
     cells = random.Random(5).sample(plan.cells, len(plan.cells) // 2)
     plan = make_plan(load_recipe(recipe))
-    found = {draft.truth["id"]: draft.digest() for draft in Assembler(plan).drafts(cells)}
+    found = {row.truth["id"]: row.digest() for row in Assembler(plan).pending_rows(cells)}
     assert found.items() <= whole.items()
     for length in recipe["lengths"]:
         part = make_plan(load_recipe({**recipe, "lengths": [length], "depths": [33], "repeats": 1}))
-        found = {draft.truth["id"]: draft.digest() for draft in Assembler(part).drafts(part.cells)}
+        found = {row.truth["id"]: row.digest() for row in Assembler(part).pending_rows(part.cells)}
         assert found
         assert found.items() <= whole.items()
 

@@ -12,12 +12,15 @@ import published
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rendering import filled
 
 import niah_gen
 from niah_gen.haystacks.haystack import Haystack
-from niah_gen.haystacks.splice import Piece, Spliced, Wish, insert, splice
-from niah_gen.prompts.templates import frame, template_for
-from niah_gen.recipe.schedules import needle_lines
+from niah_gen.haystacks.placements import PLACEMENTS
+from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert
+from niah_gen.haystacks.spread import depth_lines
+from niah_gen.prompts.frame import make_frame
+from niah_gen.prompts.templates import template_for
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokens, find_tokenizer
 from niah_gen.tokenizers.spliced import Encoded, encode
 from niah_score.contract import Row
@@ -42,7 +45,7 @@ class Letters:
 
 
 LETTERS = Letters()
-ALONE = needle_lines(1, "even", 25, 0)
+ALONE = depth_lines(1, "even", 25, 0)
 
 
 def letters(text: str) -> Encoded:
@@ -61,7 +64,7 @@ Marked = list[tuple[str, int]]
 
 def marked(spliced: Spliced) -> Marked:
     """Each character and the needle it belongs to, -1 for filler."""
-    return [(char, part.needle) for part in spliced.parts for char in part.stretch().text]
+    return [(char, piece.needle) for piece in spliced.pieces for char in piece.fragment().text]
 
 
 def tokens_before(reference: Marked, count: int) -> tuple[int, ...]:
@@ -85,10 +88,10 @@ needle_sets = st.lists(st.text("XY.", min_size=1, max_size=8), min_size=1, max_s
 )
 def test_insert_is_insertion_into_a_token_list(text: str, inserts: list[tuple[int, str]]) -> None:
     expected = list(text)
-    pieces = [Piece(letters(text), 0, len(text))]
+    pieces = [TokenRange(letters(text), 0, len(text))]
     for at, new in inserts:
         at = min(at, len(expected) + 1)
-        pieces = insert(pieces, at, Piece(letters(new), 0, len(new), 0))
+        pieces = insert(pieces, at, TokenRange(letters(new), 0, len(new), 0))
         expected = expected[:at] + list(new) + expected[at:]
         assert all(piece.size > 0 for piece in pieces)
         found = "".join(piece.source.data.decode()[piece.start : piece.end] for piece in pieces)
@@ -96,8 +99,8 @@ def test_insert_is_insertion_into_a_token_list(text: str, inserts: list[tuple[in
 
 
 def test_insert_leaves_its_argument_alone() -> None:
-    pieces = [Piece(letters("abc"), 0, 3)]
-    insert(pieces, 1, Piece(letters("X"), 0, 1, 0))
+    pieces = [TokenRange(letters("abc"), 0, 3)]
+    insert(pieces, 1, TokenRange(letters("X"), 0, 1, 0))
     assert [(piece.start, piece.end) for piece in pieces] == [(0, 3)]
 
 
@@ -124,14 +127,14 @@ def slow_gkamradt(text: str, needles: Sequence[str], depth: float) -> Marked:
 @given(text=fillers, needles=needle_sets, depth=depths)
 def test_gkamradt_walks_back_to_a_full_stop_needle_by_needle(text: str, needles: list[str], depth: float) -> None:
     expected = slow_gkamradt(text, needles, depth)
-    found = splice("gkamradt", whole(text), list(map(letters, needles)), Wish(depth, 25), LETTERS)
+    found = PLACEMENTS["gkamradt"].place(whole(text), list(map(letters, needles)), DepthTargets(depth, 25), LETTERS)
     assert marked(found) == expected
     assert found.tokens_before == tokens_before(expected, len(needles))
 
 
 @pytest.mark.parametrize("depth", [29, 57, 58])
 def test_gkamradt_divides_depth_before_it_multiplies_too(depth: float) -> None:
-    found = splice("gkamradt", whole("." * 100), [letters("N")], Wish(depth, 25), LETTERS)
+    found = PLACEMENTS["gkamradt"].place(whole("." * 100), [letters("N")], DepthTargets(depth, 25), LETTERS)
     assert found.tokens_before == (int(100 * (depth / 100)),) != (depth,)
 
 
@@ -163,17 +166,17 @@ def test_gkamradt_stops_at_any_token_of_a_full_stop(text: str, needles: list[str
     source = encode(text, prefixed)
     haystack = Haystack(source, len(source.data), source.size, 1.0)
     hidden = [encode(needle, prefixed) for needle in needles]
-    found = splice("gkamradt", haystack, hidden, Wish(depth, 25), prefixed)
-    assert "".join(part.stretch().text for part in found.parts) == "".join(char for _, char in tokens)
+    found = PLACEMENTS["gkamradt"].place(haystack, hidden, DepthTargets(depth, 25), prefixed)
+    assert "".join(piece.fragment().text for piece in found.pieces) == "".join(char for _, char in tokens)
 
 
 def test_gkamradt_without_a_full_stop_goes_to_the_front() -> None:
-    found = splice("gkamradt", whole("no stop here"), [letters("N")], Wish(99, 25), LETTERS)
+    found = PLACEMENTS["gkamradt"].place(whole("no stop here"), [letters("N")], DepthTargets(99, 25), LETTERS)
     assert marked(found)[0] == ("N", 0)
 
 
 def test_gkamradt_at_100_appends_without_looking_for_a_full_stop() -> None:
-    found = splice("gkamradt", whole("one. two"), [letters("N")], Wish(100, 25), LETTERS)
+    found = PLACEMENTS["gkamradt"].place(whole("one. two"), [letters("N")], DepthTargets(100, 25), LETTERS)
     assert "".join(char for char, _ in marked(found)) == "one. twoN"
 
 
@@ -194,7 +197,9 @@ def slow_opencompass(text: str, needles: Sequence[str], depth: float, diff: floa
 @given(text=fillers, needles=needle_sets, depth=depths, diff=depths)
 def test_opencompass_shifts_later_needles_twice(text: str, needles: list[str], depth: float, diff: float) -> None:
     expected = slow_opencompass(text, needles, depth, diff)
-    found = splice("opencompass", whole(text), list(map(letters, needles)), Wish(depth, diff), LETTERS)
+    found = PLACEMENTS["opencompass"].place(
+        whole(text), list(map(letters, needles)), DepthTargets(depth, diff), LETTERS
+    )
     assert marked(found) == expected
     assert found.tokens_before == tokens_before(expected, len(needles))
 
@@ -203,13 +208,13 @@ def test_opencompass_shifts_later_needles_twice(text: str, needles: list[str], d
 @given(text=fillers, needle=st.text("XY", min_size=1, max_size=5), depth=depths)
 def test_processed_places_one_needle_as_opencompass_does(text: str, needle: str, depth: float) -> None:
     expected = slow_opencompass(text, [needle], depth, 25)
-    found = splice("opencompass-processed", whole(text), [letters(needle)], Wish(depth, 25), LETTERS)
+    found = PLACEMENTS["opencompass-processed"].place(whole(text), [letters(needle)], DepthTargets(depth, 25), LETTERS)
     assert marked(found) == expected
 
 
 def test_depth_is_divided_before_it_is_multiplied() -> None:
     """100 * (29 / 100) is 28.999999999999996: the published code loses a token here, and so must we."""
-    found = splice("opencompass", whole("a" * 100), [letters("N")], Wish(29, 25), LETTERS)
+    found = PLACEMENTS["opencompass"].place(whole("a" * 100), [letters("N")], DepthTargets(29, 25), LETTERS)
     assert found.tokens_before == (28,)
 
 
@@ -221,7 +226,7 @@ def test_depth_is_divided_before_it_is_multiplied() -> None:
 def test_native_stands_at_the_place_nearest_to_its_depth(text: str, depth: float, data: st.DataObject) -> None:
     inner = data.draw(st.sets(st.integers(1, len(text)), max_size=6))
     places = sorted({0, len(text), *inner})
-    found = splice("native", whole(text, places), [letters("N")], Wish(depth, 25, ALONE), LETTERS)
+    found = PLACEMENTS["native"].place(whole(text, places), [letters("N")], DepthTargets(depth, 25, ALONE), LETTERS)
     at = found.tokens_before[0]
     assert at in places
     assert abs(at - len(text) * depth / 100) == min(abs(place - len(text) * depth / 100) for place in places)
@@ -243,8 +248,10 @@ def test_native_stands_at_the_place_nearest_to_its_depth(text: str, depth: float
 def test_native_joins_the_needle_as_its_language_joins_sentences(language: str, depth: float, expected: str) -> None:
     text = "One. Two.\nSix."
     joiner = " " if language == "en" else ""
-    found = splice("native", whole(text, [0, 4, 9, 14]), [letters("N")], Wish(depth, 25, ALONE, joiner), LETTERS)
-    assert "".join(part.stretch().text for part in found.parts) == expected
+    found = PLACEMENTS["native"].place(
+        whole(text, [0, 4, 9, 14]), [letters("N")], DepthTargets(depth, 25, ALONE, joiner), LETTERS
+    )
+    assert "".join(piece.fragment().text for piece in found.pieces) == expected
 
 
 # Whole rows against the published generators ------------------------------------------------------------------------
@@ -343,13 +350,13 @@ def test_opencompass_rows_are_the_published_contexts(
     needles = recipe["needles"][0]["needles"]
     template = template_for("opencompass-zh", "zh")
     assert template is not None
-    around = frame(template, "text", "opencompass", False, "What?")
+    around = make_frame(template, "text", "opencompass", False, "What?")
     for row in niah_gen.iter_rows(recipe):
         expected = published.opencompass_context(
             tokenizer.encoding, corpus, row["length"], row["depth_percent"] or 0.0, row["repeat"], needles, diff,
             recipe["reserve"],
         )  # fmt: skip
-        assert row["prompt"] == around.fill(expected)
+        assert row["prompt"] == filled(around, expected)
         assert_counted(row, tokenizer)
         for needle, span in zip(needles, row["needle_spans"], strict=True):
             assert context_of(row)[span["start"] : span["end"]] == needle
@@ -369,7 +376,7 @@ def test_processed_rows_are_the_published_records(
     needle = recipe["needles"][0]["needles"][0]
     template = template_for("opencompass-zh", "zh")
     assert template is not None
-    around = frame(template, "text", "opencompass-processed", False, "What?")
+    around = make_frame(template, "text", "opencompass-processed", False, "What?")
     rows = list(niah_gen.iter_rows(recipe))
     found: dict[tuple[int, float], list[object]] = {}
     for row in rows:
@@ -382,7 +389,7 @@ def test_processed_rows_are_the_published_records(
             contexts = published.opencompass_processed_contexts(
                 tokenizer.encoding, corpus, length, depth, needle, 4, recipe["reserve"]
             )
-            assert found.get((length, depth), []) == [around.fill(context) for context in contexts]
+            assert found.get((length, depth), []) == [filled(around, context) for context in contexts]
     assert rows
 
 

@@ -16,7 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from niah_gen.errors import RecipeError
-from niah_gen.recipe.read import FIELDS, Recipe, load_recipe, parse_depths, parse_lengths, preset_names, preset_text
+from niah_gen.recipe.presets import preset_names, preset_text
+from niah_gen.recipe.read import FIELDS, load_recipe
+from niah_gen.recipe.recipe import Recipe
+from niah_gen.recipe.values import parse_depths, parse_lengths
 from niah_gen.rows.plan import make_plan
 
 Write = Callable[[Path, Sequence[str]], Path]
@@ -88,7 +91,9 @@ def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     assert stated <= set(FIELDS)
     # What only native chooses is left to the placement; the task of the default preset follows its needles.
     chosen = {"question_position", "paraphrase", "spread", "boundary", "leaks", "fresh_haystacks"}
-    assert set(FIELDS) - stated <= {"languages", "diff", "pins"} | ({"task"} if name == "default" else chosen)
+    assert set(FIELDS) - stated <= {"languages", "diff", "pins", "options", "controls"} | (
+        {"task"} if name == "default" else chosen
+    )
 
 
 def test_asking_for_steps_or_another_placement_replaces_what_a_preset_says_of_its_own() -> None:
@@ -242,7 +247,7 @@ def test_a_wrong_type_is_a_problem_of_its_field_or_a_value(name: str, value: obj
 
 ACCEPTED: list[tuple[str, object]] = [
     ("guide", True), ("paraphrase", True), ("reserve", 0), ("seed", 0), ("depths", 0), ("depths", 1.5), ("diff", 0),
-    ("diff", 1.5), ("pins", {}), ("fresh_haystacks", True), ("spread", [0]),
+    ("diff", 1.5), ("pins", {}), ("fresh_haystacks", True), ("spread", [0]), ("options", {}), ("controls", []),
 ]  # fmt: skip
 
 
@@ -468,7 +473,7 @@ def test_a_set_of_needles_is_the_multi_task() -> None:
     assert load_recipe(pizza).task == "multi"
     assert "is a set of 3; that is task" in problems({**pizza, "task": "single"})[0]
     assert load_recipe({**pizza, "placement": "native"}).task == "multi"
-    assert problems({**pizza, "placement": "opencompass-processed", "guide": False})[0].startswith("task: placement")
+    assert problems({**pizza, "placement": "opencompass-processed", "guide": False})[0].startswith("needles: placement")
 
 
 def test_tokenizers_resolve_to_their_encoding() -> None:

@@ -17,9 +17,11 @@ from typing import Any
 
 import published
 import pytest
+from rendering import filled
 
 import niah_gen
-from niah_gen.prompts.templates import frame, template_for
+from niah_gen.prompts.frame import make_frame
+from niah_gen.prompts.templates import template_for
 from niah_gen.recipe.schedules import depth_schedule
 from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
 from niah_score.contract import Row
@@ -229,7 +231,7 @@ def test_other_opencompass_cells_are_the_published_prompts(
             diff,
         )
         assert row["question"]
-        assert row["prompt"] == frame(template, "text", "opencompass", True, row["question"]).fill(expected)
+        assert row["prompt"] == filled(make_frame(template, "text", "opencompass", True, row["question"]), expected)
         assert row["prompt_tokens"] == tokenizer.count(str(row["prompt"]))
 
 
@@ -245,7 +247,9 @@ def test_an_opencompass_corpus_that_is_too_short_gives_what_it_has(shared: Path,
         expected = published.opencompass_context(
             tokenizer.encoding, path, 64_000, row["depth_percent"] or 0.0, row["repeat"], row["needles"]
         )
-        assert row["prompt"] == frame(template, "text", "opencompass", True, row["question"] or "").fill(expected)
+        assert row["prompt"] == filled(
+            make_frame(template, "text", "opencompass", True, row["question"] or ""), expected
+        )
         assert row["haystack_tokens"] < 60_000
 
 
@@ -306,8 +310,8 @@ def test_other_processed_files_are_the_published_ones(shared: Path, name: str, f
         assert len(contexts) == sum(key[:2] == (length, depth) for key in rows)
         for record, context in enumerate(contexts):
             row = rows[length, depth, record]
-            around = frame(template, "text", "opencompass-processed", True, row["question"] or "")
-            assert row["prompt"] == around.fill(context)
+            around = make_frame(template, "text", "opencompass-processed", True, row["question"] or "")
+            assert row["prompt"] == filled(around, context)
 
 
 def test_a_later_depth_of_the_same_whole_part_takes_the_place_of_an_earlier_one(shared: Path) -> None:

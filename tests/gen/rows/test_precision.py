@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from niah_gen.recipe.read import load_recipe
-from niah_gen.rows.plan import forecast, make_plan
+from niah_gen.rows.forecast import forecast
+from niah_gen.rows.plan import make_plan
 from niah_gen.rows.precision import half_width, rows_for
 
 steady = settings(derandomize=True, deadline=None, max_examples=200)

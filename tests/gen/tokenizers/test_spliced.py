@@ -356,7 +356,7 @@ def test_a_stretch_is_its_bytes_decoded_for_every_pair_of_offsets(cl100k: BytePa
     for start in range(size + 1):
         for end in range(start, size + 1):
             expected = source.data[start:end].decode(errors="replace")
-            stretch = source.stretch(start, end)
+            stretch = source.fragment(start, end)
             assert b"".join(stretch.utf8) == expected.encode()
             assert stretch.text == expected
             assert b'"' + b"".join(stretch.json) + b'"' == json.dumps(expected, ensure_ascii=False).encode()
@@ -371,14 +371,14 @@ def test_any_stretch_of_any_text_is_its_bytes_decoded(
     source = encode(text, cl100k)
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(source.data))] * 2)))
     expected = source.data[start:end].decode(errors="replace")
-    stretch = source.stretch(start, end)
+    stretch = source.fragment(start, end)
     assert (stretch.text, stretch.chars) == (expected, len(expected))
     assert b'"' + b"".join(stretch.json) + b'"' == json.dumps(expected, ensure_ascii=False).encode()
 
 
 def test_the_whole_characters_of_a_stretch_are_not_copied(cl100k: BytePairTokenizer) -> None:
     source = encode(PROSE, cl100k)
-    views = [piece for piece in source.stretch(1, len(source.data) - 1).utf8 if isinstance(piece, memoryview)]
+    views = [piece for piece in source.fragment(1, len(source.data) - 1).utf8 if isinstance(piece, memoryview)]
     assert [view.obj for view in views] == [source.data]
 
 

@@ -1,0 +1,29 @@
+"""Encodes a corpus's documents once each, for the published placements."""
+
+from __future__ import annotations
+
+from niah_gen.corpora.find import Corpus
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Encoded, encode
+
+
+class EncodedDocuments:
+    """The documents of a corpus by number, each encoded alone when it is first asked for."""
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
+        self._corpus = corpus
+        self._tokenizer = tokenizer
+        self._known: dict[int, Encoded] = {}
+
+    def __len__(self) -> int:
+        return len(self._corpus.documents)
+
+    def __getitem__(self, number: int) -> Encoded:
+        known = self._known.get(number)
+        if known is None:
+            known = self._known[number] = encode(self._corpus.documents[number].text, self._tokenizer)
+        return known
+
+    def tokens(self) -> int:
+        """Tokens of all documents, each encoded alone."""
+        return sum(self._tokenizer.count(document.text) for document in self._corpus.documents)

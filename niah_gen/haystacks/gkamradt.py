@@ -1,0 +1,124 @@
+"""Places needles as LLMTest_NeedleInAHaystack does, bug for bug.
+
+The concatenated corpus is repeated until the recipe's longest length is reached, trimmed, and what was trimmed is
+encoded once more. A needle goes right after the nearest period token at or before its depth.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from niah_gen.corpora.find import Corpus
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens
+from niah_gen.haystacks.placement import Placement
+from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
+from niah_gen.tokenizers.find import Ints, Tokenizer
+from niah_gen.tokenizers.spliced import Encoded, encode, retokenised_prefix, unchanged_tokens
+
+
+class _Repeated(NamedTuple):
+    """A corpus as one text, repeated to at least `longest` tokens; `once`: tokens of a single copy."""
+
+    longest: int
+    once: int
+    whole: Encoded
+
+
+class GkamradtFiller:
+    """A corpus as one text, repeated as often as the longest length asks for."""
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
+        self._corpus = corpus
+        self._tokenizer = tokenizer
+        self._whole: _Repeated | None = None
+        self._lock = threading.Lock()
+
+    def fill(self, request: FillRequest) -> Haystack:
+        """The first tokens of the repeated corpus, encoded again as the published code does."""
+        _, once, whole = self._repeated(request.longest)
+        room = request.room()
+        if whole.size > request.length and room > unchanged_tokens(whole, request.length):
+            whole = retokenised_prefix(whole, request.length, self._tokenizer)
+        return first_tokens(whole, min(room, whole.size), once)
+
+    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
+        """Tokens of the corpus as one text, all of which are used."""
+        return Usage(self._repeated(longest).once, 0.0)
+
+    def notes(self, secret: Secret) -> tuple[str, ...]:
+        """Nothing: the corpus is taken as it is."""
+        return ()
+
+    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
+        """Any number: every repeat has the same filler."""
+        return None
+
+    def _repeated(self, longest: int) -> _Repeated:
+        """All documents as one text, the whole repeated until it has `longest` tokens."""
+        with self._lock:
+            if self._whole is None or self._whole.longest < longest:
+                text = "".join(document.text for document in self._corpus.documents)
+                copies, whole = 1, encode(text, self._tokenizer)
+                once = whole.size
+                # Seams may merge tokens, so the number of copies is found by encoding, never by division.
+                while whole.size < longest:
+                    copies += 1
+                    whole = encode(text * copies, self._tokenizer)
+                self._whole = _Repeated(longest, once, whole)
+            return self._whole
+
+
+def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
+    """The published rule; depth is divided by 100 before it is multiplied, which floor sees."""
+    period = tuple(int(token) for token in tokenizer.encode(".").ids)
+    ranges = [TokenRange(haystack.source, 0, haystack.tokens)]
+    depth = targets.depth
+    step = (100 - depth) / max(1, len(needles))
+    for number, needle in enumerate(needles):
+        total = sum(part.size for part in ranges)
+        at = total if depth == 100 else _after_period(ranges, int(total * (depth / 100)), period)
+        ranges = insert(ranges, at, TokenRange(needle, 0, needle.size, number))
+        depth += step
+    return spliced(ranges, len(needles))
+
+
+def _after_period(ranges: Sequence[TokenRange], at: int, period: tuple[int, ...]) -> int:
+    """The nearest place at or before token `at` that follows a period token; 0 if there is none."""
+    start = sum(part.size for part in ranges)
+    for part in reversed(ranges):
+        start -= part.size
+        if start >= at:
+            continue
+        found = _positions(part.source, period)
+        last = bisect_left(found.data, part.start + at - start) - 1
+        if last >= 0 and found[last] >= part.start:
+            return start + int(found[last]) - part.start + 1
+        at = start
+    return 0
+
+
+@lru_cache(maxsize=16)
+def _positions(source: Encoded, tokens: tuple[int, ...]) -> Ints:
+    return np.flatnonzero(source.ids == tokens[0] if len(tokens) == 1 else np.isin(source.ids, tokens))
+
+
+def boundary_at(boundary: str, depth: float) -> str:
+    """At 100 percent needles are appended, wherever the text ends."""
+    return "token" if depth == 100 else boundary
+
+
+GKAMRADT = Placement(
+    "gkamradt",
+    1,
+    "gkamradt-openai",
+    lambda corpus, tokenizer, boundary, leaks: GkamradtFiller(corpus, tokenizer),
+    place,
+    boundary_at=boundary_at,
+    repeats_differ=False,
+)

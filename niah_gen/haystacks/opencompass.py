@@ -1,0 +1,98 @@
+"""Places needles as OpenCompass's dynamic CDME generator does, bug for bug.
+
+Documents' tokens are laid end to end, in an order that each repeat shuffles further. Needles go between tokens, also
+inside a character.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from niah_gen.corpora.find import Corpus
+from niah_gen.haystacks.documents import EncodedDocuments
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens
+from niah_gen.haystacks.placement import Placement
+from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Encoded, join
+
+
+class OpenCompassFiller:
+    """A corpus whose documents are encoded once each and joined in the order of a repeat."""
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._documents = EncodedDocuments(corpus, tokenizer)
+        self._orders: list[list[int]] = []
+        self._joined: dict[int, tuple[int, Encoded]] = {}
+
+    def fill(self, request: FillRequest) -> Haystack:
+        """The first tokens of the joined documents, fewer where the corpus ends early."""
+        room = request.room()
+        known = self._joined.get(request.repeat)
+        if known is None or known[0] < room:
+            documents = []
+            size = 0
+            for number in self._shuffled(request.repeat):
+                documents.append(self._documents[number])
+                size += documents[-1].size
+                if size >= room:
+                    break
+            known = self._joined[request.repeat] = (room, join(documents, self._tokenizer))
+        return first_tokens(known[1], min(room, known[1].size))
+
+    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
+        """Tokens of all documents, all of which are used."""
+        return Usage(self._documents.tokens(), 0.0)
+
+    def notes(self, secret: Secret) -> tuple[str, ...]:
+        """Nothing: the corpus is taken as it is."""
+        return ()
+
+    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
+        """Any number."""
+        return None
+
+    def _shuffled(self, repeat: int) -> list[int]:
+        """Document order of a repeat: each reseeds Python's generator and shuffles the order that the last one left."""
+        while len(self._orders) <= repeat:
+            numbers = list(self._orders[-1]) if self._orders else list(range(len(self._documents)))
+            random.Random(len(self._orders)).shuffle(numbers)
+            self._orders.append(numbers)
+        return self._orders[repeat]
+
+
+def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
+    """The published rule; depth is divided by 100 before it is multiplied, which floor sees."""
+    size = haystack.tokens
+    points = [int(size * (targets.depth / 100))]
+    for number in range(1, len(needles)):
+        point = int(points[-1] + needles[number - 1].size + size * (targets.diff / 100))
+        points.append(min(point, size + sum(needle.size for needle in needles[:number])))
+    ranges = [TokenRange(haystack.source, 0, size)]
+    for number, needle in enumerate(needles):
+        ranges = insert(ranges, points[number], TokenRange(needle, 0, needle.size, number))
+        # The points already count the needles before them; the published code adds each needle once more.
+        for later in range(number + 1, len(points)):
+            points[later] += needle.size
+    return spliced(ranges, len(needles))
+
+
+def notes(row: Mapping[str, Any]) -> Iterator[str]:
+    """A corpus that is too short is not repeated: the prompts stay short."""
+    if row["prompt_tokens"] < row["length"] / 2:
+        yield (f"{row['corpus']} ends early: length {row['length']} holds {row['haystack_tokens']} tokens of filler")
+
+
+OPENCOMPASS = Placement(
+    "opencompass",
+    1,
+    "opencompass",
+    lambda corpus, tokenizer, boundary, leaks: OpenCompassFiller(corpus, tokenizer),
+    place,
+    boundary="token",
+    spread="diff",
+    notes=notes,
+)

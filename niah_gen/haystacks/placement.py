@@ -1,0 +1,80 @@
+"""Defines what a placement is: the rule that decides where needles go and where the haystack is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from niah_gen.corpora.find import Corpus
+from niah_gen.haystacks.haystack import Filler, Haystack
+from niah_gen.haystacks.proof import ContextProof
+from niah_gen.haystacks.splice import DepthTargets, Spliced
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Encoded
+
+Place = Callable[[Haystack, Sequence[Encoded], DepthTargets, Tokenizer], Spliced]
+
+
+def no_problems(proof: ContextProof) -> Iterator[str]:
+    """Nothing can be proved of a published placement's context from its row: what looks broken there is correct."""
+    yield from ()
+
+
+def no_notes(row: Mapping[str, Any]) -> Iterator[str]:
+    """Nothing to say about a row."""
+    yield from ()
+
+
+def all_depths(depths: Sequence[float]) -> tuple[float, ...]:
+    """Every depth asked for has rows."""
+    return tuple(depths)
+
+
+def same_boundary(boundary: str, depth: float) -> str:
+    """Needles stand at the recipe's boundary at every depth."""
+    return boundary
+
+
+def as_written(text: str) -> str:
+    """A needle is put in as its file has it."""
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """One placement. `version` is raised whenever the rows that it makes change.
+
+    template, boundary, spread, leaks: what a recipe that does not say them gets.
+    fill: makes the filler of a corpus, given the recipe's `boundary` and `leaks`.
+    place: puts needles into a haystack. depths: those of the recipe that rows are made for.
+    check: what is wrong with a context, as far as its row and the tokenizer can prove.
+    notes: what a user should know about a finished row (its columns but the prompt), a sentence each.
+    boundary_at: where needles stand in rows of a depth. hidden: a needle's text as it is put in.
+    choices: the recipe's fields that it leaves to the recipe; all of them are in family8 of the row ids.
+    keeps_languages: needles go into corpora of their language alone.
+    exact: every needle stands once, and prompts end within a few tokens below their budget.
+    most_needles: how many texts it can hide in a row; None for any number.
+    repeats_differ: each repeat has filler of its own.
+    corpus_may_end: a corpus may hold fewer repeats than the recipe asks for.
+    """
+
+    name: str
+    version: int
+    template: str
+    fill: Callable[[Corpus, Tokenizer, str, str], Filler]
+    place: Place
+    boundary: str = "sentence"
+    spread: str = "even"
+    leaks: str = "report"
+    depths: Callable[[Sequence[float]], tuple[float, ...]] = all_depths
+    check: Callable[[ContextProof], Iterator[str]] = no_problems
+    notes: Callable[[Mapping[str, Any]], Iterator[str]] = no_notes
+    boundary_at: Callable[[str, float], str] = same_boundary
+    hidden: Callable[[str], str] = as_written
+    choices: tuple[str, ...] = ()
+    keeps_languages: bool = False
+    exact: bool = False
+    most_needles: int | None = None
+    repeats_differ: bool = True
+    corpus_may_end: bool = False

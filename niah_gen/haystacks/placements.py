@@ -1,0 +1,16 @@
+"""Lists the placements by name."""
+
+from __future__ import annotations
+
+from niah_gen.haystacks.gkamradt import GKAMRADT
+from niah_gen.haystacks.native import NATIVE
+from niah_gen.haystacks.opencompass import OPENCOMPASS
+from niah_gen.haystacks.opencompass_processed import OPENCOMPASS_PROCESSED
+from niah_gen.haystacks.placement import Placement
+
+PLACEMENTS: dict[str, Placement] = {
+    "native": NATIVE,
+    "gkamradt": GKAMRADT,
+    "opencompass": OPENCOMPASS,
+    "opencompass-processed": OPENCOMPASS_PROCESSED,
+}

@@ -1,0 +1,141 @@
+"""Proves contexts from what their rows record: spans, needles that stand once, and a haystack's own figures."""
+
+from __future__ import annotations
+
+import reprlib
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from niah_gen.haystacks.boundaries import sentence_ends
+from niah_gen.tokenizers.find import Tokenizer
+from niah_score.contract import Row, sha256_hex
+from niah_score.text import fold, holds
+
+
+class PlacedNeedle(NamedTuple):
+    """A needle's text and where its span says it stands in the context, in characters."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextProof:
+    """A row's context, taken out of its prompt, and what is needed to prove it.
+
+    `offset`: characters of the message before the context. `asked`: the depth of each needle in percent. `joiner`: what
+    joins a needle to the text on its left. `counted`: the figures of a haystack's text, kept while rows share it.
+    """
+
+    row: Row
+    context: str
+    offset: int
+    needles: tuple[PlacedNeedle, ...]
+    asked: tuple[float, ...]
+    joiner: str
+    tokenizer: Tokenizer
+    counted: Callable[[str], CountedHaystack]
+
+
+def shown(value: object) -> str:
+    """A value as a problem quotes it: on one line, its middle left out if it is long."""
+    return _SHORT.repr(value)
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+
+
+def not_once(needles: Sequence[str], contents: Sequence[str]) -> Iterator[str]:
+    """A sentence for each needle that does not stand exactly once in a prompt's contents."""
+    for number, text in enumerate(needles, 1):
+        times = sum(_times(text, content) for content in contents)
+        if times != 1:
+            where = f"stands {times} times in the prompt" if times else "is nowhere in the prompt"
+            yield f"needle {number} {where}, expected once: {shown(text)}"
+
+
+def _times(text: str, content: str) -> int:
+    """How often a text stands in another; occurrences may overlap."""
+    times = 0
+    at = content.find(text)
+    while at >= 0:
+        times += 1
+        at = content.find(text, at + 1)
+    return times
+
+
+def misplaced(needles: Sequence[PlacedNeedle], context: str, offset: int) -> Iterator[str]:
+    """A sentence for each needle that is not what its span holds. `offset`: characters before the context."""
+    for number, (text, start, end) in enumerate(needles, 1):
+        if context[start:end] != text:
+            at = context.find(text)
+            really = f"; it stands at {at + offset} to {at + offset + len(text)}" if at >= 0 else ""
+            yield (
+                f"needle {number} is not at its span {start + offset} to {end + offset}, "
+                f"where {shown(context[start:end])} stands{really}"
+            )
+
+
+class CountedHaystack:
+    """What can be said of a haystack's text alone; each is found once, when it is first asked for."""
+
+    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
+        self.text = text
+        self._tokenizer = tokenizer
+        self._before: dict[int, int] = {}
+        self._held: dict[str, bool] = {}
+
+    @cached_property
+    def id(self) -> str:
+        """Its digest, as in the column `haystack_id`."""
+        return sha256_hex(self.text.encode())[:12]
+
+    @cached_property
+    def tokens(self) -> int:
+        """Its tokens, encoded whole."""
+        return self._tokenizer.count(self.text)
+
+    def depth(self, place: int) -> float:
+        """The share of its tokens before a place, encoded alone, in percent."""
+        if place not in self._before:
+            self._before[place] = self._tokenizer.count(self.text[:place])
+        return 100 * self._before[place] / max(1, self.tokens)
+
+    @cached_property
+    def ends(self) -> frozenset[int]:
+        """Where its sentences end."""
+        return frozenset(sentence_ends(self.text))
+
+    def is_nearest(self, place: int, asked: float, boundary: str | None, local: bool) -> bool:
+        """Whether no sentence end is clearly nearer to a depth in percent than a place; the ends are exact.
+
+        Counted by the segment on the side of the depth, with two tokens for what counting apart adds.
+        """
+        if asked in (0, 100):
+            return place == (len(self.text) if asked else 0)
+        if boundary != "sentence" or not local:
+            return True
+        off = asked * self.tokens / 100 - self.depth(place) * self.tokens / 100
+        ends = self._sorted_ends
+        at = bisect_left(ends, place)
+        low, high = (place, ends[min(at + 1, len(ends) - 1)]) if off > 0 else (ends[max(at - 1, 0)], place)
+        return abs(off) <= self._tokenizer.count(self.text[low:high]) / 2 + 2
+
+    @cached_property
+    def _sorted_ends(self) -> list[int]:
+        return sorted({0, *self.ends, len(self.text)})
+
+    def leak(self, keywords: Sequence[Sequence[str]]) -> str | None:
+        """The keywords that it holds, joined by `, `; None if it holds none."""
+        for word in {word for group in keywords for word in group} - self._held.keys():
+            self._held[word] = holds(self._folded, word)
+        return ", ".join(word for group in keywords for word in group if self._held[word]) or None
+
+    @cached_property
+    def _folded(self) -> str:
+        return fold(self.text)

@@ -1,0 +1,82 @@
+"""Fills a template's question in and puts contexts where the template has its hole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.templates import CONTEXT, QUESTION, Template
+from niah_score.contract import PromptForm
+
+
+class FrameMessage(NamedTuple):
+    """A message of a template with its question filled in. `role`: None for a prompt that is one text."""
+
+    role: str | None
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A prompt without its context: `before` and `after` stand around it in message number `hole`.
+
+    `messages`: all of them; the content of the one with the hole is `before` and `after` together.
+    """
+
+    messages: tuple[FrameMessage, ...]
+    hole: int
+    before: str
+    after: str
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Contents of the messages that do not hold the context."""
+        return tuple(message.content for n, message in enumerate(self.messages) if n != self.hole)
+
+    def takes_turns(self) -> bool:
+        """Whether a conversation can stand in place of the message with the hole: a chat whose hole is all of it."""
+        return self.messages[self.hole].role is not None and not (self.before + self.after).strip()
+
+    def around(self, turns: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
+        """The prompt around a context.
+
+        `turns`: one message without a role, whose pieces go into the hole, or the messages of a conversation, which
+        take the place of the message with the hole. Raises ValueError where the template takes no conversation.
+        """
+        first, last = self.messages[: self.hole], self.messages[self.hole + 1 :]
+        if len(turns) == 1 and turns[0].role is None:
+            around = (Piece(self.before), *turns[0].pieces, Piece(self.after))
+            middle = [PromptMessage(self.messages[self.hole].role, tuple(piece for piece in around if piece.content))]
+        elif self.takes_turns():
+            middle = list(turns)
+        else:
+            raise ValueError("a conversation needs a chat template with a message that is {context} alone")
+        return (*map(_literal, first), *middle, *map(_literal, last))
+
+
+def _literal(message: FrameMessage) -> PromptMessage:
+    return PromptMessage(message.role, (Piece(message.content),))
+
+
+def make_frame(
+    template: Template, form: PromptForm, placement: str, guide: bool, question: str, position: str = "end"
+) -> Frame:
+    """The prompt around a context, for one question.
+
+    `position`: where it is asked, a key of POSITIONS. `placement`: whose rule changes a guided question.
+    """
+    rule = template.guide_rule(placement) if guide else None
+    asked = rule.apply(question) if rule else question
+    messages = template.wordings[position].messages(form)
+    hole = next(number for number, message in enumerate(messages) if CONTEXT in message["content"])
+    before, after = (part.replace(QUESTION, asked) for part in messages[hole]["content"].split(CONTEXT))
+    filled = [
+        FrameMessage(
+            None if form == "text" else message["role"],
+            before + after if number == hole else message["content"].replace(QUESTION, asked),
+        )
+        for number, message in enumerate(messages)
+    ]
+    return Frame(tuple(filled), hole, before, after)

@@ -1,0 +1,59 @@
+"""Forecasts what building a plan will make: rows, tokens, bytes, time, and how sure the scores will be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from niah_gen.prompts.templates import POSITIONS
+from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan
+from niah_gen.rows.precision import half_width, rows_for
+from niah_gen.tasks.records import Cell
+
+# Rows made and written per second on one core of a small machine, in tokens; and what starting costs, in seconds.
+_TOKENS_PER_SECOND = 50_000_000
+_START_SECONDS = 0.7
+
+
+# A cell known to this many percentage points tells a weak spot from noise.
+_WANTED_POINTS = 15
+
+
+def _trust(plan: Plan, configs: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
+    """What scores over these rows will be worth."""
+    each = min(len(cells) // len({cell.depth for cell in cells}) for cells in configs.values())
+    length = min(map(len, configs.values()))
+    yield (
+        f"interval     the {each} row{'' if each == 1 else 's'} of a cell tell its score to within "
+        f"{half_width(each):.0f} points, the {length} of a length to within {half_width(length):.0f} "
+        "(95 %, Wilson, at a score of 50 %)"
+    )
+    repeats = -(-rows_for(_WANTED_POINTS) * plan.recipe.repeats // each)
+    if repeats > plan.recipe.repeats and plan.recipe.placing.repeats_differ:
+        yield f"advice       --repeats {repeats} tells every cell to within {_WANTED_POINTS} points"
+
+
+def forecast(plan: Plan) -> Iterator[str]:
+    """What building a plan will make, line by line."""
+    configs: dict[str, list[Cell]] = {}
+    for cell in plan.cells:
+        configs.setdefault(cell.config, []).append(cell)
+    size = sum(cell.length * BYTES_PER_TOKEN[cell.language] for cell in plan.cells)
+    seconds = _START_SECONDS + plan.tokens() / _TOKENS_PER_SECOND
+    recipe = plan.recipe
+    yield f"dataset      {recipe.name}/{plan.folder_name}"
+    yield f"placement    {recipe.placement}"
+    asked = POSITIONS[recipe.question_position].words
+    yield f"template     {recipe.template}, {recipe.form}, question at {asked}"
+    yield f"tokenizer    {plan.tokenizer.name}"
+    for corpus in plan.corpora:
+        yield f"corpus       {corpus.name}: {corpus.language}, {len(corpus.documents)} documents"
+    yield f"rows         {len(plan.cells)}"
+    for name, cells in configs.items():
+        per_depth = len(cells) // max(1, len({cell.depth for cell in cells}))
+        yield f"  {name:10} {len(cells)}: {len({cell.depth for cell in cells})} depths, {per_depth} rows in each cell"
+    yield from _trust(plan, configs)
+    yield f"tokens       {plan.tokens():,} at most"
+    yield f"prompt text  {size / 1e6:,.1f} MB, far less on disk: neighbouring rows are near-copies"
+    yield f"time         about {seconds:,.0f} s on one core"
+    for sentence in plan.shortfalls:
+        yield f"note         {sentence}"

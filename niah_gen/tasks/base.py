@@ -1,0 +1,58 @@
+"""Defines what a task family is: a record of plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from niah_gen.tasks.hiding import IN_FILLER, ContextKind
+from niah_gen.tasks.records import Cell, Item, Settings
+from niah_score.contract import Row
+
+# Makes an item's twin, which shows what a model scores without, or against, the fact that is asked for.
+Control = Callable[[Item], Item]
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """The options of a family that has none."""
+
+
+def no_wrong_settings(settings: Settings) -> Iterator[str]:
+    """Every setting will do."""
+    yield from ()
+
+
+def nothing_more(row: Row, item: Item) -> Iterator[str]:
+    """A row's columns prove nothing beyond what every family's rows prove."""
+    yield from ()
+
+
+class Task(NamedTuple):
+    """A task family.
+
+    name, version: both name the rows. The version is raised whenever the rows of the same settings change; version 1
+        adds nothing to family8 of the row ids.
+    ids: the items of a language, by id: the needle axis of the grid.
+    item: the truth of a cell, which must not depend on its depth.
+    options: the frozen dataclass that the recipe's [options] are read into; its fields' defaults are the options'.
+    hides_needles: whether its items are the recipe's needles; other families take none.
+    corpus: what stands in the column `corpus` of a family that reads none; None for one that reads the recipe's.
+    context: how contexts are made and proved.
+    controls: the twins that a recipe can ask for in `controls`, by name.
+    wrong_settings: what is wrong with a recipe's settings, a sentence each, which begins with the field.
+    check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows.
+    """
+
+    name: str
+    version: int
+    ids: Callable[[Settings, str], Sequence[str]]
+    item: Callable[[Settings, Cell], Item]
+    options: type = NoOptions
+    hides_needles: bool = False
+    corpus: str | None = None
+    context: ContextKind = IN_FILLER
+    controls: Mapping[str, Control] = {}
+    wrong_settings: Callable[[Settings], Iterator[str]] = no_wrong_settings
+    check: Callable[[Row, Item], Iterator[str]] = nothing_more

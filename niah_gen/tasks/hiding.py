@@ -1,0 +1,171 @@
+"""Makes contexts that hide needles: in filler from the corpora, or among generated units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from niah_gen.haystacks.boundaries import JOINERS
+from niah_gen.haystacks.generated import JOINER, MakeUnit, UnitsFiller
+from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
+from niah_gen.haystacks.native_proof import check_native
+from niah_gen.haystacks.placement import Placement
+from niah_gen.haystacks.proof import ContextProof, misplaced
+from niah_gen.haystacks.splice import DepthTargets, place_nearest
+from niah_gen.haystacks.spread import DepthLine, depth_lines
+from niah_gen.prompts.frame import Frame
+from niah_gen.prompts.messages import PromptMessage
+from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
+from niah_gen.tokenizers.spliced import Encoded, encode
+
+
+def needles_at_spans(placement: Placement, proof: ContextProof) -> Iterator[str]:
+    """What is wrong where the spans of a row do not hold its needles."""
+    yield from misplaced(proof.needles, proof.context, proof.offset)
+
+
+def not_exact(placement: Placement) -> bool:
+    """No promise is made about how near to its budget a prompt ends, nor that a needle stands only once."""
+    return False
+
+
+def no_boundary(placement: Placement, boundary: str, depth: float) -> str | None:
+    """Needles stand at no boundary that has a name."""
+    return None
+
+
+class ContextKind(NamedTuple):
+    """A way to make contexts. `make`: gives the maker of one process.
+
+    check: what is wrong with the context of a row, as far as its columns can prove it.
+    joiner: what joins a needle to the text on its left, by language.
+    boundary_at: what rows record as `boundary`, given the recipe's and the depth.
+    conversation: contexts are messages of their own, not one text for the template's hole.
+    exact: whether every needle stands once, and prompts end within a few tokens below their budget.
+    """
+
+    make: Callable[[Workbench], ContextMaker]
+    check: Callable[[Placement, ContextProof], Iterator[str]] = needles_at_spans
+    joiner: Callable[[str], str] = JOINERS.__getitem__
+    boundary_at: Callable[[Placement, str, float], str | None] = no_boundary
+    exact: Callable[[Placement], bool] = not_exact
+    conversation: bool = False
+
+
+def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
+    """What a haystack must hide for an item. `hidden`: a needle's text as the placement puts it in."""
+    return Secret(item.id, tuple(map(hidden, item.hide)), item.keywords)
+
+
+class _Filled(NamedTuple):
+    """The haystack that consecutive cells share, and what it was filled for."""
+
+    key: tuple[object, ...]
+    haystack: Haystack
+    notes: tuple[str, ...]
+    leaks: dict[tuple[tuple[str, ...], ...], str | None]
+
+
+class _Hider:
+    """Hides needles in haystacks, which it keeps while consecutive cells share them."""
+
+    def __init__(self, bench: Workbench, filler_of: Callable[[Cell], Filler], between_lines: bool) -> None:
+        self._bench = bench
+        self._filler_of = filler_of
+        self._between_lines = between_lines
+        self._filled: _Filled | None = None
+        self._encoded: dict[str, Encoded] = {}
+
+    def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
+        bench, placement = self._bench, self._bench.placement
+        filled = self._fill(cell, item, frame)
+        haystack = filled.haystack
+        if shown.keywords not in filled.leaks:
+            filled.leaks[shown.keywords] = haystack.leak(shown.keywords)
+        texts = tuple(map(placement.hidden, shown.hide))
+        needles = [self._encode(text) for text in texts]
+        targets = DepthTargets(cell.depth, bench.diff, self._lines(cell, len(texts)), self._joiner(cell))
+        spliced = (
+            place_nearest(haystack, needles, targets)
+            if self._between_lines
+            else placement.place(haystack, needles, targets, bench.tokenizer)
+        )
+        return Context(
+            turns=(PromptMessage(None, spliced.pieces),),
+            haystack_id=haystack.id,
+            haystack_tokens=haystack.tokens,
+            haystack_passes=haystack.passes,
+            needle_depths=tuple(100 * before / haystack.tokens for before in spliced.tokens_before),
+            boundary=(_line_boundary if self._between_lines else _placement_boundary)(
+                placement, bench.boundary, cell.depth
+            ),
+            leak=filled.leaks[shown.keywords],
+            notes=filled.notes,
+        )
+
+    def _fill(self, cell: Cell, item: Item, frame: Frame) -> _Filled:
+        bench = self._bench
+        depth = cell.depth if bench.fresh_haystacks else None
+        key = (cell.corpus, cell.language, cell.length, cell.needle, cell.repeat, depth)
+        if self._filled is None or self._filled.key != key:
+            self._encoded.clear()
+            secret = secret_of(item, bench.placement.hidden)
+            needles = tuple(self._encode(text) for text in secret.texts)
+            request = FillRequest(
+                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame,
+                self._lines(cell, len(needles)), self._joiner(cell), depth,
+            )  # fmt: skip
+            filler = self._filler_of(cell)
+            self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {})
+        return self._filled
+
+    def _lines(self, cell: Cell, count: int) -> tuple[DepthLine, ...]:
+        return depth_lines(count, self._bench.spread, self._bench.diff, cell_seed(self._bench.seed, cell))
+
+    def _joiner(self, cell: Cell) -> str:
+        return JOINER if self._between_lines else JOINERS[cell.language]
+
+    def _encode(self, text: str) -> Encoded:
+        known = self._encoded.get(text)
+        if known is None:
+            known = self._encoded[text] = encode(text, self._bench.tokenizer)
+        return known
+
+
+def _hide_in_filler(bench: Workbench) -> ContextMaker:
+    return _Hider(bench, lambda cell: bench.fillers[cell.corpus], between_lines=False)
+
+
+def _check_placement(placement: Placement, proof: ContextProof) -> Iterator[str]:
+    yield from placement.check(proof)
+
+
+def _placement_boundary(placement: Placement, boundary: str, depth: float) -> str | None:
+    return placement.boundary_at(boundary, depth)
+
+
+# Needles in filler from the recipe's corpora, where the recipe's placement puts them.
+IN_FILLER = ContextKind(
+    _hide_in_filler, _check_placement, boundary_at=_placement_boundary, exact=lambda placement: placement.exact
+)
+
+
+def _line_boundary(placement: Placement, boundary: str, depth: float) -> str | None:
+    return "paragraph"
+
+
+def generated_units(name: str, unit: MakeUnit) -> ContextKind:
+    """Needles as lines among generated ones, each at the line end nearest to its depth.
+
+    `unit`: makes a line from a seeded generator; `name` stands for the lines wherever a seed is drawn. The lines fill
+    the length to within 8 tokens of the budget, and none holds a keyword or a needle of its row.
+    """
+
+    def make(bench: Workbench) -> ContextMaker:
+        filler = UnitsFiller(name, unit, bench.tokenizer)
+        return _Hider(bench, lambda cell: filler, between_lines=True)
+
+    def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
+        yield from check_native(proof)
+
+    return ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True)

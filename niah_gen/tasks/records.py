@@ -1,0 +1,129 @@
+"""Defines what flows through a task family: cells, items, settings, and the contexts made for them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from niah_gen.haystacks.haystack import Filler
+from niah_gen.haystacks.placement import Placement
+from niah_gen.prompts.frame import Frame
+from niah_gen.prompts.messages import PromptMessage
+from niah_gen.tasks.needle_library import Needle
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Counter
+from niah_score.contract import Span, config_name
+
+
+class Cell(NamedTuple):
+    """One coordinate of the grid: what one row is made of. `length` in tokens, `depth` in percent.
+
+    `needle`: the item's id. `control`: the name of the control whose twin the row is; None for the item itself.
+    """
+
+    language: str
+    corpus: str
+    length: int
+    needle: str
+    repeat: int
+    depth: float
+    control: str | None = None
+
+    @property
+    def config(self) -> str:
+        """The config that the row belongs to."""
+        return config_name(self.language, self.length)
+
+
+def cell_seed(seed: int, cell: Cell) -> int:
+    """A row's seed: 63 bits of sha256 over the recipe's seed and the coordinates without depth and control."""
+    coordinates = f"{seed}/{cell.corpus}/{cell.length}/{cell.needle}/{cell.repeat}"
+    return int.from_bytes(hashlib.sha256(coordinates.encode()).digest()[:8], "big") >> 1
+
+
+class Item(NamedTuple):
+    """The truth of a cell, the same at every depth: what is asked, what counts as the answer, what is hidden.
+
+    `answers`: accepted ones, the first is the reference. `keywords`: every group must be found, any of its members
+    counts. `hide`: the texts to hide, the ones asked for first. `answer_prefix`: what an answer has to begin with.
+    `max_new_tokens`: a sensible output limit; None for the recipe's.
+    """
+
+    id: str
+    language: str
+    question: str | None
+    answers: tuple[str, ...]
+    keywords: tuple[tuple[str, ...], ...]
+    metric: str
+    hide: tuple[str, ...] = ()
+    answer_prefix: str | None = None
+    max_new_tokens: int | None = None
+
+
+class Settings(NamedTuple):
+    """What of a recipe a task family sees. `options`: an instance of the family's options.
+
+    `needles`: those of the recipe, for families that hide them. `any_language`: whether needles go into corpora of
+    every language.
+    """
+
+    options: Any
+    needles: tuple[Needle, ...] = ()
+    seed: int = 0
+    any_language: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a prompt is asked about, and the figures of it that its row records.
+
+    `turns`: one message without a role, or the messages of a conversation; `needle_turn`: which of them holds the
+    needles. `haystack_id`: a digest of the filler. `needle_depths`: haystack tokens before each needle, in percent of
+    all. `leak`: keywords that the filler already held. `target_span`: code points of the turn. `notes`: what a
+    user should know, a sentence each.
+    """
+
+    turns: tuple[PromptMessage, ...]
+    haystack_id: str | None
+    haystack_tokens: int
+    needle_depths: tuple[float, ...] = ()
+    haystack_passes: float = 1.0
+    boundary: str | None = None
+    leak: str | None = None
+    target_span: Span | None = None
+    needle_turn: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """What one process makes contexts with. `fillers`: of each corpus. `longest`: the recipe's greatest length, tokens.
+
+    The rest are fields of the recipe.
+    """
+
+    tokenizer: Tokenizer
+    counter: Counter
+    placement: Placement
+    fillers: Mapping[str, Filler]
+    longest: int
+    reserve: int
+    seed: int
+    spread: str | tuple[float, ...] = "even"
+    diff: float = 25.0
+    boundary: str = "sentence"
+    fresh_haystacks: bool = False
+    options: Any = field(default=None)
+
+
+class ContextMaker(Protocol):
+    """Makes the contexts of one process; it may keep what consecutive cells share."""
+
+    def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
+        """The context of a cell: filled for `item`, with what `shown` hides in it (the item, or its control's twin).
+
+        `frame`: the prompt around the context, with the item's question. Raises FitError where the length cannot hold
+        it.
+        """

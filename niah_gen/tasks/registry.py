@@ -1,0 +1,55 @@
+"""Lists the task families by name, and finds those of the user's own."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from niah_gen.errors import RecipeError, suggestion
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.needle import MULTI, SINGLE
+
+TASKS: dict[str, Task] = {
+    "single": SINGLE,
+    "multi": MULTI,
+}
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is that of a family outside the package, `module:NAME`."""
+    return ":" in name
+
+
+def find_task(name: str, *, here: bool = True) -> Task:
+    """The task family that a recipe names: one of TASKS, or `module:NAME`, a Task in an importable module.
+
+    here: the module may lie in the working folder; a recipe that came with a dataset finds only what is installed or
+    on PYTHONPATH. Raises RecipeError where there is none.
+    """
+    if not is_own(name):
+        if name not in TASKS:
+            raise RecipeError(
+                [f"expected one of {', '.join(TASKS)}, or module:NAME; found {name!r}{suggestion(name, TASKS)}"]
+            )
+        return TASKS[name]
+    module, _, attribute = name.partition(":")
+    added = here and os.getcwd() not in sys.path
+    if added:
+        # Behind everything installed, as `python -m` would put it first; workers get the same path.
+        sys.path.append(os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise RecipeError([f"{name!r}: importing {module} fails ({error})"]) from None
+        raise RecipeError(
+            [f"{name!r}: no module {module!r}; install it, or put the folder that holds it on PYTHONPATH"]
+        ) from None
+    except AttributeError:
+        raise RecipeError([f"{name!r}: module {module!r} has no {attribute!r}"]) from None
+    except Exception as error:  # noqa: BLE001  # whatever the user's own module raises
+        raise RecipeError([f"{name!r}: importing {module} fails ({type(error).__name__}: {error})"]) from None
+    if not isinstance(found, Task):
+        raise RecipeError([f"{name!r}: expected a niah_gen.tasks.base.Task, found {type(found).__name__}"])
+    return found

@@ -1,0 +1,102 @@
+"""OpenCompass's dynamic haystacks: shuffled documents, their tokens end to end, as published."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from rendering import request
+
+from niah_gen.corpora.find import Corpus, CorpusFile, Document
+from niah_gen.haystacks.haystack import Haystack
+from niah_gen.haystacks.opencompass import OpenCompassFiller
+from niah_gen.tokenizers.find import BytePairTokenizer
+
+OddText = Callable[[random.Random, int], str]
+Write = Callable[[Path, Sequence[str]], Path]
+
+steady = settings(derandomize=True, deadline=None, max_examples=40)
+
+
+def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
+    documents = tuple(Document(text, f"{number}.txt", 1) for number, text in enumerate(texts))
+    return Corpus("test", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
+
+
+def text_of(haystack: Haystack | None) -> str:
+    assert haystack is not None
+    return haystack.source.text(0, haystack.end)
+
+
+def token_list(tokenizer: BytePairTokenizer, text: str) -> list[int]:
+    return list(tokenizer.encode(text).ids.tolist())
+
+
+def decoded(tokenizer: BytePairTokenizer, ids: Sequence[int]) -> str:
+    return tokenizer.encoding.decode(list(ids))
+
+
+TEXTS = [f"Document number {number} says this. It also says that. 第{number}篇文章。" * 3 for number in range(9)]
+
+
+def shuffled(texts: Sequence[str], repeat: int) -> list[str]:
+    """As published: one list, shuffled again and again, the global generator reseeded before each time."""
+    left = list(texts)
+    for counter in range(repeat + 1):
+        random.Random(counter).shuffle(left)
+    return left
+
+
+@pytest.mark.parametrize("repeat", [0, 1, 2, 9])
+def test_opencompass_repeat_alone_equals_that_repeat_in_sequence(cl100k: BytePairTokenizer, repeat: int) -> None:
+    sequence = OpenCompassFiller(corpus_of(TEXTS), cl100k)
+    texts = [text_of(sequence.fill(request(cl100k, 120, repeat=number))) for number in range(repeat + 1)]
+    alone = OpenCompassFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, 120, repeat=repeat))
+    assert text_of(alone) == texts[-1]
+    ids = [token for text in shuffled(TEXTS, repeat) for token in token_list(cl100k, text)]
+    assert texts[-1] == decoded(cl100k, ids[:119])
+    assert len(set(texts)) > repeat * 0.7
+
+
+def test_opencompass_gives_the_same_filler_whatever_lengths_came_before(cl100k: BytePairTokenizer) -> None:
+    lengths = [60, 500, 120, 60, 499]
+    shared = OpenCompassFiller(corpus_of(TEXTS), cl100k)
+    for length in lengths:
+        alone = OpenCompassFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, length))
+        again = shared.fill(request(cl100k, length))
+        assert (again.tokens, text_of(again), again.id) == (alone.tokens, text_of(alone), alone.id)
+
+
+def test_opencompass_does_not_touch_the_global_generator(cl100k: BytePairTokenizer) -> None:
+    state = random.getstate()
+    OpenCompassFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, 120, repeat=3))
+    assert random.getstate() == state
+
+
+def test_a_corpus_too_short_for_opencompass_is_used_up_once(cl100k: BytePairTokenizer) -> None:
+    found = OpenCompassFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, 100_000))
+    assert text_of(found) == "".join(shuffled(TEXTS, 0))
+    assert found.tokens == sum(map(cl100k.count, TEXTS))
+    assert found.passes == 1.0
+
+
+def test_opencompass_keeps_the_tokens_that_documents_have_alone(cl100k: BytePairTokenizer) -> None:
+    """`12` and `34` are two tokens here, though `1234` would be encoded as `123` and `4`."""
+    found = OpenCompassFiller(corpus_of(["12", "34"]), cl100k).fill(request(cl100k, 4))
+    assert found.tokens == 2
+    assert found.source.ids.tolist() == [
+        token for text in shuffled(["12", "34"], 0) for token in token_list(cl100k, text)
+    ]
+
+
+def test_a_haystack_cut_inside_a_character_ends_in_the_replacement_sign(cl100k: BytePairTokenizer) -> None:
+    text = "𠮷" * 40
+    size = cl100k.count(text)
+    ends = {
+        text_of(OpenCompassFiller(corpus_of([text]), cl100k).fill(request(cl100k, room + 1)))[-1]
+        for room in range(1, size)
+    }
+    assert ends == {"𠮷", "\ufffd"}

@@ -1,0 +1,102 @@
+"""OpenCompass's processed haystacks: records of whole documents, as published."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from rendering import request
+
+import niah_gen
+from niah_gen.corpora.find import Corpus, CorpusFile, Document
+from niah_gen.errors import FitError
+from niah_gen.haystacks.haystack import Haystack
+from niah_gen.haystacks.opencompass_processed import ProcessedFiller
+from niah_gen.recipe.read import load_recipe
+from niah_gen.rows.plan import make_plan
+from niah_gen.tokenizers.find import BytePairTokenizer
+
+OddText = Callable[[random.Random, int], str]
+Write = Callable[[Path, Sequence[str]], Path]
+
+steady = settings(derandomize=True, deadline=None, max_examples=40)
+
+
+def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
+    documents = tuple(Document(text, f"{number}.txt", 1) for number, text in enumerate(texts))
+    return Corpus("test", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
+
+
+def text_of(haystack: Haystack | None) -> str:
+    assert haystack is not None
+    return haystack.source.text(0, haystack.end)
+
+
+def token_list(tokenizer: BytePairTokenizer, text: str) -> list[int]:
+    return list(tokenizer.encode(text).ids.tolist())
+
+
+def decoded(tokenizer: BytePairTokenizer, ids: Sequence[int]) -> str:
+    return tokenizer.encoding.decode(list(ids))
+
+
+TEXTS = [f"Document number {number} says this. It also says that. 第{number}篇文章。" * 3 for number in range(9)]
+
+
+def test_each_processed_record_starts_with_the_document_after_the_last_ones(cl100k: BytePairTokenizer) -> None:
+    filler = ProcessedFiller(corpus_of(TEXTS), cl100k)
+    room = cl100k.count(TEXTS[0]) + cl100k.count(TEXTS[1]) - 5
+    assert filler.records(room) == [range(2), range(2, 4), range(4, 6), range(6, 8)]
+    for repeat in range(4):
+        found = filler.fill(request(cl100k, room + 1, repeat=repeat))
+        ids = token_list(cl100k, TEXTS[2 * repeat]) + token_list(cl100k, TEXTS[2 * repeat + 1])
+        assert text_of(found) == decoded(cl100k, ids[:room])
+
+
+def test_a_document_that_fills_a_record_to_the_token_ends_it(cl100k: BytePairTokenizer) -> None:
+    room = cl100k.count(TEXTS[0])
+    assert ProcessedFiller(corpus_of([TEXTS[0]] * 3), cl100k).records(room) == [range(1), range(1, 2), range(2, 3)]
+    assert ProcessedFiller(corpus_of([TEXTS[0]] * 3), cl100k).records(room + 1) == [range(2)]
+
+
+def test_processed_records_end_with_the_corpus(cl100k: BytePairTokenizer) -> None:
+    filler = ProcessedFiller(corpus_of(TEXTS), cl100k)
+    room = cl100k.count(TEXTS[0])
+    assert filler.fill(request(cl100k, room + 1, repeat=8)).tokens == room
+    assert filler.repeats(room + 1, 0, 1) == 9
+    with pytest.raises(FitError, match="the corpus ends after 9 records, before repeat 9"):
+        filler.fill(request(cl100k, room + 1, repeat=9))
+    with pytest.raises(FitError, match="the corpus ends after 0 records"):
+        filler.fill(request(cl100k, 10_000))
+
+
+def test_a_plan_leaves_out_the_records_that_the_corpus_lacks_and_says_so(write_jsonl: Write, tmp_path: Path) -> None:
+    corpus = write_jsonl(tmp_path / "short.jsonl", TEXTS)
+    recipe = load_recipe(
+        {
+            "placement": "opencompass-processed",
+            "corpora": [str(corpus)],
+            "lengths": [30, 300],
+            "depths": [0, 50],
+            "repeats": 5,
+            "reserve": 0,
+            "guide": False,
+            "needles": [{"needle": "A fact.", "question": "What?", "answer": "That."}],
+        }
+    )
+    plan = make_plan(recipe)
+    records = {length: {cell.repeat for cell in plan.cells if cell.length == length} for length in (30, 300)}
+    assert records[30] == {0, 1, 2, 3, 4}
+    assert records[300] < {0, 1, 2, 3, 4}
+    assert plan.shortfalls == (f"short, length 300: the corpus ends after {len(records[300])} of 5 records",)
+    assert len(list(niah_gen.iter_rows(recipe))) == len(plan.cells) == 10 + 2 * len(records[300])
+
+
+def test_a_recipe_that_makes_no_row_is_refused(write_jsonl: Write, tmp_path: Path) -> None:
+    corpus = write_jsonl(tmp_path / "short.jsonl", ["A short text.", "Another one."])
+    recipe = {"placement": "opencompass-processed", "corpora": [str(corpus)], "lengths": [5000], "guide": False}
+    with pytest.raises(FitError, match="makes no rows: short, length 5000: the corpus ends after 0 of 1 records"):
+        make_plan(load_recipe({**recipe, "template": "opencompass", "needles": ["xiaoming-internship"]}))

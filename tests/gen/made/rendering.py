@@ -1,0 +1,46 @@
+"""Prompts around plain texts, and requests for haystacks, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from niah_gen.haystacks.haystack import FillRequest, Secret
+from niah_gen.haystacks.spread import depth_lines
+from niah_gen.prompts.frame import Frame, FrameMessage
+from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import encode
+from niah_score.contract import Message
+
+# A prompt that is its context alone.
+EMPTY = Frame((FrameMessage(None, ""),), 0, "", "")
+
+
+def filled(frame: Frame, context: str) -> str | list[Message]:
+    """The prompt around a context that is one text."""
+    messages = frame.around([PromptMessage(None, (Piece(context),))])
+    contents = ["".join(str(piece.content) for piece in message.pieces) for message in messages]
+    if messages[0].role is None:
+        return contents[0]
+    return [
+        Message(role=message.role or "", content=content) for message, content in zip(messages, contents, strict=True)
+    ]
+
+
+def request(
+    tokenizer: Tokenizer,
+    length: int,
+    *,
+    longest: int = 0,
+    reserve: int = 0,
+    repeat: int = 0,
+    seed: int = 0,
+    needle: str = "N",
+    keywords: Sequence[str] = (),
+    frame: Frame = EMPTY,
+) -> FillRequest:
+    """A request for a haystack that hides one needle in English."""
+    secret = Secret("n", (needle,), tuple((word,) for word in keywords))
+    needles = (encode(needle, tokenizer),)
+    lines = depth_lines(1, "even", 25, 0)
+    return FillRequest(length, max(length, longest), reserve, repeat, seed, secret, needles, frame, lines, " ")

@@ -1,0 +1,153 @@
+"""Frames: a template with its question in, around a context or a conversation."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rendering import filled
+
+from niah_gen.prompts.frame import Frame, FrameMessage, make_frame
+from niah_gen.prompts.messages import Piece, PromptMessage, prompt_json
+from niah_gen.prompts.templates import POSITIONS, Template, template_library
+from niah_score.contract import Message, PromptForm, canonical_json
+
+steady = settings(derandomize=True, deadline=None, max_examples=150)
+
+QUESTION = 'Which of "these" is {it}?\n'
+FORMS: tuple[PromptForm, ...] = ("text", "chat")
+
+
+def library(name: str) -> Template:
+    return template_library()[name]
+
+
+def whole(prompt: str | list[Message]) -> str:
+    return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
+
+
+@pytest.mark.parametrize("name", sorted(template_library()))
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("context", ["", "a context", "with {question} and {context} in it", "\n文档\n"])
+def test_every_template_holds_context_and_question_once_in_both_forms(
+    name: str, form: PromptForm, context: str
+) -> None:
+    around = make_frame(library(name), form, "native", False, QUESTION)
+    prompt = filled(around, context)
+    assert isinstance(prompt, str if form == "text" else list)
+    text = whole(prompt)
+    assert context in text
+    assert text.count(QUESTION) == 1
+    assert text.count("{context}") == context.count("{context}")
+    assert text.count("{question}") == context.count("{question}")
+    holder = text if isinstance(prompt, str) else prompt[around.hole]["content"]
+    assert holder == around.before + context + around.after
+
+
+@pytest.mark.parametrize("name", sorted(template_library()))
+def test_a_text_is_one_message_without_a_role_and_a_chat_has_a_hole_in_one_of_its_messages(name: str) -> None:
+    text = make_frame(library(name), "text", "native", False, QUESTION)
+    assert ([message.role for message in text.messages], text.hole, text.others) == ([None], 0, ())
+    chat = make_frame(library(name), "chat", "native", False, QUESTION)
+    assert chat.hole == (1 if name in ("gkamradt-openai", "gkamradt-cohere") else 0)
+    assert len(chat.others) == len(chat.messages) - 1
+
+
+def test_a_question_with_braces_is_put_in_as_it_is() -> None:
+    question = "What is {context}, {question} and {0}?"
+    for form in FORMS:
+        prompt = filled(make_frame(library("niah-en"), form, "native", False, question), "DOC")
+        assert whole(prompt).count(question) == 1
+        assert whole(prompt).count("DOC") == 1
+
+
+def test_the_messages_of_the_published_chat() -> None:
+    prompt = filled(make_frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?"), "DOC")
+    assert [message["role"] for message in prompt if not isinstance(message, str)] == ["system", "user", "user"]
+    assert [message["content"] for message in prompt if not isinstance(message, str)][1:] == [
+        "DOC",
+        "What? Don't give information outside the document or repeat your findings",
+    ]
+
+
+def test_a_chat_template_asked_for_as_text_is_its_messages_a_blank_line_apart() -> None:
+    chat = filled(make_frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?"), "DOC")
+    text = filled(make_frame(library("gkamradt-openai"), "text", "gkamradt", False, "What?"), "DOC")
+    assert text == "\n\n".join(message["content"] for message in chat if not isinstance(message, str))
+
+
+def test_a_text_template_asked_for_as_chat_is_one_user_message() -> None:
+    text = filled(make_frame(library("opencompass-zh"), "text", "opencompass", False, "什么？"), "文档")
+    chat = filled(make_frame(library("opencompass-zh"), "chat", "opencompass", False, "什么？"), "文档")
+    assert chat == [{"role": "user", "content": text}]
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_our_chat_form_asks_what_our_text_form_asks(position: str) -> None:
+    for name in ("niah-en", "niah-zh"):
+        text, chat = (
+            filled(make_frame(library(name), form, "native", False, "What?", position), "DOC") for form in FORMS
+        )
+        assert whole(text).startswith(whole(chat))
+        assert re.fullmatch(r"\n+(Answer:|回答：)", whole(text).removeprefix(whole(chat)))
+
+
+@pytest.mark.parametrize("name", ["niah-en", "niah-zh"])
+@pytest.mark.parametrize("form", FORMS)
+def test_our_templates_ask_at_the_end_at_the_start_or_at_both(name: str, form: PromptForm) -> None:
+    sides = {}
+    for position in POSITIONS:
+        before, after = whole(filled(make_frame(library(name), form, "native", False, "What?", position), "DOC")).split(
+            "DOC"
+        )
+        sides[position] = (before.count("What?"), after.count("What?"))
+    assert sides == {"end": (0, 1), "start": (1, 0), "both": (1, 1)}
+
+
+def test_the_frame_of_messages_leaves_the_template_alone() -> None:
+    before = [dict(message) for message in library("gkamradt-openai").wordings["end"].chat or ()]
+    filled(make_frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?"), "DOC")
+    assert [dict(message) for message in library("gkamradt-openai").wordings["end"].chat or ()] == before
+
+
+contents = st.text(st.characters(codec="utf-8") | st.sampled_from('"\\\n\t\x00\x1f\x7f{}\u2028😀中'), max_size=30)
+
+
+@steady
+@given(
+    context=contents, before=contents, after=contents, others=st.lists(st.tuples(contents, contents), max_size=3),
+    at=st.integers(0, 3), role=st.none() | contents,
+)  # fmt: skip
+def test_the_json_of_a_prompt_in_pieces_is_its_canonical_json(
+    context: str, before: str, after: str, others: list[tuple[str, str]], at: int, role: str | None
+) -> None:
+    messages = [FrameMessage(name, content) for name, content in others] if role is not None else []
+    at = min(at, len(messages))
+    messages.insert(at, FrameMessage(role, before + after))
+    around = Frame(tuple(messages), at, before, after)
+    prompt = around.around([PromptMessage(None, (Piece(context),))])
+    fragments = [[piece.fragment() for piece in message.pieces] for message in prompt]
+    assert b"".join(prompt_json(prompt, fragments)) == canonical_json(filled(around, context))
+
+
+# Conversations ------------------------------------------------------------------------------------------------------
+
+TURNS = (PromptMessage("user", (Piece("Hello."),)), PromptMessage("assistant", (Piece("Good "), Piece("day."))))
+
+
+def test_a_conversation_takes_the_place_of_the_message_that_is_the_context_alone() -> None:
+    around = make_frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?")
+    assert around.takes_turns()
+    prompt = around.around(TURNS)
+    assert [message.role for message in prompt] == ["system", "user", "assistant", "user"]
+    assert prompt[1:3] == TURNS
+
+
+@pytest.mark.parametrize(("name", "form"), [("niah-en", "chat"), ("niah-en", "text"), ("gkamradt-openai", "text")])
+def test_a_template_whose_context_stands_in_other_text_takes_no_conversation(name: str, form: PromptForm) -> None:
+    around = make_frame(library(name), form, "native", False, "What?")
+    assert not around.takes_turns()
+    with pytest.raises(ValueError, match="a conversation needs a chat template"):
+        around.around(TURNS)
