@@ -1,0 +1,124 @@
+"""Defines the commands that make datasets: build, merge, plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from niah_gen.cli.recipe_options import (
+    CorpusOption,
+    DepthsOption,
+    DiffOption,
+    FormOption,
+    GuideOption,
+    LanguageOption,
+    LengthOption,
+    NeedleOption,
+    ParaphraseOption,
+    PlacementOption,
+    QuestionOption,
+    RecipeArgument,
+    RepeatsOption,
+    ReserveOption,
+    SetOption,
+    SpreadOption,
+    TemplateOption,
+    TokenizerOption,
+    recipe_of,
+)
+from niah_gen.cli.reporting import notice
+
+
+def build(
+    recipe: RecipeArgument = "default",
+    length: LengthOption = None,
+    depths: DepthsOption = None,
+    repeats: RepeatsOption = None,
+    corpus: CorpusOption = None,
+    needle: NeedleOption = None,
+    tokenizer: TokenizerOption = None,
+    placement: PlacementOption = None,
+    template: TemplateOption = None,
+    language: LanguageOption = None,
+    reserve: ReserveOption = None,
+    diff: DiffOption = None,
+    spread: SpreadOption = None,
+    question: QuestionOption = None,
+    paraphrase: ParaphraseOption = None,
+    guide: GuideOption = None,
+    chat: FormOption = None,
+    set_: SetOption = None,
+    format_: Annotated[
+        str, typer.Option("--format", help="parquet, jsonl, jsonl.gz, jsonl.zst, comma separated.")
+    ] = "parquet",
+    out: Annotated[Path, typer.Option("--out", help="Folder that dataset folders are made in.")] = Path("build"),
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Worker processes; by default as the size asks.")] = None,
+    shard: Annotated[
+        str | None, typer.Option("--shard", metavar="I/N", help="Write every Nth file only, then run merge.")
+    ] = None,
+) -> None:
+    """Build a dataset folder and print its path."""
+    flags = dict(locals())
+    from niah_gen.dataset.build import build as build_dataset
+    from niah_gen.progress import ProgressBar
+
+    formats = [part.strip() for part in format_.split(",") if part.strip()]
+    with ProgressBar() as bar:
+        folder = build_dataset(
+            recipe_of(flags), out, formats=formats, jobs=jobs, shard=_shard(shard), progress=bar, notice=notice
+        )
+    if shard:
+        notice(f"part {shard} is written; once all parts are, run `niah-gen merge {folder}`")
+    typer.echo(str(folder))
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    part, slash, of = text.partition("/")
+    if not (slash and part.isdecimal() and of.isdecimal()):
+        raise typer.BadParameter(f"{text!r}: expected I/N, such as 1/4", param_hint="--shard")
+    return int(part), int(of)
+
+
+def merge(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `build --shard` printed.")],
+) -> None:
+    """Check all parts that build --shard wrote, and complete the dataset."""
+    from niah_gen.dataset.build import merge as merge_parts
+
+    typer.echo(str(merge_parts(folder, notice=notice)))
+
+
+def plan(
+    recipe: RecipeArgument = "default",
+    length: LengthOption = None,
+    depths: DepthsOption = None,
+    repeats: RepeatsOption = None,
+    corpus: CorpusOption = None,
+    needle: NeedleOption = None,
+    tokenizer: TokenizerOption = None,
+    placement: PlacementOption = None,
+    template: TemplateOption = None,
+    language: LanguageOption = None,
+    reserve: ReserveOption = None,
+    diff: DiffOption = None,
+    spread: SpreadOption = None,
+    question: QuestionOption = None,
+    paraphrase: ParaphraseOption = None,
+    guide: GuideOption = None,
+    chat: FormOption = None,
+    set_: SetOption = None,
+) -> None:
+    """Say what build would make: rows, tokens, bytes, time. Builds nothing."""
+    flags = dict(locals())
+    from niah_gen.rows.assemble import check_fit
+    from niah_gen.rows.forecast import forecast
+    from niah_gen.rows.plan import make_plan
+
+    planned = make_plan(recipe_of(flags))
+    check_fit(planned)
+    for line in forecast(planned):
+        typer.echo(line)

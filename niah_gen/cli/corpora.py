@@ -1,0 +1,134 @@
+"""Defines the commands about corpora: list, show, fetch, add."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from niah_gen.cli.reporting import reported
+
+app = typer.Typer(help="List (default), show, fetch and add haystack texts.", rich_markup_mode=None)
+
+_LINE_EVERY_SECONDS = 0.1
+
+
+@app.callback(invoke_without_command=True)
+def _by_default(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        corpora_list()
+
+
+@app.command("list")
+@reported
+def corpora_list() -> None:
+    """List the corpora that can be named, and where they are."""
+    from niah_gen.corpora.find import installed_names, known_corpora, locate
+    from niah_gen.errors import CorpusError
+
+    installed = installed_names()
+    for name in sorted({*installed, *known_corpora()}):
+        if name in installed:
+            try:
+                found = locate(name)
+            except CorpusError as error:
+                typer.echo(f"{name:16} ?  {error}")
+                continue
+            language = found.declaration.language or "?"
+            typer.echo(f"{name:16} {language} {len(found.declaration.files):4} files  {found.folder}")
+        else:
+            declared = known_corpora()[name]
+            where = f"not here: niah-gen corpora fetch {name}"
+            typer.echo(f"{name:16} {declared.language} {len(declared.files):4} files  {where}")
+
+
+@app.command("show")
+@reported
+def corpora_show(name: Annotated[str, typer.Argument(metavar="NAME", help="Corpus name or path.")]) -> None:
+    """Check a corpus and describe it."""
+    from niah_gen.corpora.find import locate, read_corpus
+
+    located = locate(name)
+    corpus = read_corpus(located)
+    for key, value in (
+        ("name", corpus.name),
+        ("language", corpus.language),
+        ("licence", corpus.license),
+        ("source", corpus.source),
+        ("description", located.declaration.description),
+        ("folder", located.folder),
+        ("files", ", ".join(file.path for file in corpus.files)),
+        ("documents", len(corpus.documents)),
+        ("characters", sum(len(document.text) for document in corpus.documents)),
+        ("sha256", corpus.sha256),
+    ):
+        typer.echo(f"{key:12} {value}")
+
+
+@app.command("fetch")
+@reported
+def corpora_fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="paul_graham or cdme.")],
+    from_: Annotated[
+        Path | None, typer.Option("--from", metavar="FOLDER", help="Take the files from a folder, without network.")
+    ] = None,
+    url: Annotated[str | None, typer.Option("--url", help="Fetch from a mirror: a URL that /FILE is added to.")] = None,
+) -> None:
+    """Install a corpus known by name; every file is checked by sha256."""
+    from niah_gen.corpora.fetch import fetch_corpus
+
+    typer.echo(str(fetch_corpus(name, source=from_, url=url, progress=_fetch_progress())))
+
+
+@app.command("add")
+@reported
+def corpora_add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the corpus will be called.")],
+    sources: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH...]", help=".txt, .jsonl, .parquet files, or folders of them.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="OWNER/NAME", help="A `datasets` repository instead of files.")
+    ] = None,
+    revision: Annotated[str | None, typer.Option("--revision", help="Commit of the repository, 40 hex digits.")] = None,
+    column: Annotated[str, typer.Option("--column", help="Field or column that holds the text.")] = "text",
+    split: Annotated[str, typer.Option("--split", help="Split of the repository.")] = "train",
+    config: Annotated[str | None, typer.Option("--config", help="Config of the repository.")] = None,
+    documents: Annotated[int, typer.Option("--documents", help="Rows to take of the repository.")] = 1000,
+    language: Annotated[str | None, typer.Option("--language", help="en or zh; by default told by the script.")] = None,
+    license_: Annotated[str, typer.Option("--license", help="Licence, for the manifest and the card.")] = "not stated",
+) -> None:
+    """Make a corpus of your own from files, or from a column of a `datasets` repository."""
+    from niah_gen.corpora.add import add_corpus, add_dataset
+    from niah_gen.errors import CorpusError
+
+    if bool(sources) == (dataset is not None):
+        raise CorpusError(f"corpus {name!r}: expected files or --dataset, one of them")
+    if dataset is not None:
+        folder = add_dataset(
+            name, dataset, revision=revision, column=column, split=split, config=config, documents=documents,
+            language=language, license=license_, progress=_fetch_progress(),
+        )  # fmt: skip
+    else:
+        folder = add_corpus(name, sources or [], language=language, license=license_, text_field=column)
+    typer.echo(str(folder))
+
+
+def _fetch_progress() -> Callable[[str, int, int], None]:
+    """One line on a terminal that says what is being fetched and how much of it is there."""
+    shown = 0.0
+
+    def tell(path: str, done: int, total: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if sys.stderr.isatty() and (done == total or now - shown > _LINE_EVERY_SECONDS):
+            shown = now
+            share = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+            sys.stderr.write(f"\r\x1b[K{path}: {share}" + ("\n" if done == total else ""))
+            sys.stderr.flush()
+
+    return tell

@@ -1,0 +1,90 @@
+"""Defines the commands that list what recipes can name: presets, needles, tokenizers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from niah_gen.tasks.needle_library import Needle
+
+NamedArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[list | show NAME]", help="List them all (default), or print one.")
+]
+
+
+NeedlesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[list | show] [NAME]", help="All (default), or a needle, a library file or a file of yours."
+    ),
+]
+
+
+def _asked_for(words: list[str] | None) -> str | None:
+    """The name in `show NAME` or `NAME`; None for a list."""
+    if not words or words == ["list"]:
+        return None
+    name = words[1:] if words[0] == "show" else words
+    if len(name) != 1:
+        raise typer.BadParameter(f"{' '.join(words)!r}: expected list, or show and one name")
+    return name[0]
+
+
+def presets(words: NamedArgument = None) -> None:
+    """List the recipes that come with the package, or print one."""
+    from niah_gen.recipe.presets import preset_names, preset_text
+
+    name = _asked_for(words)
+    if name is not None:
+        typer.echo(preset_text(name).rstrip())
+        return
+    for preset in preset_names():
+        typer.echo(f"{preset:24} {preset_text(preset).splitlines()[0].lstrip('# ')}")
+
+
+def needles(words: NeedlesArgument = None) -> None:
+    """List the needles that come with the package or those of a file, or print some as such a file."""
+    import tomli_w
+
+    from niah_gen.tasks.needle_library import doubts, find_needles, needle_files
+
+    name = _asked_for(words)
+    if name is None:
+        for file, members in needle_files().items():
+            typer.echo(f"{file}:")
+            _list_needles(members)
+        return
+    found = find_needles(name)
+    if words and words[0] != "show" and len(found) > 1:
+        _list_needles(found)
+    else:
+        tables = {needle.id: needle.table() for needle in found}
+        typer.echo(tomli_w.dumps({name: {k: v for k, v in t.items() if k != "id"} for name, t in tables.items()}))
+    for needle in found:
+        for doubt in doubts(needle):
+            typer.echo(f"{needle.id}: {doubt}", err=True)
+
+
+def _list_needles(found: Iterable[Needle]) -> None:
+    for needle in found:
+        kind = needle.kind if needle.kind == "single" else f"{needle.kind} of {len(needle.needles)}"
+        typer.echo(f"  {needle.id:28} {needle.language}  {kind:10}  {needle.question.strip()}")
+
+
+def tokenizers() -> None:
+    """List the tokenizers that can be named, and which of them need no network."""
+    import tiktoken
+    import tiktoken.model
+
+    from niah_gen.tokenizers.find import BUNDLED, TOKENIZERS_VARIABLE
+
+    for name in sorted({*BUNDLED, *tiktoken.list_encoding_names()}):
+        models = [model for model, encoding in tiktoken.model.MODEL_TO_ENCODING.items() if encoding == name]
+        origin = "bundled" if name in BUNDLED else "tiktoken cache"
+        typer.echo(f"{name:16} {origin:15} {', '.join(models)}")
+    typer.echo(
+        f"Also: the path of a tokenizer.json, a .model file or a model folder, or its name in ${TOKENIZERS_VARIABLE}."
+    )
