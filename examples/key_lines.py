@@ -1,6 +1,6 @@
 """A task family of your own: a key and its value among lines of other keys and values.
 
-    PYTHONPATH=examples niah-gen build --set task=key_lines:KEY_LINES --length 1000 --set 'controls=["absent"]'
+PYTHONPATH=examples niah-gen build --set task=key_lines:KEY_LINES --length 1000 --set 'controls=["absent"]'
 """
 
 from __future__ import annotations
@@ -13,7 +13,22 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.hiding import generated_units
 from niah_gen.tasks.records import Cell, Item, Settings
 
-WORDS = "amber basil cedar delta ember fjord grove heron inlet jetty knoll larch maple north".split()
+WORDS = [
+    "amber",
+    "basil",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heron",
+    "inlet",
+    "jetty",
+    "knoll",
+    "larch",
+    "maple",
+    "north",
+]
 
 
 @dataclass(frozen=True, slots=True)

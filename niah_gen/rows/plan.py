@@ -9,6 +9,7 @@ from functools import cached_property
 from niah_gen.corpora.find import LANGUAGES, Corpus, locate, read_corpus
 from niah_gen.errors import FitError, IntegrityError, RecipeError
 from niah_gen.haystacks.haystack import Filler, Secret
+from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import guide_problem, template_family, template_for
 from niah_gen.recipe.read import settings_of
 from niah_gen.recipe.recipe import Recipe
@@ -153,6 +154,7 @@ def make_plan(
     task = task or find_task(recipe.task)
     settings = settings_of(recipe, task)
     problems = list(_wrong_corpora(recipe, task, settings, corpora))
+    problems += _wrong_template(recipe, task)
     if problems:
         raise RecipeError(problems, f"recipe {recipe.name!r}")
     placing = recipe.placing
@@ -200,6 +202,20 @@ def _wrong_corpora(recipe: Recipe, task: Task, settings: Settings, corpora: Sequ
                 f"needles: none is in {corpus.language}, the language of corpus {corpus.name!r}; "
                 "add one, or leave the corpus out"
             )
+
+
+def _wrong_template(recipe: Recipe, task: Task) -> Iterator[str]:
+    for language in recipe.languages or LANGUAGES:
+        template = template_for(recipe.template, language)
+        if template is None or not task.context.conversation:
+            continue
+        frame = make_frame(template, recipe.form, recipe.placement, False, "", recipe.question_position)
+        if not frame.takes_turns():
+            yield (
+                f"template: task {task.name!r} makes conversations, which need a chat template with a message that is "
+                f"{{context}} alone, such as gkamradt-openai; {template.name!r} as {recipe.form} has none"
+            )
+            return
 
 
 def _cells(recipe: Recipe, task: Task, settings: Settings, corpora: Sequence[Corpus]) -> Iterator[Cell]:

@@ -1,0 +1,249 @@
+"""Families of a user's own: found by name, built by workers, proved, answered and scored like ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.errors import RecipeError
+from niah_gen.haystacks.fit import MOST_BELOW
+from niah_gen.prompts.frame import Frame
+from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.recipe.read import load_recipe
+from niah_gen.rows.plan import family_digest, plan_digest
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.hiding import ContextKind
+from niah_gen.tasks.needle import SINGLE
+from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench
+from niah_gen.tokenizers.spliced import Slice, encode
+from niah_score import evaluate
+from niah_score.contract import Row, read_manifest, sha256_hex
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+RECIPE: dict[str, Any] = {
+    "name": "toy", "task": "key_lines:KEY_LINES", "options": {"keys": 3}, "controls": ["absent"],
+    "lengths": [600, 1000], "depths": [0, 37, 100], "languages": ["en"],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _examples_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(EXAMPLES), *sys.path[1:]]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The example family, built by two workers in two formats."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(EXAMPLES))
+        yield niah_gen.build(RECIPE, tmp_path_factory.mktemp("toy"), formats=["parquet", "jsonl"], jobs=2)
+
+
+def rows_of(folder: Path) -> list[Row]:
+    return [json.loads(line) for path in sorted(folder.glob("jsonl/*/*")) for line in path.open(encoding="utf-8")]
+
+
+def test_a_family_takes_at_most_sixty_lines() -> None:
+    assert len((EXAMPLES / "key_lines.py").read_text("utf-8").splitlines()) <= 60
+
+
+def test_workers_make_the_rows_that_one_process_makes(folder: Path) -> None:
+    rows = list(niah_gen.iter_rows(RECIPE))
+    assert sorted(row["id"] for row in rows) == sorted(row["id"] for row in rows_of(folder))
+    assert len(rows) == 2 * 3 * 2 * 3
+    parquet = [row for path in sorted(folder.glob("data/*/*")) for row in pq.read_table(path).to_pylist()]
+    assert parquet == rows_of(folder)
+
+
+def test_every_row_hides_its_value_once_and_its_control_never(folder: Path) -> None:
+    for row in rows_of(folder):
+        value = row["answers"][0]
+        assert str(row["prompt"]).count(value) == (row["control"] is None)
+        assert row["task"] == "key-lines"
+        assert row["corpus"] == "key_lines"
+        if row["control"] is None:
+            assert 0 <= row["length"] - 200 - row["prompt_tokens"] <= MOST_BELOW
+            (span,) = row["needle_spans"]
+            assert str(row["prompt"])[span["start"] : span["end"]] == row["needles"][0]
+        else:
+            assert (row["control"], row["needles"], row["needle_spans"]) == ("absent", [], [])
+
+
+def test_a_control_shares_the_haystack_of_its_item(folder: Path) -> None:
+    filler: dict[tuple[int, str | None], set[str | None]] = {}
+    for row in rows_of(folder):
+        filler.setdefault((row["length"], row["needle_id"]), set()).add(row["haystack_id"])
+    assert all(len(ids) == 1 for ids in filler.values())
+    assert len(set.union(*filler.values())) == len(filler)
+
+
+def test_its_rows_are_proved_and_built_again(folder: Path) -> None:
+    proof = prove(folder)
+    assert (proof.problems, proof.not_rebuilt, proof.figures.rows) == ((), None, 2 * 36)
+
+
+def test_its_answers_are_scored(folder: Path, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    rows = rows_of(folder)
+    lines = [{"id": row["id"], "prediction": row["answers"][0] if row["control"] is None else "None."} for row in rows]
+    answers.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    scores = evaluate(folder, answers).scores
+    assert {(control, score) for control, score in scores.select("control", "score").iter_rows()} == {
+        (None, 100.0), ("absent", 0.0),
+    }  # fmt: skip
+
+
+def test_the_command_finds_a_family_in_the_working_folder_but_not_one_that_a_dataset_names(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text((EXAMPLES / "key_lines.py").read_text("utf-8"), "utf-8")
+    command = [str(Path(sys.executable).with_name("niah-gen"))]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["PYTHONPATH"] = str(EXAMPLES.parent)
+    build = ["build", "--set", "task=mine:KEY_LINES", "--length", "600", "--depths", "50", "--out", str(tmp_path)]
+    done = subprocess.run(
+        [*command, *build], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    verify = [*command, "verify", done.stdout.strip(), "--full"]
+    refused = subprocess.run(verify, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    assert "no module 'mine'; install it, or put the folder that holds it on PYTHONPATH" in refused.stderr
+    environment["PYTHONPATH"] += os.pathsep + str(tmp_path)
+    proved = subprocess.run(verify, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert proved.returncode == 0, proved.stderr
+    assert "the recipe builds the same rows again" in proved.stdout
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"task": "nowhere:TASK"}, "no module 'nowhere'"),
+        ({"task": "key_lines:NOTHING"}, "module 'key_lines' has no 'NOTHING'"),
+        ({"task": "key_lines:line"}, "expected a niah_gen.tasks.base.Task, found function"),
+        ({"task": "sinlge"}, "did you mean 'single'"),
+        ({"options": {"key": 3}}, "options.key: unknown field; did you mean 'keys'"),
+        ({"options": {"keys": "3"}}, "options.keys: expected a whole number; found '3'"),
+        ({"options": 3}, "options: expected a table; found 3"),
+        ({"controls": ["abset"]}, "has no control 'abset'; did you mean 'absent'"),
+        ({"needles": ["velden-archive"]}, "needles: task 'key-lines' has items of its own"),
+        ({"corpora": ["en_essays"]}, "corpora: task 'key-lines' reads none"),
+    ],
+)
+def test_what_a_family_cannot_do_is_refused_by_field(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(RecipeError) as error:
+        load_recipe({**RECIPE, **changes})
+    assert any(words in problem for problem in error.value.problems), error.value.problems
+
+
+def test_a_language_without_items_is_refused() -> None:
+    with pytest.raises(RecipeError, match="has nothing to ask in zh"):
+        list(niah_gen.iter_rows({**RECIPE, "languages": ["zh"]}))
+
+
+def test_version_one_of_a_family_adds_nothing_to_the_digests_and_a_later_one_does() -> None:
+    recipe = load_recipe("default")
+    for digest in (
+        lambda task: family_digest(recipe, task, "0" * 64),
+        lambda task: plan_digest(recipe, task, "t", "0" * 64, []),
+    ):
+        assert digest(SINGLE) == digest(SINGLE._replace(name="other")) != digest(SINGLE._replace(version=2))
+
+
+def test_options_are_in_every_id(folder: Path) -> None:
+    other = {row["id"][:8] for row in niah_gen.iter_rows({**RECIPE, "options": {"keys": 2}})}
+    assert not other & {row["id"][:8] for row in rows_of(folder)}
+
+
+# A conversation -----------------------------------------------------------------------------------------------------
+
+
+def talk(bench: Workbench) -> ContextMaker:
+    """Turns about the weather, one of which holds the needle."""
+
+    def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
+        turns = [PromptMessage("user" if n % 2 == 0 else "assistant", (Piece(f"Rain, {n}. "),)) for n in range(8)]
+        at = min(7, int(cell.depth / 100 * 8))
+        hidden = encode(shown.hide[0], bench.tokenizer)
+        turns[at] = PromptMessage(turns[at].role, (*turns[at].pieces, Piece(Slice(hidden, 0, len(hidden.data)), 0)))
+        sizes = [bench.counter.count([f"Rain, {n}. "]) for n in range(8)]
+        depth = 100 * sum(sizes[: at + 1]) / sum(sizes)
+        return Context(tuple(turns), sha256_hex(b"rain")[:12], sum(sizes), (depth,), needle_turn=at)
+
+    return make
+
+
+TALK = Task(
+    "talk", 1, lambda settings, language: ["gate"] if language == "en" else [],
+    lambda settings, cell: Item("gate", "en", "What colour?", ("Green.",), (("green",),), "keyword", ("It is green.",)),
+    corpus="talk", context=ContextKind(talk, conversation=True),
+)  # fmt: skip
+TALKING = {
+    "name": "talk", "task": "test_talk:TALK", "template": "gkamradt-openai", "lengths": [1000], "depths": [0, 60, 100],
+    "guide": False,
+}  # fmt: skip
+
+
+@pytest.fixture
+def talking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This module, importable by a name of its own."""
+    monkeypatch.setitem(sys.modules, "test_talk", sys.modules[__name__])
+
+
+@pytest.mark.usefixtures("talking")
+def test_a_prompt_of_several_messages_is_built_proved_and_written_alike_in_every_format(tmp_path: Path) -> None:
+    folder = niah_gen.build(TALKING, tmp_path, formats=["parquet", "jsonl"])
+    rows = rows_of(folder)
+    assert [row for path in folder.glob("data/*/*") for row in pq.read_table(path).to_pylist()] == rows
+    assert list(niah_gen.iter_rows(TALKING)) == rows
+    for row in rows:
+        assert not isinstance(row["prompt"], str)
+        assert len(row["prompt"]) == 1 + 8 + 1
+        (span,) = row["needle_spans"]
+        assert row["prompt"][row["context_message"]]["content"][span["start"] : span["end"]] == "It is green."
+    assert [row["context_message"] for row in rows] == [1, 5, 8]
+    proof = prove(folder)
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+    assert read_manifest(folder).rows == 3
+
+
+@pytest.mark.usefixtures("talking")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda row: row["prompt"][0].update(content="Be brief."), "message 0 is 'Be brief.'"),
+        (lambda row: row["prompt"].pop(), "not those of its template"),
+        (lambda row: row.update(context_message=0), "context_message is 0, expected 1 to 8"),
+        (lambda row: row.update(needle_spans=[{"start": 0, "end": 4}]), "needle 1 is not at its span"),
+        (lambda row: row["prompt"][3].update(content="Sun."), "prompt_sha256 is"),
+    ],
+)
+def test_a_damaged_conversation_is_found(change: Callable[[Any], None], words: str) -> None:
+    from niah_gen.checks.row_proof import RowProver
+    from niah_gen.rows.plan import make_plan
+    from niah_score.contract import CorpusEntry, Manifest, TokenizerEntry
+
+    plan = make_plan(load_recipe(TALKING))
+    tokenizer = TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)
+    corpora: tuple[CorpusEntry, ...] = ()
+    manifest = Manifest(1, "talk", "1.0.0", plan.digest, "", "", tokenizer, corpora, 3, 0, ())
+    prover = RowProver(plan.recipe, plan.task, manifest, plan.family, plan.tokenizer)
+    row: Any = next(iter(niah_gen.iter_rows(TALKING)))
+    assert prover.prove(row, "en-1k").problems == ()
+    change(row)
+    assert any(words in problem for problem in prover.prove(row, "en-1k").problems), prover.prove(row, "en-1k").problems
+
+
+@pytest.mark.usefixtures("talking")
+def test_a_template_that_takes_no_conversation_is_refused() -> None:
+    with pytest.raises(RecipeError, match=r"a message that is \{context\} alone"):
+        list(niah_gen.iter_rows({**TALKING, "template": "niah", "form": "chat"}))
