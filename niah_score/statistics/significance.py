@@ -1,4 +1,4 @@
-"""Paired differences in, p values out, one for every group of rows; and p values adjusted for their being several.
+"""Tests paired differences of groups of rows, and adjusts p values where several are stated at once.
 
 p is the chance of a difference at least as large between equally good runs:
 
@@ -13,10 +13,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from niah_score.statistics.intervals import pair_sums, raw_numbers
+from niah_score.statistics.bootstrap import raw_numbers
+from niah_score.statistics.cluster_sums import cluster_sums
 
 if TYPE_CHECKING:
-    from niah_score.statistics.intervals import Floats, Whole
+    from niah_score.statistics.cluster_sums import Floats, Whole
 
 _FLIPS = 10_000
 _ALL_WAYS = 13
@@ -108,9 +109,9 @@ def _sign_flips(
 
     if not len(members):
         return {}
-    pairs = pair_sums(codes, count, apart, needles, haystacks, weights)
-    sums = np.rint(pairs.total * 2.0 ** (51 - math.frexp(100.0 * len(codes))[1]))
-    ends = np.cumsum(np.bincount(pairs.group, minlength=count)).tolist()
+    clusters = cluster_sums(codes, count, apart, needles, haystacks, weights)
+    sums = np.rint(clusters.total * 2.0 ** (51 - math.frexp(100.0 * len(codes))[1]))
+    ends = np.cumsum(np.bincount(clusters.group, minlength=count)).tolist()
     parts = {group: sums[ends[group - 1] if group else 0 : ends[group]] for group in members.tolist()}
     # A cluster without a difference is the same with either sign.
     parts = {group: part[part != 0] for group, part in parts.items()}

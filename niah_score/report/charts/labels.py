@@ -1,4 +1,4 @@
-"""A grid in, what is said beside its cells out: tick labels, kinds of cells, title and note.
+"""Words what stands beside the cells of a heatmap: tick labels, kinds of cells, title and note.
 
 A figure whose `method` is `table` was read as a mean from somebody's table: nobody knows how many rows it was made of.
 """
@@ -14,7 +14,7 @@ from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
     from niah_score.report.charts.grid import Grid
-    from niah_score.statistics.aggregate import Figure
+    from niah_score.statistics.figures import Figure
 
 TABLE = "table"
 # A cell of fewer rows says next to nothing by itself.
@@ -40,7 +40,7 @@ def kind_of(cell: Figure) -> Kind:
     return Kind.PARTLY if cell.unanswered else Kind.SCORED
 
 
-def told_of_unanswered(grids: Sequence[Grid]) -> str:
+def unanswered_label(grids: Sequence[Grid]) -> str:
     """How the legend names cells without any answer: whether they have a part in the means."""
     counted = {
         cell.mean is not None for grid in grids for cell in grid.cells.values() if kind_of(cell) is Kind.UNANSWERED

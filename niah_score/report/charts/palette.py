@@ -1,4 +1,4 @@
-"""A score in, its colour out: the conventional palette, one for colour-blind readers, one for differences.
+"""Maps scores to colours: the conventional palette, one for colour-blind readers, one for differences.
 
 Everything that colours a cell (PNG, SVG, HTML, terminal) asks here, so that one score has one colour everywhere.
 """

@@ -1,23 +1,23 @@
-"""Reports of several runs in; their figures by length over the rows that all have, and which are surely best, out."""
+"""Sets reports of several runs side by side: figures by length over the rows that all have, and the best of each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from niah_score.errors import IntegrityError
 from niah_score.report.charts.grid import Grid, grid_of, has_grid
-from niah_score.statistics.aggregate import NOLIMA_SHARE, EffectiveLength, Figure, Scored, effective_length, overall
-from niah_score.statistics.paired import LEVEL, Common, Comparison, Difference, Pair, common, compared
+from niah_score.report.report import Report
+from niah_score.statistics.common_rows import CommonRows, common_rows
+from niah_score.statistics.effective_length import NOLIMA_SHARE, EffectiveLength, effective_length
+from niah_score.statistics.figures import Figure, overall
+from niah_score.statistics.paired import LEVEL, Comparison, Difference, Pair, compared
+from niah_score.statistics.scored import Scored
 from niah_score.statistics.significance import holm
-
-if TYPE_CHECKING:
-    from niah_score.report.results import Report
 
 
 @dataclass(frozen=True)
-class Line:
+class RunLine:
     """A run over the common rows. `lengths`: its figure of each length; `of_lengths`: the mean of lengths' means.
 
     `signature`: what its metric was measured with (several where rows have different metrics), without their number.
@@ -46,7 +46,7 @@ class SideBySide:
     comparison: Comparison
     metrics: tuple[str, ...]
     lengths: tuple[int, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[RunLine, ...]
     best: Mapping[int | str, int]
     grids: tuple[Grid, ...]
     differences: tuple[Grid, ...]
@@ -57,7 +57,7 @@ def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> S
     """Names and reports of runs beside each other. Raises what `compare` does; IntegrityError names both datasets."""
     runs = [(_encodable(name), report) for name, report in runs]
     _same_dataset(runs)
-    shared = common([(name, report.scores) for name, report in runs], metric)
+    shared = common_rows([(name, report.scores) for name, report in runs], metric)
     comparison = compared(shared)
     rows = shared.kept[0].frame
     own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
@@ -103,11 +103,11 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _line(name: str, report: Report, kept: Scored, metric: str, metrics: Sequence[str]) -> Line:
+def _line(name: str, report: Report, kept: Scored, metric: str, metrics: Sequence[str]) -> RunLine:
     whole = overall(kept, metric)
     ruler = effective_length(kept, metric)
     signatures = (report.signatures[found] for found in metrics if found in report.signatures)
-    return Line(
+    return RunLine(
         name,
         _dataset(report),
         _encodable(", ".join(_without_n(text) for text in signatures)),
@@ -123,7 +123,7 @@ def _without_n(signature: str) -> str:
     return "|".join(part for part in signature.split("|") if not part.startswith("n:"))
 
 
-def _not_alike(lines: Sequence[Line]) -> list[str]:
+def _not_alike(lines: Sequence[RunLine]) -> list[str]:
     """What of the runs differs besides their answers, as sentences."""
     notes = []
     datasets = sorted({line.dataset for line in lines})
@@ -144,7 +144,7 @@ def oriented(pairs: Sequence[Pair], names: Sequence[str]) -> dict[tuple[int, int
     return found
 
 
-def _best(lines: Sequence[Line], lengths: int, pairs: Sequence[Pair]) -> dict[int | str, int]:
+def _best(lines: Sequence[RunLine], lengths: int, pairs: Sequence[Pair]) -> dict[int | str, int]:
     """The best line of each column that has one for sure."""
     turned = oriented(pairs, [line.name for line in lines])
 
@@ -185,7 +185,9 @@ def _part(pair: Pair, part: int | str) -> Difference:
     return pair.overall if part == "rows" else pair.of_lengths
 
 
-def _grids(shared: Common, comparison: Comparison, lines: Sequence[Line]) -> tuple[tuple[Grid, ...], tuple[Grid, ...]]:
+def _grids(
+    shared: CommonRows, comparison: Comparison, lines: Sequence[RunLine]
+) -> tuple[tuple[Grid, ...], tuple[Grid, ...]]:
     """The heatmap of each run, and that of each one's differences to the first. None where no row has a place."""
     if not has_grid(shared.kept[0].frame):
         return (), ()

@@ -1,4 +1,4 @@
-"""A table of texts in; the same table as text, Markdown or LaTeX out, in which no text acts on what it is read with."""
+"""Typesets a table as text, Markdown or LaTeX; no text in it acts as markup or on a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LATEX = {
 _JOINED = re.compile(r"([-',])(?=\1)|([!?])(?=\\textasciigrave)")
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What a place of a table says: a figure with a `mark` behind it, and how sure it is in smaller letters."""
 
     main: str
@@ -43,7 +43,7 @@ class Table(NamedTuple):
     label: str
     groups: tuple[tuple[str, int], ...]
     columns: tuple[str, ...]
-    lines: tuple[tuple[Cell, ...], ...]
+    lines: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...]
 
 
@@ -61,7 +61,7 @@ def in_latex(text: str) -> str:
 def as_text(table: Table) -> list[str]:
     """The table in columns, wide characters counted as two, a star behind what is set bold elsewhere."""
 
-    def told(cell: Cell) -> str:
+    def told(cell: TableCell) -> str:
         return " ".join(part for part in (f"{cell.main}{'*' if cell.bold else ''}{cell.mark}", cell.small) if part)
 
     lines = [list(map(one_line, table.columns)), *([one_line(told(cell)) for cell in line] for line in table.lines)]
@@ -85,7 +85,7 @@ def _width(text: str) -> int:
 def as_markdown(table: Table) -> list[str]:
     """The table between its title and its notes."""
 
-    def told(cell: Cell) -> str:
+    def told(cell: TableCell) -> str:
         main = in_markdown(cell.main)
         parts = ((f"**{main}**" if cell.bold else main) + in_markdown(cell.mark), in_markdown(cell.small))
         return " ".join(part for part in parts if part)
@@ -113,7 +113,7 @@ def as_latex(table: Table) -> list[str]:
     """A `table` with booktabs; wide ones have what is smaller below the figure."""
     stacked = len(table.columns) > 6
 
-    def told(cell: Cell) -> str:
+    def told(cell: TableCell) -> str:
         main = _signed(cell.main)
         main = (rf"\textbf{{{main}}}" if cell.bold else main) + in_latex(cell.mark)
         if not cell.small:
@@ -162,4 +162,4 @@ def _breakable(text: str) -> str:
     return text.replace(r"\textbar{}", r"\textbar{}\allowbreak{}")
 
 
-FORMATS: dict[str, Callable[[Table], list[str]]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex}
+TABLE_FORMATS: dict[str, Callable[[Table], list[str]]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex}

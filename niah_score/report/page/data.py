@@ -1,4 +1,4 @@
-"""A Report in, the numbers of its page out: what summary.json says, and sums small enough to filter by in a browser.
+"""Computes the numbers of a report's page: what summary.json says, and sums small enough to filter by in a browser.
 
 Figures are lists: rows, n, unanswered, mean, low, high (points, null where there is none).
 """
@@ -6,13 +6,11 @@ Figures are lists: rows, n, unanswered, mean, low, high (points, null where ther
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from niah_score.report.charts.palette import PALETTES
-
-if TYPE_CHECKING:
-    from niah_score.report.results import Report
-    from niah_score.statistics.aggregate import Factor, Scored
+from niah_score.report.report import Report
+from niah_score.statistics.scored import Factor, Scored
 
 # What the page can be filtered by.
 FILTERS = ("language", "corpus", "needle_id", "control")
@@ -27,9 +25,9 @@ _LONGEST_NAME = 300
 _COLUMNS = ("rows", "n", "unanswered", "mean", "low", "high")
 
 
-def figures_of(report: Report) -> dict[str, Any]:
+def data_of(report: Report) -> dict[str, Any]:
     """All that the page shows but its examples."""
-    scored, summary = report._scored, report.summary
+    scored, summary = report.scored, report.summary
     metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
     axes = [_Axis(scored.factor(name)) for name in ("length", "depth_percent")]
     filters, left_out = _filters(scored, axes)
@@ -194,7 +192,7 @@ def _cells(report: Report, metrics: Sequence[str]) -> list[list[Any]]:
     """For each metric, over all languages (-1), then each: the language's place, cells, and their figures' columns."""
     import polars as pl
 
-    scored = report._scored
+    scored = report.scored
     depths, languages = scored.factor("depth_percent").values, scored.factor("language").values
     places = {
         (length, depth): i * len(depths) + k
