@@ -21,7 +21,8 @@ from niah_score.contract import ContractError
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Lines
-from niah_score.report.results import Report
+from niah_score.report.report import Report
+from niah_score.report.write import write
 
 EXAMPLES = 200 * int(os.environ.get("NIAH_EXAMPLES", "1"))
 steady = settings(
@@ -363,7 +364,7 @@ def test_names_that_no_utf_8_spells_are_written_as_far_as_they_can_be(tmp_path: 
     answers.write_text(json.dumps({"id": "a", "prediction": "x"}) + "\nnot JSON\n")
     for model in ("m\udce9", None):
         report = evaluate(rows, answers, model=model)
-        report.write(tmp_path / f"out-{model is None}")
+        write(report, tmp_path / f"out-{model is None}")
         assert report.model == ("p\ufffd" if model is None else "m\ufffd")
         assert report.dataset == "r\ufffd"
         assert [problem.file for problem in report.problems] == [str(answers).replace("\udce9", "\ufffd")]

@@ -13,6 +13,12 @@ from typing import Any
 import pytest
 from made import WriteLines, made, right
 
+from niah_score.cli.plot import read_grids
+from niah_score.errors import ScoreError
+from niah_score.evaluation import evaluate
+from niah_score.report.report import report_grid
+from niah_score.report.write import write
+
 EXECUTABLE = Path(sys.executable).with_name("niah-score")
 CSV = (
     "dataset,version,metric,mode,qwen/7b,QWEN 7b,=cmd\n"
@@ -147,3 +153,23 @@ def test_scoring_shows_the_heatmap_on_a_terminal(write_lines: WriteLines, tmp_pa
     assert b"mean" in told
     assert stdout == f"{tmp_path / 'a'}\n".encode()
     assert json.loads((tmp_path / "a" / "summary.json").read_bytes())["model"] == "gpt"
+
+
+def test_our_own_summary_draws_what_our_scores_draw(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows = made(24)
+    answers = [{**one, "prediction": "no"} if number % 5 == 0 else one for number, one in enumerate(right(rows))]
+    report = evaluate(write_lines("rows.jsonl", rows), write_lines("=gpt.jsonl", answers), model="=gpt")
+    folder = write(report, tmp_path / "scores")
+    (ours,) = read_grids(folder)
+    (theirs,) = read_grids(folder / "opencompass_summary.csv")
+    assert ours == report_grid(report)
+    assert (theirs.model, theirs.lengths, theirs.depths) == (ours.model, ours.lengths, ours.depths)
+    assert [cell.mean for _, cell in sorted(theirs.cells.items())] == pytest.approx(
+        [cell.mean for _, cell in sorted(ours.cells.items())], abs=0.005
+    )
+    assert [figure.mean for figure in theirs.means if figure] == pytest.approx(
+        [figure.mean for figure in ours.means if figure], abs=0.005
+    )
+    assert read_grids(folder, "exact", "en")[0].metric == "exact"
+    with pytest.raises(ScoreError, match="only folders that niah-score score wrote know the language"):
+        read_grids(folder / "opencompass_summary.csv", language="en")

@@ -11,9 +11,9 @@ from made_runs import LENGTHS, RUNS, reports
 
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join.join import Lines
-from niah_score.report.charts.grid import Grid, grid_of
+from niah_score.report.charts.grid import Grid
 from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
-from niah_score.report.results import Report
+from niah_score.report.report import Report, report_grid
 from niah_score.statistics.significance import holm
 
 SIGNATURE = "niah|ds:0000aaaa|metric:keyword/strict|text:extracted|missing:zero|n:240|v:0"
@@ -128,7 +128,7 @@ def test_swapped_runs_give_the_difference_grid_with_the_other_sign() -> None:
 
 
 def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
-    first, second = (grid_of(whole, "score") for _, whole in (reports()[0], reports()[2]))
+    first, second = (report_grid(whole) for _, whole in (reports()[0], reports()[2]))
     grid = differences(side_by_side([reports()[0], reports()[2]]))
     assert (grid.kind, grid.lengths, grid.depths) == ("difference", first.lengths, first.depths)
     assert set(grid.cells) == set(first.cells)

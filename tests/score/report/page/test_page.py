@@ -22,22 +22,24 @@ from made import CONTRACT, Record, WriteLines, made, right
 
 import niah_score
 from niah_score.join.join import Lines
-from niah_score.report.page import figures as figures_module
-from niah_score.report.page import page_of
+from niah_score.report.page import data
+from niah_score.report.page.data import data_of
 from niah_score.report.page.document import as_json
 from niah_score.report.page.examples import Chooser, Step, _cut
-from niah_score.report.page.figures import figures_of
-from niah_score.report.results import Report, read, with_texts, write_page
+from niah_score.report.page.render import page_of
+from niah_score.report.read import read, with_texts
+from niah_score.report.report import Report
+from niah_score.report.write import write, write_page
 
 FOLDER = Path(niah_score.__file__).parent / "report" / "page"
 EXECUTABLE = Path(sys.executable).with_name("niah-score")
 
 
-def data_of(page: bytes) -> dict[str, Any]:
+def shown_by(page: bytes) -> dict[str, Any]:
     found = re.search(rb'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found
-    data: dict[str, Any] = json.loads(found[1])
-    return data
+    shown: dict[str, Any] = json.loads(found[1])
+    return shown
 
 
 def large(count: int = 312, needles: int = 30) -> tuple[list[Record], list[Record]]:
@@ -108,7 +110,7 @@ def test_the_same_answers_in_another_order_make_the_same_bytes(write_lines: Writ
 
 
 def test_of_many_rows_the_worst_and_a_spread_are_shown_and_every_needle_before_any_twice(report: Report) -> None:
-    found = data_of(page_of(report))["examples"]
+    found = shown_by(page_of(report))["examples"]
     columns = found["columns"]
     assert found["most"] == 20
     assert len(columns["id"]) == 20
@@ -128,7 +130,7 @@ def test_of_many_rows_the_worst_and_a_spread_are_shown_and_every_needle_before_a
 def test_a_small_cell_is_shown_whole(write_lines: WriteLines) -> None:
     rows = [{**row, "length": 1000, "depth_percent": 0} for row in made(20)]
     file = write_lines("a.jsonl", right(rows))
-    found = data_of(page_of(niah_score.evaluate(write_lines("r.jsonl", rows), file)))["examples"]
+    found = shown_by(page_of(niah_score.evaluate(write_lines("r.jsonl", rows), file)))["examples"]
     assert sorted(found["columns"]["id"]) == [row["id"] for row in rows]
 
 
@@ -138,7 +140,7 @@ def test_examples_hold_what_was_asked_hidden_answered_and_scored(write_lines: Wr
     }  # fmt: skip
     answer = {"id": "row-000", "prediction": "<think>a</think>It is word000."}
     report = niah_score.evaluate(write_lines("r.jsonl", [row]), write_lines("a.jsonl", [answer]))
-    found = data_of(page_of(report))
+    found = shown_by(page_of(report))
     columns, (texts,) = found["examples"]["columns"], found["examples"]["texts"]
     assert texts == {
         "question": "Which word?", "answers": ["It is word000."], "needles": ["The word is word000."],
@@ -161,7 +163,7 @@ def test_the_page_stays_below_its_limit_and_tells_what_it_left_out(largest: int,
     report = niah_score.evaluate(write_lines("r.jsonl", rows), write_lines("a.jsonl", answers), missing="zero")
     page = page_of(report, largest=largest)
     assert len(page) <= largest
-    found = data_of(page)["examples"]
+    found = shown_by(page)["examples"]
     counts = [found["columns"]["cell"].count(cell) for cell in range(20)]
     assert max(counts) <= found["most"] <= found["asked"] == 20
     if found["most"] == 20:
@@ -178,8 +180,8 @@ def test_texts_are_cut_before_examples_are_left_out(report: Report) -> None:
     scores = report.scores.with_columns(pl.col("prediction") + "x" * 3000)
     long = replace(report, scores=scores)
     whole = page_of(long)
-    assert (data_of(whole)["examples"]["most"], data_of(whole)["examples"]["characters"]) == (20, 4000)
-    less = data_of(page_of(long, largest=len(whole) - 1))["examples"]
+    assert (shown_by(whole)["examples"]["most"], shown_by(whole)["examples"]["characters"]) == (20, 4000)
+    less = shown_by(page_of(long, largest=len(whole) - 1))["examples"]
     assert (less["most"], less["characters"]) == (20, 2000)
 
 
@@ -217,7 +219,7 @@ VALUES = st.sampled_from(["a", "b", None])
 )  # fmt: skip
 def test_the_sums_that_filters_use_add_up_to_the_summary(lines: list[tuple[Any, ...]]) -> None:
     report = bare(lines)
-    found = figures_of(report)
+    found = data_of(report)
     sums, summary = found["sums"], report.summary["metrics"]["score"]
     n = sums["rows"] if sums["n"][0] is None else sums["n"][0]
     assert sum(sums["rows"]) == len(lines)
@@ -252,30 +254,28 @@ def bare(lines: list[tuple[Any, ...]]) -> Report:
 
 
 def test_rows_without_length_or_depth_have_a_column_of_their_own() -> None:
-    found = figures_of(
-        bare([(1000, 0.0, "a", "a", "a", "a", "ok", 100.0), (None, None, "a", "a", "a", "a", "ok", 0.0)])
-    )
+    found = data_of(bare([(1000, 0.0, "a", "a", "a", "a", "ok", 100.0), (None, None, "a", "a", "a", "a", "ok", 0.0)]))
     assert (found["lengths"], found["depths"]) == ([1000, None], [0.0, None])
     assert found["cells"][0][0][1] == [0, 3]
 
 
 def test_more_lengths_than_can_be_drawn_share_columns_and_lose_no_row() -> None:
     lines = [(100 + k, 0.0, "a", "a", "a", "a", "ok", float(k % 2)) for k in range(500)]
-    found = figures_of(bare(lines))
+    found = data_of(bare(lines))
     assert found["grouped"] == {"lengths": True, "depths": False}
     assert len(found["lengths"]) == 30
     assert (found["lengths"][0][0], found["lengths"][-1][1]) == (100, 599)
     assert all(first[1] + 1 == second[0] for first, second in zip(found["lengths"], found["lengths"][1:], strict=False))
     assert sum(found["sums"]["rows"]) == 500
     assert found["cells"] is None
-    assert data_of(page_of(bare(lines)))["examples"]["columns"]["cell"][-1] == 29
+    assert shown_by(page_of(bare(lines)))["examples"]["columns"]["cell"][-1] == 29
 
 
 def test_a_filter_with_too_many_values_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [(1000, 0.0, "ab"[k % 2], "a", f"n{k}", "a", "ok", 1.0) for k in range(50)]
-    assert [one["name"] for one in figures_of(bare(lines))["filters"]] == ["language", "needle_id"]
-    monkeypatch.setattr(figures_module, "_MOST_COMBINATIONS", 20)
-    found = figures_of(bare(lines))
+    assert [one["name"] for one in data_of(bare(lines))["filters"]] == ["language", "needle_id"]
+    monkeypatch.setattr(data, "_MOST_COMBINATIONS", 20)
+    found = data_of(bare(lines))
     assert ([one["name"] for one in found["filters"]], found["left_out"]) == (["language"], ["needle_id"])
     examples = Chooser(bare(lines), found).examples(Step(20, 100))
     named = {examples["tables"]["needle_id"][code] for code in examples["columns"]["needle_id"]}
@@ -286,7 +286,7 @@ def test_the_first_twenty_problems_are_shown_and_all_are_counted(write_lines: Wr
     rows = made(40)
     strange = [{"id": f"nobody-{number}", "prediction": "x"} for number in range(3)]
     file = write_lines("a.jsonl", [*right(rows[:10]), *strange])
-    found = data_of(page_of(niah_score.evaluate(write_lines("r.jsonl", rows), file, missing="zero")))["problems"]
+    found = shown_by(page_of(niah_score.evaluate(write_lines("r.jsonl", rows), file, missing="zero")))["problems"]
     assert (found["count"], found["kinds"], len(found["shown"])) == (33, [["missing", 30], ["unknown", 3]], 20)
     assert found["shown"][0] == ["unknown", str(file), 11, "no row has the id 'nobody-0'"]
 
@@ -294,11 +294,12 @@ def test_the_first_twenty_problems_are_shown_and_all_are_counted(write_lines: Wr
 def test_the_page_is_made_again_from_its_folder(write_lines: WriteLines, tmp_path: Path) -> None:
     rows, answers = large(50)
     dataset = write_lines("r.jsonl", rows)
-    out = niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero").write(tmp_path / "out")
+    report = niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero")
+    out = write(report, tmp_path / "out")
     first = (out / "report.html").read_bytes()
     without = write_page(read(out), out).read_bytes()
-    assert data_of(without)["examples"]["texts"] is None
-    assert data_of(without)["overall"] == data_of(first)["overall"]
+    assert shown_by(without)["examples"]["texts"] is None
+    assert shown_by(without)["overall"] == shown_by(first)["overall"]
     assert write_page(with_texts(read(out), dataset), out).read_bytes() == first
 
     assert not list(out.glob(".*"))
@@ -307,7 +308,8 @@ def test_the_page_is_made_again_from_its_folder(write_lines: WriteLines, tmp_pat
 def test_the_command_makes_the_page_again_and_refuses_another_dataset(write_lines: WriteLines, tmp_path: Path) -> None:
     rows, answers = large(30)
     dataset = write_lines("r.jsonl", rows)
-    out = niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero").write(tmp_path / "out")
+    report = niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero")
+    out = write(report, tmp_path / "out")
     first = (out / "report.html").read_bytes()
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
