@@ -98,7 +98,7 @@ def compared(shared: CommonRows) -> Comparison:
     """The runs' figures, and every pair's differences. Raises ScoreError where no row has a score in both of a pair."""
     metric, height = shared.metric, shared.kept[0].frame.height
     notes = list(shared.notes)
-    told = [
+    compared_runs = [
         ComparedRun(name, rows, rows - height, _whole(part, metric))
         for name, rows, part in zip(shared.names, shared.rows, shared.kept, strict=True)
     ]
@@ -106,7 +106,7 @@ def compared(shared: CommonRows) -> Comparison:
     resamples = Resamples(f"niah|pair|{metric}")
     values = [part.values(metric) for part in shared.kept]
     pairs = []
-    for one, other in combinations(range(len(told)), 2):
+    for one, other in combinations(range(len(compared_runs)), 2):
         first, second = shared.names[one], shared.names[other]
         pair = _pair(first, second, values[one], values[other], places, resamples, with_cells=one == 0)
         if not pair.overall.n:
@@ -120,7 +120,7 @@ def compared(shared: CommonRows) -> Comparison:
     pairs = [
         pair._replace(overall=one, of_lengths=other) for pair, one, other in zip(pairs, whole, lengths, strict=True)
     ]
-    return Comparison(metric, height, tuple(told), tuple(pairs), tuple(notes))
+    return Comparison(metric, height, tuple(compared_runs), tuple(pairs), tuple(notes))
 
 
 def drops(comparison: Comparison, points: float) -> list[str]:
@@ -212,7 +212,7 @@ def _pair(
 
 
 def _adjusted(found: Sequence[Difference], way: Callable[[Sequence[float]], list[float]]) -> list[Difference]:
-    """Differences that are told at once, with p adjusted for it."""
+    """Differences that are stated at once, with p adjusted for their number."""
     values = iter(way([one.p for one in found if one.p is not None]))
     return [one if one.p is None else _judged(one._replace(adjusted=next(values))) for one in found]
 

@@ -209,6 +209,6 @@ def _result(place: str, record: Any) -> tuple[str, tuple[int, float, float | Non
 def _number(place: str, record: dict[str, Any], name: str, low: float, high: float, unit: str) -> float:
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        told = "is missing" if name not in record else f"is {str(value)[:40]!r}"
-        raise ScoreError(f"{place}: {name}: {told}; expected a number of {low:g} to {high:g}, {unit}")
+        found = "is missing" if name not in record else f"is {str(value)[:40]!r}"
+        raise ScoreError(f"{place}: {name}: {found}; expected a number of {low:g} to {high:g}, {unit}")
     return float(value)

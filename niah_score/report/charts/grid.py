@@ -39,7 +39,7 @@ class Grid:
 
 
 def too_fine(grid: Grid) -> str | None:
-    """Why a grid cannot be drawn, if it has more lengths or depths than can be told apart; hand-made rows may."""
+    """Why a grid cannot be drawn: it has more lengths or depths than a reader can distinguish. None where it can."""
     for name, values in (("lengths", grid.lengths), ("depths", grid.depths)):
         if len(values) > MOST:
             return f"{len(values):,} {name}, and a heatmap shows at most {MOST}; round the {name} of the dataset's rows"

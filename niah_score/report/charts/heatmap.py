@@ -184,16 +184,16 @@ class _Picture:
     def _notes(self, room: float) -> list[str]:
         """What is common to all panels once, the rest for each."""
         grids = [panel.grid for panel in self.panels]
-        told = list(dict.fromkeys(note(grid) for grid in grids))
-        if len(told) > 1:
-            told = [f"{one_line(grid.model)}: {note(grid)}" for grid in grids]
+        notes = list(dict.fromkeys(note(grid) for grid in grids))
+        if len(notes) > 1:
+            notes = [f"{one_line(grid.model)}: {note(grid)}" for grid in grids]
         if not any(mean for grid in grids for mean in grid.means):
-            return [part for text in told for part in wrapped(text, _NOTE, room, 3, separator=" · ")]
+            return [part for text in notes for part in wrapped(text, _NOTE, room, 3, separator=" · ")]
         line = "line: mean of the depths at each length"
         if any(mean and mean.low is not None for grid in grids for mean in grid.means):
             line += ", with its 95 % interval"
         line += " · overall: the mean of these means"
-        return [part for text in [*told, line] for part in wrapped(text, _NOTE, room, 3, separator=" · ")]
+        return [part for text in [*notes, line] for part in wrapped(text, _NOTE, room, 3, separator=" · ")]
 
     def _text(
         self, x: float, y: float, text: str, size: float, *, weight: str = "normal", colour: str = DARK,

@@ -108,18 +108,18 @@ def _axis(labels: list[str], size: int) -> str:
 def _marks(grid: Grid, size: int, colours: Colours) -> list[str]:
     """What the marks that occur mean."""
     kinds = {kind_of(cell) for cell in grid.cells.values()}
-    told = []
+    notes = []
     if Kind.UNANSWERED in kinds:
-        told.append(f"/ {unanswered_label([grid])}")
+        notes.append(f"/ {unanswered_label([grid])}")
     if Kind.UNSCORED in kinds:
-        told.append(f"- {Kind.UNSCORED.value}")
+        notes.append(f"- {Kind.UNSCORED.value}")
     if Kind.PARTLY in kinds and size >= _NUMBERS:
-        told.append(f"' {Kind.PARTLY.value}")
+        notes.append(f"' {Kind.PARTLY.value}")
     if grid.noise and size >= _NUMBERS:
-        told.append("~ chance would explain it")
+        notes.append("~ chance would explain it")
     if size < _NUMBERS and not colours:
-        told.append("+ better, - worse" if grid.kind == "difference" else "digits are tens of points, # is 100")
-    return ["; ".join(told)] if told else []
+        notes.append("+ better, - worse" if grid.kind == "difference" else "digits are tens of points, # is 100")
+    return ["; ".join(notes)] if notes else []
 
 
 def _painter(colours: Colours) -> Callable[[str, Rgb], str]:

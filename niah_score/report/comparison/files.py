@@ -63,16 +63,16 @@ def as_dict(side: SideBySide) -> dict[str, Any]:
 
 
 def _pair_dict(pair: Pair) -> dict[str, Any]:
-    def told(found: Difference, *without: str) -> dict[str, Any]:
+    def record(found: Difference, *without: str) -> dict[str, Any]:
         return {name: value for name, value in found._asdict().items() if name not in without}
 
     return {
         "first": pair.first,
         "second": pair.second,
-        "overall": told(pair.overall, "length", "depth_percent"),
-        "overall_of_lengths": told(pair.of_lengths, "length", "depth_percent"),
-        "lengths": [told(found, "depth_percent") for found in pair.lengths],
-        "cells": [told(found) for found in pair.cells],
+        "overall": record(pair.overall, "length", "depth_percent"),
+        "overall_of_lengths": record(pair.of_lengths, "length", "depth_percent"),
+        "lengths": [record(found, "depth_percent") for found in pair.lengths],
+        "cells": [record(found) for found in pair.cells],
     }
 
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from niah_score.errors import IntegrityError
-from niah_score.report.charts.grid import Grid, grid_of, has_grid
+from niah_score.report.charts.grid import Grid
+from niah_score.report.comparison.grids import grids_of_differences, grids_of_runs
 from niah_score.report.report import Report
-from niah_score.statistics.common_rows import CommonRows, common_rows
+from niah_score.statistics.common_rows import common_rows
 from niah_score.statistics.effective_length import NOLIMA_SHARE, EffectiveLength, effective_length
 from niah_score.statistics.figures import Figure, overall
 from niah_score.statistics.paired import LEVEL, Comparison, Difference, Pair, compared
@@ -70,13 +71,15 @@ def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> S
     without = lines[0].ruler.without_length
     if without:
         notes.append(f"{without} of {comparison.rows} rows have no length and count in the mean of rows alone")
+    grids = grids_of_runs(shared, [line.dataset for line in lines])
     return SideBySide(
         comparison,
         metrics,
         lengths,
         lines,
         _best(lines, len(lengths), comparison.pairs),
-        *_grids(shared, comparison, lines),
+        grids,
+        grids_of_differences(shared, comparison, grids),
         tuple(notes),
     )
 
@@ -183,66 +186,3 @@ def _part(pair: Pair, part: int | str) -> Difference:
     if isinstance(part, int):
         return pair.lengths[part]
     return pair.overall if part == "rows" else pair.of_lengths
-
-
-def _grids(
-    shared: CommonRows, comparison: Comparison, lines: Sequence[RunLine]
-) -> tuple[tuple[Grid, ...], tuple[Grid, ...]]:
-    """The heatmap of each run, and that of each one's differences to the first. None where no row has a place."""
-    if not has_grid(shared.kept[0].frame):
-        return (), ()
-    grids = tuple(
-        grid_of(kept, comparison.metric, model=line.name, dataset=line.dataset)
-        for line, kept in zip(lines, shared.kept, strict=True)
-    )
-    base = shared.kept[0]
-    differences = []
-    # The first run's pairs stand first.
-    for kept, pair in zip(shared.kept[1:], comparison.pairs[: len(lines) - 1], strict=True):
-        differences.append(_difference_grid(pair, grids[0], _silent(base, kept), comparison.metric))
-    return grids, tuple(differences)
-
-
-def _silent(one: Scored, other: Scored) -> dict[tuple[int | None, float | None], int]:
-    """Rows of each cell that lack an answer in either run."""
-    import polars as pl
-
-    counted = (
-        one.frame.select("length", "depth_percent")
-        .with_columns(pl.Series("silent", one.unanswered | other.unanswered))
-        .group_by("length", "depth_percent")
-        .agg(pl.col("silent").sum())
-    )
-    return {(length, depth): count for length, depth, count in counted.iter_rows()}
-
-
-def _difference_grid(
-    pair: Pair, base: Grid, silent: Mapping[tuple[int | None, float | None], int], metric: str
-) -> Grid:
-    lengths = {length: index for index, length in enumerate(base.lengths)}
-    depths = {depth: index for index, depth in enumerate(base.depths)}
-    cells, noise = {}, set()
-    for found in pair.cells:
-        if found.length is None or found.depth_percent is None:
-            continue
-        place = lengths[found.length], depths[found.depth_percent]
-        cells[place] = _figure(found, silent[found.length, found.depth_percent])
-        if found.noise:
-            noise.add(place)
-    means = {found.length: _figure(found, 0) for found in pair.of_depths if found.n}
-    return Grid(
-        model=f"{pair.second} - {pair.first}",
-        dataset=base.dataset,
-        metric=metric,
-        lengths=base.lengths,
-        depths=base.depths,
-        cells=cells,
-        means=tuple(means.get(int(length)) for length in base.lengths),
-        overall=_figure(pair.of_lengths, 0),
-        kind="difference",
-        noise=frozenset(noise),
-    )
-
-
-def _figure(found: Difference, unanswered: int) -> Figure:
-    return Figure(found.rows, found.n, unanswered, found.mean, found.low, found.high, found.test)

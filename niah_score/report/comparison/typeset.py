@@ -61,10 +61,10 @@ def in_latex(text: str) -> str:
 def as_text(table: Table) -> list[str]:
     """The table in columns, wide characters counted as two, a star behind what is set bold elsewhere."""
 
-    def told(cell: TableCell) -> str:
+    def set_cell(cell: TableCell) -> str:
         return " ".join(part for part in (f"{cell.main}{'*' if cell.bold else ''}{cell.mark}", cell.small) if part)
 
-    lines = [list(map(one_line, table.columns)), *([one_line(told(cell)) for cell in line] for line in table.lines)]
+    lines = [list(map(one_line, table.columns)), *([one_line(set_cell(cell)) for cell in line] for line in table.lines)]
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
     found = [one_line(table.title)]
     for line in lines:
@@ -85,7 +85,7 @@ def _width(text: str) -> int:
 def as_markdown(table: Table) -> list[str]:
     """The table between its title and its notes."""
 
-    def told(cell: TableCell) -> str:
+    def set_cell(cell: TableCell) -> str:
         main = in_markdown(cell.main)
         parts = ((f"**{main}**" if cell.bold else main) + in_markdown(cell.mark), in_markdown(cell.small))
         return " ".join(part for part in parts if part)
@@ -93,7 +93,7 @@ def as_markdown(table: Table) -> list[str]:
     lines = [
         [in_markdown(name) for name in table.columns],
         [":--", *("--:" for _ in table.columns[1:])],
-        *([told(cell) for cell in line] for line in table.lines),
+        *([set_cell(cell) for cell in line] for line in table.lines),
     ]
     return [
         _paragraph(table.title),
@@ -113,7 +113,7 @@ def as_latex(table: Table) -> list[str]:
     """A `table` with booktabs; wide ones have what is smaller below the figure."""
     stacked = len(table.columns) > 6
 
-    def told(cell: TableCell) -> str:
+    def set_cell(cell: TableCell) -> str:
         main = _signed(cell.main)
         main = (rf"\textbf{{{main}}}" if cell.bold else main) + in_latex(cell.mark)
         if not cell.small:
@@ -140,7 +140,7 @@ def as_latex(table: Table) -> list[str]:
         f"    {' '.join(rules)}",
         rf"    {' & '.join(map(in_latex, table.columns))} \\",
         r"    \midrule",
-        *(rf"    {' & '.join([in_latex(line[0].main), *map(told, line[1:])])} \\" for line in table.lines),
+        *(rf"    {' & '.join([in_latex(line[0].main), *map(set_cell, line[1:])])} \\" for line in table.lines),
         r"    \bottomrule",
         r"  \end{tabular}",
         r"",
