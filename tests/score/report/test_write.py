@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from made import WriteLines, made, right
+from made_pages import large, shown_by
 
 import niah_score
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
@@ -18,7 +19,7 @@ from niah_score.report import write as write_module
 from niah_score.report.layout import FILES, SUMMARY
 from niah_score.report.read import read, with_texts
 from niah_score.report.report import Report
-from niah_score.report.write import write
+from niah_score.report.write import write, write_page
 
 
 @pytest.fixture
@@ -116,3 +117,17 @@ def test_no_name_begins_like_a_formula_in_the_tables(report: Report, tmp_path: P
     frame = pl.read_csv(folder / "summary.csv")
     assert frame.filter(group="needle_id")["value"].unique().to_list() == ["'=1+1"]
     assert frame.filter(group="language")["value"].unique().to_list() == ["'@x"]
+
+
+def test_the_page_is_made_again_from_its_folder(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows, answers = large(50)
+    dataset = write_lines("r.jsonl", rows)
+    report = niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero")
+    out = write(report, tmp_path / "out")
+    first = (out / "report.html").read_bytes()
+    without = write_page(read(out), out).read_bytes()
+    assert shown_by(without)["examples"]["texts"] is None
+    assert shown_by(without)["overall"] == shown_by(first)["overall"]
+    assert write_page(with_texts(read(out), dataset), out).read_bytes() == first
+
+    assert not list(out.glob(".*"))

@@ -6,10 +6,12 @@ import math
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from made_scores import Record, agrees, frame, grid, mean, records, steady
 
-from niah_score.statistics.figures import GROUPS, cells, groups, overall
+from niah_score.statistics.figures import GROUPS, by_length_and_depth, cells, depth_weights, groups, overall
 from niah_score.statistics.intervals import wilson
+from niah_score.statistics.scored import Scored
 
 
 @steady
@@ -88,3 +90,45 @@ def test_coordinates_stand_as_text_in_their_natural_order() -> None:
     found = groups(frame(rows))
     assert found.filter(group="length")["value"].to_list() == ["500", "2000", "16000"]
     assert found.filter(group="depth_percent")["value"].to_list() == ["5", "33.333", "100", None]
+
+
+@steady
+@given(
+    cells=st.lists(st.tuples(st.sampled_from([None, 1000, 2000]), st.integers(0, 5)), min_size=1, max_size=12),
+    lengths_alike=st.booleans(),
+)
+def test_weights_give_every_depth_and_length_its_part_and_add_up_to_the_rows(
+    cells: list[tuple[int | None, int]], lengths_alike: bool
+) -> None:
+    lengths, counts = [length for length, _ in cells], [count for _, count in cells]
+    weights = depth_weights(lengths, counts, lengths_alike=lengths_alike)
+    parts: dict[int | None, list[float]] = {}
+    for length, count, weight in zip(lengths, counts, weights, strict=True):
+        if count:
+            parts.setdefault(length, []).append(count * weight)
+        else:
+            assert weight == 0
+    for length, part in parts.items():
+        assert part == pytest.approx([part[0]] * len(part))
+        of_length = sum(count for at, count in cells if at == length)
+        assert sum(part) == pytest.approx(sum(counts) / len(parts) if lengths_alike else of_length)
+
+
+@steady
+@given(rows=records)
+def test_the_means_of_lengths_lie_in_their_intervals_and_make_the_overall_mean(rows: list[Record]) -> None:
+    """Wherever every row has a length; where not, those without one are a group of their own."""
+    placed = [row for row in rows if row["length"] is not None]
+    if not placed:
+        return
+    scored = Scored(frame(placed))
+    cells, means = by_length_and_depth(scored, "score")
+    known = [figure for figure in means if figure is not None]
+    for figure in known:
+        assert figure.low is not None
+        assert figure.mean is not None
+        assert figure.high is not None
+        assert 0 <= figure.low <= figure.mean <= figure.high <= 100
+    assert sum(cell.rows for cell in cells.values()) == len(placed)
+    of_lengths = overall(scored).of_lengths
+    assert of_lengths.mean == pytest.approx(mean([figure.mean or 0.0 for figure in known]))

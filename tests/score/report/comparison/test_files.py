@@ -12,38 +12,19 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hostile_signs import EVERY
+from made_comparisons import TABLES, pictures
 from made_runs import RUNS, reports
-from typer.testing import CliRunner, Result
 
-from niah_score.cli.main import app
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.report.comparison.files import as_dict, as_frame, write_comparison
 from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
 from niah_score.report.comparison.tables import lines_of
 from niah_score.report.comparison.typeset import TABLE_FORMATS, in_latex, in_markdown
-from niah_score.report.write import write
-
-TABLES = {"comparison.md", "comparison.tex", "comparison.json", "comparison.csv"}
-
-
-def pictures(*names: str) -> set[str]:
-    return {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
 
 
 @pytest.fixture(scope="module")
 def two() -> SideBySide:
     return side_by_side([reports()[0], reports()[2]])
-
-
-@pytest.fixture(scope="module")
-def scored(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Folders as niah-score score writes them."""
-    root = tmp_path_factory.mktemp("scores")
-    return [write(report, root / name) for name, report in reports()]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
 
 
 def test_the_same_runs_give_the_same_bytes(two: SideBySide, tmp_path: Path) -> None:
@@ -139,33 +120,3 @@ def test_what_cannot_be_written_is_told(two: SideBySide, tmp_path: Path) -> None
     with pytest.raises(ScoreError, match="rainbow"):
         write_comparison(two, tmp_path / "out", palette="rainbow")
     assert not (tmp_path / "out").exists()
-
-
-def test_the_command_prints_the_table_and_writes_the_folder(scored: list[Path], tmp_path: Path) -> None:
-    done = run(*scored, "--format", "markdown", "--out", tmp_path / "out", "--palette", "colourblind")
-    assert (done.exit_code, done.stderr) == (0, f"{tmp_path / 'out'}\n")
-    assert (tmp_path / "out" / "comparison.md").read_text("utf-8").startswith(done.stdout)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == (
-        TABLES | pictures("heatmaps", "difference-1", "difference-2")
-    )
-    again = run(*scored, "--out", tmp_path / "out")
-    assert again.exit_code == 2
-    assert "holds a comparison already" in again.stderr
-    assert again.stdout == ""
-    latex = run(*scored[:2], "--format", "latex", "--out", tmp_path / "out", "--overwrite")
-    assert latex.exit_code == 0
-    assert (tmp_path / "out" / "comparison.tex").read_text("utf-8") == latex.stdout
-    assert not (tmp_path / "out" / "difference-2.png").exists()
-
-
-def test_exit_codes_tell_what_a_comparison_ended_with(scored: list[Path], tmp_path: Path) -> None:
-    assert run(scored[0], scored[2], "--fail-if-drop", 5).exit_code == 3
-    assert run(scored[0], scored[1], "--fail-if-drop", 5).exit_code == 0
-    assert run(*scored, "--format", "html").exit_code == 2
-    assert run(*scored, "--metric", "bleu").exit_code == 2
-    assert run(scored[0], scored[0]).exit_code == 2
-    report = reports()[0][1]
-    strange = replace(report, digest8="0badc0de", scores=report.scores.with_columns(id="x" + pl.col("id")))
-    done = run(scored[0], write(strange, tmp_path / "strange"))
-    assert done.exit_code == 4
-    assert "made-0badc0de" in done.stderr
