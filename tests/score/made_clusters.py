@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from hypothesis import settings
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.statistics.intervals import Interval, interval
 
-steady = settings(derandomize=True, deadline=None, max_examples=60)
+steady = examples(60)
 
 Row = tuple[float, str | None, str | None]
 some_rows = st.lists(

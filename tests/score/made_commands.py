@@ -1,4 +1,4 @@
-"""Calls niah-score as people do."""
+"""Calls niah-score, and answers the contract dataset."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from commands import invoke
 from made import CONTRACT
+
+from niah_score.cli.main import app
 
 EXECUTABLE = Path(sys.executable).with_name("niah-score")
 
 
-def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
+def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command in the process of the tests."""
+    return invoke(app, *arguments, **environment)
+
+
+def installed(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
     return subprocess.run([EXECUTABLE, *map(str, arguments)], capture_output=True, text=True, check=False, **more)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.scoring.score import FINDINGS, STATUSES
 from niah_score.statistics.scored import UNANSWERED
 
-steady = settings(derandomize=True, deadline=None, max_examples=40)
+steady = examples(20)
 
 SCHEMA: dict[str, Any] = {
     "id": pl.String, "task": pl.String, "language": pl.String, "corpus": pl.String, "control": pl.String,

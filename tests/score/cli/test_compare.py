@@ -11,9 +11,7 @@ from made import WriteLines, made, right
 from made_commands import run
 from made_comparisons import TABLES, pictures
 from made_runs import reports
-from typer.testing import CliRunner, Result
 
-from niah_score.cli.main import app
 from niah_score.report.write import write
 
 
@@ -49,35 +47,31 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [write(report, root / name) for name, report in reports()]
 
 
-def compare(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
-
-
 def test_the_command_prints_the_table_and_writes_the_folder(scored: list[Path], tmp_path: Path) -> None:
-    done = compare(*scored, "--format", "markdown", "--out", tmp_path / "out", "--palette", "colourblind")
-    assert (done.exit_code, done.stderr) == (0, f"{tmp_path / 'out'}\n")
+    done = run("compare", *scored, "--format", "markdown", "--out", tmp_path / "out", "--palette", "colourblind")
+    assert (done.returncode, done.stderr) == (0, f"{tmp_path / 'out'}\n")
     assert (tmp_path / "out" / "comparison.md").read_text("utf-8").startswith(done.stdout)
     assert {path.name for path in (tmp_path / "out").iterdir()} == (
         TABLES | pictures("heatmaps", "difference-1", "difference-2")
     )
-    again = compare(*scored, "--out", tmp_path / "out")
-    assert again.exit_code == 2
+    again = run("compare", *scored, "--out", tmp_path / "out")
+    assert again.returncode == 2
     assert "holds a comparison already" in again.stderr
     assert again.stdout == ""
-    latex = compare(*scored[:2], "--format", "latex", "--out", tmp_path / "out", "--overwrite")
-    assert latex.exit_code == 0
+    latex = run("compare", *scored[:2], "--format", "latex", "--out", tmp_path / "out", "--overwrite")
+    assert latex.returncode == 0
     assert (tmp_path / "out" / "comparison.tex").read_text("utf-8") == latex.stdout
     assert not (tmp_path / "out" / "difference-2.png").exists()
 
 
 def test_exit_codes_tell_what_a_comparison_ended_with(scored: list[Path], tmp_path: Path) -> None:
-    assert compare(scored[0], scored[2], "--fail-if-drop", 5).exit_code == 3
-    assert compare(scored[0], scored[1], "--fail-if-drop", 5).exit_code == 0
-    assert compare(*scored, "--format", "html").exit_code == 2
-    assert compare(*scored, "--metric", "bleu").exit_code == 2
-    assert compare(scored[0], scored[0]).exit_code == 2
+    assert run("compare", scored[0], scored[2], "--fail-if-drop", 5).returncode == 3
+    assert run("compare", scored[0], scored[1], "--fail-if-drop", 5).returncode == 0
+    assert run("compare", *scored, "--format", "html").returncode == 2
+    assert run("compare", *scored, "--metric", "bleu").returncode == 2
+    assert run("compare", scored[0], scored[0]).returncode == 2
     report = reports()[0][1]
     strange = replace(report, digest8="0badc0de", scores=report.scores.with_columns(id="x" + pl.col("id")))
-    done = compare(scored[0], write(strange, tmp_path / "strange"))
-    assert done.exit_code == 4
+    done = run("compare", scored[0], write(strange, tmp_path / "strange"))
+    assert done.returncode == 4
     assert "made-0badc0de" in done.stderr

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from made import CONTRACT, WriteLines
+from made_commands import run
 from made_pages import large
 
 import niah_score
 from niah_score.report.write import write
-
-EXECUTABLE = Path(sys.executable).with_name("niah-score")
 
 
 def test_the_command_makes_the_page_again_and_refuses_another_dataset(write_lines: WriteLines, tmp_path: Path) -> None:
@@ -22,18 +19,13 @@ def test_the_command_makes_the_page_again_and_refuses_another_dataset(write_line
     out = write(report, tmp_path / "out")
     first = (out / "report.html").read_bytes()
 
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [EXECUTABLE, "report", *map(str, arguments)], capture_output=True, text=True, check=False
-        )  # fmt: skip
-
     (out / "report.html").unlink()
-    done = run(out, "--dataset", dataset)
+    done = run("report", out, "--dataset", dataset)
     assert (done.returncode, done.stdout) == (0, f"{out / 'report.html'}\n")
     assert (out / "report.html").read_bytes() == first
-    done = run(out, "--dataset", CONTRACT)
+    done = run("report", out, "--dataset", CONTRACT)
     assert (done.returncode, "name the dataset that was scored" in done.stderr) == (4, True)
     assert (out / "report.html").read_bytes() == first
-    done = run(out)
+    done = run("report", out)
     assert (done.returncode, "without --dataset" in done.stderr) == (0, True)
-    assert run(tmp_path).returncode == 2
+    assert run("report", tmp_path).returncode == 2

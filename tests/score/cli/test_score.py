@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from made import CONTRACT, WriteLines, made, right
-from made_commands import contract_answers, run
+from made_commands import contract_answers, installed, run
 
 TABLES = {
     "scores.parquet", "summary.json", "summary.csv", "cells.csv", "opencompass_summary.csv", "problems.jsonl",
@@ -19,7 +19,7 @@ TABLES = {
 
 
 def test_one_command_scores_and_its_last_line_is_the_folder(write_lines: WriteLines, tmp_path: Path) -> None:
-    done = run("score", CONTRACT, write_lines("gpt.jsonl", contract_answers()), "--out", tmp_path / "out")
+    done = installed("score", CONTRACT, write_lines("gpt.jsonl", contract_answers()), "--out", tmp_path / "out")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'out'}\n")
     assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES
     summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
@@ -38,9 +38,9 @@ def test_scoring_again_gives_the_same_bytes_whatever_the_order_and_the_processes
 ) -> None:
     answers = contract_answers()
     one, other = tmp_path / "one", tmp_path / "other"
-    run("score", CONTRACT, write_lines("a.jsonl", answers), "--model", "m", "--out", one, "--jobs", 1)
+    installed("score", CONTRACT, write_lines("a.jsonl", answers), "--model", "m", "--out", one, "--jobs", 1)
     environment = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Shanghai", "LC_ALL": "C"}
-    run(
+    installed(
         "score", CONTRACT, write_lines("b.jsonl", answers[::-1]), "--model", "m", "--out", other, "--jobs", 2,
         env=environment, cwd=tmp_path,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.report.csv_files import plain_cells, write_csv
 from niah_score.text.spreadsheet import as_plain_cell
@@ -14,6 +15,7 @@ from niah_score.text.spreadsheet import as_plain_cell
 texts = st.text(st.sampled_from("=+-@'\t\rab"), max_size=4)
 
 
+@examples(60)
 @given(st.lists(st.none() | texts, max_size=20))
 def test_a_column_is_what_each_of_its_texts_is(column: list[str | None]) -> None:
     frame = pl.DataFrame({"x": pl.Series(column, dtype=pl.String)}).with_columns(plain_cells(pl.col("x")))

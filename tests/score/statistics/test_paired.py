@@ -7,15 +7,16 @@ from itertools import product
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_scored_runs import run
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.statistics.paired import compare, drops
 from niah_score.statistics.significance import benjamini_hochberg, holm, mcnemar
 
-steady = settings(derandomize=True, deadline=None, max_examples=60)
+steady = examples(30)
 
 
 def test_equal_runs_differ_by_nothing_but_noise() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.text.spreadsheet import FORMULA_MARKS, as_plain_cell, from_plain_cell
 
@@ -16,6 +17,7 @@ def test_what_a_spreadsheet_would_take_for_a_formula_begins_with_an_apostrophe(t
     assert as_plain_cell(text) == f"'{text}"
 
 
+@examples(60)
 @given(texts)
 def test_no_text_begins_like_a_formula_and_most_stay_as_they_are(text: str) -> None:
     found = as_plain_cell(text)
@@ -23,6 +25,7 @@ def test_no_text_begins_like_a_formula_and_most_stay_as_they_are(text: str) -> N
     assert found == text or text.startswith(FORMULA_MARKS)
 
 
+@examples(60)
 @given(texts.filter(lambda text: not text.startswith("'")))
 def test_a_text_is_read_back_as_it_was(text: str) -> None:
     assert from_plain_cell(as_plain_cell(text)) == text

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import real_answers
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import Record
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.report.charts.foreign_results import VERDICT, read_foreign
@@ -148,7 +149,7 @@ def test_what_is_no_known_kind_of_results_is_refused_by_name(tmp_path: Path) -> 
             read_foreign(path)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, HealthCheck.function_scoped_fixture)
 @given(st.binary(max_size=200), st.sampled_from(["s.csv", "r.json", "r.jsonl"]), st.booleans())
 def test_any_bytes_are_grids_or_a_sentence(tmp_path: Path, data: bytes, name: str, with_head: bool) -> None:
     file = written(tmp_path / name, (HEAD.encode() + b"Length1000Depth5_x," if with_head else b"") + data)

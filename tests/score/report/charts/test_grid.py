@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.report.charts.grid import grid_of, has_grid
@@ -78,7 +79,7 @@ scores = st.lists(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(scores)
 def test_cells_are_those_of_the_tables_and_means_lie_in_their_intervals(
     rows: list[tuple[int, float, str, float]],

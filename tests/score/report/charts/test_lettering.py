@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.report.charts.lettering import width_of, wrapped
 
 
+@examples(60)
 @given(st.text("aW -/_.", max_size=80), st.floats(0.3, 5))
 def test_wrapped_lines_fit_and_lose_nothing_but_spaces_unless_cut(text: str, room: float) -> None:
     lines = wrapped(text, 9, room, 100)

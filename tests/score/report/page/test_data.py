@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made import WriteLines, made, right
 from made_pages import bare, shown_by
+from properties import examples
 
 import niah_score
 from niah_score.report.page import data
@@ -20,6 +21,7 @@ from niah_score.report.page.render import page_of
 VALUES = st.sampled_from(["a", "b", None])
 
 
+@examples(60)
 @given(
     st.lists(
         st.tuples(

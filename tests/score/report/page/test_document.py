@@ -11,6 +11,7 @@ from pathlib import Path
 from hostile import HOSTILE, SURROGATES
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 import niah_score
 from niah_score.report.page.document import as_json
@@ -50,6 +51,7 @@ def test_the_sources_reach_for_nothing_outside_and_read_no_text_as_markup() -> N
             assert path.suffix == ".py" or sink not in text, f"{path.name}: {sink}"
 
 
+@examples(60)
 @given(st.text(st.characters()) | st.sampled_from([*HOSTILE, *SURROGATES]))
 def test_no_text_ends_its_block_or_changes_on_its_way(text: str) -> None:
     made_of = as_json({"x": [text], text: 1})

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made import WriteLines, made, right
 from made_pages import shown_by
+from properties import examples
 
 import niah_score
 from niah_score.report.page.examples import _cut
@@ -57,6 +58,7 @@ def test_examples_hold_what_was_asked_hidden_answered_and_scored(write_lines: Wr
     assert columns["scores"] == [[round(report.scores[name][0], 4) for name in metrics]]
 
 
+@examples(60)
 @given(st.text("ab ", min_size=0, max_size=3000), st.integers(0, 3000), st.sampled_from([40, 200, 1000]))
 def test_what_is_cut_away_is_counted_and_the_keyword_stays(text: str, at: int, most: int) -> None:
     text = f"{text[:at]}NEEDLE{text[at:]}"
