@@ -94,7 +94,7 @@ def read_grids(path: Path, metric: str | None = None, language: str | None = Non
 
 
 def _named(grids: list[tuple[Path, Grid]]) -> dict[str, list[Grid]]:
-    """Each grid by a file name of its own: its model's, with nothing that a file system would act on."""
+    """Each grid with a file name of its own: its model's, without characters that a file system would act on."""
     found: dict[str, list[Grid]] = {}
     for _, grid in grids:
         plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in grid.model).strip(".-")

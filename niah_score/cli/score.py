@@ -79,7 +79,7 @@ def _tag(pair: str) -> tuple[str, str]:
 
 
 def _folder_for(report: Report) -> Path:
-    """scores/<dataset>-<digest8>/<model>, with nothing in a name that a file system would act on."""
+    """scores/<dataset>-<digest8>/<model>, without characters in a name that a file system would act on."""
     model = "".join(char if char.isalnum() or char in "-_." else "-" for char in report.model).strip(".") or "model"
     return Path("scores") / f"{report.dataset}-{report.digest8}" / model[:100]
 

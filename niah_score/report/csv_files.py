@@ -22,7 +22,7 @@ def write_csv(frame: pl.DataFrame, path: Path) -> None:
 
 
 def plain_cells(column: pl.Expr) -> pl.Expr:
-    """A column as `as_plain_cell` has each text."""
+    """A column with `as_plain_cell` applied to each text."""
     import polars as pl
 
     risky = pl.any_horizontal(column.str.starts_with(mark) for mark in FORMULA_MARKS)

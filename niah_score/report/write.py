@@ -48,7 +48,7 @@ def write(report: Report, folder: str | Path, *, overwrite: bool = False) -> Pat
 
 
 def write_page(report: Report, folder: Path) -> Path:
-    """Write the page alone, over the one that a folder holds. Raises ResourceError where that cannot be."""
+    """Write the page alone, over the one that a folder holds. Raises ResourceError where it cannot be written."""
     page = page_of(report)
     beside = folder / f".{PAGE}.{os.getpid()}"
     try:

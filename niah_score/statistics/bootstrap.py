@@ -25,7 +25,7 @@ _HELD = 1 << 23
 
 
 class Resamples:
-    """How often each of k clusters is drawn in each resample; drawn once for all groups of as many clusters.
+    """Counts how often each of k clusters is drawn in each resample, once for all groups that have k clusters.
 
     Seeded by a text alone, from the generator's raw numbers, which no release of numpy changes. Up to 100 clusters are
     drawn k at a time. More are the first k of 2,000 that are drawn together: their number varies around k, which a mean
@@ -37,7 +37,7 @@ class Resamples:
         self._known: dict[tuple[str, int], Floats] = {}
 
     def weights(self, factor: str, clusters: int) -> Floats:
-        """Clusters x resamples. Weights of different factors are independent."""
+        """How often each cluster is drawn: clusters x resamples. Different factors are drawn independently."""
         drawn = clusters if clusters <= _EXACT else MOST_CLUSTERS
         if (factor, drawn) not in self._known:
             self._known[factor, drawn] = self._drawn(factor, drawn)
@@ -54,7 +54,7 @@ class Resamples:
 
 
 def raw_numbers(seed_text: str, count: int) -> NDArray[np.uint64]:
-    """As many random 64-bit numbers, the same for the same text everywhere."""
+    """`count` random 64-bit numbers; the same text gives the same ones everywhere."""
     import numpy as np
 
     return np.random.PCG64(int.from_bytes(sha256(seed_text.encode()).digest()[:16])).random_raw(count)
@@ -105,7 +105,7 @@ class ResampleTables:
 
 
 def _tables(sums: ClusterSums, members: Whole, resamples: Resamples) -> Iterator[ResampleTable]:
-    """The groups by their numbers of clusters, as resamples of as many share their draws.
+    """One table or more for all groups with the same numbers of clusters, since they share their draws.
 
     With weights U of the lesser and V of the greater factor a resample's mean is sum(U_a V_b S_ab) / sum(U_a V_b N_ab),
     S and N the sums and weights of the rows of a and b. Sums are taken of whole numbers below 2^52, which are exact in
@@ -142,7 +142,7 @@ def _tables(sums: ClusterSums, members: Whole, resamples: Resamples) -> Iterator
 
 
 def _drawn_sums(table: Floats, inner: Floats, outer: Floats, scale: float) -> Floats:
-    """Groups x resamples of a table of groups and lesser clusters x greater ones."""
+    """The resampled sums (groups x resamples) of a table of (groups and lesser clusters) x greater clusters."""
     import numpy as np
 
     drawn = (np.rint(table * scale) @ inner).reshape(-1, len(outer), RESAMPLES)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Clusters:
-    """Groups of rows and what they are clustered by, made once for all values of these rows.
+    """Groups of rows with their clusters, computed once for all values of these rows.
 
     `groups`, `needles` and `haystacks` are codes from 0, item i of each belongs to row i; `count`: of the groups.
     `weights`: what a row counts in its group's mean. `n`: the rows of each group.
@@ -89,7 +89,7 @@ class _Clustering(NamedTuple):
 
 
 def _numbered(group: Whole, local: Whole, sizes: Whole) -> _Clustering:
-    """Clusters that are numbered within their groups, numbered through."""
+    """Number clusters through that are numbered within their groups."""
     import numpy as np
 
     return _Clustering((np.cumsum(sizes) - sizes)[group] + local, np.repeat(np.arange(len(sizes)), sizes), sizes)

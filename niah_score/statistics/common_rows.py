@@ -11,7 +11,7 @@ from niah_score.statistics.scored import Scored
 if TYPE_CHECKING:
     import polars as pl
 
-# Where a row stands: what two runs of one dataset agree on.
+# The coordinates of a row, which are equal in all runs of one dataset.
 _PLACE = ("task", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
 # Texts, which no figure is made of.
 _TEXTS = ("prediction", "extracted", "reasoning", "error")
@@ -28,7 +28,7 @@ class CommonRows(NamedTuple):
 
 
 def common_rows(runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score") -> CommonRows:
-    """The rows that all runs have, by id. Names are the runs', frames are scored ones, one line a row.
+    """Cut runs, given as (name, scored frame with one line a row), down to the ids that all of them have.
 
     Raises ScoreError for fewer than two runs, two of one name, and a metric that not all have or not by the same rule;
     IntegrityError for runs of different datasets.
@@ -77,7 +77,7 @@ def _shared(names: Sequence[str], scored: Sequence[Scored]) -> pl.DataFrame:
 
 
 def _placed_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
-    """Raises IntegrityError where an id stands for different rows in two runs."""
+    """Raise IntegrityError where an id belongs to different rows in two runs."""
     first = kept[0].frame
     for name, run in zip(names[1:], kept[1:], strict=True):
         for column in _PLACE:
@@ -93,7 +93,7 @@ def _placed_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
 
 
 def _judged_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
-    """Raises ScoreError where a row is judged by different metrics in two runs."""
+    """Raise ScoreError where a row is judged by different metrics in two runs."""
     first = kept[0].frame["metric"]
     for name, run in zip(names[1:], kept[1:], strict=True):
         differs = first.ne_missing(run.frame["metric"]).arg_true()

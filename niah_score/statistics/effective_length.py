@@ -23,7 +23,7 @@ class EffectiveLength(NamedTuple):
     """The longest length at which the mean score still reaches a threshold (points).
 
     `length`: the longest that does (RULER); `longest_unbroken`: the longest up to which all do; null if none does.
-    `base`: the best mean among `base_lengths`, of which the threshold is a share; null where it is a number by itself.
+    `base`: the best mean among `base_lengths`, of which the threshold is a share; null for a fixed threshold.
     `base_is_short`: whether those are lengths up to 1,000 tokens, as NoLiMa has it, or the shortest for want of one.
     `next_length`, `is_significant`: the first length after `length`, and whether the threshold lies outside its
     interval; if it does not, the rows do not say which of the two the effective length is. Null where none follows.
@@ -50,7 +50,7 @@ def effective_length(
     share_of_base: float | None = None,
     base_lengths: Sequence[int] | None = None,
 ) -> EffectiveLength:
-    """The effective length by a threshold (RULER's 85.6 if none is given), or by a share of the base (NoLiMa: 0.85).
+    """Compute the effective length by a threshold (by default RULER's 85.6) or by a share of the base (NoLiMa: 0.85).
 
     The base is the best mean among `base_lengths`, by default those up to 1,000 tokens, or the shortest if none is.
     Raises ScoreError for both a threshold and a share, and for base lengths of which no row has a score.
@@ -112,7 +112,7 @@ def _base_lengths(means: dict[int, float], asked: Sequence[int] | None) -> tuple
 
 
 def as_record(found: EffectiveLength) -> dict[str, Any]:
-    """An effective length as JSON files hold it, without the lengths' figures, which stand elsewhere in them."""
+    """An effective length as JSON files hold it: without the figures of the lengths, which they hold elsewhere."""
     record: dict[str, Any] = {}
     for name, value in found._asdict().items():
         if name != "lengths":

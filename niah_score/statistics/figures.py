@@ -51,7 +51,7 @@ class Overall(NamedTuple):
 def figures(
     scored: Scored, metric: str, codes: Whole, count: int, weights: Floats | None = None, kept: Any = None
 ) -> list[Figure]:
-    """A figure for each code below `count`. `kept`: the only rows that count; `weights`: how much each does."""
+    """Compute a figure for each code below `count`. `kept`: the rows that count, if not all; `weights`: theirs."""
     return figures_by_metric(scored, [metric], codes, count, weights, kept)[0]
 
 
@@ -63,7 +63,7 @@ def figures_by_metric(
     weights: Floats | None = None,
     kept: Any = None,
 ) -> list[list[Figure]]:
-    """The figures of several metrics, a list for each: rows are brought together once for all that score the same."""
+    """Compute the figures of several metrics, a list for each; metrics of the same rows share their clusters."""
     import numpy as np
 
     needles, haystacks = scored.factor("needle_id").codes, scored.factor("haystack_id").codes
@@ -95,7 +95,7 @@ def figures_by_metric(
 
 
 def _scoring_the_same(scored: Scored, metrics: Sequence[str]) -> list[list[str]]:
-    """Metrics by the rows that have a score."""
+    """Metrics grouped by which rows have a score."""
     alike: dict[int, list[str]] = {}
     for metric in dict.fromkeys(metrics):
         alike.setdefault(id(scored.values(metric)[1]), []).append(metric)
@@ -103,6 +103,7 @@ def _scoring_the_same(scored: Scored, metrics: Sequence[str]) -> list[list[str]]
 
 
 def figure_of(rows: int, unanswered: int, found: Interval) -> Figure:
+    """An interval as a figure of a group that has so many rows."""
     return Figure(rows, found.n, unanswered, found.mean, found.low, found.high, found.method)
 
 
@@ -118,7 +119,7 @@ def figure_schema() -> dict[str, pl.DataType]:
 
 
 def cells(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
-    """Length x depth, over all languages together (language null), then for each language if there are several.
+    """Compute the cells, length x depth: over all languages (language null), then for each one if there are several.
 
     Columns: language, length, depth_percent and a figure's. Rows whose language is not given are in the former alone.
     """
@@ -150,7 +151,7 @@ def _cells(scored: Scored, metrics: Sequence[str]) -> list[pl.DataFrame]:
 
 
 def groups(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
-    """Figures by each of GROUPS: group, value (as text) and a figure's columns. Groups that no row has are left out.
+    """Compute figures by each of GROUPS: group, value (as text) and a figure's columns. Groups of no row are absent.
 
     The rows of every group add up to all rows; those without a value come last, with a null one.
     """
@@ -234,9 +235,9 @@ def by_length_and_depth(scored: Scored, metric: str) -> tuple[dict[tuple[int, in
 
 
 def depth_weights(lengths: Sequence[Any], counts: Sequence[int], *, lengths_alike: bool = False) -> list[float]:
-    """What a row of each cell counts in a mean of which every depth of a length is to have the same part.
+    """Compute what a row of each cell counts so that every depth of a length has the same part in its mean.
 
-    `lengths`: of each cell; `counts`: its rows that have a score. `lengths_alike`: every length has the same part, too.
+    `lengths`: of each cell; `counts`: its rows that have a score. `lengths_alike`: all lengths have the same part, too.
     The weights of all rows add up to their number, in each length or, with `lengths_alike`, over all of them.
     """
     rows, depths = Counter[Any](), Counter[Any]()
@@ -257,7 +258,7 @@ def mean_of(values: Sequence[float]) -> float:
 
 
 def with_mean(figure: Figure, mean: float) -> Figure:
-    """A figure with a mean that was summed in another order, stretched to hold it."""
+    """A figure with a mean that was computed another way; its interval is stretched to hold it."""
     ends = [end for end in (figure.low, figure.high, mean) if end is not None]
     return figure._replace(mean=mean, low=min(ends), high=max(ends))
 

@@ -8,7 +8,7 @@ wilson     Rows that are all right or wrong, and rows that all have the same sco
            that would tell as much: rows / design effect, never more than the rows, never less than one. The design
            effect is the cluster-robust variance over that of independent rows; rows that are all right have none to
            show and count as independent. Of scores between 0 and 100 with a given mean none vary more than right and
-           wrong ones, so the interval errs on the wide side where it stands in for others.
+           wrong ones, so the interval errs on the wide side where it is used for other scores.
 bootstrap  Any other mean: percentiles of 1,000 resamples in which needles and haystacks are drawn anew, independently
            (bootstrap.py). It errs on the wide side where haystacks belong to one needle each; with fewer than about ten
            clusters every bootstrap is somewhat narrow.
@@ -33,7 +33,7 @@ _MOST_COMBINATIONS = 10_000
 
 
 class Interval(NamedTuple):
-    """A mean and its interval in points (percent), of `n` values; null where there are none. `method`: see above."""
+    """A mean of `n` values and its interval in points (percent), null where n is 0. `method`: as the module says."""
 
     mean: float | None
     low: float | None
@@ -70,7 +70,7 @@ def interval(
     haystacks: Sequence[str | None],
     seed_text: str,
 ) -> Interval:
-    """The mean of scores with its interval; null ones are left out. The order of the rows does not matter."""
+    """Compute the mean of scores with its interval; null scores are left out. The order of the rows does not matter."""
     import numpy as np
 
     rows = sorted(
@@ -100,7 +100,7 @@ def grouped(
     weights: Floats | None = None,
     signed: bool = False,
 ) -> list[Interval]:
-    """The means of `count` groups of rows with their intervals; item i of every array belongs to row i.
+    """Compute the means of `count` groups of rows with their intervals; item i of every array belongs to row i.
 
     `groups`, `needles` and `haystacks` are codes from 0. `values` are scores without null, or with `signed` their
     differences, -100 to 100, which are never right or wrong. `weights`: what a row counts in its group's mean.
@@ -109,7 +109,7 @@ def grouped(
 
 
 def means(clusters: Clusters, values: Floats, resamples: Resamples, *, signed: bool = False) -> list[Interval]:
-    """The mean of every group with its interval; values are as `grouped` has them."""
+    """Compute the mean of every group with its interval; `values` and `signed` as in `grouped`."""
     import numpy as np
 
     count, n = clusters.count, clusters.n

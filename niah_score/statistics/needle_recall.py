@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def needle_recall(scores: pl.DataFrame | Scored) -> pl.DataFrame:
-    """How often the first, second, ... needle of rows with several was found: position (from 1) and a figure's columns.
+    """Compute how often the first, second, ... needle was found: position (from 1) and a figure's columns.
 
     A missing answer counts for as many needles as other rows of its needle_id have: as none of them found where missing
     rows score 0. It counts nowhere if no row of its needle_id was answered. A needle that holds no keyword (all but the

@@ -31,7 +31,7 @@ LEVEL = 0.05
 
 
 class ComparedRun(NamedTuple):
-    """A run: its `rows`, those `left_out` because another run does not have them, and the figure of the others."""
+    """A run: how many `rows` it has, how many are `left_out` because another run lacks them, the figure of the rest."""
 
     name: str
     rows: int
@@ -42,8 +42,8 @@ class ComparedRun(NamedTuple):
 class Difference(NamedTuple):
     """Second minus first, in points, with its 95 % interval. `n` of the `rows` have a score in both runs.
 
-    `adjusted`: p for its being one of several, as above. `noise`: the interval holds 0, or `adjusted` is not below
-    0.05; true where no row has a score in both.
+    `adjusted`: p adjusted for several differences, as the module says. `noise`: the interval holds 0, or `adjusted` is
+    not below 0.05; true where no row has a score in both.
     """
 
     length: int | None
@@ -60,10 +60,10 @@ class Difference(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two runs: all rows, the mean of lengths, each length, each cell (length x depth; only beside the first run).
+    """The differences of two runs: of all rows, of the mean of lengths, of each length, and of each cell.
 
-    `of_lengths`: the difference of the means of lengths' means, each the mean of its depths' means; `of_depths`: of
-    each length's mean of its depths' means.
+    Cells (length x depth) are there only in pairs with the first run. `of_lengths`: the difference of the means of
+    lengths' means, each the mean of its depths' means; `of_depths`: of each length's mean of its depths' means.
     """
 
     first: str
@@ -86,7 +86,7 @@ class Comparison(NamedTuple):
 
 
 def compare(runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score") -> Comparison:
-    """Compare runs row by row. Names are the runs', frames are scored ones, one line a row.
+    """Compare runs row by row; each is a name and a scored frame with one line a row.
 
     Raises ScoreError for fewer than two runs, two of one name, a metric that not all have or not by the same rule, and
     runs of which no row has a score in both; IntegrityError for runs of different datasets.
@@ -95,7 +95,10 @@ def compare(runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score") -> 
 
 
 def compared(shared: CommonRows) -> Comparison:
-    """The runs' figures, and every pair's differences. Raises ScoreError where no row has a score in both of a pair."""
+    """Compute the figure of every run and the differences of every pair.
+
+    Raises ScoreError where a pair has no row with a score in both.
+    """
     metric, height = shared.metric, shared.kept[0].frame.height
     notes = list(shared.notes)
     compared_runs = [
@@ -146,7 +149,7 @@ def _whole(scored: Scored, metric: str) -> Figure:
 
 
 class _Places:
-    """Where the common rows stand: the groups that differences are taken over, and what they are clustered by."""
+    """The coordinates of the common rows: the groups that differences are taken over, and their clusters."""
 
     def __init__(self, scored: Scored) -> None:
         import numpy as np
@@ -157,8 +160,8 @@ class _Places:
         self.lengths = length
         self.cells = Factor(*crossed(length, depth))
 
-    def shares(self, both: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Floats]:
-        """Which of some rows have a length, and what each counts in the mean of lengths' means; on average 1."""
+    def weights(self, both: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Floats]:
+        """Which of the rows `both` have a length, and what each counts in the mean of lengths' means; on average 1."""
         import numpy as np
 
         has = both & np.array([value is not None for value in self.lengths.values], np.bool_)[self.lengths.codes]
@@ -182,7 +185,7 @@ def _pair(
     both = one[1] & other[1]
     scores = one[0], other[0]
     whole = _differences(scores, both, places.all, places, resamples)[0]
-    has, weights = places.shares(both)
+    has, weights = places.weights(both)
     even = bool(np.allclose(weights[has], 1, rtol=0, atol=1e-9))
     of_lengths = _differences(scores, has, places.all, places, resamples, None if even else weights)[0]
 
@@ -218,7 +221,7 @@ def _adjusted(found: Sequence[Difference], way: Callable[[Sequence[float]], list
 
 
 def _judged(found: Difference) -> Difference:
-    """With `noise` as the interval and the adjusted p have it."""
+    """A difference with `noise` set by its interval and its adjusted p."""
     if found.low is None or found.high is None or found.adjusted is None:
         return found._replace(noise=True)
     return found._replace(noise=found.low <= 0 <= found.high or found.adjusted >= LEVEL)

@@ -62,7 +62,7 @@ class Scored:
         return self._factors[name]
 
     def values(self, metric: str) -> tuple[Floats, NDArray[np.bool_]]:
-        """A metric's scores, and which rows have one; the same arrays for metrics that give the same.
+        """A metric's scores, and which rows have one; metrics with equal scores share their arrays.
 
         Raises ScoreError where the frame does not have the metric.
         """
@@ -102,7 +102,7 @@ def _numbers(column: pl.Series) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Whether arrays are equal; most that are not differ within the first thousand."""
+    """Whether arrays are equal; most unequal ones differ within the first thousand items."""
     import numpy as np
 
     return bool(np.array_equal(one[:1000], other[:1000]) and np.array_equal(one, other))

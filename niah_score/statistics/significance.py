@@ -41,7 +41,7 @@ def mcnemar(one: int, other: int) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p values adjusted for there being several of them (S. Holm, Scand. J. Stat. 6, 1979), in their order."""
+    """Adjust p values for their number (S. Holm, Scand. J. Stat. 6, 1979); they stay in their order."""
     adjusted = [0.0] * len(values)
     reached = 0.0
     for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
@@ -51,7 +51,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(values: Sequence[float]) -> list[float]:
-    """p values adjusted so that of those below 0.05 at most 5 % are expected to be chance, in their order.
+    """Adjust p values so that at most 5 % of those below 0.05 are expected to be chance; they stay in their order.
 
     Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: from the largest down, p times number over rank.
     """
@@ -73,7 +73,7 @@ def p_values(
     haystacks: Whole,
     weights: Floats | None = None,
 ) -> list[tuple[float | None, str]]:
-    """p of every group and the test that it comes from. `weights`: what a row counts; then signs are flipped."""
+    """Compute p of every group, and name the test. `weights`: what a row counts; with them signs are flipped."""
     import numpy as np
 
     n = np.bincount(codes, minlength=count)

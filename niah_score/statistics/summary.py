@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 def summary_of(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",)) -> dict[str, Any]:
-    """All figures but the cells, as a dict that makes the same JSON whatever the order of the rows; null for no number.
+    """Compute all figures but the cells, as a dict that gives the same JSON whatever the order of the rows.
 
-    rows = the sum over statuses = the sum over findings (`not_applicable`: rows without keywords).
+    Null stands for a figure of no scores. rows = the sum over statuses = the sum over findings (`not_applicable`: rows
+    without keywords).
     """
     scored = as_scored(scores)
     frame = scored.frame

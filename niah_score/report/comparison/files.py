@@ -26,7 +26,7 @@ _OURS = re.compile(r"comparison\.(md|tex|json|csv)|(heatmaps|difference-[1-9][0-
 
 
 def as_dict(side: SideBySide) -> dict[str, Any]:
-    """Everything that comparison.json holds: of runs and pairs all figures, cells of runs and beside the first run."""
+    """Everything that comparison.json holds: all figures of runs and pairs; cells of pairs with the first run alone."""
     names = [line.name for line in side.lines]
     columns: dict[int | str, int | str] = {**dict(enumerate(side.lengths)), "rows": "rows", "lengths": "lengths"}
     runs = []

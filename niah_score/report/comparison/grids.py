@@ -1,4 +1,4 @@
-"""Draws the runs of a comparison as grids: the scores of each, and the differences of each to the first."""
+"""Makes the grids of a comparison: the scores of each run, and the differences of each to the first."""
 
 from __future__ import annotations
 

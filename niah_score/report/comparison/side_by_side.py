@@ -19,9 +19,9 @@ from niah_score.statistics.significance import holm
 
 @dataclass(frozen=True)
 class RunLine:
-    """A run over the common rows. `lengths`: its figure of each length; `of_lengths`: the mean of lengths' means.
+    """A run over the common rows. `lengths`: its figure of each length; `of_lengths`: the mean of the lengths' means.
 
-    `signature`: what its metric was measured with (several where rows have different metrics), without their number.
+    `signature`: what its metric was measured with, without n; several, with commas, where rows have different metrics.
     """
 
     name: str
@@ -36,10 +36,10 @@ class RunLine:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Runs beside each other. `lengths`: tokens, rising. `grids`: of each run; `differences`: of each minus the first.
+    """Runs side by side. `lengths`: tokens, rising. `grids`: of each run; `differences`: of each minus the first.
 
-    `best`: the line that is best for sure in a column, by the index of its length or "rows" (the mean of rows) or
-    "lengths" (the mean of lengths' means). It differs from every other line, by an interval without 0 and p below 0.05;
+    `best`: the line that is significantly the best in a column, by the index of the column's length, or "rows" (the
+    mean of rows) or "lengths" (the mean of the lengths' means). It differs from every other line, by an interval without 0 and p below 0.05;
     p is the largest of those, by Holm over the lengths. No adjustment for there being several runs is needed to tell
     the best (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
     """
@@ -55,7 +55,7 @@ class SideBySide:
 
 
 def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> SideBySide:
-    """Names and reports of runs beside each other. Raises what `compare` does; IntegrityError names both datasets."""
+    """Set (name, report) pairs side by side. Raises what `compare` does; IntegrityError names both datasets."""
     runs = [(_encodable(name), report) for name, report in runs]
     _same_dataset(runs)
     shared = common_rows([(name, report.scores) for name, report in runs], metric)
@@ -85,7 +85,7 @@ def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> S
 
 
 def _same_dataset(runs: Sequence[tuple[str, Report]]) -> None:
-    """Raises IntegrityError where two runs have no row in common and their datasets are different ones."""
+    """Raise IntegrityError where two runs have no row in common and their datasets differ."""
     for name, report in runs[1:]:
         first, base = runs[0]
         if report.digest8 == base.digest8 or not (report.scores.height and base.scores.height):
@@ -102,7 +102,7 @@ def _dataset(report: Report) -> str:
 
 
 def _encodable(text: str) -> str:
-    """A text that a file can hold: halves of characters, which JSON can name, are written out."""
+    """A text that UTF-8 can hold: lone surrogates, which JSON can spell, are written out."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -127,7 +127,7 @@ def _without_n(signature: str) -> str:
 
 
 def _not_alike(lines: Sequence[RunLine]) -> list[str]:
-    """What of the runs differs besides their answers, as sentences."""
+    """How the runs differ besides their answers, as sentences."""
     notes = []
     datasets = sorted({line.dataset for line in lines})
     if len(datasets) > 1:
@@ -148,7 +148,7 @@ def oriented(pairs: Sequence[Pair], names: Sequence[str]) -> dict[tuple[int, int
 
 
 def _best(lines: Sequence[RunLine], lengths: int, pairs: Sequence[Pair]) -> dict[int | str, int]:
-    """The best line of each column that has one for sure."""
+    """The line of each column that is significantly the best, where there is one."""
     turned = oriented(pairs, [line.name for line in lines])
 
     def leads(means: Sequence[float | None], part: int | str) -> tuple[int, float] | None:

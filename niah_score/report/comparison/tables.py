@@ -24,7 +24,7 @@ _LATEX_NEEDS = (
 
 
 def scores_table(side: SideBySide) -> Table:
-    """Runs down; across the lengths, the two means and the two effective lengths."""
+    """The table of scores: a line a run; columns are the lengths, the two means and the two effective lengths."""
     names = length_names(side.lengths)
     lines = []
     for place, line in enumerate(side.lines):
@@ -44,7 +44,7 @@ def scores_table(side: SideBySide) -> Table:
 
 
 def differences_table(side: SideBySide) -> Table:
-    """All runs but the first down, each minus the first; across the lengths and the two means."""
+    """The table of differences: a line for each run minus the first; columns are the lengths and the two means."""
     names = length_names(side.lengths)
     lines = [
         (TableCell(pair.second), *map(_apart, (*pair.lengths, pair.overall, pair.of_lengths)))
@@ -136,7 +136,7 @@ def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[s
 
 
 def _measured(side: SideBySide) -> Iterator[str]:
-    """What missing answers count as, and the signature; of each run where they differ."""
+    """Sentences on what missing answers count as and on the signature; one for each run where they differ."""
     signatures = dict.fromkeys(line.signature for line in side.lines)
     ways = {found for text in signatures for found in re.findall(r"\|missing:(\w+)", text)}
     if len(ways) == 1:

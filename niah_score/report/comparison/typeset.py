@@ -25,7 +25,7 @@ _JOINED = re.compile(r"([-',])(?=\1)|([!?])(?=\\textasciigrave)")
 
 
 class TableCell(NamedTuple):
-    """What a place of a table says: a figure with a `mark` behind it, and how sure it is in smaller letters."""
+    """A cell of a table: a figure, a `mark` behind it, and in `small` letters how sure it is."""
 
     main: str
     small: str = ""
@@ -48,12 +48,12 @@ class Table(NamedTuple):
 
 
 def in_markdown(text: str) -> str:
-    """A text as it reads in Markdown, tables included: nothing of it is a mark, a link, a tag or a formula."""
+    """Escape a text for Markdown and its tables: nothing in it is markup, a link, a tag or a formula."""
     return _MARKDOWN.sub(lambda found: f"\\{found[0]}", one_line(text))
 
 
 def in_latex(text: str) -> str:
-    """A text as it reads in LaTeX, nothing of it a command. What is not Latin stays as it is."""
+    """Escape a text for LaTeX: nothing in it is a command. What is not Latin stays as it is."""
     escaped = "".join(_LATEX.get(char, char) for char in one_line(text))
     return _JOINED.sub(lambda found: f"{found[0]}{{}}", escaped)
 
@@ -105,7 +105,7 @@ def as_markdown(table: Table) -> list[str]:
 
 
 def _paragraph(text: str) -> str:
-    """A text that begins a line, where a hyphen or a number would begin a list or a rule."""
+    """Escape a text that begins a line, where a hyphen or a number would begin a list or a rule."""
     return _LINE_MARK.sub(r"\1\\\2", in_markdown(text))
 
 

@@ -12,7 +12,7 @@ from niah_score.report.charts.palette import PALETTES
 from niah_score.report.report import Report
 from niah_score.statistics.scored import Factor, Scored
 
-# What the page can be filtered by.
+# The coordinates that the page has a filter for.
 FILTERS = ("language", "corpus", "needle_id", "control")
 PROBLEMS = 20
 # Beyond so many lengths or depths, neighbours share a column or line.
@@ -26,7 +26,7 @@ _COLUMNS = ("rows", "n", "unanswered", "mean", "low", "high")
 
 
 def data_of(report: Report) -> dict[str, Any]:
-    """All that the page shows but its examples."""
+    """Everything that the page shows but its examples."""
     scored, summary = report.scored, report.summary
     metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
     axes = [_Axis(scored.factor(name)) for name in ("length", "depth_percent")]
@@ -86,7 +86,7 @@ def cells_of_rows(scored: Scored) -> Any:
 
 
 def short(text: str, most: int = _LONGEST_NAME) -> str:
-    """A name that is not longer than a page can show."""
+    """A name cut to a length that a page can show."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 

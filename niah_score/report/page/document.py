@@ -20,7 +20,7 @@ _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def as_json(data: dict[str, Any]) -> str:
-    """Data as JSON that may stand inside of a script element. Raises ValueError for numbers that JSON does not have."""
+    """Data as JSON that is safe inside a script element. Raises ValueError for numbers that JSON does not have."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

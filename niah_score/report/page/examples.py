@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """What a page has room for: examples of a cell, and characters of a text."""
+    """How much a page shows: examples of a cell, and characters of a text."""
 
     examples: int
     characters: int
@@ -35,7 +35,7 @@ _MOST_LISTED = 50
 
 
 class Chooser:
-    """Chooses examples of a report's rows, the same ones for the same report. `data`: as `data_of` returns it."""
+    """Chooses examples among a report's rows, the same ones for the same report. `data`: as `data_of` returns it."""
 
     def __init__(self, report: Report, data: dict[str, Any]) -> None:
         self._report = report
@@ -54,7 +54,7 @@ class Chooser:
         return self._ranked.filter(kept | (pl.col("rows") <= step.examples) if step.examples else pl.lit(False))
 
     def estimate(self, step: Step) -> int:
-        """About how many bytes the examples take, rather too few than too many."""
+        """About how many bytes the examples take; too few rather than too many."""
         import polars as pl
 
         scored = self._report.scored.frame
@@ -63,7 +63,7 @@ class Chooser:
         return int(sum(texts.select(cut).fill_null(0).row(0))) + _FRAME * texts.height
 
     def examples(self, step: Step) -> dict[str, Any]:
-        """The examples of all cells, each a list of fields in the order of `fields`."""
+        """The examples of all cells, as columns; codes are places in `tables`, and `truth` is a place in `texts`."""
         import polars as pl
 
         chosen = self._chosen(step)
