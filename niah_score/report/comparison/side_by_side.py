@@ -39,9 +39,9 @@ class SideBySide:
     """Runs side by side. `lengths`: tokens, rising. `grids`: of each run; `differences`: of each minus the first.
 
     `best`: the line that is significantly the best in a column, by the index of the column's length, or "rows" (the
-    mean of rows) or "lengths" (the mean of the lengths' means). It differs from every other line, by an interval without 0 and p below 0.05;
-    p is the largest of those, by Holm over the lengths. No adjustment for there being several runs is needed to tell
-    the best (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
+    mean of rows) or "lengths" (the mean of the lengths' means). It differs from every other line, by an interval
+    without 0 and p below 0.05; p is the largest of those, by Holm over the lengths. The best of several runs needs no
+    adjustment for their number (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
     """
 
     comparison: Comparison
