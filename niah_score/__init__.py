@@ -1,6 +1,8 @@
 """Scores answers to needle-in-a-haystack prompts. Needs a dataset's files only, never its generator.
 
-niah_score.evaluate("build/default/...", "answers.jsonl")     a Report, as `niah-score score` writes it
+report = niah_score.evaluate("build/default/...", "answers.jsonl")      scores answers, as `niah-score score` does
+niah_score.write(report, "scores/mine")                                 writes its tables, pictures and page
+niah_score.read("scores/mine")                                          reads them back as a Report
 """
 
 from __future__ import annotations
@@ -14,18 +16,20 @@ if TYPE_CHECKING:
     from niah_score.errors import ScoreError as ScoreError
     from niah_score.evaluation import evaluate as evaluate
     from niah_score.evaluation import with_verdicts as with_verdicts
-    from niah_score.report.results import Report as Report
-    from niah_score.report.results import read as read
+    from niah_score.report.read import read as read
+    from niah_score.report.report import Report as Report
+    from niah_score.report.write import write as write
 
 __version__ = VERSION
 
 _HOMES = {
     "ContractError": "contract",
-    "Report": "report.results",
+    "Report": "report.report",
     "ScoreError": "errors",
     "evaluate": "evaluation",
-    "read": "report.results",
+    "read": "report.read",
     "with_verdicts": "evaluation",
+    "write": "report.write",
 }
 __all__ = sorted(_HOMES)
 
@@ -37,3 +41,7 @@ def __getattr__(name: str) -> object:
     import importlib
 
     return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,4 +1,4 @@
-"""A dataset and answer files in, a Report out: what `niah-score score` does, for Python."""
+"""Scores answer files against a dataset: reads, joins and judges them, and gathers what was found in a Report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from niah_score.join.rows import Rows, read_rows, stacked
 from niah_score.join.samples import WAYS, one_line_each
 from niah_score.machine.processes import workers
 from niah_score.metrics import METRICS, default_metrics
-from niah_score.report.results import Report
+from niah_score.report.report import Report
 from niah_score.scoring.extract import REASONING_TAGS
 from niah_score.scoring.score import STATUSES, Judging, judging_for, score_rows
 

@@ -73,6 +73,7 @@ def test_importing_a_package_loads_nothing_heavy(package: str) -> None:
 def test_public_names_are_sorted_and_all_of_them_load(package: str) -> None:
     module = importlib.import_module(package)
     assert module.__all__ == sorted(module.__all__)
+    assert set(dir(module)) == {*module.__all__, "__version__"}
     for name in module.__all__:
         assert getattr(module, name).__module__.startswith(package)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

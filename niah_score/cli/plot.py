@@ -1,4 +1,4 @@
-"""The command `niah-score plot`: results of any of the known kinds in, pictures or lines for a terminal out."""
+"""Parses `niah-score plot`: draws results of any known kind as pictures, or as lines in a terminal."""
 
 from __future__ import annotations
 
@@ -42,16 +42,15 @@ def plot(
 ) -> None:
     """Draw heatmaps of scores by length and depth."""
     from niah_score.errors import ResourceError, ScoreError, suggestion
-    from niah_score.report.charts.heatmap import FORMATS, draw
+    from niah_score.report.charts.heatmap import PICTURE_FORMATS, draw
     from niah_score.report.charts.palette import find_palette
-    from niah_score.report.foreign_results import read_plotted
 
     colours = find_palette(palette)
     formats = [part.strip().lower() for part in form.split(",") if part.strip()]
     for part in formats or [form]:
-        if part not in FORMATS:
-            raise ScoreError(f"--format: {part!r} is unknown; {suggestion(part, FORMATS)}")
-    grids = [(file, grid) for file in files for grid in read_plotted(file, metric, language)]
+        if part not in PICTURE_FORMATS:
+            raise ScoreError(f"--format: {part!r} is unknown; {suggestion(part, PICTURE_FORMATS)}")
+    grids = [(file, grid) for file in files for grid in read_grids(file, metric, language)]
     if terminal:
         _print([grid for _, grid in grids], palette)
         if out is None:
@@ -75,8 +74,27 @@ def plot(
             typer.echo(visible(str(path)))
 
 
+def read_grids(path: Path, metric: str | None = None, language: str | None = None) -> list[Grid]:
+    """The grids of a file or folder: one for each model.
+
+    `metric`: of our scores (their `score` if none is named), or of a summary that has several. `language`: of our
+    scores alone. Raises ScoreError, with file and line, for what is neither ours nor a known kind of results.
+    """
+    from niah_score.errors import ScoreError
+    from niah_score.report.charts.foreign_results import read_foreign
+    from niah_score.report.layout import SUMMARY
+    from niah_score.report.read import read
+    from niah_score.report.report import report_grid
+
+    if path.is_dir() and (path / SUMMARY).exists():
+        return [report_grid(read(path), metric or "score", language)]
+    if language is not None and path.exists():
+        raise ScoreError(f"{path}: only folders that niah-score score wrote know the language of a row")
+    return read_foreign(path, metric)
+
+
 def _named(grids: list[tuple[Path, Grid]]) -> dict[str, list[Grid]]:
-    """Each grid by a file name of its own: its model's, with nothing that a file system would act on."""
+    """Each grid with a file name of its own: its model's, without characters that a file system would act on."""
     found: dict[str, list[Grid]] = {}
     for _, grid in grids:
         plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in grid.model).strip(".-")

@@ -1,4 +1,4 @@
-"""Paired differences in, p values out, one for every group of rows; and p values adjusted for their being several.
+"""Tests paired differences of groups of rows, and adjusts p values where several are stated at once.
 
 p is the chance of a difference at least as large between equally good runs:
 
@@ -13,10 +13,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from niah_score.statistics.intervals import pair_sums, raw_numbers
+from niah_score.statistics.bootstrap import raw_numbers
+from niah_score.statistics.cluster_sums import cluster_sums
 
 if TYPE_CHECKING:
-    from niah_score.statistics.intervals import Floats, Whole
+    from niah_score.statistics.cluster_sums import Floats, Whole
 
 _FLIPS = 10_000
 _ALL_WAYS = 13
@@ -40,7 +41,7 @@ def mcnemar(one: int, other: int) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p values adjusted for there being several of them (S. Holm, Scand. J. Stat. 6, 1979), in their order."""
+    """Adjust p values for their number (S. Holm, Scand. J. Stat. 6, 1979); they stay in their order."""
     adjusted = [0.0] * len(values)
     reached = 0.0
     for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
@@ -50,7 +51,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(values: Sequence[float]) -> list[float]:
-    """p values adjusted so that of those below 0.05 at most 5 % are expected to be chance, in their order.
+    """Adjust p values so that at most 5 % of those below 0.05 are expected to be chance; they stay in their order.
 
     Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: from the largest down, p times number over rank.
     """
@@ -72,7 +73,7 @@ def p_values(
     haystacks: Whole,
     weights: Floats | None = None,
 ) -> list[tuple[float | None, str]]:
-    """p of every group and the test that it comes from. `weights`: what a row counts; then signs are flipped."""
+    """Compute p of every group, and name the test. `weights`: what a row counts; with them signs are flipped."""
     import numpy as np
 
     n = np.bincount(codes, minlength=count)
@@ -108,9 +109,9 @@ def _sign_flips(
 
     if not len(members):
         return {}
-    pairs = pair_sums(codes, count, apart, needles, haystacks, weights)
-    sums = np.rint(pairs.total * 2.0 ** (51 - math.frexp(100.0 * len(codes))[1]))
-    ends = np.cumsum(np.bincount(pairs.group, minlength=count)).tolist()
+    clusters = cluster_sums(codes, count, apart, needles, haystacks, weights)
+    sums = np.rint(clusters.total * 2.0 ** (51 - math.frexp(100.0 * len(codes))[1]))
+    ends = np.cumsum(np.bincount(clusters.group, minlength=count)).tolist()
     parts = {group: sums[ends[group - 1] if group else 0 : ends[group]] for group in members.tolist()}
     # A cluster without a difference is the same with either sign.
     parts = {group: part[part != 0] for group, part in parts.items()}

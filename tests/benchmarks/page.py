@@ -19,7 +19,7 @@ from pathlib import Path
 import polars as pl
 
 from niah_score import evaluate
-from niah_score.report.page import page_of
+from niah_score.report.page.render import page_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "score"))
 from chromium import Chromium, find_chromium

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from made import Record
 
 from niah_score.evaluation import evaluate
-from niah_score.report.results import Report
+from niah_score.report.report import Report
 
 LENGTHS = {1000: 0.99, 4000: 0.98, 16000: 0.95, 64000: 0.9, 128000: 0.8}
 RUNS = ("steady", "steady-again", "lost_in_the_middle")

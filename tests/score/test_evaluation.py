@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 import random
 import sys
 from pathlib import Path
@@ -13,23 +12,19 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import CONTRACT, Record, WriteLines, made, right
+from properties import examples
 
 from niah_score.contract import ContractError
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Lines
-from niah_score.report.results import Report
+from niah_score.report.report import Report
+from niah_score.report.write import write
 
-EXAMPLES = 200 * int(os.environ.get("NIAH_EXAMPLES", "1"))
-steady = settings(
-    derandomize=True,
-    deadline=None,
-    max_examples=EXAMPLES,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+steady = examples(60, HealthCheck.function_scoped_fixture)
 
 
 def scores_of(report: Report) -> list[dict[str, Any]]:
@@ -263,7 +258,7 @@ NASTY = [
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=30)
 
 
-@steady
+@examples(30, HealthCheck.function_scoped_fixture)
 @given(texts=st.lists(TEXTS, min_size=len(NASTY), max_size=len(NASTY)))
 def test_the_same_texts_in_every_plain_format_give_the_same_scores(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
@@ -363,7 +358,7 @@ def test_names_that_no_utf_8_spells_are_written_as_far_as_they_can_be(tmp_path: 
     answers.write_text(json.dumps({"id": "a", "prediction": "x"}) + "\nnot JSON\n")
     for model in ("m\udce9", None):
         report = evaluate(rows, answers, model=model)
-        report.write(tmp_path / f"out-{model is None}")
+        write(report, tmp_path / f"out-{model is None}")
         assert report.model == ("p\ufffd" if model is None else "m\ufffd")
         assert report.dataset == "r\ufffd"
         assert [problem.file for problem in report.problems] == [str(answers).replace("\udce9", "\ufffd")]

@@ -1,4 +1,4 @@
-"""Draws heatmaps, as pictures and in a terminal.
+"""Draws heatmaps, as pictures and in a terminal, of our scores and of other systems' results.
 
 May import statistics and text; not the report.
 """

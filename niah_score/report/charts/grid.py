@@ -1,19 +1,17 @@
-"""Figures by length and depth, whatever they were read from: what heatmaps and tables for people are drawn of."""
+"""Holds figures by length and depth, which heatmaps are drawn of, and makes them of scored rows."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from niah_score.errors import ScoreError
+from niah_score.statistics.figures import Figure, by_length_and_depth, overall
+from niah_score.statistics.scored import Scored, as_scored
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from niah_score.report.results import Report
-    from niah_score.statistics.aggregate import Figure, Scored
 
 # Lengths or depths of a picture. Cells of more are smaller than a line is wide.
 MOST = 120
@@ -41,7 +39,7 @@ class Grid:
 
 
 def too_fine(grid: Grid) -> str | None:
-    """Why a grid cannot be drawn, if it has more lengths or depths than can be told apart; hand-made rows may."""
+    """Why a grid cannot be drawn: it has more lengths or depths than a reader can distinguish. None where it can."""
     for name, values in (("lengths", grid.lengths), ("depths", grid.depths)):
         if len(values) > MOST:
             return f"{len(values):,} {name}, and a heatmap shows at most {MOST}; round the {name} of the dataset's rows"
@@ -55,29 +53,22 @@ def has_grid(scores: pl.DataFrame) -> bool:
 
 
 def grid_of(
-    scores: Report | Scored | pl.DataFrame,
+    scores: Scored | pl.DataFrame,
     metric: str = "score",
     language: str | None = None,
     *,
-    model: str | None = None,
-    dataset: str | None = None,
+    model: str = "model",
+    dataset: str = "",
 ) -> Grid:
     """The figures of one metric by length and depth, of the rows that have both (of one language, if one is named).
 
     `means`: of each length the mean of its depths' means, whatever number of rows they have; `overall`: the mean of
-    those. So do OpenCompass's plots and NeedleBench. `model` and `dataset` name what is drawn; a Report knows them.
+    those. So do OpenCompass's plots and NeedleBench. `model` and `dataset` name what is drawn.
     Raises ScoreError where no row has length and depth, or none is in the language, or the metric is unknown.
     """
-    import numpy as np
     import polars as pl
 
-    from niah_score.statistics.aggregate import Scored, figures, overall
-
-    if not isinstance(scores, Scored | pl.DataFrame):  # a Report: importing it here would be a circle
-        model = scores.model if model is None else model
-        dataset = f"{scores.dataset} {scores.digest8}" if dataset is None else dataset
-        scores = scores._scored
-    scored = scores if isinstance(scores, Scored) else Scored(scores)
+    scored = as_scored(scores)
     if not has_grid(scored.frame):
         raise ScoreError("no row has a length and a depth: there is nothing to draw a heatmap of")
     wanted = pl.col("length").is_not_null() & pl.col("depth_percent").is_not_null()
@@ -87,37 +78,15 @@ def grid_of(
         raise ScoreError(f"language: no row with a length and a depth is in {language!r}; the rows are in {there}")
     if kept.height < scored.frame.height:
         scored = Scored(kept)
-    length, depth = scored.factor("length"), scored.factor("depth_percent")
-    found, codes = np.unique(length.codes * len(depth.values) + depth.codes, return_inverse=True)
-    places = [divmod(key, len(depth.values)) for key in found.tolist()]
-    cells = dict(zip(places, figures(scored, metric, codes, len(places)), strict=True))
-    # What a row counts, so that every depth of a length counts the same, and all together as many as there are.
-    rows, depths = [0] * len(length.values), [0] * len(length.values)
-    for (at, _), cell in cells.items():
-        rows[at] += cell.n
-        depths[at] += cell.n > 0
-    shares = [rows[at] / (depths[at] * cell.n) if cell.n else 0.0 for (at, _), cell in cells.items()]
-    drawn = figures(scored, metric, length.codes, len(length.values), np.array(shares)[codes])
-    means = []
-    for index, figure in enumerate(drawn):
-        values = [cell.mean for (at, _), cell in cells.items() if at == index and cell.mean is not None]
-        means.append(_around(figure, math.fsum(values) / len(values)) if values else None)
+    cells, means = by_length_and_depth(scored, metric)
     whole = overall(scored, metric).of_lengths
-    named = dataset or ""
     return Grid(
-        model=model or "model",
-        dataset=named if language is None else f"{named}, {language}" if named else language,
+        model=model,
+        dataset=dataset if language is None else f"{dataset}, {language}" if dataset else language,
         metric=metric,
-        lengths=tuple(length.values),
-        depths=tuple(depth.values),
+        lengths=tuple(scored.factor("length").values),
+        depths=tuple(scored.factor("depth_percent").values),
         cells=cells,
         means=tuple(means),
         overall=whole if whole.n else None,
     )
-
-
-def _around(figure: Figure, mean: float) -> Figure:
-    """A figure whose mean is summed another way; the interval holds it."""
-    low = mean if figure.low is None else min(figure.low, mean)
-    high = mean if figure.high is None else max(figure.high, mean)
-    return figure._replace(mean=mean, low=low, high=high)

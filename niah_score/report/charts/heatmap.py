@@ -1,4 +1,4 @@
-"""Grids in, one picture out, as PNG and SVG: depth down, length across, colours for scores, a line of means over them.
+"""Draws grids as one picture, PNG and SVG: depth down, length across, colours for scores, a line of means over them.
 
 The same grids give the same bytes on one machine. Nothing global of matplotlib is used or stays changed.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.report.charts.grid import too_fine
-from niah_score.report.charts.labels import FEW, Kind, cells_of_few, kind_of, note, subtitle, told_of_unanswered
+from niah_score.report.charts.labels import FEW, Kind, cells_of_few, kind_of, note, subtitle, unanswered_label
 from niah_score.report.charts.lettering import families, shortened, unknown_characters, width_of, wrapped
 from niah_score.report.charts.palette import CONVENTIONAL, DARK, Palette, differences_up_to
 from niah_score.report.charts.panel import FRAME, GREY, HATCH, HATCHED, PALE, SILENT, TICK, Panel
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from niah_score.report.charts.grid import Grid
 
-FORMATS = ("png", "svg")
+PICTURE_FORMATS = ("png", "svg")
 _DPI = 144
 # Inches.
 _NARROWEST, _EDGE, _BAR = 6.0, 0.16, 0.16
@@ -52,7 +52,7 @@ def draw(grids: Sequence[Grid], *paths: str | Path, palette: Palette = CONVENTIO
         if why := too_fine(grid):
             raise ScoreError(f"{grid.model}: {why}")
     for path in paths:
-        if Path(path).suffix.lower().lstrip(".") not in FORMATS:
+        if Path(path).suffix.lower().lstrip(".") not in PICTURE_FORMATS:
             raise ScoreError(f"{path}: pictures are written as .png or .svg; choose one of these names")
     if grids[0].kind == "difference":
         most = max(
@@ -184,16 +184,16 @@ class _Picture:
     def _notes(self, room: float) -> list[str]:
         """What is common to all panels once, the rest for each."""
         grids = [panel.grid for panel in self.panels]
-        told = list(dict.fromkeys(note(grid) for grid in grids))
-        if len(told) > 1:
-            told = [f"{one_line(grid.model)}: {note(grid)}" for grid in grids]
+        notes = list(dict.fromkeys(note(grid) for grid in grids))
+        if len(notes) > 1:
+            notes = [f"{one_line(grid.model)}: {note(grid)}" for grid in grids]
         if not any(mean for grid in grids for mean in grid.means):
-            return [part for text in told for part in wrapped(text, _NOTE, room, 3, separator=" · ")]
+            return [part for text in notes for part in wrapped(text, _NOTE, room, 3, separator=" · ")]
         line = "line: mean of the depths at each length"
         if any(mean and mean.low is not None for grid in grids for mean in grid.means):
             line += ", with its 95 % interval"
         line += " · overall: the mean of these means"
-        return [part for text in [*told, line] for part in wrapped(text, _NOTE, room, 3, separator=" · ")]
+        return [part for text in [*notes, line] for part in wrapped(text, _NOTE, room, 3, separator=" · ")]
 
     def _text(
         self, x: float, y: float, text: str, size: float, *, weight: str = "normal", colour: str = DARK,
@@ -237,7 +237,7 @@ class _Picture:
         """(mark, what it says) of all that occur, in lines that fit."""
         grids = [panel.grid for panel in self.panels]
         kinds = {kind_of(cell) for grid in grids for cell in grid.cells.values()}
-        names = {kind: kind.value for kind in Kind} | {Kind.UNANSWERED: told_of_unanswered(grids)}
+        names = {kind: kind.value for kind in Kind} | {Kind.UNANSWERED: unanswered_label(grids)}
         found = [(kind.name, names[kind]) for kind in (Kind.UNANSWERED, Kind.PARTLY, Kind.UNSCORED) if kind in kinds]
         if any(cells_of_few(grid) for grid in grids):
             found.append(("FEW", f"fewer than {FEW} rows"))

@@ -1,4 +1,4 @@
-"""A grid in, what is said beside its cells out: tick labels, kinds of cells, title and note.
+"""Words what stands beside the cells of a heatmap: tick labels, kinds of cells, title and note.
 
 A figure whose `method` is `table` was read as a mean from somebody's table: nobody knows how many rows it was made of.
 """
@@ -14,7 +14,7 @@ from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
     from niah_score.report.charts.grid import Grid
-    from niah_score.statistics.aggregate import Figure
+    from niah_score.statistics.figures import Figure
 
 TABLE = "table"
 # A cell of fewer rows says next to nothing by itself.
@@ -32,7 +32,7 @@ class Kind(Enum):
 
 
 def kind_of(cell: Figure) -> Kind:
-    """Whether a cell has a score to show. One without any answer is not shown as wrong, even where it counts as 0."""
+    """What a cell shows. One without any answer is not shown as wrong, even where it counts as 0."""
     if cell.unanswered and (cell.mean is None or cell.unanswered >= cell.rows):
         return Kind.UNANSWERED
     if cell.mean is None:
@@ -40,8 +40,8 @@ def kind_of(cell: Figure) -> Kind:
     return Kind.PARTLY if cell.unanswered else Kind.SCORED
 
 
-def told_of_unanswered(grids: Sequence[Grid]) -> str:
-    """How the legend names cells without any answer: whether they have a part in the means."""
+def unanswered_label(grids: Sequence[Grid]) -> str:
+    """How the legend names cells without any answer; it says whether they count in the means."""
     counted = {
         cell.mean is not None for grid in grids for cell in grid.cells.values() if kind_of(cell) is Kind.UNANSWERED
     }
@@ -95,12 +95,12 @@ def interval_text(figure: Figure, kind: str = "scores") -> str:
     if figure.mean is None:
         return "none"
 
-    def told(value: float) -> str:
+    def signed(value: float) -> str:
         value = round(value, 1)
         return (f"{value:+.1f}" if kind == "difference" and value else f"{abs(value):.1f}").replace("-", "−")
 
-    ends = "" if figure.low is None or figure.high is None else f" [{told(figure.low)}, {told(figure.high)}]"
-    return f"{told(figure.mean)}{ends}"
+    ends = "" if figure.low is None or figure.high is None else f" [{signed(figure.low)}, {signed(figure.high)}]"
+    return f"{signed(figure.mean)}{ends}"
 
 
 def subtitle(grid: Grid) -> str:
@@ -122,9 +122,9 @@ def note(grid: Grid, *, with_dataset: bool = True) -> str:
     elif counted:
         rows, scored = sum(cell.rows for cell in counted), sum(cell.n for cell in counted)
         silent = sum(cell.unanswered for cell in counted)
-        told = f"{rows:,} row{'s' * (rows != 1)}"
-        told += f", {scored:,} scored" if scored < rows else ""
-        parts.append(told + (f", {silent:,} without an answer" if silent else ""))
+        text = f"{rows:,} row{'s' * (rows != 1)}"
+        text += f", {scored:,} scored" if scored < rows else ""
+        parts.append(text + (f", {silent:,} without an answer" if silent else ""))
         parts.append(_of_cells(counted))
     return " · ".join(parts)
 
@@ -133,8 +133,8 @@ def _of_cells(cells: Sequence[Figure]) -> str:
     numbers = sorted({cell.n for cell in cells if cell.n})
     if not numbers:
         return "no score in any cell"
-    told = f"n {numbers[0]} a cell" if len(numbers) == 1 else f"n {numbers[0]} to {numbers[-1]} a cell"
+    text = f"n {numbers[0]} a cell" if len(numbers) == 1 else f"n {numbers[0]} to {numbers[-1]} a cell"
     halves = [(cell.high - cell.low) / 2 for cell in cells if cell.low is not None and cell.high is not None]
     if halves:
-        told += f", 95 % interval typically ±{median(halves):.0f} points"
-    return told
+        text += f", 95 % interval typically ±{median(halves):.0f} points"
+    return text

@@ -1,4 +1,4 @@
-"""Texts in, lines that fit a width out, measured in the fonts that this machine's pictures are set in."""
+"""Measures texts in the fonts of the pictures, and breaks them into lines that fit a width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A score in, its colour out: the conventional palette, one for colour-blind readers, one for differences.
+"""Maps scores to colours: the conventional palette, one for colour-blind readers, one for differences.
 
 Everything that colours a cell (PNG, SVG, HTML, terminal) asks here, so that one score has one colour everywhere.
 """
@@ -43,7 +43,7 @@ class Palette:
 CONVENTIONAL = Palette("conventional", ("#F0496E", "#EBB839", "#0CD79F"))
 # Dark is wrong, light is right, in any kind of colour vision and in grey: five stops of matplotlib's viridis (CC0).
 COLOURBLIND = Palette("colourblind", ("#440154", "#3B528B", "#21918C", "#5EC962", "#FDE725"))
-# Worse is orange, better is blue, equal is nearly white: told apart in any kind of colour vision.
+# Worse is orange, better is blue, equal is nearly white: distinct in any kind of colour vision.
 DIFFERENCES = Palette("differences", ("#B35806", "#F1A340", "#F7F7F7", "#559FCC", "#2166AC"), -100.0, 100.0)
 
 PALETTES = {palette.name: palette for palette in (CONVENTIONAL, COLOURBLIND)}

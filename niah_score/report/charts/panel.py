@@ -1,4 +1,4 @@
-"""One grid in, its cells, marks and line of means on matplotlib's axes out: a panel of a picture."""
+"""Draws one grid on matplotlib's axes, a panel of a picture: its cells, marks and line of means."""
 
 from __future__ import annotations
 

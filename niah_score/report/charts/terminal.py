@@ -1,4 +1,4 @@
-"""A grid in, lines of text out: the heatmap in a terminal, in its colours, or in numbers where there are none."""
+"""Draws a heatmap as lines of text for a terminal, in colours, or in numbers where there are none."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from niah_score.report.charts.labels import (
     note,
     points,
     subtitle,
-    told_of_unanswered,
+    unanswered_label,
 )
 from niah_score.report.charts.palette import CONVENTIONAL, Palette, Rgb, differences_up_to, ink_on
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
     from niah_score.report.charts.grid import Grid
-    from niah_score.statistics.aggregate import Figure
+    from niah_score.statistics.figures import Figure
 
 Colours = Literal["24bit", "256"] | None
 
@@ -108,18 +108,18 @@ def _axis(labels: list[str], size: int) -> str:
 def _marks(grid: Grid, size: int, colours: Colours) -> list[str]:
     """What the marks that occur mean."""
     kinds = {kind_of(cell) for cell in grid.cells.values()}
-    told = []
+    notes = []
     if Kind.UNANSWERED in kinds:
-        told.append(f"/ {told_of_unanswered([grid])}")
+        notes.append(f"/ {unanswered_label([grid])}")
     if Kind.UNSCORED in kinds:
-        told.append(f"- {Kind.UNSCORED.value}")
+        notes.append(f"- {Kind.UNSCORED.value}")
     if Kind.PARTLY in kinds and size >= _NUMBERS:
-        told.append(f"' {Kind.PARTLY.value}")
+        notes.append(f"' {Kind.PARTLY.value}")
     if grid.noise and size >= _NUMBERS:
-        told.append("~ chance would explain it")
+        notes.append("~ chance would explain it")
     if size < _NUMBERS and not colours:
-        told.append("+ better, - worse" if grid.kind == "difference" else "digits are tens of points, # is 100")
-    return ["; ".join(told)] if told else []
+        notes.append("+ better, - worse" if grid.kind == "difference" else "digits are tens of points, # is 100")
+    return ["; ".join(notes)] if notes else []
 
 
 def _painter(colours: Colours) -> Callable[[str, Rgb], str]:

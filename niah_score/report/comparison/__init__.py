@@ -1,4 +1,4 @@
 """Sets runs side by side and writes the comparison.
 
-May import the report and charts.
+May import the report, its files and charts.
 """

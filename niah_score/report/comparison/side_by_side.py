@@ -1,26 +1,27 @@
-"""Reports of several runs in; their figures by length over the rows that all have, and which are surely best, out."""
+"""Sets reports of several runs side by side: figures by length over the rows that all have, and the best of each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from niah_score.errors import IntegrityError
-from niah_score.report.charts.grid import Grid, grid_of, has_grid
-from niah_score.statistics.aggregate import NOLIMA_SHARE, EffectiveLength, Figure, Scored, effective_length, overall
-from niah_score.statistics.paired import LEVEL, Common, Comparison, Difference, Pair, common, compared
+from niah_score.report.charts.grid import Grid
+from niah_score.report.comparison.grids import grids_of_differences, grids_of_runs
+from niah_score.report.report import Report
+from niah_score.statistics.common_rows import common_rows
+from niah_score.statistics.effective_length import NOLIMA_SHARE, EffectiveLength, effective_length
+from niah_score.statistics.figures import Figure, overall
+from niah_score.statistics.paired import LEVEL, Comparison, Difference, Pair, compared
+from niah_score.statistics.scored import Scored
 from niah_score.statistics.significance import holm
-
-if TYPE_CHECKING:
-    from niah_score.report.results import Report
 
 
 @dataclass(frozen=True)
-class Line:
-    """A run over the common rows. `lengths`: its figure of each length; `of_lengths`: the mean of lengths' means.
+class RunLine:
+    """A run over the common rows. `lengths`: its figure of each length; `of_lengths`: the mean of the lengths' means.
 
-    `signature`: what its metric was measured with (several where rows have different metrics), without their number.
+    `signature`: what its metric was measured with, without n; several, with commas, where rows have different metrics.
     """
 
     name: str
@@ -35,18 +36,18 @@ class Line:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Runs beside each other. `lengths`: tokens, rising. `grids`: of each run; `differences`: of each minus the first.
+    """Runs side by side. `lengths`: tokens, rising. `grids`: of each run; `differences`: of each minus the first.
 
-    `best`: the line that is best for sure in a column, by the index of its length or "rows" (the mean of rows) or
-    "lengths" (the mean of lengths' means). It differs from every other line, by an interval without 0 and p below 0.05;
-    p is the largest of those, by Holm over the lengths. No adjustment for there being several runs is needed to tell
-    the best (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
+    `best`: the line that is significantly the best in a column, by the index of the column's length, or "rows" (the
+    mean of rows) or "lengths" (the mean of the lengths' means). It differs from every other line, by an interval
+    without 0 and p below 0.05; p is the largest of those, by Holm over the lengths. The best of several runs needs no
+    adjustment for their number (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
     """
 
     comparison: Comparison
     metrics: tuple[str, ...]
     lengths: tuple[int, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[RunLine, ...]
     best: Mapping[int | str, int]
     grids: tuple[Grid, ...]
     differences: tuple[Grid, ...]
@@ -54,10 +55,10 @@ class SideBySide:
 
 
 def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> SideBySide:
-    """Names and reports of runs beside each other. Raises what `compare` does; IntegrityError names both datasets."""
+    """Set (name, report) pairs side by side. Raises what `compare` does; IntegrityError names both datasets."""
     runs = [(_encodable(name), report) for name, report in runs]
     _same_dataset(runs)
-    shared = common([(name, report.scores) for name, report in runs], metric)
+    shared = common_rows([(name, report.scores) for name, report in runs], metric)
     comparison = compared(shared)
     rows = shared.kept[0].frame
     own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
@@ -70,19 +71,21 @@ def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> S
     without = lines[0].ruler.without_length
     if without:
         notes.append(f"{without} of {comparison.rows} rows have no length and count in the mean of rows alone")
+    grids = grids_of_runs(shared, [line.dataset for line in lines])
     return SideBySide(
         comparison,
         metrics,
         lengths,
         lines,
         _best(lines, len(lengths), comparison.pairs),
-        *_grids(shared, comparison, lines),
+        grids,
+        grids_of_differences(shared, comparison, grids),
         tuple(notes),
     )
 
 
 def _same_dataset(runs: Sequence[tuple[str, Report]]) -> None:
-    """Raises IntegrityError where two runs have no row in common and their datasets are different ones."""
+    """Raise IntegrityError where two runs have no row in common and their datasets differ."""
     for name, report in runs[1:]:
         first, base = runs[0]
         if report.digest8 == base.digest8 or not (report.scores.height and base.scores.height):
@@ -99,15 +102,15 @@ def _dataset(report: Report) -> str:
 
 
 def _encodable(text: str) -> str:
-    """A text that a file can hold: halves of characters, which JSON can name, are written out."""
+    """A text that UTF-8 can hold: lone surrogates, which JSON can spell, are written out."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _line(name: str, report: Report, kept: Scored, metric: str, metrics: Sequence[str]) -> Line:
+def _line(name: str, report: Report, kept: Scored, metric: str, metrics: Sequence[str]) -> RunLine:
     whole = overall(kept, metric)
     ruler = effective_length(kept, metric)
     signatures = (report.signatures[found] for found in metrics if found in report.signatures)
-    return Line(
+    return RunLine(
         name,
         _dataset(report),
         _encodable(", ".join(_without_n(text) for text in signatures)),
@@ -123,8 +126,8 @@ def _without_n(signature: str) -> str:
     return "|".join(part for part in signature.split("|") if not part.startswith("n:"))
 
 
-def _not_alike(lines: Sequence[Line]) -> list[str]:
-    """What of the runs differs besides their answers, as sentences."""
+def _not_alike(lines: Sequence[RunLine]) -> list[str]:
+    """How the runs differ besides their answers, as sentences."""
     notes = []
     datasets = sorted({line.dataset for line in lines})
     if len(datasets) > 1:
@@ -144,8 +147,8 @@ def oriented(pairs: Sequence[Pair], names: Sequence[str]) -> dict[tuple[int, int
     return found
 
 
-def _best(lines: Sequence[Line], lengths: int, pairs: Sequence[Pair]) -> dict[int | str, int]:
-    """The best line of each column that has one for sure."""
+def _best(lines: Sequence[RunLine], lengths: int, pairs: Sequence[Pair]) -> dict[int | str, int]:
+    """The line of each column that is significantly the best, where there is one."""
     turned = oriented(pairs, [line.name for line in lines])
 
     def leads(means: Sequence[float | None], part: int | str) -> tuple[int, float] | None:
@@ -183,64 +186,3 @@ def _part(pair: Pair, part: int | str) -> Difference:
     if isinstance(part, int):
         return pair.lengths[part]
     return pair.overall if part == "rows" else pair.of_lengths
-
-
-def _grids(shared: Common, comparison: Comparison, lines: Sequence[Line]) -> tuple[tuple[Grid, ...], tuple[Grid, ...]]:
-    """The heatmap of each run, and that of each one's differences to the first. None where no row has a place."""
-    if not has_grid(shared.kept[0].frame):
-        return (), ()
-    grids = tuple(
-        grid_of(kept, comparison.metric, model=line.name, dataset=line.dataset)
-        for line, kept in zip(lines, shared.kept, strict=True)
-    )
-    base = shared.kept[0]
-    differences = []
-    # The first run's pairs stand first.
-    for kept, pair in zip(shared.kept[1:], comparison.pairs[: len(lines) - 1], strict=True):
-        differences.append(_difference_grid(pair, grids[0], _silent(base, kept), comparison.metric))
-    return grids, tuple(differences)
-
-
-def _silent(one: Scored, other: Scored) -> dict[tuple[int | None, float | None], int]:
-    """Rows of each cell that lack an answer in either run."""
-    import polars as pl
-
-    counted = (
-        one.frame.select("length", "depth_percent")
-        .with_columns(pl.Series("silent", one.unanswered | other.unanswered))
-        .group_by("length", "depth_percent")
-        .agg(pl.col("silent").sum())
-    )
-    return {(length, depth): count for length, depth, count in counted.iter_rows()}
-
-
-def _difference_grid(
-    pair: Pair, base: Grid, silent: Mapping[tuple[int | None, float | None], int], metric: str
-) -> Grid:
-    lengths = {length: index for index, length in enumerate(base.lengths)}
-    depths = {depth: index for index, depth in enumerate(base.depths)}
-    cells, noise = {}, set()
-    for found in pair.cells:
-        if found.length is None or found.depth_percent is None:
-            continue
-        place = lengths[found.length], depths[found.depth_percent]
-        cells[place] = _figure(found, silent[found.length, found.depth_percent])
-        if found.noise:
-            noise.add(place)
-    means = {found.length: _figure(found, 0) for found in pair.of_depths if found.n}
-    return Grid(
-        model=f"{pair.second} - {pair.first}",
-        dataset=base.dataset,
-        metric=metric,
-        lengths=base.lengths,
-        depths=base.depths,
-        cells=cells,
-        means=tuple(means.get(int(length)) for length in base.lengths),
-        overall=_figure(pair.of_lengths, 0),
-        kind="difference",
-        noise=frozenset(noise),
-    )
-
-
-def _figure(found: Difference, unanswered: int) -> Figure:
-    return Figure(found.rows, found.n, unanswered, found.mean, found.low, found.high, found.test)

@@ -1,19 +1,17 @@
-"""Runs beside each other in; what people read of them out: the runs by length, and how far each is from the first."""
+"""Makes the tables of a comparison: the runs by length, and how far each is from the first."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from niah_score.errors import ScoreError
-from niah_score.report.comparison.typeset import FORMATS, Cell, Table
-from niah_score.statistics.aggregate import EffectiveLength, Figure
+from niah_score.report.comparison.side_by_side import SideBySide
+from niah_score.report.comparison.typeset import TABLE_FORMATS, Table, TableCell
+from niah_score.statistics.effective_length import EffectiveLength
+from niah_score.statistics.figures import Figure
+from niah_score.statistics.paired import Comparison, Difference
 from niah_score.text.visible import one_line
-
-if TYPE_CHECKING:
-    from niah_score.report.comparison.side_by_side import SideBySide
-    from niah_score.statistics.paired import Comparison, Difference
 
 _MISSING = {
     "zero": "Rows without an answer count as 0.",
@@ -26,14 +24,14 @@ _LATEX_NEEDS = (
 
 
 def scores_table(side: SideBySide) -> Table:
-    """Runs down; across the lengths, the two means and the two effective lengths."""
+    """The table of scores: a line a run; columns are the lengths, the two means and the two effective lengths."""
     names = length_names(side.lengths)
     lines = []
     for place, line in enumerate(side.lines):
         figures: list[tuple[int | str, Figure]] = [*enumerate(line.lengths)]
         figures += [("rows", line.of_rows), ("lengths", line.of_lengths)]
         cells = [_scored(figure, best=side.best.get(column) == place) for column, figure in figures]
-        lines.append((Cell(line.name), *cells, _effective(line.ruler, names), _effective(line.nolima, names)))
+        lines.append((TableCell(line.name), *cells, _effective(line.ruler, names), _effective(line.nolima, names)))
     groups = (("length (tokens)", len(names)), ("mean of", 2), ("effective length", 2))
     return Table(
         f"{_titled(side)}: means by length, over the {side.comparison.rows:,} rows that all runs have",
@@ -46,10 +44,10 @@ def scores_table(side: SideBySide) -> Table:
 
 
 def differences_table(side: SideBySide) -> Table:
-    """All runs but the first down, each minus the first; across the lengths and the two means."""
+    """The table of differences: a line for each run minus the first; columns are the lengths and the two means."""
     names = length_names(side.lengths)
     lines = [
-        (Cell(pair.second), *map(_apart, (*pair.lengths, pair.overall, pair.of_lengths)))
+        (TableCell(pair.second), *map(_apart, (*pair.lengths, pair.overall, pair.of_lengths)))
         for pair in side.comparison.pairs[: len(side.lines) - 1]
     ]
     groups = (("length (tokens)", len(names)), ("mean of", 2))
@@ -81,32 +79,32 @@ def _titled(side: SideBySide) -> str:
     return f"{side.comparison.metric}{own} on {datasets}"
 
 
-def _scored(figure: Figure, *, best: bool) -> Cell:
+def _scored(figure: Figure, *, best: bool) -> TableCell:
     if figure.mean is None or figure.low is None or figure.high is None:
-        return Cell("–")
-    return Cell(f"{figure.mean:.1f}", f"± {(figure.high - figure.low) / 2:.1f}", bold=best)
+        return TableCell("–")
+    return TableCell(f"{figure.mean:.1f}", f"± {(figure.high - figure.low) / 2:.1f}", bold=best)
 
 
-def _apart(found: Difference) -> Cell:
+def _apart(found: Difference) -> TableCell:
     if found.mean is None or found.low is None or found.high is None:
-        return Cell("–")
+        return TableCell("–")
     mean, low, high = (round(value, 1) + 0.0 for value in (found.mean, found.low, found.high))
-    return Cell(
+    return TableCell(
         f"{mean:+.1f}" if mean else "0.0", f"[{low:.1f}, {high:.1f}]", "≈" if found.noise else "", bold=not found.noise
     )
 
 
-def _effective(found: EffectiveLength, names: dict[int, str]) -> Cell:
+def _effective(found: EffectiveLength, names: dict[int, str]) -> TableCell:
     if found.threshold is None or not names:
-        return Cell("–")
-    marks = ("‡" if found.length != found.longest_unbroken else "") + ("†" if found.told_apart is False else "")
+        return TableCell("–")
+    marks = ("‡" if found.length != found.longest_unbroken else "") + ("†" if found.is_significant is False else "")
     if found.length is None:
-        return Cell(f"<{next(iter(names.values()))}", mark=marks)
+        return TableCell(f"<{next(iter(names.values()))}", mark=marks)
     longest = found.next_length is None
-    return Cell(f"{'≥' if longest else ''}{names[found.length]}", mark=marks)
+    return TableCell(f"{'≥' if longest else ''}{names[found.length]}", mark=marks)
 
 
-def _notes_of_scores(side: SideBySide, cells: Sequence[Cell]) -> Iterator[str]:
+def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[str]:
     yield (
         "Means in points, 0 to 100, ± half the width of their 95 % intervals, clustered by needle and haystack. All "
         "lengths: the mean of the lengths' means, each the mean of its depths' means."
@@ -138,7 +136,7 @@ def _notes_of_scores(side: SideBySide, cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _measured(side: SideBySide) -> Iterator[str]:
-    """What missing answers count as, and the signature; of each run where they differ."""
+    """Sentences on what missing answers count as and on the signature; one for each run where they differ."""
     signatures = dict.fromkeys(line.signature for line in side.lines)
     ways = {found for text in signatures for found in re.findall(r"\|missing:(\w+)", text)}
     if len(ways) == 1:
@@ -149,11 +147,11 @@ def _measured(side: SideBySide) -> Iterator[str]:
         yield from (f"Signature of {line.name}: {line.signature}" for line in side.lines)
 
 
-def shown(side: SideBySide, form: str) -> list[str]:
+def lines_of(side: SideBySide, form: str) -> list[str]:
     """The comparison as lines of text, Markdown or LaTeX. Raises ScoreError for another format."""
-    if form not in FORMATS:
-        raise ScoreError(f"--format: {form!r} is unknown; expected one of {', '.join(FORMATS)}")
-    tables = [FORMATS[form](table) for table in (scores_table(side), differences_table(side))]
+    if form not in TABLE_FORMATS:
+        raise ScoreError(f"--format: {form!r} is unknown; expected one of {', '.join(TABLE_FORMATS)}")
+    tables = [TABLE_FORMATS[form](table) for table in (scores_table(side), differences_table(side))]
     if form == "text":
         return [*_means(side.comparison), "", *tables[0], "", *_pairs(side)]
     return [*(_LATEX_NEEDS if form == "latex" else ()), *tables[0], "", *tables[1]]

@@ -1,4 +1,4 @@
-"""A table of texts in; the same table as text, Markdown or LaTeX out, in which no text acts on what it is read with."""
+"""Typesets a table as text, Markdown or LaTeX; no text in it acts as markup or on a terminal."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _LATEX = {
 _JOINED = re.compile(r"([-',])(?=\1)|([!?])(?=\\textasciigrave)")
 
 
-class Cell(NamedTuple):
-    """What a place of a table says: a figure with a `mark` behind it, and how sure it is in smaller letters."""
+class TableCell(NamedTuple):
+    """A cell of a table: a figure, a `mark` behind it, and in `small` letters how sure it is."""
 
     main: str
     small: str = ""
@@ -43,17 +43,17 @@ class Table(NamedTuple):
     label: str
     groups: tuple[tuple[str, int], ...]
     columns: tuple[str, ...]
-    lines: tuple[tuple[Cell, ...], ...]
+    lines: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...]
 
 
 def in_markdown(text: str) -> str:
-    """A text as it reads in Markdown, tables included: nothing of it is a mark, a link, a tag or a formula."""
+    """Escape a text for Markdown and its tables: nothing in it is markup, a link, a tag or a formula."""
     return _MARKDOWN.sub(lambda found: f"\\{found[0]}", one_line(text))
 
 
 def in_latex(text: str) -> str:
-    """A text as it reads in LaTeX, nothing of it a command. What is not Latin stays as it is."""
+    """Escape a text for LaTeX: nothing in it is a command. What is not Latin stays as it is."""
     escaped = "".join(_LATEX.get(char, char) for char in one_line(text))
     return _JOINED.sub(lambda found: f"{found[0]}{{}}", escaped)
 
@@ -61,10 +61,10 @@ def in_latex(text: str) -> str:
 def as_text(table: Table) -> list[str]:
     """The table in columns, wide characters counted as two, a star behind what is set bold elsewhere."""
 
-    def told(cell: Cell) -> str:
+    def set_cell(cell: TableCell) -> str:
         return " ".join(part for part in (f"{cell.main}{'*' if cell.bold else ''}{cell.mark}", cell.small) if part)
 
-    lines = [list(map(one_line, table.columns)), *([one_line(told(cell)) for cell in line] for line in table.lines)]
+    lines = [list(map(one_line, table.columns)), *([one_line(set_cell(cell)) for cell in line] for line in table.lines)]
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
     found = [one_line(table.title)]
     for line in lines:
@@ -85,7 +85,7 @@ def _width(text: str) -> int:
 def as_markdown(table: Table) -> list[str]:
     """The table between its title and its notes."""
 
-    def told(cell: Cell) -> str:
+    def set_cell(cell: TableCell) -> str:
         main = in_markdown(cell.main)
         parts = ((f"**{main}**" if cell.bold else main) + in_markdown(cell.mark), in_markdown(cell.small))
         return " ".join(part for part in parts if part)
@@ -93,7 +93,7 @@ def as_markdown(table: Table) -> list[str]:
     lines = [
         [in_markdown(name) for name in table.columns],
         [":--", *("--:" for _ in table.columns[1:])],
-        *([told(cell) for cell in line] for line in table.lines),
+        *([set_cell(cell) for cell in line] for line in table.lines),
     ]
     return [
         _paragraph(table.title),
@@ -105,7 +105,7 @@ def as_markdown(table: Table) -> list[str]:
 
 
 def _paragraph(text: str) -> str:
-    """A text that begins a line, where a hyphen or a number would begin a list or a rule."""
+    """Escape a text that begins a line, where a hyphen or a number would begin a list or a rule."""
     return _LINE_MARK.sub(r"\1\\\2", in_markdown(text))
 
 
@@ -113,7 +113,7 @@ def as_latex(table: Table) -> list[str]:
     """A `table` with booktabs; wide ones have what is smaller below the figure."""
     stacked = len(table.columns) > 6
 
-    def told(cell: Cell) -> str:
+    def set_cell(cell: TableCell) -> str:
         main = _signed(cell.main)
         main = (rf"\textbf{{{main}}}" if cell.bold else main) + in_latex(cell.mark)
         if not cell.small:
@@ -140,7 +140,7 @@ def as_latex(table: Table) -> list[str]:
         f"    {' '.join(rules)}",
         rf"    {' & '.join(map(in_latex, table.columns))} \\",
         r"    \midrule",
-        *(rf"    {' & '.join([in_latex(line[0].main), *map(told, line[1:])])} \\" for line in table.lines),
+        *(rf"    {' & '.join([in_latex(line[0].main), *map(set_cell, line[1:])])} \\" for line in table.lines),
         r"    \bottomrule",
         r"  \end{tabular}",
         r"",
@@ -162,4 +162,4 @@ def _breakable(text: str) -> str:
     return text.replace(r"\textbar{}", r"\textbar{}\allowbreak{}")
 
 
-FORMATS: dict[str, Callable[[Table], list[str]]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex}
+TABLE_FORMATS: dict[str, Callable[[Table], list[str]]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex}

@@ -1,7 +1,7 @@
-"""Data in, one HTML file out, with its style and script inside and a policy that lets nothing else in.
+"""Assembles the HTML file: data, style and script inside, and a policy that lets nothing else in.
 
-The data is JSON in a block that no browser executes. All texts of others are there and nowhere else, and the script
-brings them to the page as text nodes only.
+The data is JSON in a block that no browser executes. Every text that comes from outside is in that block and nowhere
+else, and the script shows it as text nodes only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def as_json(data: dict[str, Any]) -> str:
-    """Data as JSON that may stand inside of a script element. Raises ValueError for numbers that JSON does not have."""
+    """Data as JSON that is safe inside a script element. Raises ValueError for numbers that JSON does not have."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

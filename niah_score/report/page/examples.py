@@ -1,20 +1,19 @@
-"""A Report in, the few of its rows that the page shows out: the worst and a spread of every cell, long texts cut."""
+"""Chooses the rows that a report's page shows: the worst and a spread of every cell, long texts cut."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from niah_score.report.page.figures import cells_of_rows, short
+from niah_score.report.page.data import cells_of_rows, short
+from niah_score.report.report import Report
 from niah_score.text import fold
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from niah_score.report.results import Report
-
 
 class Step(NamedTuple):
-    """What a page has room for: examples of a cell, and characters of a text."""
+    """How much a page shows: examples of a cell, and characters of a text."""
 
     examples: int
     characters: int
@@ -36,12 +35,12 @@ _MOST_LISTED = 50
 
 
 class Chooser:
-    """Chooses examples of a report's rows, the same ones for the same report. `figures`: as `figures_of` makes them."""
+    """Chooses examples among a report's rows, the same ones for the same report. `data`: as `data_of` returns it."""
 
-    def __init__(self, report: Report, figures: dict[str, Any]) -> None:
+    def __init__(self, report: Report, data: dict[str, Any]) -> None:
         self._report = report
-        self._metrics: list[str] = figures["metrics"]
-        self._filters = {one["name"]: one["values"] for one in figures["filters"]}
+        self._metrics: list[str] = data["metrics"]
+        self._filters = {one["name"]: one["values"] for one in data["filters"]}
         self._ranked = _ranked(report)
         self._truth = None if report.rows is None else _truth(report, self._ranked["row"])
 
@@ -55,20 +54,20 @@ class Chooser:
         return self._ranked.filter(kept | (pl.col("rows") <= step.examples) if step.examples else pl.lit(False))
 
     def estimate(self, step: Step) -> int:
-        """About how many bytes the examples take, rather too few than too many."""
+        """About how many bytes the examples take; too few rather than too many."""
         import polars as pl
 
-        scored = self._report._scored.frame
+        scored = self._report.scored.frame
         texts = scored.select("id", "prediction", "extracted")[self._chosen(step)["row"]]
         cut = pl.all().str.head(step.characters).str.len_bytes().sum()
         return int(sum(texts.select(cut).fill_null(0).row(0))) + _FRAME * texts.height
 
     def examples(self, step: Step) -> dict[str, Any]:
-        """The examples of all cells, each a list of fields in the order of `fields`."""
+        """The examples of all cells, as columns; codes are places in `tables`, and `truth` is a place in `texts`."""
         import polars as pl
 
         chosen = self._chosen(step)
-        frame = self._report._scored.frame[chosen["row"]]
+        frame = self._report.scored.frame[chosen["row"]]
         tables = {name: _Table(self._filters.get(name)) for name in _NAMES}
         codes = {name: tables[name].codes(self._report, name, frame) for name in _NAMES}
         truth, texts = self._truths(chosen["row"], step)
@@ -141,7 +140,7 @@ class _Table:
     def codes(self, report: Report, name: str, frame: pl.DataFrame) -> list[int]:
         own = frame[name].to_list()
         if self.values is not None:
-            known = {value: place for place, value in enumerate(report._scored.factor(name).values)}
+            known = {value: place for place, value in enumerate(report.scored.factor(name).values)}
         else:
             several = sorted({value for value in own if value is not None})
             known = {value: place for place, value in enumerate([*several, None])}
@@ -160,7 +159,7 @@ def _truth(report: Report, rows: pl.Series) -> _Truth:
     import polars as pl
 
     assert report.rows is not None
-    ids = report._scored.frame.select("id")[rows].with_columns(rows.alias("row"))
+    ids = report.scored.frame.select("id")[rows].with_columns(rows.alias("row"))
     texts = report.rows.table.select("id", "question", "target").join(ids, on="id", how="inner")
     targets = texts["target"].unique().sort()
     place = {target: number for number, target in enumerate(targets.to_list())}
@@ -179,7 +178,7 @@ def _ranked(report: Report) -> pl.DataFrame:
     import numpy as np
     import polars as pl
 
-    scored = report._scored
+    scored = report.scored
     cells = cells_of_rows(scored)
     values, has = scored.values("score")
     order = np.where(has, values, 101.0)

@@ -6,14 +6,19 @@ import json
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from made import WriteLines, made, right
+from made_commands import EXECUTABLE
+from made_commands import run as called
 
-EXECUTABLE = Path(sys.executable).with_name("niah-score")
+from niah_score.cli.plot import read_grids
+from niah_score.errors import ScoreError
+from niah_score.evaluation import evaluate
+from niah_score.report.report import report_grid
+from niah_score.report.write import write
+
 CSV = (
     "dataset,version,metric,mode,qwen/7b,QWEN 7b,=cmd\n"
     "Length1000Depth0_origin_zh_8k,-,score,gen,100,50,0\n"
@@ -21,11 +26,8 @@ CSV = (
 )
 
 
-def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "100"}
-    return subprocess.run(
-        [EXECUTABLE, *map(str, arguments)], capture_output=True, text=True, check=False, env=environment, **more
-    )
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return called(*arguments, COLUMNS="100")
 
 
 @pytest.fixture
@@ -68,8 +70,11 @@ def test_all_runs_go_into_one_picture_when_asked(summary: Path, tmp_path: Path) 
     assert "#fde725" in svg
 
 
-def test_the_terminal_gets_lines_and_no_file_is_written(summary: Path, tmp_path: Path) -> None:
-    done = run("plot", summary, "--terminal", cwd=tmp_path)
+def test_the_terminal_gets_lines_and_no_file_is_written(
+    summary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("plot", summary, "--terminal")
     assert done.returncode == 0
     assert "mean" in done.stdout
     assert "//////" in done.stdout
@@ -87,8 +92,11 @@ def test_the_terminal_gets_lines_and_no_file_is_written(summary: Path, tmp_path:
         (["summary.csv", "--out", "summary.csv"], "summary.csv"),
     ],
 )
-def test_what_cannot_be_drawn_ends_in_a_sentence(arguments: list[str], said: str, summary: Path) -> None:
-    done = run("plot", *arguments, cwd=summary.parent)
+def test_what_cannot_be_drawn_ends_in_a_sentence(
+    arguments: list[str], said: str, summary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(summary.parent)
+    done = run("plot", *arguments)
     assert done.returncode in (2, 5)
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -147,3 +155,23 @@ def test_scoring_shows_the_heatmap_on_a_terminal(write_lines: WriteLines, tmp_pa
     assert b"mean" in told
     assert stdout == f"{tmp_path / 'a'}\n".encode()
     assert json.loads((tmp_path / "a" / "summary.json").read_bytes())["model"] == "gpt"
+
+
+def test_our_own_summary_draws_what_our_scores_draw(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows = made(24)
+    answers = [{**one, "prediction": "no"} if number % 5 == 0 else one for number, one in enumerate(right(rows))]
+    report = evaluate(write_lines("rows.jsonl", rows), write_lines("=gpt.jsonl", answers), model="=gpt")
+    folder = write(report, tmp_path / "scores")
+    (ours,) = read_grids(folder)
+    (theirs,) = read_grids(folder / "opencompass_summary.csv")
+    assert ours == report_grid(report)
+    assert (theirs.model, theirs.lengths, theirs.depths) == (ours.model, ours.lengths, ours.depths)
+    assert [cell.mean for _, cell in sorted(theirs.cells.items())] == pytest.approx(
+        [cell.mean for _, cell in sorted(ours.cells.items())], abs=0.005
+    )
+    assert [figure.mean for figure in theirs.means if figure] == pytest.approx(
+        [figure.mean for figure in ours.means if figure], abs=0.005
+    )
+    assert read_grids(folder, "exact", "en")[0].metric == "exact"
+    with pytest.raises(ScoreError, match="only folders that niah-score score wrote know the language"):
+        read_grids(folder / "opencompass_summary.csv", language="en")

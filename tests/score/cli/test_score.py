@@ -1,40 +1,25 @@
-"""The command niah-score as people call it: files in, tables out, exit codes as documented."""
+"""The command `niah-score score` as people call it: files in, tables out, exit codes as documented."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import sys
-import sysconfig
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from made import CONTRACT, ROOT, WriteLines, made, right
+from made import CONTRACT, WriteLines, made, right
+from made_commands import contract_answers, installed, run
 
-EXECUTABLE = Path(sys.executable).with_name("niah-score")
 TABLES = {
     "scores.parquet", "summary.json", "summary.csv", "cells.csv", "opencompass_summary.csv", "problems.jsonl",
     "heatmap.png", "heatmap.svg", "report.html",
 }  # fmt: skip
 
 
-def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([EXECUTABLE, *map(str, arguments)], capture_output=True, text=True, check=False, **more)
-
-
-def contract_answers() -> list[dict[str, Any]]:
-    """The reference answer to every row of the contract dataset."""
-    files = sorted((CONTRACT / "jsonl").rglob("*.jsonl"))
-    rows = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
-    return [{"id": row["id"], "prediction": row["answers"][0]} for row in rows]
-
-
 def test_one_command_scores_and_its_last_line_is_the_folder(write_lines: WriteLines, tmp_path: Path) -> None:
-    done = run("score", CONTRACT, write_lines("gpt.jsonl", contract_answers()), "--out", tmp_path / "out")
+    done = installed("score", CONTRACT, write_lines("gpt.jsonl", contract_answers()), "--out", tmp_path / "out")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'out'}\n")
     assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES
     summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
@@ -53,9 +38,9 @@ def test_scoring_again_gives_the_same_bytes_whatever_the_order_and_the_processes
 ) -> None:
     answers = contract_answers()
     one, other = tmp_path / "one", tmp_path / "other"
-    run("score", CONTRACT, write_lines("a.jsonl", answers), "--model", "m", "--out", one, "--jobs", 1)
+    installed("score", CONTRACT, write_lines("a.jsonl", answers), "--model", "m", "--out", one, "--jobs", 1)
     environment = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Shanghai", "LC_ALL": "C"}
-    run(
+    installed(
         "score", CONTRACT, write_lines("b.jsonl", answers[::-1]), "--model", "m", "--out", other, "--jobs", 2,
         env=environment, cwd=tmp_path,
     )  # fmt: skip
@@ -128,85 +113,6 @@ def test_problems_are_listed_with_file_and_line(write_lines: WriteLines, tmp_pat
     assert f"{file}:3: no row has the id 'nobody'" in done.stderr
 
 
-def test_the_scorer_alone_with_its_base_dependencies_scores_the_contract_dataset(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
-    """niah_score copied away from the project, with site-packages but without what is only the generator's."""
-    shutil.copytree(ROOT / "niah_score", tmp_path / "alone" / "niah_score")
-    code = """
-import sys
-sys.path[:0] = [sys.argv[1], sys.argv[2]]
-class Wall:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in "niah_gen tiktoken jieba datasets tokenizers filelock tomli_w regex".split():
-            raise ModuleNotFoundError(f"{name} is not a dependency of the scorer", name=name)
-sys.meta_path.insert(0, Wall())
-import niah_score
-assert niah_score.__file__.startswith(sys.argv[1]), niah_score.__file__
-from niah_score.cli.main import app
-app(sys.argv[3:])
-"""
-    packages = sysconfig.get_paths()["purelib"]
-    file = write_lines("answers.jsonl", contract_answers())
-    out = tmp_path / "out"
-    # -S: no .pth file brings the project back.
-    done = subprocess.run(
-        [sys.executable, "-S", "-P", "-c", code, tmp_path / "alone", packages, "score", CONTRACT, file, "--out", out],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert json.loads((out / "summary.json").read_bytes())["metrics"]["keyword"]["overall"]["mean"] == 100.0
-
-
-def test_importing_the_scorer_loads_nothing_of_the_generator() -> None:
-    code = (
-        "import sys, niah_score, niah_score.cli.main, niah_score.evaluation, niah_score.metrics, niah_score.formats;"
-        "print([m for m in ('niah_gen', 'tiktoken', 'jieba', 'datasets', 'polars', 'pyarrow') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_comparing_marks_noise_and_fails_on_a_drop_when_asked_to(write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = made(60)
-    dataset = write_lines("rows.jsonl", rows)
-    good, same, bad = right(rows), right(rows), right(rows)
-    same[0]["prediction"] = "no"
-    for answer in bad[:30]:
-        answer["prediction"] = "no"
-    for name, answers in (("good", good), ("same", same), ("bad", bad)):
-        run("score", dataset, write_lines(f"{name}.jsonl", answers), "--out", tmp_path / name)
-    done = run("compare", tmp_path / "good", tmp_path / "same", tmp_path / "bad")
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    noise, fall = lines[lines.index("same - good") + 1], lines[lines.index("bad - good") + 1]
-    assert noise.split()[:2] == ["all", "-1.67"]
-    assert noise.endswith("noise")
-    assert fall.split()[:2] == ["all", "-50.00"]
-    assert not fall.endswith("noise")
-    assert run("compare", tmp_path / "good", tmp_path / "same", "--fail-if-drop", 5).returncode == 0
-    failed = run("compare", tmp_path / "good", tmp_path / "bad", "--fail-if-drop", 5)
-    assert failed.returncode == 3
-    assert "bad" in failed.stderr
-    assert run("compare", tmp_path / "good").returncode == 2
-    assert run("compare", tmp_path / "good", tmp_path / "nothing").returncode == 2
-
-
-def test_a_judge_is_asked_and_its_verdicts_become_a_metric(write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = [{**row, "question": "Which word?"} for row in made(3)]
-    dataset, scores, out = write_lines("rows.jsonl", rows), tmp_path / "scores", tmp_path / "judged"
-    run("score", dataset, write_lines("a.jsonl", right(rows)[:2]), "--missing", "zero", "--out", scores)
-    asked = run("judge", "export", dataset, scores, "--model", "judge", "--out", tmp_path / "requests")
-    assert asked.stdout == f"{tmp_path / 'requests' / 'judge-gkamradt-00000.jsonl'}  2 requests\n"
-    verdicts = write_lines(
-        "v.jsonl", [{"id": f"row-00{k}", "prediction": f"Rating: [[{k * 9 + 1}]]"} for k in range(2)]
-    )
-    done = run("judge", "import", dataset, scores, verdicts, "--out", out)
-    assert done.returncode == 0, done.stderr  # that an answer is missing was allowed when it was scored
-    assert pl.read_parquet(out / "scores.parquet")["judge"].to_list() == [10.0, 100.0, 0.0]
-    assert json.loads((out / "summary.json").read_bytes())["signatures"]["judge"].startswith("niah|ds:")
-
-
 def test_formats_are_listed_with_an_example_line_of_each() -> None:
     from niah_score.formats import FORMATS
 
@@ -214,11 +120,3 @@ def test_formats_are_listed_with_an_example_line_of_each() -> None:
     for form in FORMATS.values():
         assert f"{form.name}: {form.what}" in listed
         assert form.example in listed
-
-
-def test_help_names_every_command_and_the_version_is_printed() -> None:
-    listed = run("--help").stdout
-    for name in ("score", "compare", "formats", "judge"):
-        assert f"\n  {name} " in listed
-        assert run(name, "--help").returncode == 0
-    assert run("--version").stdout.startswith("niah-score ")

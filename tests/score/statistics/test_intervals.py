@@ -8,48 +8,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from made_clusters import Row, ends, graded, of, some_rows, steady
 
 from niah_score.statistics import intervals
-from niah_score.statistics.intervals import (
-    NOTHING,
-    RESAMPLES,
-    Interval,
-    Resamples,
-    grouped,
-    interval,
-    pair_sums,
-    wilson,
-)
+from niah_score.statistics.bootstrap import Resamples
+from niah_score.statistics.intervals import NOTHING, grouped, interval, wilson
 
-steady = settings(derandomize=True, deadline=None, max_examples=60)
 Z = 1.959963984540054
-PINNED = [[1, 0, 0, 1, 0, 1], [1, 2, 1, 2, 0, 0], [1, 1, 2, 0, 3, 2]]
-
-Row = tuple[float, str | None, str | None]
-some_rows = st.lists(
-    st.tuples(
-        st.sampled_from([0.0, 100.0, 100.0, 100 / 3, 62.5]),
-        st.sampled_from([None, "n1", "n2", "n3"]),
-        st.sampled_from([None, "h1", "h2", "h3", "h4"]),
-    ),
-    min_size=1,
-    max_size=30,
-)
-
-
-def of(rows: Sequence[Row], seed: str = "seed") -> Interval:
-    """The interval of some rows."""
-    values, needles, haystacks = zip(*rows, strict=True)
-    return interval(values, needles, haystacks, seed)
-
-
-def ends(found: Interval) -> tuple[float, float]:
-    """Its low and high end."""
-    assert found.low is not None
-    assert found.high is not None
-    return found.low, found.high
 
 
 @steady
@@ -127,85 +94,6 @@ def test_many_groups_at_once_are_what_each_is_alone(parts: list[list[Row]]) -> N
         assert found[:3] == pytest.approx(alone[:3], abs=1e-9)
 
 
-def two_way(rows: Sequence[Row], draw: random.Random) -> float | None:
-    """The mean of a resample: needles and haystacks drawn with replacement, each on its own."""
-    counts = []
-    for at in (1, 2):
-        names = sorted({row[at] or "" for row in rows})
-        drawn = draw.choices(names, k=len(names))
-        counts.append({name: drawn.count(name) for name in names})
-    weights = [counts[0][row[1] or ""] * counts[1][row[2] or ""] for row in rows]
-    if not sum(weights):
-        return None
-    return sum(w * row[0] for w, row in zip(weights, rows, strict=True)) / sum(weights)
-
-
-def by_rows(rows: Sequence[Row], draw: random.Random) -> float | None:
-    """The mean of as many rows drawn with replacement."""
-    drawn = draw.choices(rows, k=len(rows))
-    return sum(row[0] for row in drawn) / len(rows)
-
-
-def graded(needles: int, haystacks: int, most: int, seed: int) -> list[Row]:
-    """Rows of needles and haystacks that differ in how hard they are, up to `most` of a pair."""
-    draw = random.Random(seed)
-    hard = [[draw.gauss(0, 12) for _ in range(count)] for count in (needles, haystacks)]
-    return [
-        (min(100.0, max(0.0, 55 + hard[0][a] + hard[1][b] + draw.gauss(0, 8))), f"n{a:03}", f"h{b:03}")
-        for a in range(needles)
-        for b in range(haystacks)
-        for _ in range(draw.randint(0, most))
-    ]
-
-
-@pytest.mark.parametrize(
-    ("rows", "resample", "method"),
-    [
-        (graded(3, 4, 3, 1), two_way, "bootstrap: needles, haystacks"),
-        (graded(8, 5, 2, 2), two_way, "bootstrap: needles, haystacks"),
-        (graded(1, 6, 4, 3), two_way, "bootstrap: haystacks"),
-        ([(value, needle, None) for value, needle, _ in graded(5, 1, 4, 4)], two_way, "bootstrap: needles"),
-        ([(value, None, None) for value, _, _ in graded(1, 9, 2, 5)], by_rows, "bootstrap: rows"),
-        (graded(1, 160, 1, 6), two_way, "bootstrap: haystacks"),
-    ],
-)
-def test_the_bootstrap_is_resampling_by_hand(
-    rows: list[Row], resample: Callable[[Sequence[Row], random.Random], float | None], method: str
-) -> None:
-    """Its ends lie at the 2.5th and 97.5th percentile of resamples by hand, give or take what chance there is.
-
-    The share of resamples below a percentile of 1,000 has a standard error of 0.5 %: 4 of them, and the same again for
-    4,000 by hand and for ties.
-    """
-    found = of(rows)
-    assert found.method == method
-    draw = random.Random(7)
-    by_hand = [mean for mean in (resample(rows, draw) for _ in range(4000)) if mean is not None]
-    low, high = ends(found)
-    assert sum(mean <= low + 1e-6 for mean in by_hand) / len(by_hand) > 0.005
-    assert sum(mean < low - 1e-6 for mean in by_hand) / len(by_hand) < 0.055
-    assert sum(mean >= high - 1e-6 for mean in by_hand) / len(by_hand) > 0.005
-    assert sum(mean > high + 1e-6 for mean in by_hand) / len(by_hand) < 0.055
-
-
-def test_resamples_draw_as_many_clusters_as_there_are_and_of_many_about_as_many() -> None:
-    resamples = Resamples("seed")
-    exact = resamples.weights("needles", 7)
-    assert exact.shape == (7, RESAMPLES)
-    assert set(exact.sum(axis=0).tolist()) == {7.0}
-    many = resamples.weights("needles", 500)
-    # The sum of 500 of 2,000 clusters drawn together has a standard deviation of 19; a mean of 1,000 of them, 0.6.
-    assert abs(many.sum(axis=0).mean() - 500) < 3
-    assert abs(many.sum(axis=0).std() - 19.4) < 2
-    assert (resamples.weights("haystacks", 7) != exact).any()
-
-
-def test_the_same_seed_draws_the_same_whatever_the_release_of_numpy() -> None:
-    drawn = Resamples("seed").weights("needles", 3)
-    assert drawn[:, :6].astype(int).tolist() == PINNED
-    assert (Resamples("another").weights("needles", 3) != drawn).any()
-
-
 def cluster_robust(rows: Sequence[Row]) -> float:
     """The variance of the mean by loops, as the module's docstring has it."""
     mean = sum(row[0] for row in rows) / len(rows)
@@ -225,7 +113,7 @@ def cluster_robust(rows: Sequence[Row]) -> float:
 def test_beyond_many_clusters_the_interval_is_the_mean_and_196_cluster_robust_errors(
     shape: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intervals, "_MOST_CLUSTERS", 1)
+    monkeypatch.setattr(intervals, "MOST_CLUSTERS", 1)
     rows = graded(*shape, 11)
     found = of(rows)
     assert found.method.startswith("normal: ")
@@ -239,7 +127,7 @@ def test_at_many_clusters_bootstrap_and_normal_limit_meet(monkeypatch: pytest.Mo
     """Ends of 1,000 resamples have a standard error of 8 % of the mean's; four of them, of a half width of 1.96."""
     rows = graded(1, 400, 2, 12)
     low, high = ends(of(rows))
-    monkeypatch.setattr(intervals, "_MOST_CLUSTERS", 1)
+    monkeypatch.setattr(intervals, "MOST_CLUSTERS", 1)
     other_low, other_high = ends(of(rows))
     half = (other_high - other_low) / 2
     assert abs(low - other_low) < 0.2 * half
@@ -293,63 +181,3 @@ def test_differences_are_never_right_or_wrong_and_reach_from_minus_100_to_100() 
     assert found.low is not None
     assert found.low < -50
     assert found.high == 0
-
-
-@steady
-@given(rows=some_rows, counts=st.lists(st.integers(1, 4), min_size=30, max_size=30))
-def test_a_row_of_weight_k_counts_like_k_rows(rows: list[Row], counts: list[int]) -> None:
-    """In pair sums, where rows of one needle and haystack come together."""
-    needles = np.array([int((needle or "n0")[1:]) for _, needle, _ in rows])
-    haystacks = np.array([int((haystack or "h0")[1:]) for _, _, haystack in rows])
-    if len({row[1:] for row in rows}) == 1:
-        return
-    values, times = np.array([row[0] for row in rows]), np.array(counts[: len(rows)])
-    group = np.zeros(len(rows), np.int64)
-    weighted = pair_sums(group, 1, values, needles, haystacks, times.astype(np.float64))
-    group, values, needles, haystacks = (np.repeat(column, times) for column in (group, values, needles, haystacks))
-    repeated = pair_sums(group, 1, values, needles, haystacks)
-    assert weighted.weight.tolist() == repeated.weight.tolist()
-    assert weighted.total == pytest.approx(repeated.total)
-
-
-@steady
-@given(keys=st.lists(st.integers(0, 40), min_size=1, max_size=40))
-def test_different_keys_are_found_by_table_and_by_sorting_alike(keys: list[int]) -> None:
-    expected = sorted(set(keys))
-    for size in (41, 10**12):
-        found, place = intervals.distinct(np.array(keys), size)
-        assert found.tolist() == expected
-        assert [expected[at] for at in place.tolist()] == keys
-
-
-@steady
-@given(
-    rows=st.lists(
-        st.tuples(
-            st.integers(0, 3),
-            st.integers(0, 3),
-            st.integers(0, 5),
-            st.sampled_from([0.0, 100.0]),
-            st.sampled_from([0.0, 100 / 3, 62.5, 100.0]),
-            st.sampled_from([0.25, 1.0, 3.0]),
-        ),
-        min_size=1,
-        max_size=40,
-    ),
-    held=st.sampled_from([1, 2_500, 1 << 23]),
-)
-def test_clusters_give_one_value_after_the_other_what_each_has_alone(
-    rows: list[tuple[int, int, int, float, float, float]], held: int
-) -> None:
-    """Whatever the clusters keep from one to the next, and where the tables are too large to be kept."""
-    columns = list(zip(*rows, strict=True))
-    groups, needles, haystacks = (np.array(column) for column in columns[:3])
-    weights = np.array(columns[5])
-    shared = Resamples("seed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(intervals, "_HELD", held)
-        clusters = intervals.Clusters(groups, 4, needles, haystacks, weights)
-        for column in (columns[3], columns[4], columns[3], columns[5]):
-            values = np.array(column)
-            alone = grouped(groups, 4, values, needles, haystacks, Resamples("seed"), weights=weights)
-            assert intervals.means(clusters, values, shared) == alone

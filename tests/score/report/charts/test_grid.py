@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from made import WriteLines, made, right
+from properties import examples
 
 from niah_score.errors import ScoreError
-from niah_score.evaluation import evaluate
 from niah_score.report.charts.grid import grid_of, has_grid
-from niah_score.statistics.aggregate import Scored, cells, overall
+from niah_score.statistics.figures import cells, overall
 
 
 def frame(rows: list[tuple[int | None, float | None, str, float | None]]) -> pl.DataFrame:
@@ -80,7 +79,7 @@ scores = st.lists(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(scores)
 def test_cells_are_those_of_the_tables_and_means_lie_in_their_intervals(
     rows: list[tuple[int, float, str, float]],
@@ -100,13 +99,3 @@ def test_cells_are_those_of_the_tables_and_means_lie_in_their_intervals(
             assert mean.high is not None
             assert mean.low <= mean.mean <= mean.high  # type: ignore[operator]
     assert (grid.overall and grid.overall.mean) == overall(table).of_lengths.mean
-
-
-def test_a_report_says_whose_scores_and_of_which_dataset(write_lines: WriteLines) -> None:
-    rows = made(12)
-    report = evaluate(write_lines("rows.jsonl", rows), write_lines("gpt.jsonl", right(rows)))
-    grid = grid_of(report, "keyword")
-    assert (grid.model, grid.dataset, grid.metric) == ("gpt", f"rows {report.digest8}", "keyword")
-    assert grid == grid_of(Scored(report.scores), "keyword", model="gpt", dataset=f"rows {report.digest8}")
-    with pytest.raises(ScoreError, match="'bleu' is no metric"):
-        grid_of(report, "bleu")

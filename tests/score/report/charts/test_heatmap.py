@@ -11,16 +11,16 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import ROOT
 from made_grids import figure, grid
+from properties import examples
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.report.charts.grid import Grid
 from niah_score.report.charts.heatmap import draw
-from niah_score.report.charts.labels import Kind, cells_of_few, depth_labels, kind_of, length_labels, note, points
-from niah_score.report.charts.lettering import width_of, wrapped
+from niah_score.report.charts.labels import cells_of_few
 from niah_score.report.charts.palette import COLOURBLIND, CONVENTIONAL, DIFFERENCES
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -186,7 +186,7 @@ def test_any_name_is_drawn_literally_and_without_a_warning(
     assert capfd.readouterr() == ("", "")
 
 
-@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(8, HealthCheck.function_scoped_fixture)
 @given(st.text(max_size=60), st.integers(1, 6), st.integers(1, 6), st.data())
 def test_whatever_the_name_and_the_holes_there_is_a_picture(
     tmp_path: Path, name: str, columns: int, rows: int, data: st.DataObject
@@ -244,49 +244,3 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(tmp_path: Path) -> None:
         draw([grid(1, 121)], tmp_path / "a.png")
     with pytest.raises(ResourceError, match=r"nowhere/a\.png: cannot be written \(No such file"):
         draw([grid()], tmp_path / "nowhere" / "a.png")
-
-
-@pytest.mark.parametrize(
-    ("lengths", "labels"),
-    [
-        ((1000, 32_000, 128_000, 1_000_000), ["1k", "32k", "128k", "1M"]),
-        ((500, 1500, 4096, 131_072), ["500", "1.5k", "4,096", "131,072"]),
-        (tuple(1000 + 23_412 * at for at in range(13)), ["1k", "24.4k", "47.8k", "71.2k"]),
-        (tuple(100_001 + at for at in range(13)), ["100,001", "100,002"]),
-    ],
-)
-def test_lengths_are_written_as_people_write_them(lengths: tuple[int, ...], labels: list[str]) -> None:
-    assert length_labels(lengths)[: len(labels)] == labels
-    assert len(set(length_labels(lengths))) == len(lengths)
-
-
-def test_depths_have_as_many_decimals_as_tell_them_apart() -> None:
-    assert depth_labels((0, 12.5, 100)) == ["0", "12.5", "100"]
-    assert depth_labels((97.151, 97.162)) == ["97.15", "97.16"]
-
-
-def test_only_a_hundred_reads_a_hundred() -> None:
-    assert [points(value) for value in (100, 99.96, 99.2, 98.5, 0.2)] == ["100", "99", "99", "98", "0"]
-    assert [points(value, "difference") for value in (-12.4, 0.3, 7.0)] == ["−12", "0", "+7"]
-
-
-def test_kinds_of_cells() -> None:
-    assert kind_of(figure(0.0)) is Kind.SCORED
-    assert kind_of(figure(50.0, 3, 2)) is Kind.PARTLY
-    assert kind_of(figure(0.0, 3)._replace(rows=3, unanswered=3)) is Kind.UNANSWERED
-    assert kind_of(figure(None, 0, 3)) is Kind.UNANSWERED
-    assert kind_of(figure(None, 3)) is Kind.UNSCORED
-
-
-def test_the_note_tells_rows_scores_and_silence() -> None:
-    one = grid(2, 1, changed={(0, 0): figure(50.0, 4, 2), (1, 0): figure(None, 0, 6)})
-    assert "12 rows, 4 scored, 8 without an answer · n 4 a cell" in note(one)
-
-
-@given(st.text("aW -/_.", max_size=80), st.floats(0.3, 5))
-def test_wrapped_lines_fit_and_lose_nothing_but_spaces_unless_cut(text: str, room: float) -> None:
-    lines = wrapped(text, 9, room, 100)
-    assert all(width_of(line, 9) <= room or len(line) <= 2 for line in lines)
-    if not lines[-1].endswith("…"):
-        assert "".join("".join(lines).split()) == "".join(text.split())
-    assert len(wrapped(text, 9, room, 2)) <= 2

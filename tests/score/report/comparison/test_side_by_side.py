@@ -2,48 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
-
 import polars as pl
 import pytest
+from made_reports import SIGNATURE, report, right
 from made_runs import LENGTHS, RUNS, reports
 
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.join.join import Lines
-from niah_score.report.charts.grid import Grid, grid_of
-from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
-from niah_score.report.results import Report
+from niah_score.report.comparison.side_by_side import side_by_side
 from niah_score.statistics.significance import holm
-
-SIGNATURE = "niah|ds:0000aaaa|metric:keyword/strict|text:extracted|missing:zero|n:240|v:0"
-
-
-def report(scores: Sequence[float | None], *, digest8: str = "0000aaaa", signature: str = SIGNATURE) -> Report:
-    """3 lengths x 2 depths x 4 needles; each row its own haystack."""
-    count = len(scores)
-    frame = pl.DataFrame(
-        {
-            "id": [f"row-{k:05}" for k in range(count)],
-            "task": ["single"] * count,
-            "language": ["en"] * count,
-            "length": [1000 * (1 + k % 3) for k in range(count)],
-            "depth_percent": [100.0 * (k // 3 % 2) for k in range(count)],
-            "needle_id": [f"n{k // 6 % 4}" for k in range(count)],
-            "haystack_id": [f"h{k}" for k in range(count)],
-            "metric": ["keyword"] * count,
-            "status": ["ok"] * count,
-            "prediction": ["x"] * count,
-            "score": pl.Series(scores, dtype=pl.Float64),
-        }
-    )
-    lines = Lines(count, count, 0, 0, 0)
-    return Report("made", digest8, "m", ("keyword",), frame, None, {}, lines, [], {"keyword": signature})
-
-
-def right(share: float, seed: int, count: int = 240) -> list[float | None]:
-    draw = random.Random(seed)
-    return [100.0 * (draw.random() < share) for _ in range(count)]
 
 
 def test_figures_of_a_run_are_those_of_its_summary() -> None:
@@ -107,48 +73,6 @@ def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
     assert {column: turned.lines[place].name for column, place in turned.best.items()} == {
         column: straight.lines[place].name for column, place in straight.best.items()
     }
-
-
-def differences(found: SideBySide) -> Grid:
-    (grid,) = found.differences
-    return grid
-
-
-def test_swapped_runs_give_the_difference_grid_with_the_other_sign() -> None:
-    one, other = report(right(0.9, 1)), report(right(0.5, 2))
-    there = differences(side_by_side([("a", one), ("b", other)]))
-    back = differences(side_by_side([("b", other), ("a", one)]))
-    assert there.noise == back.noise
-    assert there.noise != set(there.cells)
-    assert (there.model, back.model) == ("b - a", "a - b")
-    for place, cell in there.cells.items():
-        assert (cell.mean, cell.low, cell.high) == pytest.approx(
-            tuple(-(value or 0.0) for value in (back.cells[place].mean, back.cells[place].high, back.cells[place].low))
-        )
-
-
-def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
-    first, second = (grid_of(whole, "score") for _, whole in (reports()[0], reports()[2]))
-    grid = differences(side_by_side([reports()[0], reports()[2]]))
-    assert (grid.kind, grid.lengths, grid.depths) == ("difference", first.lengths, first.depths)
-    assert set(grid.cells) == set(first.cells)
-    for place, cell in grid.cells.items():
-        assert cell.mean == pytest.approx((second.cells[place].mean or 0.0) - (first.cells[place].mean or 0.0))
-        assert (cell.n, cell.rows) == (6, 6)
-    for mean, a, b in zip(grid.means, first.means, second.means, strict=True):
-        assert mean is not None
-        assert a is not None
-        assert b is not None
-        assert mean.mean == pytest.approx((b.mean or 0.0) - (a.mean or 0.0))
-    assert sum(cell.unanswered for cell in grid.cells.values()) == 1
-
-
-def test_a_cell_of_few_rows_is_noise_however_far_apart() -> None:
-    """5 rows of a cell cannot say more than p = 2 / 2^5."""
-    found = side_by_side([("a", report([100.0] * 30)), ("b", report([0.0] * 30))])
-    assert differences(found).noise == set(differences(found).cells)
-    many = side_by_side([("a", report([100.0] * 60)), ("b", report([0.0] * 60))])
-    assert differences(many).noise == frozenset()
 
 
 def test_runs_over_the_rows_that_all_have_and_what_is_left_out_is_told() -> None:

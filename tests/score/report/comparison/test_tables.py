@@ -9,27 +9,28 @@ from made import ROOT
 from made_runs import reports
 
 from niah_score.errors import ScoreError
-from niah_score.report.comparison.side_by_side import Line, SideBySide, side_by_side
-from niah_score.report.comparison.tables import differences_table, length_names, scores_table, shown
-from niah_score.report.comparison.typeset import Cell
-from niah_score.statistics.aggregate import EffectiveLength, Figure
-from niah_score.statistics.paired import Comparison, Difference, Pair, Run
+from niah_score.report.comparison.side_by_side import RunLine, SideBySide, side_by_side
+from niah_score.report.comparison.tables import differences_table, length_names, lines_of, scores_table
+from niah_score.report.comparison.typeset import TableCell
+from niah_score.statistics.effective_length import EffectiveLength
+from niah_score.statistics.figures import Figure
+from niah_score.statistics.paired import ComparedRun, Comparison, Difference, Pair
 
 FIGURE = Figure(40, 40, 0, 91.25, 80.0, 97.0, "wilson")
 EFFECTIVE = EffectiveLength(85.6, 1000, 1000, None, (), None, 2000, True, (), 0)
 APART = Difference(None, None, 40, 40, -8.04, -12.0, -3.96, 0.001, 0.002, "mcnemar", False)
 
 
-def line(name: str, **other: object) -> Line:
+def line(name: str, **other: object) -> RunLine:
     known: dict[str, object] = {
         "dataset": "made-0000aaaa", "signature": "niah|ds:0000aaaa|missing:exclude|v:1", "of_rows": FIGURE,
         "of_lengths": FIGURE, "lengths": (FIGURE, FIGURE), "ruler": EFFECTIVE, "nolima": EFFECTIVE, **other,
     }  # fmt: skip
-    return Line(name, **known)  # type: ignore[arg-type]
+    return RunLine(name, **known)  # type: ignore[arg-type]
 
 
-def side(*lines: Line, pairs: tuple[Pair, ...] = (), **other: object) -> SideBySide:
-    runs = tuple(Run(one.name, 40, 0, one.of_rows) for one in lines)
+def side(*lines: RunLine, pairs: tuple[Pair, ...] = (), **other: object) -> SideBySide:
+    runs = tuple(ComparedRun(one.name, 40, 0, one.of_rows) for one in lines)
     known = {"best": {}, "grids": (), "differences": (), "notes": (), **other}
     return SideBySide(Comparison("score", 40, runs, pairs, ()), ("keyword",), (1000, 2000), lines, **known)  # type: ignore[arg-type]
 
@@ -38,11 +39,11 @@ def test_a_line_tells_means_with_half_the_width_of_their_intervals_and_effective
     table = scores_table(
         side(line("a"), line("b", lengths=(FIGURE, Figure(2, 0, 0, None, None, None, "none"))), best={1: 0})
     )
-    mean = Cell("91.2", "± 8.5")
+    mean = TableCell("91.2", "± 8.5")
     assert table.columns == ("run", "1k", "2k", "all rows", "all lengths", "RULER", "NoLiMa")
     assert table.lines == (
-        (Cell("a"), mean, mean._replace(bold=True), mean, mean, Cell("1k"), Cell("1k")),
-        (Cell("b"), mean, Cell("–"), mean, mean, Cell("1k"), Cell("1k")),
+        (TableCell("a"), mean, mean._replace(bold=True), mean, mean, TableCell("1k"), TableCell("1k")),
+        (TableCell("b"), mean, TableCell("–"), mean, mean, TableCell("1k"), TableCell("1k")),
     )
     assert table.title == "score (keyword) on made-0000aaaa: means by length, over the 40 rows that all runs have"
     assert "n: 40 rows in each run." in table.notes
@@ -51,20 +52,23 @@ def test_a_line_tells_means_with_half_the_width_of_their_intervals_and_effective
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
-        ({}, Cell("1k")),
-        ({"told_apart": False}, Cell("1k", mark="†")),
-        ({"length": 2000, "longest_unbroken": 1000, "next_length": None, "told_apart": None}, Cell("≥2k", mark="‡")),
-        ({"length": None, "longest_unbroken": None, "next_length": 1000}, Cell("<1k")),
-        ({"threshold": None, "length": None}, Cell("–")),
+        ({}, TableCell("1k")),
+        ({"is_significant": False}, TableCell("1k", mark="†")),
+        (
+            {"length": 2000, "longest_unbroken": 1000, "next_length": None, "is_significant": None},
+            TableCell("≥2k", mark="‡"),
+        ),
+        ({"length": None, "longest_unbroken": None, "next_length": 1000}, TableCell("<1k")),
+        ({"threshold": None, "length": None}, TableCell("–")),
     ],
 )
-def test_an_effective_length_says_what_it_is_not_sure_of(change: dict[str, object], told: Cell) -> None:
+def test_an_effective_length_says_what_it_is_not_sure_of(change: dict[str, object], expected: TableCell) -> None:
     table = scores_table(side(line("a", ruler=EFFECTIVE._replace(**change)), line("b")))  # type: ignore[arg-type]
-    assert table.lines[0][-2] == told
+    assert table.lines[0][-2] == expected
     for mark in "†‡":
-        assert any(note.startswith(mark) for note in table.notes) == (mark in told.mark)
+        assert any(note.startswith(mark) for note in table.notes) == (mark in expected.mark)
 
 
 def test_notes_name_each_run_where_runs_differ() -> None:
@@ -88,10 +92,16 @@ def test_differences_to_the_first_run_are_bold_or_noise() -> None:
     )
     table = differences_table(side(line("a"), line("b"), line("c"), pairs=pairs))
     assert table.title.endswith(": differences to a")
-    none = Cell("0.0", "[-3.0, 3.0]", "≈")
+    none = TableCell("0.0", "[-3.0, 3.0]", "≈")
     assert table.lines == (
-        (Cell("b"), none, Cell("–"), Cell("-8.0", "[-12.0, -4.0]", bold=True), Cell("+8.0", "[4.0, 12.0]", bold=True)),
-        (Cell("c"), none, none, none, none),
+        (
+            TableCell("b"),
+            none,
+            TableCell("–"),
+            TableCell("-8.0", "[-12.0, -4.0]", bold=True),
+            TableCell("+8.0", "[4.0, 12.0]", bold=True),
+        ),
+        (TableCell("c"), none, none, none, none),
     )
 
 
@@ -101,7 +111,7 @@ def test_lengths_are_told_in_thousands_only_where_all_are() -> None:
 
 
 def test_text_tells_the_table_then_every_pair_and_lengths_beside_the_first_run() -> None:
-    lines = shown(side_by_side(reports()), "text")
+    lines = lines_of(side_by_side(reports()), "text")
     assert lines[0] == "score over the 330 rows that all runs have"
     assert [line for line in lines if " - " in line and not line.startswith(" ")] == [
         "steady-again - steady", "lost_in_the_middle - steady", "lost_in_the_middle - steady-again",
@@ -111,7 +121,7 @@ def test_text_tells_the_table_then_every_pair_and_lengths_beside_the_first_run()
     assert len(lines) == at + 2
     assert sum(line.startswith("  128000 ") for line in lines) == 2
     with pytest.raises(ScoreError, match="--format: 'html' is unknown; expected one of text, markdown, latex"):
-        shown(side_by_side(reports()), "html")
+        lines_of(side_by_side(reports()), "html")
 
 
 def test_the_page_about_comparing_shows_what_comes_out() -> None:
@@ -119,8 +129,8 @@ def test_the_page_about_comparing_shows_what_comes_out() -> None:
     found = side_by_side([reports()[0], reports()[2]])
     page = (ROOT / "docs" / "comparing.md").read_text("utf-8")
     begins, ends = "<!-- niah-score compare begins -->\n\n", "\n\n<!-- niah-score compare ends -->"
-    assert page.split(begins)[1].split(ends)[0] == "\n".join(shown(found, "markdown"))
-    latex, text = shown(found, "latex"), shown(found, "text")
+    assert page.split(begins)[1].split(ends)[0] == "\n".join(lines_of(found, "markdown"))
+    latex, text = lines_of(found, "latex"), lines_of(found, "text")
     caption, line = (next(one for one in latex if mark in one) for mark in (r"\caption", r"lost\_in"))
     assert f"```latex\n{caption}\n{line}\n```" in page
     pair = text[text.index("lost_in_the_middle - steady") :]

@@ -6,13 +6,14 @@ import re
 
 import pytest
 from hostile_signs import EVERY
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
-from niah_score.report.comparison.typeset import Cell, Table, as_latex, as_markdown, as_text, in_latex, in_markdown
+from niah_score.report.comparison.typeset import Table, TableCell, as_latex, as_markdown, as_text, in_latex, in_markdown
 from niah_score.text.visible import one_line
 
-steady = settings(derandomize=True, deadline=None, max_examples=150)
+steady = examples(150)
 # Commands that stand for a sign. All others of ours take no text of others.
 SIGNS = {
     r"\textbackslash{}": "\\", r"\textasciicircum{}": "^", r"\textasciitilde{}": "~", r"\textless{}": "<",
@@ -38,9 +39,9 @@ def read_latex(text: str) -> str:
     return joined.replace("–", "--") if "–" not in text else joined
 
 
-def table(name: str, *cells: Cell) -> Table:
+def table(name: str, *cells: TableCell) -> Table:
     return Table(
-        name, "tab:x", (("group", len(cells)),), ("run", *("1k" for _ in cells)), ((Cell(name), *cells),), (name,)
+        name, "tab:x", (("group", len(cells)),), ("run", *("1k" for _ in cells)), ((TableCell(name), *cells),), (name,)
     )
 
 
@@ -59,7 +60,7 @@ def test_hostile_texts_read_in_latex_as_they_are_and_make_no_other_sign(text: st
 
 @pytest.mark.parametrize("text", EVERY)
 def test_hostile_texts_leave_a_latex_table_its_shape(text: str) -> None:
-    lines = as_latex(table(text, Cell("-1.5", "± 2.0", "≈", bold=True)))
+    lines = as_latex(table(text, TableCell("-1.5", "± 2.0", "≈", bold=True)))
     whole = "\n".join(lines)
     bare = re.sub(r"\\[\\{}$&#%_]", "", whole)
     assert bare.count("{") == bare.count("}")
@@ -78,7 +79,7 @@ def test_hostile_texts_read_in_markdown_as_they_are(text: str) -> None:
     reader = markdown_it.MarkdownIt("commonmark").enable("table")
     cells: list[str] = []
     kinds: set[str] = set()
-    for block in reader.parse("\n".join(as_markdown(table(text, Cell("1.0"))))):
+    for block in reader.parse("\n".join(as_markdown(table(text, TableCell("1.0"))))):
         kinds.add(block.type)
         if block.type == "inline":
             assert {part.type for part in block.children} <= {"text", "text_special"}, block.content
@@ -90,8 +91,8 @@ def test_hostile_texts_read_in_markdown_as_they_are(text: str) -> None:
 
 
 def test_a_table_in_markdown() -> None:
-    cells = Cell("98.5", "± 1.2", bold=True), Cell("7.0", mark="†"), Cell("–")
-    made = Table("T", "tab:t", (), ("run", "1k", "2k", "4k"), ((Cell("a_b"), *cells),), ("n_1", "n2"))
+    cells = TableCell("98.5", "± 1.2", bold=True), TableCell("7.0", mark="†"), TableCell("–")
+    made = Table("T", "tab:t", (), ("run", "1k", "2k", "4k"), ((TableCell("a_b"), *cells),), ("n_1", "n2"))
     assert as_markdown(made) == [
         "T",
         "",
@@ -106,8 +107,8 @@ def test_a_table_in_markdown() -> None:
 
 
 def test_a_table_in_latex() -> None:
-    cells = Cell("-8.5", "[-9.0, -7.0]", bold=True), Cell("<1k", mark="†")
-    made = Table("T_1", "tab:t", (("g", 1), ("h", 1)), ("run", "1k", "R"), ((Cell("a-1"), *cells),), ("a|b",))
+    cells = TableCell("-8.5", "[-9.0, -7.0]", bold=True), TableCell("<1k", mark="†")
+    made = Table("T_1", "tab:t", (("g", 1), ("h", 1)), ("run", "1k", "R"), ((TableCell("a-1"), *cells),), ("a|b",))
     assert as_latex(made) == [
         r"\begin{table}",
         r"  \centering",
@@ -133,12 +134,17 @@ def test_a_table_in_latex() -> None:
 
 
 def test_in_wide_latex_tables_intervals_stand_below_their_figures() -> None:
-    wide = as_latex(table("x", *[Cell("1.0", "± 2.0")] * 8))
+    wide = as_latex(table("x", *[TableCell("1.0", "± 2.0")] * 8))
     assert sum(line.count(r"\shortstack[r]{1.0\\{\scriptsize $\pm$ 2.0}}") for line in wide) == 8
 
 
 def test_columns_of_a_text_stand_below_each_other_in_any_script() -> None:
     made = Table(
-        "T", "t", (), ("run", "1k"), ((Cell("模型"), Cell("9.0", bold=True)), (Cell("abcdef"), Cell("10.0"))), ()
+        "T",
+        "t",
+        (),
+        ("run", "1k"),
+        ((TableCell("模型"), TableCell("9.0", bold=True)), (TableCell("abcdef"), TableCell("10.0"))),
+        (),
     )
     assert as_text(made) == ["T", "  run       1k", "  模型    9.0*", "  abcdef  10.0"]

@@ -18,10 +18,10 @@ from made import Record
 
 import niah_score
 from niah_score.join.join import Problem
-from niah_score.report.page import page_of
+from niah_score.report.page.data import data_of
 from niah_score.report.page.document import SCRIPTS, as_json, document
-from niah_score.report.page.figures import figures_of
-from niah_score.report.results import Report
+from niah_score.report.page.render import page_of
+from niah_score.report.report import Report
 from niah_score.text import as_word, find_word, fold
 from niah_score.text.visible import visible
 
@@ -416,7 +416,7 @@ def test_sixty_hostile_texts_as_model_dataset_problem_and_file_name_are_only_sho
     browser: Chromium, tmp_path: Path
 ) -> None:
     rows = [{"id": "1", "answers": ["x"], "keywords": [["x"]]}]
-    figures = {**figures_of(scored(tmp_path, rows, [{"id": "1", "prediction": "x"}])), "examples": NO_EXAMPLES}
+    figures = {**data_of(scored(tmp_path, rows, [{"id": "1", "prediction": "x"}])), "examples": NO_EXAMPLES}
     path = tmp_path / "report.html"
     path.write_bytes(document(as_json(figures)))
     with browser.page(path) as page:

@@ -1,4 +1,4 @@
-"""A Report in, the numbers of its page out: what summary.json says, and sums small enough to filter by in a browser.
+"""Computes the numbers of a report's page: what summary.json says, and sums small enough to filter by in a browser.
 
 Figures are lists: rows, n, unanswered, mean, low, high (points, null where there is none).
 """
@@ -6,15 +6,13 @@ Figures are lists: rows, n, unanswered, mean, low, high (points, null where ther
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from niah_score.report.charts.palette import PALETTES
+from niah_score.report.report import Report
+from niah_score.statistics.scored import Factor, Scored
 
-if TYPE_CHECKING:
-    from niah_score.report.results import Report
-    from niah_score.statistics.aggregate import Factor, Scored
-
-# What the page can be filtered by.
+# The coordinates that the page has a filter for.
 FILTERS = ("language", "corpus", "needle_id", "control")
 PROBLEMS = 20
 # Beyond so many lengths or depths, neighbours share a column or line.
@@ -27,9 +25,9 @@ _LONGEST_NAME = 300
 _COLUMNS = ("rows", "n", "unanswered", "mean", "low", "high")
 
 
-def figures_of(report: Report) -> dict[str, Any]:
-    """All that the page shows but its examples."""
-    scored, summary = report._scored, report.summary
+def data_of(report: Report) -> dict[str, Any]:
+    """Everything that the page shows but its examples."""
+    scored, summary = report.scored, report.summary
     metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
     axes = [_Axis(scored.factor(name)) for name in ("length", "depth_percent")]
     filters, left_out = _filters(scored, axes)
@@ -88,7 +86,7 @@ def cells_of_rows(scored: Scored) -> Any:
 
 
 def short(text: str, most: int = _LONGEST_NAME) -> str:
-    """A name that is not longer than a page can show."""
+    """A name cut to a length that a page can show."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -194,7 +192,7 @@ def _cells(report: Report, metrics: Sequence[str]) -> list[list[Any]]:
     """For each metric, over all languages (-1), then each: the language's place, cells, and their figures' columns."""
     import polars as pl
 
-    scored = report._scored
+    scored = report.scored
     depths, languages = scored.factor("depth_percent").values, scored.factor("language").values
     places = {
         (length, depth): i * len(depths) + k

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 import real_answers
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from made import Record, WriteLines, made, right
+from made import Record
+from properties import examples
 
 from niah_score.errors import ScoreError
-from niah_score.evaluation import evaluate
+from niah_score.report.charts.foreign_results import VERDICT, read_foreign
 from niah_score.report.charts.grid import Grid, grid_of
 from niah_score.report.charts.labels import TABLE
-from niah_score.report.foreign_results import VERDICT, read_plotted
 
 HEAD = "dataset,version,metric,mode,qwen,internlm\n"
 
@@ -40,7 +40,7 @@ def test_an_opencompass_summary_has_a_grid_for_each_model(tmp_path: Path) -> Non
         + "Length1000Depth33_origin_zh_8k,c1d2,score,gen,0,0\n"
         + "mmlu,x,accuracy,gen,70,80\n",
     )
-    qwen, internlm = read_plotted(file)
+    qwen, internlm = read_foreign(file)
     assert (qwen.model, qwen.lengths, qwen.depths, qwen.metric) == ("qwen", (1000, 8000), (0, 33), "score")
     assert (mean(qwen, 1000, 0), mean(qwen, 8000, 0)) == (75, 90)
     assert [figure and figure.mean for figure in qwen.means] == [37.5, 90]
@@ -50,24 +50,6 @@ def test_an_opencompass_summary_has_a_grid_for_each_model(tmp_path: Path) -> Non
     silent = internlm.cells[1, 0]
     assert (silent.mean, silent.unanswered, silent.method) == (None, 1, TABLE)
     assert internlm.cells[0, 0][:3] == (2, 1, 1)
-
-
-def test_our_own_summary_draws_what_our_scores_draw(write_lines: WriteLines, tmp_path: Path) -> None:
-    rows = made(24)
-    answers = [{**one, "prediction": "no"} if number % 5 == 0 else one for number, one in enumerate(right(rows))]
-    report = evaluate(write_lines("rows.jsonl", rows), write_lines("=gpt.jsonl", answers), model="=gpt")
-    folder = report.write(tmp_path / "scores")
-    (ours,) = read_plotted(folder)
-    (theirs,) = read_plotted(folder / "opencompass_summary.csv")
-    assert ours == grid_of(report)
-    assert (theirs.model, theirs.lengths, theirs.depths) == (ours.model, ours.lengths, ours.depths)
-    assert [cell.mean for _, cell in sorted(theirs.cells.items())] == pytest.approx(
-        [cell.mean for _, cell in sorted(ours.cells.items())], abs=0.005
-    )
-    assert [figure.mean for figure in theirs.means if figure] == pytest.approx(
-        [figure.mean for figure in ours.means if figure], abs=0.005
-    )
-    assert read_plotted(folder, "exact", "en")[0].metric == "exact"
 
 
 @pytest.mark.parametrize(
@@ -92,15 +74,15 @@ def test_our_own_summary_draws_what_our_scores_draw(write_lines: WriteLines, tmp
 def test_a_summary_that_is_none_is_refused_with_its_line(text: str | bytes, said: str, tmp_path: Path) -> None:
     file = written(tmp_path / "s.csv", text)
     with pytest.raises(ScoreError) as caught:
-        read_plotted(file)
+        read_foreign(file)
     assert f"{file}{said}" in str(caught.value)
 
 
 def test_one_of_several_metrics_is_chosen_by_name(tmp_path: Path) -> None:
     file = written(tmp_path / "s.csv", HEAD + "Length1Depth1,-,a,gen,1,1\nLength1Depth1,-,b,gen,2,3\n")
-    assert [mean(grid, 1, 1) for grid in read_plotted(file, "b")] == [2, 3]
+    assert [mean(grid, 1, 1) for grid in read_foreign(file, "b")] == [2, 3]
     with pytest.raises(ScoreError, match="has no metric 'c'; it has a, b"):
-        read_plotted(file, "c")
+        read_foreign(file, "c")
 
 
 def result(**more: object) -> Record:
@@ -115,7 +97,7 @@ def test_a_folder_of_gkamradts_results_has_a_grid_for_each_model(tmp_path: Path)
     for number, one in enumerate(results):
         written(tmp_path / f"r{number}_results.json", json.dumps(one))
     written(tmp_path / "notes.txt", "mine")
-    first, other = read_plotted(tmp_path)
+    first, other = read_foreign(tmp_path)
     assert (first.model, first.lengths, first.depths, first.metric) == ("m", (1000, 2000), (0, 50), VERDICT)
     assert (mean(first, 1000, 50), mean(first, 2000, 50), mean(first, 2000, 0)) == (55, 70, None)
     assert first.cells[0, 1].n == 2
@@ -129,7 +111,7 @@ def test_results_as_lines_or_as_a_list_are_the_same(tmp_path: Path) -> None:
     results = [result(), result(score=1), result(depth_percent=0)]
     lines = written(tmp_path / "a.jsonl", "\n".join(json.dumps(one) for one in reversed(results)) + "\n\n")
     listed = written(tmp_path / "a.json", json.dumps(results))
-    one, other = read_plotted(lines)[0], read_plotted(listed)[0]
+    one, other = read_foreign(lines)[0], read_foreign(listed)[0]
     assert one.cells == other.cells
     assert one.means == other.means
 
@@ -153,30 +135,27 @@ def test_results_as_lines_or_as_a_list_are_the_same(tmp_path: Path) -> None:
 def test_a_result_that_is_none_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
     file = written(tmp_path / "r.jsonl", text)
     with pytest.raises(ScoreError) as caught:
-        read_plotted(file)
+        read_foreign(file)
     assert f"{file}{said}" in str(caught.value)
 
 
-def test_what_is_none_of_the_three_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_is_no_known_kind_of_results_is_refused_by_name(tmp_path: Path) -> None:
     for path, said in (
         (tmp_path / "nothing", "no such file or folder"),
         (written(tmp_path / "a.txt", "x"), "expected an OpenCompass summary"),
         (tmp_path, "holds no result"),
     ):
         with pytest.raises(ScoreError, match=said):
-            read_plotted(path)
-    csv = written(tmp_path / "s.csv", HEAD + "Length1Depth1,-,a,gen,1,1\n")
-    with pytest.raises(ScoreError, match="know the language"):
-        read_plotted(csv, language="en")
+            read_foreign(path)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, HealthCheck.function_scoped_fixture)
 @given(st.binary(max_size=200), st.sampled_from(["s.csv", "r.json", "r.jsonl"]), st.booleans())
 def test_any_bytes_are_grids_or_a_sentence(tmp_path: Path, data: bytes, name: str, with_head: bool) -> None:
     file = written(tmp_path / name, (HEAD.encode() + b"Length1000Depth5_x," if with_head else b"") + data)
     said, grids = "", []
     try:
-        grids = read_plotted(file)
+        grids = read_foreign(file)
     except ScoreError as error:
         said = str(error)
     assert (str(file) in said) != bool(grids)
@@ -189,7 +168,7 @@ needs_answers = pytest.mark.skipif(
 
 @needs_answers
 def test_claude_2_1_fails_in_the_upper_middle_depths_beyond_60k_tokens() -> None:
-    (grid,) = read_plotted(real_answers.ANSWERS)
+    (grid,) = read_foreign(real_answers.ANSWERS)
     assert (grid.model, len(grid.lengths), len(grid.depths)) == ("claude-2.1", 35, 35)
     assert sum(cell.rows for cell in grid.cells.values()) == 1376
 
@@ -233,7 +212,7 @@ def test_the_keywords_of_our_needle_draw_the_same_picture_as_the_judge() -> None
         }
     )
     ours = grid_of(frame, "keyword")
-    (theirs,) = read_plotted(real_answers.ANSWERS)
+    (theirs,) = read_foreign(real_answers.ANSWERS)
     assert ours.cells.keys() == theirs.cells.keys()
     apart = [
         place

@@ -12,21 +12,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 from hostile_signs import EVERY
+from made_comparisons import TABLES, pictures
 from made_runs import RUNS, reports
-from typer.testing import CliRunner, Result
 
-from niah_score.cli.main import app
 from niah_score.errors import ResourceError, ScoreError
+from niah_score.report.comparison.files import as_dict, as_frame, write_comparison
 from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
-from niah_score.report.comparison.tables import shown
-from niah_score.report.comparison.typeset import FORMATS, in_latex, in_markdown
-from niah_score.report.comparison.write import as_dict, as_frame, write
-
-TABLES = {"comparison.md", "comparison.tex", "comparison.json", "comparison.csv"}
-
-
-def pictures(*names: str) -> set[str]:
-    return {f"{name}.{kind}" for name in names for kind in ("png", "svg")}
+from niah_score.report.comparison.tables import lines_of
+from niah_score.report.comparison.typeset import TABLE_FORMATS, in_latex, in_markdown
 
 
 @pytest.fixture(scope="module")
@@ -34,19 +27,8 @@ def two() -> SideBySide:
     return side_by_side([reports()[0], reports()[2]])
 
 
-@pytest.fixture(scope="module")
-def scored(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Folders as niah-score score writes them."""
-    root = tmp_path_factory.mktemp("scores")
-    return [report.write(root / name) for name, report in reports()]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
-
-
 def test_the_same_runs_give_the_same_bytes(two: SideBySide, tmp_path: Path) -> None:
-    one, other = write(two, tmp_path / "one"), write(two, tmp_path / "other")
+    one, other = write_comparison(two, tmp_path / "one"), write_comparison(two, tmp_path / "other")
     names = {path.name for path in one.iterdir()}
     assert names == TABLES | pictures("heatmaps", "difference-1")
     for name in names:
@@ -90,18 +72,18 @@ def test_hostile_names_of_models_and_datasets_stay_texts(name: str) -> None:
     written = name.encode("utf-8", "backslashreplace").decode()
     assert json.loads(json.dumps(as_dict(found), ensure_ascii=False).encode("utf-8"))["runs"][0]["name"] == written
     assert as_frame(found)["run"][0] == written
-    for form in FORMATS:
-        lines = shown(found, form)
-        assert len(lines) == len(shown(plain, form))
+    for form in TABLE_FORMATS:
+        lines = lines_of(found, form)
+        assert len(lines) == len(lines_of(plain, form))
         for line in lines:
             assert not {char for char in line if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}}, form
-    assert f"| {in_markdown(written)} | " in "\n".join(shown(found, "markdown"))
-    assert f"\n    {in_latex(written)} & " in "\n".join(shown(found, "latex"))
+    assert f"| {in_markdown(written)} | " in "\n".join(lines_of(found, "markdown"))
+    assert f"\n    {in_latex(written)} & " in "\n".join(lines_of(found, "latex"))
 
 
 def test_names_are_no_formulas_in_the_table_for_spreadsheets(tmp_path: Path) -> None:
     runs = [(name, report) for name, (_, report) in zip(("=1+1", "@x"), reports(), strict=False)]
-    folder = write(side_by_side(runs), tmp_path / "out")
+    folder = write_comparison(side_by_side(runs), tmp_path / "out")
     cells = [cell for line in csv.reader((folder / "comparison.csv").open(encoding="utf-8")) for cell in line]
     assert "'=1+1" in cells
     texts = [cell for cell in cells if cell[:1] in ("=", "+", "-", "@")]
@@ -110,20 +92,20 @@ def test_names_are_no_formulas_in_the_table_for_spreadsheets(tmp_path: Path) -> 
 
 def test_a_folder_with_a_comparison_is_left_alone_unless_it_may_be_replaced(two: SideBySide, tmp_path: Path) -> None:
     three = side_by_side(reports())
-    folder = write(three, tmp_path / "out")
+    folder = write_comparison(three, tmp_path / "out")
     (folder / "difference-notes.png").write_text("mine")
     before = (folder / "comparison.json").read_bytes()
     with pytest.raises(ScoreError, match=r"holds a comparison already \(comparison\.csv\); choose another --out"):
-        write(two, folder)
+        write_comparison(two, folder)
     assert (folder / "comparison.json").read_bytes() == before
-    write(two, folder, overwrite=True)
+    write_comparison(two, folder, overwrite=True)
     assert {path.name for path in folder.iterdir()} == (
         TABLES | pictures("heatmaps", "difference-1") | {"difference-notes.png"}
     )
 
 
 def test_a_comparison_without_places_has_no_pictures(two: SideBySide, tmp_path: Path) -> None:
-    folder = write(replace(two, grids=(), differences=()), tmp_path / "out")
+    folder = write_comparison(replace(two, grids=(), differences=()), tmp_path / "out")
     assert {path.name for path in folder.iterdir()} == TABLES
     assert "![" not in (folder / "comparison.md").read_text("utf-8")
 
@@ -132,39 +114,9 @@ def test_what_cannot_be_written_is_told(two: SideBySide, tmp_path: Path) -> None
     file = tmp_path / "file"
     file.write_text("x")
     with pytest.raises(ScoreError, match="is a file; --out takes a folder"):
-        write(two, file)
+        write_comparison(two, file)
     with pytest.raises(ResourceError, match="cannot be written to"):
-        write(two, file / "below")
+        write_comparison(two, file / "below")
     with pytest.raises(ScoreError, match="rainbow"):
-        write(two, tmp_path / "out", palette="rainbow")
+        write_comparison(two, tmp_path / "out", palette="rainbow")
     assert not (tmp_path / "out").exists()
-
-
-def test_the_command_prints_the_table_and_writes_the_folder(scored: list[Path], tmp_path: Path) -> None:
-    done = run(*scored, "--format", "markdown", "--out", tmp_path / "out", "--palette", "colourblind")
-    assert (done.exit_code, done.stderr) == (0, f"{tmp_path / 'out'}\n")
-    assert (tmp_path / "out" / "comparison.md").read_text("utf-8").startswith(done.stdout)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == (
-        TABLES | pictures("heatmaps", "difference-1", "difference-2")
-    )
-    again = run(*scored, "--out", tmp_path / "out")
-    assert again.exit_code == 2
-    assert "holds a comparison already" in again.stderr
-    assert again.stdout == ""
-    latex = run(*scored[:2], "--format", "latex", "--out", tmp_path / "out", "--overwrite")
-    assert latex.exit_code == 0
-    assert (tmp_path / "out" / "comparison.tex").read_text("utf-8") == latex.stdout
-    assert not (tmp_path / "out" / "difference-2.png").exists()
-
-
-def test_exit_codes_tell_what_a_comparison_ended_with(scored: list[Path], tmp_path: Path) -> None:
-    assert run(scored[0], scored[2], "--fail-if-drop", 5).exit_code == 3
-    assert run(scored[0], scored[1], "--fail-if-drop", 5).exit_code == 0
-    assert run(*scored, "--format", "html").exit_code == 2
-    assert run(*scored, "--metric", "bleu").exit_code == 2
-    assert run(scored[0], scored[0]).exit_code == 2
-    report = reports()[0][1]
-    strange = replace(report, digest8="0badc0de", scores=report.scores.with_columns(id="x" + pl.col("id")))
-    done = run(scored[0], strange.write(tmp_path / "strange"))
-    assert done.exit_code == 4
-    assert "made-0badc0de" in done.stderr

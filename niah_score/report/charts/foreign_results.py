@@ -1,4 +1,4 @@
-"""Others' results in, grids out: OpenCompass summary CSVs, result files of gkamradt's test, folders of our own scores.
+"""Reads other systems' results as grids: OpenCompass summary CSVs, and result files of gkamradt's test.
 
 An OpenCompass summary has the columns dataset, version, metric, mode and one for each model; a line whose dataset is
 named like Length1000Depth50_origin_zh_8k is a cell, others (totals, other benchmarks) are none. A cell is the mean of
@@ -22,7 +22,8 @@ from typing import Any
 from niah_score.errors import ScoreError
 from niah_score.report.charts.grid import Grid, grid_of
 from niah_score.report.charts.labels import TABLE
-from niah_score.statistics.aggregate import Figure
+from niah_score.statistics.figures import Figure
+from niah_score.text.spreadsheet import from_plain_cell
 
 _HEAD = ["dataset", "version", "metric", "mode"]
 _CELL = re.compile(r"Length(\d+)Depth(\d+(?:\.\d+)?)(?=_|$)")
@@ -30,21 +31,13 @@ _LONGEST = 10**9  # tokens
 VERDICT = "verdict x 10"
 
 
-def read_plotted(path: str | Path, metric: str | None = None, language: str | None = None) -> list[Grid]:
-    """The grids of a file or folder: one for each model.
+def read_foreign(path: Path, metric: str | None = None) -> list[Grid]:
+    """The grids of a summary or of results of gkamradt's test: one for each model, by name.
 
-    `metric`: of our scores (their `score` if none is named), or of a summary that has several. `language`: of our
-    scores alone. Raises ScoreError, with file and line, for what is none of the three.
+    `metric`: of a summary that has several. Raises ScoreError, with file and line, for what is neither.
     """
-    path = Path(path)
     if not path.exists():
         raise ScoreError(f"{path}: no such file or folder")
-    if path.is_dir() and (path / "summary.json").exists():
-        from niah_score.report.results import read
-
-        return [grid_of(read(path), metric or "score", language)]
-    if language is not None:
-        raise ScoreError(f"{path}: only folders that niah-score score wrote know the language of a row")
     if path.is_file() and path.suffix.lower() == ".csv":
         return _opencompass(path, metric)
     if metric not in (None, VERDICT):
@@ -76,7 +69,7 @@ def _opencompass(path: Path, metric: str | None) -> list[Grid]:
                 f"{path}:1: expected the columns dataset, version, metric, mode and one for each model; "
                 f"found {', '.join(head) or 'nothing'}"
             )
-        models = [_plain(name) for name in head[4:]]
+        models = [from_plain_cell(name) for name in head[4:]]
         if len(set(models)) < len(models):
             again = next(name for name in models if models.count(name) > 1)
             raise ScoreError(f"{path}:1: two columns are named {again!r}; a model is one column")
@@ -103,11 +96,6 @@ def _opencompass(path: Path, metric: str | None) -> list[Grid]:
     if chosen not in cells:
         raise ScoreError(f"{path}: has no metric {chosen!r}; it has {', '.join(sorted(cells))}")
     return [_of_table(path, model, chosen, cells[chosen], at) for at, model in enumerate(models)]
-
-
-def _plain(name: str) -> str:
-    """A name without the quote that keeps spreadsheets from taking it for a formula."""
-    return name[1:] if name[:1] == "'" and name[1:2] in ("=", "+", "-", "@", "\t", "\r") else name
 
 
 def _value(field: str, place: str) -> float | None:
@@ -143,7 +131,7 @@ def _of_table(
 
 
 def _mean(values: list[float | None]) -> Figure:
-    """A figure of means: what they were made of, and their intervals, no table tells."""
+    """A figure of means from a table, which has neither their numbers of rows nor their intervals."""
     known = [value for value in values if value is not None]
     mean = math.fsum(known) / len(known) if known else None
     return Figure(len(values), len(known), len(values) - len(known), mean, None, None, TABLE)
@@ -221,6 +209,6 @@ def _result(place: str, record: Any) -> tuple[str, tuple[int, float, float | Non
 def _number(place: str, record: dict[str, Any], name: str, low: float, high: float, unit: str) -> float:
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        told = "is missing" if name not in record else f"is {str(value)[:40]!r}"
-        raise ScoreError(f"{place}: {name}: {told}; expected a number of {low:g} to {high:g}, {unit}")
+        found = "is missing" if name not in record else f"is {str(value)[:40]!r}"
+        raise ScoreError(f"{place}: {name}: {found}; expected a number of {low:g} to {high:g}, {unit}")
     return float(value)

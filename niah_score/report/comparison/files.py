@@ -1,33 +1,32 @@
-"""Runs beside each other in, a folder out: tables as Markdown and LaTeX, all figures as JSON and CSV, heatmaps."""
+"""Writes the files of a comparison: tables as Markdown and LaTeX, all figures as JSON and CSV, heatmaps."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_score.errors import ResourceError, ScoreError
-from niah_score.report.comparison.tables import shown
-from niah_score.report.results import plain_cells
-from niah_score.statistics.aggregate import EffectiveLength, Figure
+from niah_score.report.charts.heatmap import draw
+from niah_score.report.charts.palette import Palette, find_palette
+from niah_score.report.comparison.side_by_side import SideBySide
+from niah_score.report.comparison.tables import lines_of
+from niah_score.report.csv_files import write_csv
+from niah_score.report.staging import write_together
+from niah_score.statistics.effective_length import as_record
+from niah_score.statistics.figures import Figure
+from niah_score.statistics.paired import Difference, Pair
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from niah_score.report.charts.palette import Palette
-    from niah_score.report.comparison.side_by_side import SideBySide
-    from niah_score.statistics.paired import Difference, Pair
 
 _OURS = re.compile(r"comparison\.(md|tex|json|csv)|(heatmaps|difference-[1-9][0-9]*)\.(png|svg)")
 
 
 def as_dict(side: SideBySide) -> dict[str, Any]:
-    """Everything that comparison.json holds: of runs and pairs all figures, cells of runs and beside the first run."""
+    """Everything that comparison.json holds: all figures of runs and pairs; cells of pairs with the first run alone."""
     names = [line.name for line in side.lines]
     columns: dict[int | str, int | str] = {**dict(enumerate(side.lengths)), "rows": "rows", "lengths": "lengths"}
     runs = []
@@ -41,7 +40,7 @@ def as_dict(side: SideBySide) -> dict[str, Any]:
                 "left_out": run.left_out,
                 "overall": line.of_rows._asdict(),
                 "overall_of_lengths": line.of_lengths._asdict(),
-                "effective_length": {"ruler": _plain(line.ruler), "nolima": _plain(line.nolima)},
+                "effective_length": {"ruler": as_record(line.ruler), "nolima": as_record(line.nolima)},
                 "lengths": [
                     {"length": length, **figure._asdict()}
                     for length, figure in zip(side.lengths, line.lengths, strict=True)
@@ -63,21 +62,17 @@ def as_dict(side: SideBySide) -> dict[str, Any]:
     }
 
 
-def _plain(found: EffectiveLength) -> dict[str, Any]:
-    return {name: value for name, value in found._asdict().items() if name != "lengths"}
-
-
 def _pair_dict(pair: Pair) -> dict[str, Any]:
-    def told(found: Difference, *without: str) -> dict[str, Any]:
+    def record(found: Difference, *without: str) -> dict[str, Any]:
         return {name: value for name, value in found._asdict().items() if name not in without}
 
     return {
         "first": pair.first,
         "second": pair.second,
-        "overall": told(pair.overall, "length", "depth_percent"),
-        "overall_of_lengths": told(pair.of_lengths, "length", "depth_percent"),
-        "lengths": [told(found, "depth_percent") for found in pair.lengths],
-        "cells": [told(found) for found in pair.cells],
+        "overall": record(pair.overall, "length", "depth_percent"),
+        "overall_of_lengths": record(pair.of_lengths, "length", "depth_percent"),
+        "lengths": [record(found, "depth_percent") for found in pair.lengths],
+        "cells": [record(found) for found in pair.cells],
     }
 
 
@@ -121,43 +116,22 @@ def as_frame(side: SideBySide) -> pl.DataFrame:
     return pl.DataFrame(lines, schema=schema, orient="row")
 
 
-def write(side: SideBySide, folder: Path, *, palette: str = "conventional", overwrite: bool = False) -> Path:
+def write_comparison(side: SideBySide, folder: Path, *, palette: str = "conventional", overwrite: bool = False) -> Path:
     """Write comparison.md, .tex, .json and .csv, and the heatmaps beside each other and of each run minus the first.
 
     `palette`: of the runs' heatmaps, by name; differences have their own, which colour-blind people can read. Raises
     ScoreError for an unknown palette and where the folder holds a comparison already, ResourceError where it cannot be
     written to.
     """
-    from niah_score.report.charts.palette import find_palette
+    fill = partial(_write_all, side, palette=find_palette(palette))
+    return write_together(folder, _ours, fill, content="a comparison", overwrite=overwrite)
 
-    colours = find_palette(palette)
-    if folder.exists() and not folder.is_dir():
-        raise ScoreError(f"{folder}: is a file; --out takes a folder")
-    try:
-        there = sorted(path.name for path in folder.iterdir() if _OURS.fullmatch(path.name)) if folder.exists() else []
-        if there and not overwrite:
-            raise ScoreError(
-                f"{folder}: holds a comparison already ({there[0]}); choose another --out, or say --overwrite"
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".niah-score-", dir=folder))
-        try:
-            _write_all(side, staging, colours)
-            written = sorted(path.name for path in staging.iterdir())
-            for name in written:
-                os.replace(staging / name, folder / name)
-            for name in set(there) - set(written):
-                (folder / name).unlink()
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    except OSError as error:
-        raise ResourceError(f"{folder}: cannot be written to ({error.strerror})") from None
-    return folder
+
+def _ours(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if _OURS.fullmatch(path.name))
 
 
 def _write_all(side: SideBySide, folder: Path, palette: Palette) -> None:
-    from niah_score.report.charts.heatmap import draw
-
     pictures = []
     if side.grids:
         draw(side.grids, folder / "heatmaps.png", folder / "heatmaps.svg", palette=palette)
@@ -165,18 +139,9 @@ def _write_all(side: SideBySide, folder: Path, palette: Palette) -> None:
     for number, grid in enumerate(side.differences, 1):
         draw([grid], folder / f"difference-{number}.png", folder / f"difference-{number}.svg")
         pictures.append(f"difference-{number}.png")
-    markdown = shown(side, "markdown") + [part for name in pictures for part in ("", f"![{name}]({name})")]
-    for name, lines in (("comparison.md", markdown), ("comparison.tex", shown(side, "latex"))):
+    markdown = lines_of(side, "markdown") + [part for name in pictures for part in ("", f"![{name}]({name})")]
+    for name, lines in (("comparison.md", markdown), ("comparison.tex", lines_of(side, "latex"))):
         (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
     text = json.dumps(as_dict(side), ensure_ascii=False, indent=2, allow_nan=False)
     (folder / "comparison.json").write_text(text + "\n", "utf-8")
-    _write_csv(as_frame(side), folder / "comparison.csv")
-
-
-def _write_csv(frame: pl.DataFrame, path: Path) -> None:
-    import polars as pl
-
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    frame.with_columns(
-        *(plain_cells(pl.col(name)) for name in texts), pl.col("mean", "low", "high").round(4)
-    ).write_csv(path)
+    write_csv(as_frame(side), folder / "comparison.csv")

@@ -1,0 +1,53 @@
+"""Parses `niah-score compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from niah_score.text.visible import visible
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="DIR DIR...", help="Folders that niah-score score wrote.")],
+    metric: Annotated[str, typer.Option("--metric", help="The metric to compare; score is each row's own.")] = "score",
+    fail_if_drop: Annotated[
+        float | None,
+        typer.Option("--fail-if-drop", metavar="POINTS", help="Exit with 3 if a run is that much below the first."),
+    ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="What is printed: text, or tables in markdown or latex.")
+    ] = "text",
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for tables, figures and heatmaps.")] = None,
+    palette: Annotated[
+        str, typer.Option("--palette", help="Of the heatmaps: conventional or colourblind.")
+    ] = "conventional",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a comparison that --out holds.")] = False,
+) -> None:
+    """Compare runs over the same rows, side by side and pair by pair, and mark what is noise."""
+    from niah_score.errors import ScoreError
+    from niah_score.report.comparison.files import write_comparison
+    from niah_score.report.comparison.side_by_side import side_by_side
+    from niah_score.report.comparison.tables import lines_of
+    from niah_score.report.read import read
+    from niah_score.statistics.paired import drops
+
+    if len(runs) < 2:
+        raise ScoreError("compare: expected two folders or more")
+    reports = [read(folder) for folder in runs]
+    names = [report.model for report in reports]
+    if len(set(names)) < len(names):
+        names = [str(folder) for folder in runs]
+    found = side_by_side(list(zip(names, reports, strict=True)), metric)
+    lines = lines_of(found, form)
+    if out is not None:
+        folder = write_comparison(found, out, palette=palette, overwrite=overwrite)
+        typer.echo(visible(str(folder)), err=True)
+    for line in lines:
+        typer.echo(visible(line))
+    fallen = drops(found.comparison, fail_if_drop) if fail_if_drop is not None else []
+    for line in fallen:
+        typer.echo(visible(line), err=True)
+    raise typer.Exit(3 if fallen else 0)

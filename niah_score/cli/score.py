@@ -1,0 +1,92 @@
+"""Parses `niah-score score` and `niah-score formats`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from niah_score.cli.overview import print_heatmap, print_overview
+
+if TYPE_CHECKING:
+    from niah_score.report.report import Report
+
+
+def score(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, or a Parquet or JSONL file.")],
+    predictions: Annotated[
+        list[str],
+        typer.Argument(metavar="PREDICTIONS...", help="Answer files, globs or folders; see niah-score formats."),
+    ],
+    model: Annotated[str | None, typer.Option("--model", help="Name of the model, for tables and titles.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="Metrics beside each row's own; may be given several times.")
+    ] = None,
+    missing: Annotated[
+        str, typer.Option("--missing", help="What rows without an answer count as: error, zero or exclude.")
+    ] = "error",
+    on_duplicate: Annotated[
+        str, typer.Option("--on-duplicate", help="Which of two answers to a row counts: error, first or last.")
+    ] = "error",
+    samples: Annotated[
+        str | None, typer.Option("--samples", help="Several answers to a row are samples: mean, best or majority.")
+    ] = None,
+    text: Annotated[
+        str, typer.Option("--text", help="What all metrics judge: raw or extracted (default: as docs/metrics.md says).")
+    ] = "own",
+    by_order: Annotated[bool, typer.Option("--by-order", help="Files without ids are in the dataset's order.")] = False,
+    id_field: Annotated[
+        str | None, typer.Option("--id-field", help="Field that holds the id (dots reach inside).")
+    ] = None,
+    text_field: Annotated[str | None, typer.Option("--text-field", help="Field that holds the answer.")] = None,
+    think_tag: Annotated[
+        list[str] | None,
+        typer.Option("--think-tag", metavar="OPEN,CLOSE", help="Tags around reasoning; replaces ours."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace scores that --out holds.")] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; default one for each core.")] = None,
+) -> None:
+    """Join answers to a dataset's rows, score them, and write tables."""
+    from niah_score.evaluation import evaluate
+    from niah_score.report.write import write
+    from niah_score.scoring.extract import REASONING_TAGS
+
+    tags = tuple(_tag(pair) for pair in think_tag) if think_tag else REASONING_TAGS
+    report = evaluate(
+        dataset, list(predictions), model=model, metrics=_names(metric), missing=missing,  # type: ignore[arg-type]
+        on_duplicate=on_duplicate, samples=samples, text=text, by_order=by_order,  # type: ignore[arg-type]
+        id_field=id_field, text_field=text_field, tags=tags, jobs=jobs or os.cpu_count() or 1,
+    )  # fmt: skip
+    folder = write(report, out or _folder_for(report), overwrite=overwrite)
+    print_overview(report)
+    print_heatmap(report)
+    typer.echo(str(folder))
+    raise typer.Exit(report.exit_code)
+
+
+def _names(metric: list[str] | None) -> list[str] | None:
+    return [part.strip() for item in metric for part in item.split(",") if part.strip()] if metric else None
+
+
+def _tag(pair: str) -> tuple[str, str]:
+    opening, comma, closing = pair.partition(",")
+    if not comma or not opening or not closing:
+        raise typer.BadParameter(f"{pair!r}: expected OPEN,CLOSE such as <think>,</think>", param_hint="--think-tag")
+    return opening, closing
+
+
+def _folder_for(report: Report) -> Path:
+    """scores/<dataset>-<digest8>/<model>, without characters in a name that a file system would act on."""
+    model = "".join(char if char.isalnum() or char in "-_." else "-" for char in report.model).strip(".") or "model"
+    return Path("scores") / f"{report.dataset}-{report.digest8}" / model[:100]
+
+
+def formats() -> None:
+    """List the formats of answer files that are recognised, with an example line of each."""
+    from niah_score.formats import FORMATS
+
+    for form in FORMATS.values():
+        typer.echo(f"{form.name}: {form.what}\n    {form.example}")

@@ -1,0 +1,16 @@
+"""Names the files of a folder of scores."""
+
+from __future__ import annotations
+
+SCORES = "scores.parquet"
+SAMPLES = "samples.parquet"
+SUMMARY_CSV = "summary.csv"
+CELLS_CSV = "cells.csv"
+OPENCOMPASS_CSV = "opencompass_summary.csv"
+PROBLEMS = "problems.jsonl"
+PICTURES = ("heatmap.png", "heatmap.svg")
+PAGE = "report.html"
+SUMMARY = "summary.json"
+
+# In the order in which they are moved to their place: the summary last, so that its presence means that all are there.
+FILES = (SCORES, SAMPLES, SUMMARY_CSV, CELLS_CSV, OPENCOMPASS_CSV, PROBLEMS, *PICTURES, PAGE, SUMMARY)

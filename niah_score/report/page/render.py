@@ -1,0 +1,35 @@
+"""Renders report.html: one file that shows a report cell by cell, and loads nothing from anywhere.
+
+`data` computes the numbers, `examples` chooses the rows that are shown, `document` puts both into one HTML file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from niah_score.report.page.data import data_of
+from niah_score.report.page.document import as_json, document
+from niah_score.report.page.examples import LADDER, Chooser
+from niah_score.report.report import Report
+
+LARGEST = 15_000_000
+
+
+def page_of(report: Report, *, largest: int = LARGEST) -> bytes:
+    """The page of a report, in UTF-8, at most `largest` bytes, the same for the same report.
+
+    Where all would be too large, long texts are cut, then fewer examples are shown; the page says which. Texts of the
+    dataset (questions, needles, reference answers) are in it only where the report has its rows.
+    """
+    data = data_of(report)
+    empty = len(document(as_json(data)))
+    chooser = Chooser(report, data)
+    page = b""
+    for step in LADDER:
+        if chooser.estimate(step) > largest - empty and step != LADDER[-1]:
+            continue
+        found: dict[str, Any] = {**data, "examples": chooser.examples(step)}
+        page = document(as_json(found))
+        if len(page) <= largest:
+            break
+    return page

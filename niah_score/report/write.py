@@ -1,0 +1,121 @@
+"""Writes all files of a report: scores and samples, summary, tables, pictures, the page, problems.
+
+They are moved to their place when all are whole, summary.json last. Nothing in them depends on the order of the
+answers, the number of processes, the machine or the time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from niah_score.errors import ResourceError
+from niah_score.report.charts.grid import has_grid, too_fine
+from niah_score.report.charts.heatmap import draw
+from niah_score.report.csv_files import write_csv
+from niah_score.report.layout import (
+    CELLS_CSV,
+    FILES,
+    OPENCOMPASS_CSV,
+    PAGE,
+    PICTURES,
+    PROBLEMS,
+    SAMPLES,
+    SCORES,
+    SUMMARY,
+    SUMMARY_CSV,
+)
+from niah_score.report.opencompass_summary import opencompass_summary
+from niah_score.report.page.render import page_of
+from niah_score.report.report import Report, report_grid
+from niah_score.report.staging import write_together
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def write(report: Report, folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Write all files of `niah-score score` into a folder, and return it.
+
+    Raises ScoreError where the folder holds scores already and `overwrite` is false, ResourceError where it cannot be
+    written to.
+    """
+    return write_together(Path(folder), _ours, partial(_write_all, report), content="scores", overwrite=overwrite)
+
+
+def write_page(report: Report, folder: Path) -> Path:
+    """Write the page alone, over the one that a folder holds. Raises ResourceError where it cannot be written."""
+    page = page_of(report)
+    beside = folder / f".{PAGE}.{os.getpid()}"
+    try:
+        beside.write_bytes(page)
+        os.replace(beside, folder / PAGE)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ResourceError(f"{folder / PAGE}: cannot be written ({error.strerror})") from None
+    return folder / PAGE
+
+
+def _ours(folder: Path) -> list[str]:
+    return [name for name in FILES if (folder / name).exists()]
+
+
+def _write_all(report: Report, folder: Path) -> None:
+    # The texts are packed beside the figures: neither needs more than a core.
+    with ThreadPoolExecutor(1) as thread:
+        packed = thread.submit(_write_scores, report, folder)
+        _write_figures(report, folder)
+        packed.result()
+
+
+def _write_scores(report: Report, folder: Path) -> None:
+    _write_parquet(report.scores, folder / SCORES, report)
+    if report.samples is not None:
+        _write_parquet(report.samples, folder / SAMPLES, report)
+
+
+def _write_parquet(frame: pl.DataFrame, path: Path, report: Report) -> None:
+    """In row groups of some 100,000 rows; the schema's metadata says what was scored."""
+    import pyarrow.parquet as pq
+
+    about = {"niah_score": json.dumps({"dataset": report.dataset, "digest8": report.digest8, "model": report.model})}
+    schema = frame.head(0).to_arrow().schema.with_metadata(about)
+    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer:
+        for part in frame.iter_slices(100_000):
+            writer.write_table(part.to_arrow().cast(schema))
+
+
+def _write_figures(report: Report, folder: Path) -> None:
+    write_csv(_groups(report), folder / SUMMARY_CSV)
+    write_csv(report.cells, folder / CELLS_CSV)
+    (folder / OPENCOMPASS_CSV).write_text(opencompass_summary(report.scored, "score", report.model), "utf-8")
+    _draw(report, folder)
+    (folder / PAGE).write_bytes(page_of(report))
+    with (folder / PROBLEMS).open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
+    text = json.dumps(report.summary, ensure_ascii=False, indent=2, allow_nan=False)
+    (folder / SUMMARY).write_text(text + "\n", "utf-8")
+
+
+def _groups(report: Report) -> pl.DataFrame:
+    """The figures of every metric and group, as the summary has them."""
+    import polars as pl
+
+    columns = ("value", "rows", "n", "unanswered", "mean", "low", "high", "method")
+    lines = [
+        {"metric": metric, "group": group, **{name: line[name] for name in columns}}
+        for metric, figures in report.summary["metrics"].items()
+        for group, found in figures["groups"].items()
+        for line in found
+    ]
+    return pl.DataFrame(lines, infer_schema_length=None)
+
+
+def _draw(report: Report, folder: Path) -> None:
+    """The heatmap of each row's own metric, where rows have lengths and depths, and not too many of them."""
+    if has_grid(report.scores) and not too_fine(grid := report_grid(report)):
+        draw([grid], *(folder / name for name in PICTURES))

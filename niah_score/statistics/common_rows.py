@@ -1,0 +1,105 @@
+"""Cuts scored runs down to the rows that all of them have, and refuses runs of different datasets or rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.statistics.scored import Scored
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# The coordinates of a row, which are equal in all runs of one dataset.
+_PLACE = ("task", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
+# Texts, which no figure is made of.
+_TEXTS = ("prediction", "extracted", "reasoning", "error")
+
+
+class CommonRows(NamedTuple):
+    """Runs cut down to the rows that all have. `rows`: how many each had. `notes`: what was left out, as sentences."""
+
+    metric: str
+    names: tuple[str, ...]
+    rows: tuple[int, ...]
+    kept: tuple[Scored, ...]
+    notes: tuple[str, ...]
+
+
+def common_rows(runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score") -> CommonRows:
+    """Cut runs, given as (name, scored frame with one line a row), down to the ids that all of them have.
+
+    Raises ScoreError for fewer than two runs, two of one name, and a metric that not all have or not by the same rule;
+    IntegrityError for runs of different datasets.
+    """
+    names = [name for name, _ in runs]
+    if len(names) < 2:
+        raise ScoreError(f"a comparison needs two runs or more, found {len(names)}")
+    if len(set(names)) < len(names):
+        again = next(name for name in names if names.count(name) > 1)
+        raise ScoreError(f"two runs are called {again!r}; give each a name of its own")
+    lacking = [name for name, frame in runs if metric not in frame.columns]
+    if lacking:
+        raise ScoreError(f"{lacking[0]}: its scores have no {metric!r}; score every run with the same metrics")
+    scored = [Scored(frame.drop(_TEXTS, strict=False)) for _, frame in runs]
+    ids = _shared(names, scored)
+    kept = [Scored(run.frame.join(ids, on="id", how="semi", maintain_order="left")) for run in scored]
+    _placed_alike(names, kept)
+    if metric == "score":
+        _judged_alike(names, kept)
+    notes = []
+    for name, whole in zip(names, scored, strict=True):
+        left_out = whole.frame.height - ids.height
+        if left_out:
+            strange = whole.frame.join(ids, on="id", how="anti", maintain_order="left")["id"][0]
+            notes.append(
+                f"{name}: {left_out} of its {whole.frame.height} rows are not in every run and are left out, "
+                f"{strange!r} for one"
+            )
+    return CommonRows(metric, tuple(names), tuple(run.frame.height for run in scored), tuple(kept), tuple(notes))
+
+
+def _shared(names: Sequence[str], scored: Sequence[Scored]) -> pl.DataFrame:
+    """The ids that all runs have, sorted."""
+    ids = scored[0].frame.select("id")
+    for name, run in zip(names[1:], scored[1:], strict=True):
+        rest = ids.join(run.frame.select("id"), on="id", how="semi", maintain_order="left")
+        if not rest.height:
+            if not (run.frame.height and ids.height):
+                raise ScoreError(f"{name} and {names[0]}: no rows to compare")
+            raise IntegrityError(
+                f"{name}: has no row of {names[0]}, its ids begin with {run.frame['id'][0][:8]!r} and not with "
+                f"{ids['id'][0][:8]!r}; only runs of the same dataset can be compared"
+            )
+        ids = rest
+    return ids
+
+
+def _placed_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
+    """Raise IntegrityError where an id belongs to different rows in two runs."""
+    first = kept[0].frame
+    for name, run in zip(names[1:], kept[1:], strict=True):
+        for column in _PLACE:
+            if column not in first.columns or column not in run.frame.columns:
+                continue
+            differs = first[column].ne_missing(run.frame[column]).arg_true()
+            if len(differs):
+                place = differs[0]
+                raise IntegrityError(
+                    f"{first['id'][place]!r} has {column} {first[column][place]!r} in {names[0]} and "
+                    f"{run.frame[column][place]!r} in {name}; only runs of the same dataset can be compared"
+                )
+
+
+def _judged_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
+    """Raise ScoreError where a row is judged by different metrics in two runs."""
+    first = kept[0].frame["metric"]
+    for name, run in zip(names[1:], kept[1:], strict=True):
+        differs = first.ne_missing(run.frame["metric"]).arg_true()
+        if len(differs):
+            place = differs[0]
+            raise ScoreError(
+                f"{run.frame['id'][place]!r} is judged by {first[place]} in {names[0]} and by "
+                f"{run.frame['metric'][place]} in {name}; name a metric that both have"
+            )

@@ -1,0 +1,122 @@
+"""Computes effective lengths: the longest length at which a mean still reaches a threshold, as RULER and NoLiMa do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from niah_score.errors import ScoreError
+from niah_score.statistics.figures import Figure, figures
+from niah_score.statistics.scored import Scored, as_scored
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RULER_THRESHOLD = 85.6
+NOLIMA_SHARE = 0.85
+# NoLiMa takes its base from contexts of 250, 500 and 1,000 tokens.
+_LONGEST_BASE = 1_000
+
+
+class EffectiveLength(NamedTuple):
+    """The longest length at which the mean score still reaches a threshold (points).
+
+    `length`: the longest that does (RULER); `longest_unbroken`: the longest up to which all do; null if none does.
+    `base`: the best mean among `base_lengths`, of which the threshold is a share; null for a fixed threshold.
+    `base_is_short`: whether those are lengths up to 1,000 tokens, as NoLiMa has it, or the shortest for want of one.
+    `next_length`, `is_significant`: the first length after `length`, and whether the threshold lies outside its
+    interval; if it does not, the rows do not say which of the two the effective length is. Null where none follows.
+    `lengths`: every length and its figure. `without_length`: rows that have no part in this.
+    """
+
+    threshold: float | None
+    length: int | None
+    longest_unbroken: int | None
+    base: float | None
+    base_lengths: tuple[int, ...]
+    base_is_short: bool | None
+    next_length: int | None
+    is_significant: bool | None
+    lengths: tuple[tuple[int, Figure], ...]
+    without_length: int
+
+
+def effective_length(
+    scores: pl.DataFrame | Scored,
+    metric: str = "score",
+    *,
+    threshold: float | None = None,
+    share_of_base: float | None = None,
+    base_lengths: Sequence[int] | None = None,
+) -> EffectiveLength:
+    """Compute the effective length by a threshold (by default RULER's 85.6) or by a share of the base (NoLiMa: 0.85).
+
+    The base is the best mean among `base_lengths`, by default those up to 1,000 tokens, or the shortest if none is.
+    Raises ScoreError for both a threshold and a share, and for base lengths of which no row has a score.
+    """
+    scored = as_scored(scores)
+    if threshold is not None and share_of_base is not None:
+        raise ScoreError("an effective length is by a threshold or by a share of the base, not by both")
+    factor = scored.factor("length")
+    found = figures(scored, metric, factor.codes, len(factor.values))
+    return effective_length_of(list(zip(factor.values, found, strict=True)), threshold, share_of_base, base_lengths)
+
+
+def effective_length_of(
+    found: Sequence[tuple[int | None, Figure]],
+    threshold: float | None = None,
+    share_of_base: float | None = None,
+    base_lengths: Sequence[int] | None = None,
+) -> EffectiveLength:
+    """The effective length from the figures of all lengths, null included. Raises what `effective_length` does."""
+    lengths = tuple((int(length), figure) for length, figure in found if length is not None)
+    without = sum(figure.rows for length, figure in found if length is None)
+    means = {length: figure.mean for length, figure in lengths if figure.mean is not None}
+    base, used, short = None, tuple[int, ...](), None
+    if share_of_base is not None:
+        used, short = _base_lengths(means, base_lengths)
+        base = max((means[length] for length in used), default=None)
+        threshold = None if base is None else share_of_base * base
+    elif threshold is None:
+        threshold = RULER_THRESHOLD
+    # The mean of rows that all score 85.6 may come out a last digit below it.
+    least = math.inf if threshold is None else threshold - 1e-9
+    passed = [length for length, mean in means.items() if mean >= least]
+    length = max(passed, default=None)
+    unbroken = None
+    for size, figure in lengths:
+        if figure.mean is None or figure.mean < least:
+            break
+        unbroken = size
+    after = next(((size, figure) for size, figure in lengths if length is None or size > length), None)
+    significant = None
+    if after is not None and threshold is not None and after[1].low is not None and after[1].high is not None:
+        significant = not after[1].low <= threshold <= after[1].high
+    return EffectiveLength(
+        threshold, length, unbroken, base, used, short, after[0] if after else None, significant, lengths, without
+    )
+
+
+def _base_lengths(means: dict[int, float], asked: Sequence[int] | None) -> tuple[tuple[int, ...], bool | None]:
+    """The lengths that the base is taken from, and whether all are short."""
+    if asked is not None:
+        lost = sorted(set(asked) - set(means))
+        if lost:
+            raise ScoreError(f"base lengths: no row of length {lost[0]} has a score")
+        return tuple(sorted(set(asked))), all(length <= _LONGEST_BASE for length in asked)
+    if not means:
+        return (), None
+    short = tuple(length for length in sorted(means) if length <= _LONGEST_BASE)
+    return (short, True) if short else ((min(means),), False)
+
+
+def as_record(found: EffectiveLength) -> dict[str, Any]:
+    """An effective length as JSON files hold it: without the figures of the lengths, which they hold elsewhere."""
+    record: dict[str, Any] = {}
+    for name, value in found._asdict().items():
+        if name != "lengths":
+            # Files keep the name that the field had when they were first written.
+            key = "told_apart" if name == "is_significant" else name
+            record[key] = list(value) if isinstance(value, tuple) else value
+    return record

@@ -1,0 +1,271 @@
+"""Computes the figures of scores: means with intervals of all rows, of cells (length x depth) and of other groups.
+
+Every figure carries `rows` (the lines of its group), `n` (those that have a score: its denominator), and `unanswered`
+(those of status missing, error or empty, whether they count as 0 or have no score). Means and intervals are in points,
+0 to 100; a figure without scores has null ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from niah_score.statistics.clusters import Clusters
+from niah_score.statistics.intervals import Interval, means
+from niah_score.statistics.scored import Scored, as_scored, coordinate_text, crossed
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from niah_score.statistics.cluster_sums import Floats, Whole
+
+GROUPS = ("length", "depth_percent", "language", "corpus", "needle_id", "task", "control")
+
+
+class Figure(NamedTuple):
+    """A mean with its interval, in points, and what it was counted from."""
+
+    rows: int
+    n: int
+    unanswered: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    method: str
+
+
+class Overall(NamedTuple):
+    """`of_rows`: the mean of all rows. `of_lengths`: of the lengths' means, each the mean of its depths' means.
+
+    The second is the overall score of NeedleBench and OpenCompass's plots (a pivot table's column means); rows without
+    a length have no part in it.
+    """
+
+    of_rows: Figure
+    of_lengths: Figure
+
+
+def figures(
+    scored: Scored, metric: str, codes: Whole, count: int, weights: Floats | None = None, kept: Any = None
+) -> list[Figure]:
+    """Compute a figure for each code below `count`. `kept`: the rows that count, if not all; `weights`: theirs."""
+    return figures_by_metric(scored, [metric], codes, count, weights, kept)[0]
+
+
+def figures_by_metric(
+    scored: Scored,
+    metrics: Sequence[str],
+    codes: Whole,
+    count: int,
+    weights: Floats | None = None,
+    kept: Any = None,
+) -> list[list[Figure]]:
+    """Compute the figures of several metrics, a list for each; metrics of the same rows share their clusters."""
+    import numpy as np
+
+    needles, haystacks = scored.factor("needle_id").codes, scored.factor("haystack_id").codes
+    unanswered = scored.unanswered
+
+    def of(rows: NDArray[Any], wanted: Any) -> NDArray[Any]:
+        return rows if wanted is None else rows[wanted]
+
+    codes, needles, haystacks = of(codes, kept), of(needles, kept), of(haystacks, kept)
+    weights = None if weights is None else of(weights, kept)
+    rows = np.bincount(codes, minlength=count).tolist()
+    silent = np.bincount(codes[of(unanswered, kept)], minlength=count).tolist()
+    found: dict[str, list[Figure]] = {}
+    for alike in _scoring_the_same(scored, metrics):
+        has = of(scored.values(alike[0])[1], kept)
+        some = None if has.all() else has
+        clusters = Clusters(
+            of(codes, some), count, of(needles, some), of(haystacks, some),
+            None if weights is None else of(weights, some),
+        )  # fmt: skip
+        known: dict[int, list[Figure]] = {}
+        for metric in alike:
+            values = scored.values(metric)[0]
+            if id(values) not in known:
+                intervals = means(clusters, of(of(values, kept), some), scored.resamples)
+                known[id(values)] = [figure_of(*item) for item in zip(rows, silent, intervals, strict=True)]
+            found[metric] = known[id(values)]
+    return [found[metric] for metric in metrics]
+
+
+def _scoring_the_same(scored: Scored, metrics: Sequence[str]) -> list[list[str]]:
+    """Metrics grouped by which rows have a score."""
+    alike: dict[int, list[str]] = {}
+    for metric in dict.fromkeys(metrics):
+        alike.setdefault(id(scored.values(metric)[1]), []).append(metric)
+    return list(alike.values())
+
+
+def figure_of(rows: int, unanswered: int, found: Interval) -> Figure:
+    """An interval as a figure of a group that has so many rows."""
+    return Figure(rows, found.n, unanswered, found.mean, found.low, found.high, found.method)
+
+
+def figure_schema() -> dict[str, pl.DataType]:
+    """The columns of a figure in a frame."""
+    import polars as pl
+
+    whole, points = pl.Int64(), pl.Float64()
+    return {
+        "rows": whole, "n": whole, "unanswered": whole, "mean": points, "low": points, "high": points,
+        "method": pl.String(),
+    }  # fmt: skip
+
+
+def cells(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
+    """Compute the cells, length x depth: over all languages (language null), then for each one if there are several.
+
+    Columns: language, length, depth_percent and a figure's. Rows whose language is not given are in the former alone.
+    """
+    return _cells(as_scored(scores), [metric])[0]
+
+
+def _cells(scored: Scored, metrics: Sequence[str]) -> list[pl.DataFrame]:
+    import numpy as np
+    import polars as pl
+
+    length, depth, language = (scored.factor(name) for name in ("length", "depth_percent", "language"))
+    combinations, codes = crossed(length, depth)
+    lines = [
+        [(None, *names, *figure) for names, figure in zip(combinations, found, strict=True)]
+        for found in figures_by_metric(scored, metrics, codes, len(combinations))
+    ]
+    named = [name for name in language.values if name is not None]
+    if len(named) > 1:
+        apart, codes = crossed(language, length, depth)
+        # None sorts last, so what has a language comes first.
+        count = sum(names[0] is not None for names in apart)
+        kept = None if count == len(apart) else np.flatnonzero(codes < count)
+        for listed, found in zip(lines, figures_by_metric(scored, metrics, codes, count, kept=kept), strict=True):
+            listed += [(*names, *figure) for names, figure in zip(apart[:count], found, strict=True)]
+    schema = {
+        "language": pl.String(), "length": pl.Int64(), "depth_percent": pl.Float64(), **figure_schema(),
+    }  # fmt: skip
+    return [pl.DataFrame(listed, schema=schema, orient="row") for listed in lines]
+
+
+def groups(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
+    """Compute figures by each of GROUPS: group, value (as text) and a figure's columns. Groups of no row are absent.
+
+    The rows of every group add up to all rows; those without a value come last, with a null one.
+    """
+    import polars as pl
+
+    scored = as_scored(scores)
+    lines: list[tuple[Any, ...]] = []
+    for name, found in groups_by_metric(scored, [metric]).items():
+        lines += [
+            (name, coordinate_text(value), *figure)
+            for value, figure in zip(scored.factor(name).values, found[0], strict=True)
+        ]
+    return pl.DataFrame(
+        lines, schema={"group": pl.String(), "value": pl.String(), **figure_schema()}, orient="row"
+    )  # fmt: skip
+
+
+def groups_by_metric(scored: Scored, metrics: Sequence[str]) -> dict[str, list[list[Figure]]]:
+    """For each of GROUPS that rows have, and each metric, a figure of every value."""
+    factors = {name: scored.factor(name) for name in GROUPS}
+    return {
+        name: figures_by_metric(scored, metrics, factor.codes, len(factor.values))
+        for name, factor in factors.items()
+        if any(value is not None for value in factor.values)
+    }
+
+
+def overall(scores: pl.DataFrame | Scored, metric: str = "score") -> Overall:
+    """The mean of all rows, and the mean of the lengths' means."""
+    return overall_by_metric(as_scored(scores), [metric])[0]
+
+
+def overall_by_metric(scored: Scored, metrics: Sequence[str]) -> list[Overall]:
+    """The overall means of several metrics."""
+    import numpy as np
+
+    length = scored.factor("length")
+    combinations, codes = crossed(length, scored.factor("depth_percent"))
+    kept = np.flatnonzero(length.codes < sum(value is not None for value in length.values))
+    one = np.zeros(scored.frame.height, np.int64)
+    of_rows = figures_by_metric(scored, metrics, one, 1)
+    of_lengths: dict[str, Figure] = {}
+    for alike in _scoring_the_same(scored, metrics):
+        has = scored.values(alike[0])[1]
+        n = np.bincount(codes[has], minlength=len(combinations)).tolist()
+        lengths: dict[int, list[int]] = {}
+        for cell, (name, _) in enumerate(combinations):
+            if name is None:
+                n[cell] = 0
+            elif n[cell]:
+                lengths.setdefault(name, []).append(cell)
+        weights = np.array(depth_weights([name for name, _ in combinations], n, lengths_alike=True))
+        for metric, (whole,) in zip(alike, figures_by_metric(scored, alike, one, 1, weights[codes], kept), strict=True):
+            if lengths:
+                totals = np.bincount(codes[has], scored.values(metric)[0][has], minlength=len(combinations)).tolist()
+                by_length = [mean_of([totals[cell] / n[cell] for cell in found]) for found in lengths.values()]
+                whole = with_mean(whole, mean_of(by_length))
+            of_lengths[metric] = whole
+    return [Overall(rows[0], of_lengths[metric]) for metric, rows in zip(metrics, of_rows, strict=True)]
+
+
+def by_length_and_depth(scored: Scored, metric: str) -> tuple[dict[tuple[int, int], Figure], list[Figure | None]]:
+    """The figure of each cell, by the indices of its length and depth, and each length's mean of its depths' means.
+
+    The latter is None for a length without a score.
+    """
+    import numpy as np
+
+    length, depth = scored.factor("length"), scored.factor("depth_percent")
+    combinations, codes = crossed(length, depth)
+    cells = figures(scored, metric, codes, len(combinations))
+    weights = depth_weights([name for name, _ in combinations], [cell.n for cell in cells])
+    weighted = figures(scored, metric, length.codes, len(length.values), np.array(weights)[codes])
+    of_lengths: list[Figure | None] = []
+    for value, figure in zip(length.values, weighted, strict=True):
+        known = [cell.mean for (name, _), cell in zip(combinations, cells, strict=True)
+                 if name == value and cell.mean is not None]  # fmt: skip
+        of_lengths.append(with_mean(figure, mean_of(known)) if known else None)
+    across, down = ({value: index for index, value in enumerate(factor.values)} for factor in (length, depth))
+    return {(across[a], down[b]): cell for (a, b), cell in zip(combinations, cells, strict=True)}, of_lengths
+
+
+def depth_weights(lengths: Sequence[Any], counts: Sequence[int], *, lengths_alike: bool = False) -> list[float]:
+    """Compute what a row of each cell counts so that every depth of a length has the same part in its mean.
+
+    `lengths`: of each cell; `counts`: its rows that have a score. `lengths_alike`: all lengths have the same part, too.
+    The weights of all rows add up to their number, in each length or, with `lengths_alike`, over all of them.
+    """
+    rows, depths = Counter[Any](), Counter[Any]()
+    for length, count in zip(lengths, counts, strict=True):
+        rows[length] += count
+        depths[length] += count > 0
+    size, several = sum(rows.values()), sum(count > 0 for count in depths.values())
+    if lengths_alike:
+        return [
+            size / (several * depths[at] * count) if count else 0.0 for at, count in zip(lengths, counts, strict=True)
+        ]
+    return [rows[at] / (depths[at] * count) if count else 0.0 for at, count in zip(lengths, counts, strict=True)]
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """The mean of some means; there is one at least."""
+    return math.fsum(values) / len(values)
+
+
+def with_mean(figure: Figure, mean: float) -> Figure:
+    """A figure with a mean that was computed another way; its interval is stretched to hold it."""
+    ends = [end for end in (figure.low, figure.high, mean) if end is not None]
+    return figure._replace(mean=mean, low=min(ends), high=max(ends))
+
+
+def cells_by_metric(scores: pl.DataFrame | Scored, metrics: Sequence[str]) -> pl.DataFrame:
+    """The cells of several metrics, one after the other, with the column `metric` before them."""
+    import polars as pl
+
+    named = zip(metrics, _cells(as_scored(scores), metrics), strict=True)
+    return pl.concat([frame.insert_column(0, pl.lit(name).alias("metric")) for name, frame in named])

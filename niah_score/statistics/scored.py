@@ -1,0 +1,157 @@
+"""Prepares scored rows for counting: sorted by id, coordinates as codes, scores as numbers.
+
+A coordinate that a row does not have is null, and makes a group of its own. Everything is in the order of the ids, so
+that no figure depends on the order of the rows that are given.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from niah_score.errors import ScoreError
+from niah_score.statistics.bootstrap import Resamples
+from niah_score.statistics.cluster_sums import distinct
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from niah_score.statistics.cluster_sums import Floats, Whole
+
+# The statuses of rows that have no answer to judge.
+UNANSWERED = ("missing", "error", "empty")
+
+
+class Factor(NamedTuple):
+    """A coordinate of all rows: its `values`, sorted, null last, and for each row the index of its own."""
+
+    values: list[Any]
+    codes: Whole
+
+
+class Scored:
+    """A scored frame, one line a row, in the order of its ids, with its coordinates as codes.
+
+    All functions of this room take a frame or one of these; for several figures of one frame, make this once.
+    Raises ScoreError where an id stands in several lines.
+    """
+
+    def __init__(self, scores: pl.DataFrame) -> None:
+        ids = scores["id"]
+        if not (ids[1:] > ids[:-1]).all():
+            scores = scores.sort("id")
+            again = scores["id"].filter(scores["id"].is_duplicated())
+            if len(again):
+                raise ScoreError(
+                    f"id {again[0]!r} stands in several lines of the scores; a figure needs one line a row, so bring "
+                    "samples together first (--samples mean)"
+                )
+        self.frame = scores
+        # All metrics share resamples: the same scores have the same interval, whatever they are called.
+        self.resamples = Resamples("niah")
+        self._factors: dict[str, Factor] = {}
+        self._values: dict[str, tuple[Floats, NDArray[np.bool_]]] = {}
+
+    def factor(self, name: str) -> Factor:
+        """A coordinate as sorted values and codes."""
+        if name not in self._factors:
+            self._factors[name] = _factor(self.frame[name])
+        return self._factors[name]
+
+    def values(self, metric: str) -> tuple[Floats, NDArray[np.bool_]]:
+        """A metric's scores, and which rows have one; metrics with equal scores share their arrays.
+
+        Raises ScoreError where the frame does not have the metric.
+        """
+        if metric not in self._values:
+            if metric not in self.frame.columns or not self.frame[metric].dtype.is_numeric():
+                raise ScoreError(f"{metric!r} is no metric of these scores; they have {', '.join(self.metrics)}")
+            values, has = _numbers(self.frame[metric])
+            for others, theirs in self._values.values():
+                has = theirs if _equal(has, theirs) else has
+                values = others if has is theirs and _equal(values, others) else values
+            self._values[metric] = values, has
+        return self._values[metric]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The columns that hold scores."""
+        others = {"length", "depth_percent", "repeat", "sample", "samples"}
+        return [
+            name for name, kind in self.frame.schema.items()
+            if kind.is_numeric() and name not in others and "." not in name
+        ]  # fmt: skip
+
+    @cached_property
+    def unanswered(self) -> NDArray[np.bool_]:
+        """Which rows have no answer to judge."""
+        return self.frame["status"].is_in(UNANSWERED).to_numpy()
+
+
+def _numbers(column: pl.Series) -> tuple[Floats, NDArray[np.bool_]]:
+    """The numbers of a column, 0 where there is none, and where there is one."""
+    import polars as pl
+
+    column = column.cast(pl.Float64)
+    if column.is_nan().any():
+        column = column.fill_nan(None)
+    return column.fill_null(0.0).to_numpy(), column.is_not_null().to_numpy()
+
+
+def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether arrays are equal; most unequal ones differ within the first thousand items."""
+    import numpy as np
+
+    return bool(np.array_equal(one[:1000], other[:1000]) and np.array_equal(one, other))
+
+
+def _factor(column: pl.Series) -> Factor:
+    import numpy as np
+    import polars as pl
+
+    values = column.unique().drop_nulls().sort()
+    if column.dtype == pl.String:
+        codes = column.cast(pl.Enum(values)).to_physical()
+    elif column.dtype == pl.Null:
+        codes = column.cast(pl.Int64)
+    else:
+        codes = pl.Series(np.searchsorted(values.to_numpy(), column.fill_null(0).to_numpy()))
+        codes = pl.select(pl.when(column.is_not_null()).then(codes)).to_series()
+    listed = values.to_list()
+    found: Whole = codes.cast(pl.Int64).fill_null(len(listed)).to_numpy()
+    return Factor([*listed, None] if column.null_count() else listed, found)
+
+
+def as_scored(scores: pl.DataFrame | Scored) -> Scored:
+    """A frame made ready for counting, if it is not yet."""
+    return scores if isinstance(scores, Scored) else Scored(scores)
+
+
+def crossed(*factors: Factor) -> tuple[list[tuple[Any, ...]], Whole]:
+    """The combinations of coordinates that rows have, sorted, and each row's index among them."""
+    import numpy as np
+
+    keys = np.zeros(len(factors[0].codes), np.int64)
+    for factor in factors:
+        keys = keys * max(len(factor.values), 1) + factor.codes
+    if not len(keys):
+        return [], keys
+    found, codes = distinct(keys, math.prod(max(len(factor.values), 1) for factor in factors))
+    combinations = []
+    for key in found.tolist():
+        places = []
+        for factor in reversed(factors):
+            key, place = divmod(key, len(factor.values))
+            places.append(factor.values[place])
+        combinations.append(tuple(reversed(places)))
+    return combinations, codes
+
+
+def coordinate_text(value: Any) -> str | None:
+    """A coordinate as text; numbers without a trailing .0."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(int(value)) if value == int(value) else repr(float(value))

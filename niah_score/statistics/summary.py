@@ -1,0 +1,67 @@
+"""Summarises scored rows: every figure but the cells, as summary.json holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from niah_score.scoring.score import FINDINGS, STATUSES
+from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_length_of
+from niah_score.statistics.figures import groups_by_metric, overall_by_metric
+from niah_score.statistics.needle_recall import needle_recall
+from niah_score.statistics.scored import Scored, as_scored, coordinate_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def summary_of(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",)) -> dict[str, Any]:
+    """Compute all figures but the cells, as a dict that gives the same JSON whatever the order of the rows.
+
+    Null stands for a figure of no scores. rows = the sum over statuses = the sum over findings (`not_applicable`: rows
+    without keywords).
+    """
+    scored = as_scored(scores)
+    frame = scored.frame
+    statuses, findings = (_counted(frame[name], known) for name, known in (("status", STATUSES), ("finding", FINDINGS)))
+    assert sum(statuses.values()) == sum(findings.values()) == frame.height
+    return {
+        "findings": findings,
+        "metrics": _metric_summaries(scored, sorted(set(metrics))),
+        "needle_recall": needle_recall(scored).to_dicts(),
+        "rows": frame.height,
+        "statuses": statuses,
+    }
+
+
+def _counted(column: pl.Series, known: Sequence[str]) -> dict[str, int]:
+    counts = dict.fromkeys(known, 0)
+    for value, count in column.value_counts().iter_rows():
+        counts["not_applicable" if value is None else value] = count
+    return dict(sorted(counts.items()))
+
+
+def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
+    wholes, by_group = overall_by_metric(scored, metrics), groups_by_metric(scored, metrics)
+    length = scored.factor("length").values
+    summaries = {}
+    for place, (metric, whole) in enumerate(zip(metrics, wholes, strict=True)):
+        # Where no row has a length, all are those of the null one.
+        of_lengths = by_group["length"][place] if "length" in by_group else [whole.of_rows] * len(length)
+        by_length = list(zip(length, of_lengths, strict=True))
+        summaries[metric] = {
+            "effective_length": {
+                "nolima": dict(sorted(as_record(effective_length_of(by_length, share_of_base=NOLIMA_SHARE)).items())),
+                "ruler": dict(sorted(as_record(effective_length_of(by_length)).items())),
+            },
+            "groups": {
+                name: [
+                    dict(sorted({"value": coordinate_text(value), **figure._asdict()}.items()))
+                    for value, figure in zip(scored.factor(name).values, found[place], strict=True)
+                ]
+                for name, found in sorted(by_group.items())
+            },
+            "overall": dict(sorted(whole.of_rows._asdict().items())),
+            "overall_of_lengths": dict(sorted(whole.of_lengths._asdict().items())),
+        }
+    return summaries

@@ -1,0 +1,16 @@
+"""Escapes texts that a spreadsheet would take for a formula, and reads them back."""
+
+from __future__ import annotations
+
+# What a formula begins with.
+FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_plain_cell(text: str) -> str:
+    """A text for a cell of a CSV file: an apostrophe stands before what a spreadsheet would take for a formula."""
+    return f"'{text}" if text.startswith(FORMULA_MARKS) else text
+
+
+def from_plain_cell(text: str) -> str:
+    """The text that `as_plain_cell` was given."""
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA_MARKS) else text

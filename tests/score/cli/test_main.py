@@ -1,0 +1,60 @@
+"""The command niah-score as a whole: it runs alone, loads what it needs, and helps."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from made import CONTRACT, ROOT, WriteLines
+from made_commands import contract_answers, run
+
+
+def test_the_scorer_alone_with_its_base_dependencies_scores_the_contract_dataset(
+    write_lines: WriteLines, tmp_path: Path
+) -> None:
+    """niah_score copied away from the project, with site-packages but without what is only the generator's."""
+    shutil.copytree(ROOT / "niah_score", tmp_path / "alone" / "niah_score")
+    code = """
+import sys
+sys.path[:0] = [sys.argv[1], sys.argv[2]]
+class Wall:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in "niah_gen tiktoken jieba datasets tokenizers filelock tomli_w regex".split():
+            raise ModuleNotFoundError(f"{name} is not a dependency of the scorer", name=name)
+sys.meta_path.insert(0, Wall())
+import niah_score
+assert niah_score.__file__.startswith(sys.argv[1]), niah_score.__file__
+from niah_score.cli.main import app
+app(sys.argv[3:])
+"""
+    packages = sysconfig.get_paths()["purelib"]
+    file = write_lines("answers.jsonl", contract_answers())
+    out = tmp_path / "out"
+    # -S: no .pth file brings the project back.
+    done = subprocess.run(
+        [sys.executable, "-S", "-P", "-c", code, tmp_path / "alone", packages, "score", CONTRACT, file, "--out", out],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads((out / "summary.json").read_bytes())["metrics"]["keyword"]["overall"]["mean"] == 100.0
+
+
+def test_importing_the_scorer_loads_nothing_of_the_generator() -> None:
+    code = (
+        "import sys, niah_score, niah_score.cli.main, niah_score.evaluation, niah_score.metrics, niah_score.formats;"
+        "print([m for m in ('niah_gen', 'tiktoken', 'jieba', 'datasets', 'polars', 'pyarrow') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_names_every_command_and_the_version_is_printed() -> None:
+    listed = run("--help").stdout
+    for name in ("score", "compare", "formats", "judge"):
+        assert f"\n  {name} " in listed
+        assert run(name, "--help").returncode == 0
+    assert run("--version").stdout.startswith("niah-score ")

@@ -1,0 +1,31 @@
+"""The command `niah-score report` as people call it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from made import CONTRACT, WriteLines
+from made_commands import run
+from made_pages import large
+
+import niah_score
+from niah_score.report.write import write
+
+
+def test_the_command_makes_the_page_again_and_refuses_another_dataset(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows, answers = large(30)
+    dataset = write_lines("r.jsonl", rows)
+    report = niah_score.evaluate(dataset, write_lines("a.jsonl", answers), missing="zero")
+    out = write(report, tmp_path / "out")
+    first = (out / "report.html").read_bytes()
+
+    (out / "report.html").unlink()
+    done = run("report", out, "--dataset", dataset)
+    assert (done.returncode, done.stdout) == (0, f"{out / 'report.html'}\n")
+    assert (out / "report.html").read_bytes() == first
+    done = run("report", out, "--dataset", CONTRACT)
+    assert (done.returncode, "name the dataset that was scored" in done.stderr) == (4, True)
+    assert (out / "report.html").read_bytes() == first
+    done = run("report", out)
+    assert (done.returncode, "without --dataset" in done.stderr) == (0, True)
+    assert run("report", tmp_path).returncode == 2

@@ -1,0 +1,53 @@
+"""Differences of runs as grids: the second minus the first, and noise where few rows cannot tell."""
+
+from __future__ import annotations
+
+import pytest
+from made_reports import report, right
+from made_runs import reports
+
+from niah_score.report.charts.grid import Grid
+from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
+from niah_score.report.report import report_grid
+
+
+def differences(found: SideBySide) -> Grid:
+    (grid,) = found.differences
+    return grid
+
+
+def test_swapped_runs_give_the_difference_grid_with_the_other_sign() -> None:
+    one, other = report(right(0.9, 1)), report(right(0.5, 2))
+    there = differences(side_by_side([("a", one), ("b", other)]))
+    back = differences(side_by_side([("b", other), ("a", one)]))
+    assert there.noise == back.noise
+    assert there.noise != set(there.cells)
+    assert (there.model, back.model) == ("b - a", "a - b")
+    for place, cell in there.cells.items():
+        assert (cell.mean, cell.low, cell.high) == pytest.approx(
+            tuple(-(value or 0.0) for value in (back.cells[place].mean, back.cells[place].high, back.cells[place].low))
+        )
+
+
+def test_a_difference_grid_is_the_second_grid_minus_the_first() -> None:
+    first, second = (report_grid(whole) for _, whole in (reports()[0], reports()[2]))
+    grid = differences(side_by_side([reports()[0], reports()[2]]))
+    assert (grid.kind, grid.lengths, grid.depths) == ("difference", first.lengths, first.depths)
+    assert set(grid.cells) == set(first.cells)
+    for place, cell in grid.cells.items():
+        assert cell.mean == pytest.approx((second.cells[place].mean or 0.0) - (first.cells[place].mean or 0.0))
+        assert (cell.n, cell.rows) == (6, 6)
+    for mean, a, b in zip(grid.means, first.means, second.means, strict=True):
+        assert mean is not None
+        assert a is not None
+        assert b is not None
+        assert mean.mean == pytest.approx((b.mean or 0.0) - (a.mean or 0.0))
+    assert sum(cell.unanswered for cell in grid.cells.values()) == 1
+
+
+def test_a_cell_of_few_rows_is_noise_however_far_apart() -> None:
+    """5 rows of a cell cannot say more than p = 2 / 2^5."""
+    found = side_by_side([("a", report([100.0] * 30)), ("b", report([0.0] * 30))])
+    assert differences(found).noise == set(differences(found).cells)
+    many = side_by_side([("a", report([100.0] * 60)), ("b", report([0.0] * 60))])
+    assert differences(many).noise == frozenset()

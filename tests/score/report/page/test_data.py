@@ -1,0 +1,90 @@
+"""The numbers of a page: sums that add up to the summary, and coordinates that share columns."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made import WriteLines, made, right
+from made_pages import bare, shown_by
+from properties import examples
+
+import niah_score
+from niah_score.report.page import data
+from niah_score.report.page.data import data_of
+from niah_score.report.page.examples import Chooser, Step
+from niah_score.report.page.render import page_of
+
+VALUES = st.sampled_from(["a", "b", None])
+
+
+@examples(60)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([1000, 2000, None]), st.sampled_from([0.0, 50.0, None]), VALUES, VALUES, VALUES, VALUES,
+            st.sampled_from(["ok", "missing", "empty"]), st.none() | st.floats(0, 100).map(lambda x: round(x, 3)),
+        ),
+        min_size=1, max_size=40,
+    )
+)  # fmt: skip
+def test_the_sums_that_filters_use_add_up_to_the_summary(lines: list[tuple[Any, ...]]) -> None:
+    report = bare(lines)
+    found = data_of(report)
+    sums, summary = found["sums"], report.summary["metrics"]["score"]
+    n = sums["rows"] if sums["n"][0] is None else sums["n"][0]
+    assert sum(sums["rows"]) == len(lines)
+    assert (sum(n), sum(sums["unanswered"])) == (summary["overall"]["n"], summary["overall"]["unanswered"])
+    if sum(n):
+        assert math.isclose(math.fsum(sums["sum"][0]) / sum(n), summary["overall"]["mean"], abs_tol=1e-3)
+    for place, one in enumerate(found["filters"]):
+        groups = summary["groups"][one["name"]]
+        assert [line["value"] for line in groups] == one["values"]
+        for code, line in enumerate(groups):
+            chosen = [k for k, own in enumerate(sums["codes"][2 + place]) if own == code]
+            assert sum(sums["rows"][k] for k in chosen) == line["rows"]
+            assert sum(n[k] for k in chosen) == line["n"]
+            if line["n"]:
+                mean = math.fsum(sums["sum"][0][k] for k in chosen) / line["n"]
+                assert math.isclose(mean, line["mean"], abs_tol=1e-3)
+
+
+def test_rows_without_length_or_depth_have_a_column_of_their_own() -> None:
+    found = data_of(bare([(1000, 0.0, "a", "a", "a", "a", "ok", 100.0), (None, None, "a", "a", "a", "a", "ok", 0.0)]))
+    assert (found["lengths"], found["depths"]) == ([1000, None], [0.0, None])
+    assert found["cells"][0][0][1] == [0, 3]
+
+
+def test_more_lengths_than_can_be_drawn_share_columns_and_lose_no_row() -> None:
+    lines = [(100 + k, 0.0, "a", "a", "a", "a", "ok", float(k % 2)) for k in range(500)]
+    found = data_of(bare(lines))
+    assert found["grouped"] == {"lengths": True, "depths": False}
+    assert len(found["lengths"]) == 30
+    assert (found["lengths"][0][0], found["lengths"][-1][1]) == (100, 599)
+    assert all(first[1] + 1 == second[0] for first, second in zip(found["lengths"], found["lengths"][1:], strict=False))
+    assert sum(found["sums"]["rows"]) == 500
+    assert found["cells"] is None
+    assert shown_by(page_of(bare(lines)))["examples"]["columns"]["cell"][-1] == 29
+
+
+def test_a_filter_with_too_many_values_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [(1000, 0.0, "ab"[k % 2], "a", f"n{k}", "a", "ok", 1.0) for k in range(50)]
+    assert [one["name"] for one in data_of(bare(lines))["filters"]] == ["language", "needle_id"]
+    monkeypatch.setattr(data, "_MOST_COMBINATIONS", 20)
+    found = data_of(bare(lines))
+    assert ([one["name"] for one in found["filters"]], found["left_out"]) == (["language"], ["needle_id"])
+    examples = Chooser(bare(lines), found).examples(Step(20, 100))
+    named = {examples["tables"]["needle_id"][code] for code in examples["columns"]["needle_id"]}
+    assert len(named) == 20
+
+
+def test_the_first_twenty_problems_are_shown_and_all_are_counted(write_lines: WriteLines) -> None:
+    rows = made(40)
+    strange = [{"id": f"nobody-{number}", "prediction": "x"} for number in range(3)]
+    file = write_lines("a.jsonl", [*right(rows[:10]), *strange])
+    found = shown_by(page_of(niah_score.evaluate(write_lines("r.jsonl", rows), file, missing="zero")))["problems"]
+    assert (found["count"], found["kinds"], len(found["shown"])) == (33, [["missing", 30], ["unknown", 3]], 20)
+    assert found["shown"][0] == ["unknown", str(file), 11, "no row has the id 'nobody-0'"]

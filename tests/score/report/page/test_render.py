@@ -1,0 +1,56 @@
+"""The page: the same bytes for the same answers, and never larger than its limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from made import WriteLines
+from made_pages import large, shown_by
+
+import niah_score
+from niah_score.report.page.render import page_of
+from niah_score.report.report import Report
+
+
+def test_the_same_answers_in_another_order_make_the_same_bytes(write_lines: WriteLines) -> None:
+    rows, answers = large(100)
+    pages = []
+    for number, (a, b) in enumerate(((rows, answers), (rows[::-1], answers[::-1]))):
+        dataset, file = write_lines(f"{number}/rows.jsonl".replace("/", "-"), a), write_lines(f"{number}.jsonl", b)
+        found = niah_score.evaluate(dataset, file, missing="zero", model="m")
+        pages.append(page_of(replace(found, dataset="rows")))
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("largest", [2_000_000, 300_000, 150_000, 110_000])
+def test_the_page_stays_below_its_limit_and_tells_what_it_left_out(largest: int, write_lines: WriteLines) -> None:
+    rows, answers = large(400)
+    for number, row in enumerate(rows):
+        row["length"], row["depth_percent"] = 1000 * (number % 4), 25.0 * (number // 4 % 5)
+    for answer in answers:
+        answer["prediction"] += " And so on, 以此类推。" * 300
+    report = niah_score.evaluate(write_lines("r.jsonl", rows), write_lines("a.jsonl", answers), missing="zero")
+    page = page_of(report, largest=largest)
+    assert len(page) <= largest
+    found = shown_by(page)["examples"]
+    counts = [found["columns"]["cell"].count(cell) for cell in range(20)]
+    assert max(counts) <= found["most"] <= found["asked"] == 20
+    if found["most"] == 20:
+        assert counts == [20] * 20
+    longest = max(
+        sum(len(piece) for piece in text if isinstance(piece, str))
+        for text in found["columns"]["prediction"] if isinstance(text, list)
+    )  # fmt: skip
+    assert found["cut"]
+    assert longest <= found["characters"]
+
+
+def test_texts_are_cut_before_examples_are_left_out(report: Report) -> None:
+    scores = report.scores.with_columns(pl.col("prediction") + "x" * 3000)
+    long = replace(report, scores=scores)
+    whole = page_of(long)
+    assert (shown_by(whole)["examples"]["most"], shown_by(whole)["examples"]["characters"]) == (20, 4000)
+    less = shown_by(page_of(long, largest=len(whole) - 1))["examples"]
+    assert (less["most"], less["characters"]) == (20, 2000)

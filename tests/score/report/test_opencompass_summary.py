@@ -1,0 +1,71 @@
+"""What OpenCompass's own tool reads of the CSV that is written for it."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from made_scores import Record, frame, grid
+
+from niah_score.report.opencompass_summary import opencompass_summary
+from niah_score.statistics.figures import cells, overall
+
+
+def plotted(text: str) -> dict[str, tuple[dict[tuple[float, int], float], float]]:
+    """What OpenCompass's plot tool makes of a CSV: for each model its cells and the overall score."""
+    header, *lines = csv.reader(text.splitlines())
+    assert header[:4] == ["dataset", "version", "metric", "mode"]
+    found = {}
+    for column, model in list(enumerate(header))[4:]:
+        held: dict[tuple[float, int], list[float]] = {}
+        for line in lines:
+            length = int(line[0].split("Length")[1].split("Depth")[0])
+            depth = float(line[0].split("Depth")[1].split("_")[0])
+            if line[column]:
+                held.setdefault((depth, length), []).append(float(line[column]))
+        table = {place: sum(values) / len(values) for place, values in held.items()}
+        columns = [
+            [score for (_, of), score in table.items() if of == length] for length in sorted({of for _, of in table})
+        ]
+        found[model] = (table, sum(sum(scores) / len(scores) for scores in columns) / len(columns))
+    return found
+
+
+def test_opencompass_plots_our_cells_and_our_overall_score() -> None:
+    rows = grid([[100, 0, 41.234], [60, 70, 10]], repeats=3)
+    rows[-1]["depth_percent"] = 33.5
+    scores = frame(rows)
+    text = opencompass_summary(scores, "score", "a model")
+    header, first, *_ = text.splitlines()
+    assert header == "dataset,version,metric,mode,a model"
+    assert first == "Length1000Depth0_origin_zh_2k,-,score,gen,100.00"
+    assert "Length2000Depth33.5_origin_zh_2k,-,score,gen,10.00" in text.splitlines()
+    table, score = plotted(text)["a model"]
+    ours = {(line["depth_percent"], line["length"]): line["mean"] for line in cells(scores).to_dicts()}
+    # Two decimals, as OpenCompass writes.
+    assert table == pytest.approx(ours, abs=0.005)
+    assert score == pytest.approx(overall(scores).of_lengths.mean, abs=0.005)
+
+
+def test_cells_without_scores_are_empty_fields_and_rows_without_a_place_are_left_out() -> None:
+    rows: list[Record] = [
+        {"length": 1500, "depth_percent": 0.0, "language": "en", "task": "multi", "score": None},
+        {"length": 1500, "depth_percent": 50.0, "language": None, "score": 7.0},
+        {"length": None, "depth_percent": 50.0, "score": 8.0},
+    ]
+    lines = opencompass_summary(frame(rows), "score", "m").splitlines()
+    assert lines[1:] == [
+        "Length1500Depth0_multi_en_1500,-,score,gen,",
+        "Length1500Depth50_origin_1500,-,score,gen,7.00",
+    ]
+
+
+@pytest.mark.parametrize("model", ["plain", 'with, comma and "quotes"', "Length and Depth_", "中文", "two\nlines"])
+def test_any_model_name_is_read_back(model: str) -> None:
+    text = opencompass_summary(frame(grid([[1.0]])), "score", model)
+    assert next(csv.reader(text.splitlines(keepends=True)))[4] == model
+
+
+def test_a_model_name_is_no_formula() -> None:
+    text = opencompass_summary(frame(grid([[1.0]])), "score", "=HYPERLINK(1)")
+    assert text.splitlines()[0].endswith(",'=HYPERLINK(1)")

@@ -1,0 +1,65 @@
+"""Effective lengths as RULER and NoLiMa define them."""
+
+from __future__ import annotations
+
+import pytest
+from made_scores import frame, grid
+
+from niah_score.errors import ScoreError
+from niah_score.statistics.effective_length import RULER_THRESHOLD, as_record, effective_length
+
+
+def test_the_effective_length_is_the_longest_that_reaches_the_threshold() -> None:
+    scores = frame(grid([[95.0], [80.0], [90.0], [85.6], [85.5]], repeats=40))
+    found = effective_length(scores)
+    assert found.threshold == RULER_THRESHOLD
+    assert (found.length, found.longest_unbroken, found.next_length) == (4000, 1000, 5000)
+    assert found.is_significant is False
+    assert [figure.n for _, figure in found.lengths] == [40] * 5
+    assert effective_length(scores, threshold=50).length == 5000
+    assert effective_length(scores, threshold=50).is_significant is None
+    none = effective_length(scores, threshold=99)
+    assert (none.length, none.longest_unbroken, none.next_length) == (None, None, 1000)
+
+
+def test_a_length_far_below_the_threshold_is_significantly_so() -> None:
+    found = effective_length(frame(grid([[100.0], [0.0]], repeats=40)))
+    assert (found.length, found.is_significant) == (1000, True)
+
+
+def test_nolimas_base_is_the_best_of_the_short_lengths_or_the_shortest() -> None:
+    rows = [
+        {"length": length, "score": score} for length, score in [(250, 90.0), (500, 96.0), (1000, 80.0), (8000, 82.0)]
+    ]
+    found = effective_length(frame(rows), share_of_base=0.85)
+    assert (found.base, found.base_lengths, found.base_is_short) == (96.0, (250, 500, 1000), True)
+    assert found.threshold == pytest.approx(81.6)
+    assert (found.length, found.longest_unbroken) == (8000, 500)
+    longer = effective_length(frame(grid([[0], [80], [60]])[1:]), share_of_base=0.85)
+    assert (longer.base, longer.base_lengths, longer.base_is_short) == (80.0, (2000,), False)
+    asked = effective_length(frame(rows), share_of_base=0.5, base_lengths=[1000])
+    assert (asked.base, asked.threshold) == (80.0, 40.0)
+
+
+def test_effective_lengths_that_contradict_themselves_are_refused() -> None:
+    scores = frame(grid([[1.0]]))
+    with pytest.raises(ScoreError, match="not by both"):
+        effective_length(scores, threshold=80, share_of_base=0.85)
+    with pytest.raises(ScoreError, match="no row of length 500 has a score"):
+        effective_length(scores, share_of_base=0.85, base_lengths=[500, 1000])
+
+
+def test_rows_without_a_length_are_counted_beside_the_effective_length() -> None:
+    found = effective_length(frame([*grid([[100.0]]), {"score": 0.0}, {"score": None, "length": 2000}]))
+    assert found.without_length == 1
+    assert (found.length, found.longest_unbroken, found.next_length) == (1000, 1000, 2000)
+    assert found.is_significant is None
+
+
+def test_files_name_the_fields_as_they_did_when_first_written() -> None:
+    found = as_record(effective_length(frame(grid([[100.0], [0.0]], repeats=40)), share_of_base=0.85))
+    assert list(found) == [
+        "threshold", "length", "longest_unbroken", "base", "base_lengths", "base_is_short", "next_length", "told_apart",
+        "without_length",
+    ]  # fmt: skip
+    assert (found["base_lengths"], found["told_apart"]) == ([1000], True)

@@ -1,0 +1,103 @@
+"""The summary: the same bytes in any order of rows, its equations, and the figures that each metric has alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+from made_scores import Record, frame, grid, records, steady
+
+from niah_score.statistics.effective_length import as_record, effective_length
+from niah_score.statistics.figures import cells, cells_by_metric, groups, overall
+from niah_score.statistics.needle_recall import needle_recall
+from niah_score.statistics.scored import UNANSWERED
+from niah_score.statistics.summary import summary_of
+
+
+@steady
+@given(rows=records, seed=st.integers(0, 99))
+def test_the_summary_is_the_same_bytes_in_any_order_of_rows_and_keeps_its_equations(
+    rows: list[Record], seed: int
+) -> None:
+    scores = frame(rows)
+    found = summary_of(scores, ["score", "keyword"])
+    text = json.dumps(found, allow_nan=False)
+    assert json.dumps(found, allow_nan=False, sort_keys=True) == text
+    mixed = scores.sample(fraction=1, shuffle=True, seed=seed)
+    assert json.dumps(summary_of(mixed, ["keyword", "score"]), allow_nan=False) == text
+    assert cells(mixed).equals(cells(scores))
+    assert sum(found["statuses"].values()) == sum(found["findings"].values()) == found["rows"] == len(rows)
+    assert found["metrics"]["score"]["overall"]["unanswered"] == sum(found["statuses"][name] for name in UNANSWERED)
+    assert found["metrics"]["keyword"]["overall"]["mean"] is None
+
+
+def test_a_frame_of_no_rows_has_figures_of_nothing() -> None:
+    empty = frame([])
+    assert cells(empty).height == groups(empty).height == needle_recall(empty).height == 0
+    assert overall(empty).of_lengths.mean is None
+    assert effective_length(empty).length is None
+    assert summary_of(empty)["rows"] == 0
+
+
+many_metrics = st.lists(
+    st.fixed_dictionaries(
+        {
+            "language": st.sampled_from(["en", "zh", None]),
+            "length": st.sampled_from([None, 1000, 2000]),
+            "depth_percent": st.sampled_from([0.0, 50.0]),
+            "needle_id": st.sampled_from("abc"),
+            "haystack_id": st.sampled_from("pqrs"),
+            "status": st.sampled_from(["ok", "missing"]),
+            "keyword": st.sampled_from([0.0, 100.0]),
+            "edit": st.sampled_from([None, 0.0, 25.0, 100 / 3, 100.0]),
+            "exact": st.sampled_from([None, 0.0, 100.0, math.nan]),
+        }
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@steady
+@given(rows=many_metrics, lengths=st.booleans())
+def test_several_metrics_at_once_have_the_figures_that_each_has_alone(rows: list[Record], lengths: bool) -> None:
+    scores = frame([{**row, "score": row["keyword"]} for row in rows])
+    scores = scores.with_columns(
+        pl.Series("edit", [row["edit"] for row in rows], pl.Float64),
+        pl.Series("exact", [row["exact"] for row in rows], pl.Float64),
+    )
+    if not lengths:
+        scores = scores.with_columns(length=pl.lit(None, dtype=pl.Int64))
+    metrics = ["score", "keyword", "edit", "exact"]
+    together, apart = summary_of(scores, metrics)["metrics"], cells_by_metric(scores, metrics)
+    for metric in metrics:
+        alone = overall(scores, metric)
+        assert together[metric]["overall"] == alone.of_rows._asdict()
+        assert together[metric]["overall_of_lengths"] == alone.of_lengths._asdict()
+        found = groups(scores, metric)
+        assert {name: len(lines) for name, lines in together[metric]["groups"].items()} == dict(
+            found["group"].value_counts().iter_rows()
+        )
+        for line in found.to_dicts():
+            assert {name: line[name] for name in line if name != "group"} in together[metric]["groups"][line["group"]]
+        for name, how in (("ruler", {}), ("nolima", {"share_of_base": 0.85})):
+            length = effective_length(scores, metric, **how)  # type: ignore[arg-type]
+            assert together[metric]["effective_length"][name] == as_record(length)
+        assert apart.filter(pl.col("metric") == metric).drop("metric").equals(cells(scores, metric))
+
+
+def test_equal_scores_have_equal_intervals_whatever_their_metric_is_called() -> None:
+    draw = random.Random(8)
+    rows = grid([[100 * draw.random() for _ in range(3)] for _ in range(4)], repeats=5)
+    for row in rows:
+        row |= {"needle_id": draw.choice("abc"), "haystack_id": draw.choice("pqrs"), "keyword": row["score"]}
+    scores = frame(rows)
+    found = summary_of(scores, ["score", "keyword"])["metrics"]
+    assert found["score"] == found["keyword"]
+    assert "bootstrap" in found["score"]["overall"]["method"]
+    # Also where each was asked for alone.
+    assert overall(scores, "score") == overall(scores, "keyword")
