@@ -13,22 +13,7 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.hiding import generated_units
 from niah_gen.tasks.records import Cell, Item, Settings
 
-WORDS = [
-    "amber",
-    "basil",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "grove",
-    "heron",
-    "inlet",
-    "jetty",
-    "knoll",
-    "larch",
-    "maple",
-    "north",
-]
+WORDS = ("amber", "basil", "cedar", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty", "knoll", "larch")
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,11 +152,13 @@ def test_a_language_without_items_is_refused() -> None:
 
 def test_version_one_of_a_family_adds_nothing_to_the_digests_and_a_later_one_does() -> None:
     recipe = load_recipe("default")
-    for digest in (
-        lambda task: family_digest(recipe, task, "0" * 64),
-        lambda task: plan_digest(recipe, task, "t", "0" * 64, []),
-    ):
-        assert digest(SINGLE) == digest(SINGLE._replace(name="other")) != digest(SINGLE._replace(version=2))
+
+    def digests(task: Task) -> tuple[str, str]:
+        return family_digest(recipe, task, "0" * 64), plan_digest(recipe, task, "t", "0" * 64, [])
+
+    assert digests(SINGLE) == digests(SINGLE._replace(name="other"))
+    for one, later in zip(digests(SINGLE), digests(SINGLE._replace(version=2)), strict=True):
+        assert one != later
 
 
 def test_options_are_in_every_id(folder: Path) -> None:
