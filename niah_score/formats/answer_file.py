@@ -36,7 +36,7 @@ class _Recognised(NamedTuple):
 
 
 class AnswerFile:
-    """One file of answers. Each iteration opens it once and reads it in its order, holding as little of it as it can."""
+    """One file of answers. Each iteration opens it once and reads it in order, holding as little of it as it can."""
 
     def __init__(self, path: Path, field_names: FieldNames, forced: Format | None) -> None:
         self.path = path
