@@ -2,7 +2,7 @@
 
 Every record becomes one Answer a sample, or one Malformed that says what is wrong with it; what ends a whole file is a
 ScoreError. No type is ever guessed: an id `001` stays `001`. One module a stack says what its records mean, `registry`
-lists them, `containers` reads what they come in. Imports contract and text.
+lists them, `containers` reads what they come in. May import contract, text and machine.
 """
 
 from niah_score.formats.answer_file import AnswerFile as AnswerFile

@@ -51,12 +51,9 @@ def answers_among(
 
 def answers_of(form: Format, record: Record, line: int, index: int, names: FieldNames) -> list[Answer]:
     """The answers of one record, `index` its place among the file's records. Raises UnreadableError."""
-    samples = (
-        form.completions(record) if names.text_field is None else [_named_completion(form, record, names.text_field)]
-    )
-    whose = (
-        form.identify(record, index) if names.id_field is None else _named_identity(form, record, index, names.id_field)
-    )
+    id_field, text_field = names
+    samples = form.completions(record) if text_field is None else [_named_completion(form, record, text_field)]
+    whose = form.identify(record, index) if id_field is None else _named_identity(form, record, index, id_field)
     if whose.id is None and whose.prompt_sha256 is None and whose.position is None:
         raise UnreadableError(
             f"no id: none of the fields that hold one is there; found {keys_of(record)}; name it with --id-field"

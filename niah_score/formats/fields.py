@@ -43,7 +43,7 @@ FINISHES = {
     "spii": "refused",
 }
 # Also those that say nothing, for loops that look a value up without a question.
-FINISHES_OR_NONE: dict[object, str] = {**FINISHES, None: "", "": ""}
+FINISHES_OR_NONE: dict[object, str] = dict(FINISHES) | {None: "", "": ""}
 # Ends that are the stack's failure, not the model's.
 _FAILURES = ("abort", "error")
 
@@ -80,8 +80,8 @@ def answer_text(value: object, field: str) -> str | None:
                     return answer_text(message.get("content"), f"{field}.content")
             raise UnreadableError(f"the answer is not text: {field} holds chat messages, none of them the assistant's")
     raise UnreadableError(
-        f"the answer is not text: {field} is {_described(value)}; expected a string, null, a list of content parts or a "
-        "list of chat messages"
+        f"the answer is not text: {field} is {_described(value)}; expected a string, null, a list of content parts or "
+        "a list of chat messages"
     )
 
 

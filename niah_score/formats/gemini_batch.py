@@ -59,18 +59,14 @@ def _gemini_completions(record: Record) -> list[Completion]:
     candidates = as_list(response.get("candidates"))
     if not candidates:
         reason = feedback.get("blockReason") or feedback.get("block_reason")
-        return (
-            [Completion(None, finish="refused")]
-            if reason
-            else [Completion(None, error="no candidates in the response")]
-        )
+        blocked = Completion(None, finish="refused")
+        return [blocked if reason else Completion(None, error="no candidates in the response")]
     return [_candidate(as_object(candidate)) for candidate in candidates]
 
 
 def _candidate(candidate: dict[str, Any]) -> Completion:
-    parts = [
-        part for part in map(as_object, as_list(as_object(candidate.get("content")).get("parts"))) if "text" in part
-    ]
+    content = as_object(candidate.get("content"))
+    parts = [part for part in map(as_object, as_list(content.get("parts"))) if "text" in part]
     if not all(isinstance(part["text"], str) for part in parts):
         raise UnreadableError(
             "the answer is not text: response.candidates.content.parts holds a `text` that is no string"
@@ -97,7 +93,9 @@ VERTEX_BATCH = Format(
 GEMINI_BATCH = Format(
     name="gemini-batch",
     what="Gemini API batch output file",
-    example='{"key":"X","response":{"candidates":[{"content":{"parts":[{"text":"It is 42."}]},"finishReason":"STOP"}]}}',
+    example=(
+        '{"key":"X","response":{"candidates":[{"content":{"parts":[{"text":"It is 42."}]},"finishReason":"STOP"}]}}'
+    ),
     container="json",
     matches=_is_gemini,
     identify=_gemini_identity,

@@ -113,7 +113,7 @@ _MAX_SHAPES = 256
 
 
 class _Shapes(dict[tuple[str, ...], tuple[str, str, str | None]]):
-    """The fields of id, text and finish reason, by the fields of a record. Raises KeyError for records that say more."""
+    """Names the fields of id, text and finish reason by all fields of a record. KeyError for records that say more."""
 
     def __missing__(self, fields: tuple[str, ...]) -> tuple[str, str, str | None]:
         id_field, text_field = field_of(fields, ID_FIELDS), field_of(fields, TEXT_FIELDS)

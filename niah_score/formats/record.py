@@ -1,4 +1,4 @@
-"""Defines what comes out of every answer file, an Answer or a Malformed a record, and what an answer format consists of.
+"""Defines what comes out of answer files, an Answer or a Malformed a record, and what an answer format consists of.
 
 The readers in `containers` know no format by name: whatever one stack needs of them is a field of its `Format`.
 """

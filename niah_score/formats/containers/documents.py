@@ -97,8 +97,8 @@ def format_in(source: Source, document: Document, formats: Sequence[Format], nam
             return form
     first = f"the first record has the fields {keys_of(objects[0])}" if objects else NOT_AN_OBJECT
     raise ScoreError(
-        f"{source.path}: no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the "
-        "fields with --id-field and --text-field"
+        f"{source.path}: no record with an answer; {first}; expected a format that `niah-score formats` lists, or name "
+        "the fields with --id-field and --text-field"
     )
 
 

@@ -42,8 +42,8 @@ def format_of_lines(source: Source, formats: Sequence[Format], names: FieldNames
     if not first:
         raise ScoreError(f"{source.path}: no predictions in it; expected one JSON object a line")
     raise ScoreError(
-        f"{source.path}: no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the "
-        "fields with --id-field and --text-field"
+        f"{source.path}: no record with an answer; {first}; expected a format that `niah-score formats` lists, or name "
+        "the fields with --id-field and --text-field"
     )
 
 

@@ -84,7 +84,7 @@ class Source:
         self.head, self._rest, self._moved = head.removeprefix(BOM), raw, False
 
     def chunks(self) -> Iterator[bytes]:
-        """The text in pieces, from the head that was read already; from the file again if an earlier reading went on."""
+        """The text in pieces: from the head, or from the file again if an earlier reading went beyond the head."""
         if self._moved:
             self._begin()
         yield self.head

@@ -86,8 +86,8 @@ def _member(archive: Archive, info: zipfile.ZipInfo) -> bytes:
         info.file_size > FREE_BYTES and info.file_size > MAX_RATIO * max(1, info.compress_size)
     ):
         raise ResourceError(
-            f"{archive.source.path}: {info.filename} unpacks to {info.file_size:,} bytes, more than {MAX_LINE:,} or {MAX_RATIO} times "
-            f"its size; if you trust it, write the log as JSON ({archive.members.convert})"
+            f"{archive.source.path}: {info.filename} unpacks to {info.file_size:,} bytes, more than {MAX_LINE:,} or "
+            f"{MAX_RATIO} times its size; if you trust it, write the log as JSON ({archive.members.convert})"
         )
     try:
         if info.compress_type == _ZSTD_METHOD:
