@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 from niah_score.contract import VERSION
 from niah_score.errors import ScoreError, suggestion
-from niah_score.formats.fields import without_surrogates
 from niah_score.join.join import ON_DUPLICATE, Problem, join
 from niah_score.join.reading import AnswerFiles
 from niah_score.join.rows import Rows, read_rows, stacked
@@ -20,6 +19,7 @@ from niah_score.metrics import METRICS, default_metrics
 from niah_score.report.report import Report
 from niah_score.scoring.extract import REASONING_TAGS
 from niah_score.scoring.score import STATUSES, Judging, judging_for, score_rows
+from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,4 +1,4 @@
-"""What the user named, files, folders and patterns, in; the answer files behind it out, each once and in order."""
+"""Expands files, folders and patterns into answer files, each once and in the order of their numbers."""
 
 from __future__ import annotations
 

@@ -1,22 +1,15 @@
-"""How the stacks spell ids, texts, ends, errors and prompts: parsed values in, the values of an Answer out."""
+"""Reads ids, texts, finish reasons, errors and prompts in the spellings of all stacks.
+
+Of names that several stacks share, each function knows the values, never the fields: those are the formats' business.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection
 from typing import Any
 
 from niah_score.contract import Message, canonical_json, prompt_digest
-from niah_score.formats.record import (
-    Answer,
-    Choice,
-    Format,
-    Identity,
-    InexactError,
-    Record,
-    Said,
-    UnreadableError,
-    brief,
-)
+from niah_score.formats.record import Identity, InexactError, UnreadableError, brief
 
 ERROR_CHARACTERS = 500
 
@@ -49,9 +42,15 @@ FINISHES = {
     "prohibited_content": "refused",
     "spii": "refused",
 }
+# Also those that say nothing, for loops that look a value up without a question.
+FINISHES_OR_NONE: dict[object, str] = dict(FINISHES) | {None: "", "": ""}
 # Ends that are the stack's failure, not the model's.
 _FAILURES = ("abort", "error")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def field_of(fields: Collection[str], names: tuple[str, ...]) -> str | None:
+    """The first of some names that is among the fields of a record."""
+    return next((name for name in names if name in fields), None)
 
 
 def id_text(value: object, field: str) -> str:
@@ -64,7 +63,7 @@ def id_text(value: object, field: str) -> str:
         raise InexactError(f"{field} is the number {value!r}; expected the id of a row, as text or a whole number")
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    what = "null" if value is None else _kind(value)
+    what = "null" if value is None else _described(value)
     raise UnreadableError(f"{field} is {what}; expected the id of a row, as text or a whole number")
 
 
@@ -81,8 +80,8 @@ def answer_text(value: object, field: str) -> str | None:
                     return answer_text(message.get("content"), f"{field}.content")
             raise UnreadableError(f"the answer is not text: {field} holds chat messages, none of them the assistant's")
     raise UnreadableError(
-        f"the answer is not text: {field} is {_kind(value)}; expected a string, null, a list of content parts or a "
-        "list of chat messages"
+        f"the answer is not text: {field} is {_described(value)}; expected a string, null, a list of content parts or "
+        "a list of chat messages"
     )
 
 
@@ -93,7 +92,7 @@ def _joined_parts(parts: list[dict[str, Any]], field: str) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _kind(value: object) -> str:
+def _described(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -210,88 +209,32 @@ def sample_number(value: object, field: str) -> int:
     return 0
 
 
-_MISSING = object()
+def place_number(value: object, field: str) -> int:
+    """A place in the dataset, from 0. Raises UnreadableError."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
+        return value
+    raise UnreadableError(f"{field} is no place in the dataset; expected a whole number from 0")
 
 
-def at(record: Record, path: str) -> Any:
-    """The value at a dotted path such as `choices.0.message.content`. Raises UnreadableError if there is none."""
-    found = _at(record, path)
-    if found is _MISSING:
-        raise UnreadableError(f"no field {path!r}; found {keys_of(record)}")
-    return found
+def by_order(record: dict[str, Any], field: str, index: int, reference: object) -> Identity:
+    """Whose answer a record is in a file in the order of the dataset: its place, and its id if that is a text."""
+    found = record.get(field)
+    named = id_text(found, field) if isinstance(found, str) and found else None
+    return Identity(named, None, index, references(reference))
 
 
-def has(record: Record, path: str) -> bool:
-    """Whether there is a value at a dotted path."""
-    return _at(record, path) is not _MISSING
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
-def _at(record: Record, path: str) -> Any:
-    if path in record:
-        return record[path]
-    value: Any = record
-    for part in path.split("."):
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif (
-            isinstance(value, list) and part.isascii() and part.isdigit() and len(part) < 10 and int(part) < len(value)
-        ):
-            value = value[int(part)]
-        else:
-            return _MISSING
-    return value
+def as_list(value: object) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
 
 
-def keys_of(record: Record) -> str:
-    """The fields of a record for a message: the first 20."""
-    shown = ", ".join(brief(key) for key in list(record)[:20])
-    return f"{shown}, ..." if len(record) > 20 else shown or "no fields"
-
-
-def without_surrogates(text: str) -> str:
-    """The text with U+FFFD for each half of a surrogate pair, which no UTF-8 can spell."""
-    return _SURROGATE.sub("\ufffd", text)
-
-
-def answers_of(kind: Format, record: Record, line: int, index: int, choice: Choice) -> list[Answer]:
-    """The answers of one record, `index` its place among the file's records. Raises UnreadableError."""
-    samples = kind.said(record) if choice.text_field is None else [_chosen_said(kind, record, choice.text_field)]
-    whose = (
-        kind.identify(record, index) if choice.id_field is None else _chosen_id(kind, record, index, choice.id_field)
-    )
-    if whose.id is None and whose.prompt_sha256 is None and whose.position is None:
-        raise UnreadableError(
-            f"no id: none of the fields that hold one is there; found {keys_of(record)}; name it with --id-field"
-        )
-    return [
-        Answer(
-            whose.id,
-            said.text,
-            said.reasoning,
-            said.finish,
-            said.error,
-            whose.prompt_sha256,
-            whose.position,
-            whose.sample + number,
-            line,
-            whose.reference,
-            whose.chat_sha256,
-        )
-        for number, said in enumerate(samples)
-    ]
-
-
-def _chosen_said(kind: Format, record: Record, field: str) -> Said:
-    text = answer_text(at(record, field), field)
-    try:
-        return kind.said(record)[0]._replace(text=text)
-    except (UnreadableError, IndexError):
-        return Said(text)
-
-
-def _chosen_id(kind: Format, record: Record, index: int, field: str) -> Identity:
-    chosen = id_text(at(record, field), field)
-    try:
-        return kind.identify(record, index)._replace(id=chosen, position=None)
-    except UnreadableError:
-        return Identity(chosen)
+def first_item(value: object) -> Any:
+    """The first item of a list; None for an empty one and for anything else."""
+    return value[0] if isinstance(value, list) and value else None

@@ -1,14 +1,20 @@
-"""Records that people write themselves: an id, a text, and what else is known under its usual name."""
+"""Reads records that people write themselves: an id, a text, and what else is known under its usual name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 
+import orjson
+
+from niah_score.formats.containers.strict_json import MAX_DEPTH, colons_escaped, no_key_twice
 from niah_score.formats.fields import (
+    FINISHES_OR_NONE,
     answer_text,
     chat_sha256,
     error_line,
     failure_of,
+    field_of,
     finish_of,
     id_text,
     optional_text,
@@ -16,7 +22,19 @@ from niah_score.formats.fields import (
     references,
     sample_number,
 )
-from niah_score.formats.record import Format, Identity, Record, Said, UnreadableError, brief
+from niah_score.formats.record import (
+    Answer,
+    Completion,
+    Format,
+    Identity,
+    LineBlock,
+    Malformed,
+    ReadLine,
+    Record,
+    TableColumns,
+    UnreadableError,
+    brief,
+)
 
 # The first of these that a record has. Never answer, answers, target, gold or outputs: those are references.
 ID_FIELDS = ("id", "custom_id", "sample_id", "key", "uid", "idx")
@@ -28,11 +46,6 @@ ERROR_FIELD = "error"
 PROMPT_FIELD = "prompt"
 # Looked at only where the order alone tells whose answer it is.
 _REFERENCE_FIELDS = ("answers", "answer", "outputs", "target", "gold")
-
-
-def field_of(record: Record, names: tuple[str, ...]) -> str | None:
-    """The first of some fields that a record has."""
-    return next((name for name in names if name in record), None)
 
 
 def _is_answered(record: Record) -> bool:
@@ -70,7 +83,7 @@ def _ordered_identity(record: Record, index: int) -> Identity:
     return found._replace(position=index, reference=None if name is None else references(record[name]))
 
 
-def _said(record: Record) -> list[Said]:
+def _completions(record: Record) -> list[Completion]:
     error = error_line(record.get(ERROR_FIELD))
     name = field_of(record, TEXT_FIELDS)
     if name is None and error is None:
@@ -84,7 +97,7 @@ def _said(record: Record) -> list[Said]:
     finish = field_of(record, FINISH_FIELDS)
     reasoning = field_of(record, REASONING_FIELDS)
     return [
-        Said(
+        Completion(
             None if error is not None and not text else text,
             None if reasoning is None else optional_text(record[reasoning]),
             "" if finish is None else finish_of(record[finish]),
@@ -93,27 +106,104 @@ def _said(record: Record) -> list[Said]:
     ]
 
 
-SPECIAL_FIELDS = frozenset((*REASONING_FIELDS, *SAMPLE_FIELDS, ERROR_FIELD, PROMPT_FIELD))
+# Records with one of these say more than an id, a text and how it ended.
+_SPECIAL_FIELDS = frozenset((*REASONING_FIELDS, *SAMPLE_FIELDS, ERROR_FIELD, PROMPT_FIELD))
+# Records of one file have few different sets of fields; a file that makes one a line must not fill the memory.
+_MAX_SHAPES = 256
 
-_format = partial(Format, matches=_is_plain, identify=_identity, said=_said, by_id=True)
 
-PLAIN = _format(
-    "plain",
-    "JSONL or a JSON array with an id (or the prompt) and a text",
-    '{"id":"X","prediction":"It is 42.","finish_reason":"stop"}',
-    "json",
+class _Shapes(dict[tuple[str, ...], tuple[str, str, str | None]]):
+    """Names the fields of id, text and finish reason by all fields of a record. KeyError for records that say more."""
+
+    def __missing__(self, fields: tuple[str, ...]) -> tuple[str, str, str | None]:
+        id_field, text_field = field_of(fields, ID_FIELDS), field_of(fields, TEXT_FIELDS)
+        if not id_field or not text_field or len(self) >= _MAX_SHAPES or not _SPECIAL_FIELDS.isdisjoint(fields):
+            raise KeyError(fields)
+        self[fields] = found = id_field, text_field, field_of(fields, FINISH_FIELDS)
+        return found
+
+
+def _read_flat(blocks: Iterable[LineBlock], read_line: ReadLine) -> Iterator[Answer | Malformed]:
+    """Flat records with an id and a text. A line that is anything else, in any way, goes to `read_line`."""
+    number = 0
+    loads, shapes, ends = orjson.loads, _Shapes(), FINISHES_OR_NONE
+    for block, cut in blocks:
+        for line in block:
+            number += 1
+            try:
+                record = loads(line)
+                id_key, text_key, finish_key = shapes[tuple(record)]
+                name = record[id_key]
+                text = record[text_key]
+                finish = "" if finish_key is None else ends[record[finish_key]]
+            except (ValueError, KeyError, TypeError):
+                yield from read_line(line, number, cut)
+                continue
+            if (
+                type(name) is str
+                and type(text) is str
+                and name
+                # A level of nesting takes a colon or a bracket.
+                and (colons := line.count(b":")) + line.count(b"[") < MAX_DEPTH
+                # As in no_key_twice: the colons of the two strings, and one for each key that was kept.
+                and (
+                    (colons == len(record) + name.count(":") + text.count(":") and not colons_escaped(line))
+                    or no_key_twice(line, record)
+                )
+            ):
+                yield Answer(name, text, None, finish, None, None, None, 0, number, None)
+            else:
+                yield from read_line(line, number, cut)
+
+
+PLAIN = Format(
+    name="plain",
+    what="JSONL or a JSON array with an id (or the prompt) and a text",
+    example='{"id":"X","prediction":"It is 42.","finish_reason":"stop"}',
+    container="json",
+    matches=_is_plain,
+    identify=_identity,
+    completions=_completions,
+    by_id=True,
+    custom_fields=True,
+    read_usual=_read_flat,
 )
 ORDERED = Format(
-    "ordered",
-    "JSONL or a JSON array with a text and no id: its order is the dataset's",
-    '{"prediction":"It is 42."}',
-    "json",
-    _is_ordered,
-    _ordered_identity,
-    _said,
+    name="ordered",
+    what="JSONL or a JSON array with a text and no id: its order is the dataset's",
+    example='{"prediction":"It is 42."}',
+    container="json",
+    matches=_is_ordered,
+    identify=_ordered_identity,
+    completions=_completions,
+    by_order_only=True,
 )
-CSV = _format("csv", "CSV with a header, comma or semicolon", "X,It is 42.", "separated")
-TSV = _format("tsv", "the same with tabs", "X\tIt is 42.", "separated")
-PARQUET = _format(
-    "parquet", "Parquet with a column of ids and one of texts", "id: string, prediction: string", "parquet"
+_table = partial(
+    Format,
+    matches=_is_plain,
+    identify=_identity,
+    completions=_completions,
+    by_id=True,
+    columns=TableColumns(
+        ids=ID_FIELDS,
+        texts=TEXT_FIELDS,
+        prompt=PROMPT_FIELD,
+        error=ERROR_FIELD,
+        others=(FINISH_FIELDS, REASONING_FIELDS, SAMPLE_FIELDS),
+        by_order=_ordered_identity,
+    ),
+)
+CSV = _table(
+    name="csv",
+    what="CSV with a header, comma or semicolon",
+    example="X,It is 42.",
+    container="separated",
+    separators=(",", ";"),
+)
+TSV = _table(name="tsv", what="the same with tabs", example="X\tIt is 42.", container="separated", separators=("\t",))
+PARQUET = _table(
+    name="parquet",
+    what="Parquet with a column of ids and one of texts",
+    example="id: string, prediction: string",
+    container="parquet",
 )

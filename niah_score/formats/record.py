@@ -1,8 +1,11 @@
-"""What flows out of every answer file, an Answer or a Malformed a record, and what a format is made of."""
+"""Defines what comes out of answer files, an Answer or a Malformed a record, and what an answer format consists of.
+
+The readers in `containers` know no format by name: whatever one stack needs of them is a field of its `Format`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from niah_score.errors import ScoreError
@@ -10,6 +13,8 @@ from niah_score.errors import ScoreError
 # A parsed record: a JSON object, a CSV row, a Parquet row.
 Record = dict[str, Any]
 Container = Literal["json", "zip", "separated", "parquet"]
+# Lines without their line feed, as bytes, None for one that is too long; and whether none ends the last of them.
+LineBlock = tuple[list[Any], bool]
 
 
 class Answer(NamedTuple):
@@ -72,8 +77,8 @@ class Identity(NamedTuple):
     chat_sha256: str | None = None
 
 
-class Said(NamedTuple):
-    """One sample of what was answered."""
+class Completion(NamedTuple):
+    """One sample of what a model answered to one prompt."""
 
     text: str | None
     reasoning: str | None = None
@@ -81,12 +86,55 @@ class Said(NamedTuple):
     error: str | None = None
 
 
-class Format(NamedTuple):
-    """A kind of answer file. `example`: one line of such a file.
+class TableColumns(NamedTuple):
+    """The columns of a table that a format reads: of each group of names the first that is there.
 
-    matches: whether a record is of this format. identify: whose answer it is, given its place among the records.
-    said: what was answered, a Said a sample. The last two raise UnreadableError. by_id: whether a record alone tells
-    whose answer it is, so that it may stand among records of other formats.
+    by_order: whose answer a row holds if neither a column of ids nor one of prompts is there.
+    """
+
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    prompt: str
+    error: str
+    others: tuple[tuple[str, ...], ...]
+    by_order: Callable[[Record, int], Identity]
+
+
+class ZipMembers(NamedTuple):
+    """How a zip is recognised and read: its records are the .json members of a folder.
+
+    signs: members that show whose file it is even if it holds no records. what: the file in a message. convert: the
+    stack's own command that writes such a file as JSON.
+    """
+
+    folder: str
+    signs: tuple[str, ...]
+    what: str
+    convert: str
+
+
+# One line, its number and whether the file breaks off in it; what comes out of it.
+ReadLine = Callable[[bytes | None, int, bool], Sequence[Answer | Malformed]]
+
+
+class Format(NamedTuple):
+    """A kind of answer file. Only the first seven fields are needed; the others serve single stacks.
+
+    name, what: as they stand in the list of formats. example: one line of such a file. container: what the file is.
+    matches: whether a record is of this format.
+    identify: whose answer a record holds, given its place among the records. Raises UnreadableError.
+    completions: what was answered, one item a sample. Raises UnreadableError.
+
+    by_id: whether a record alone tells whose answer it is, so that it may stand among records of other formats.
+    by_order_only: whether nothing but its place tells whose answer a record is, unless the user names a field.
+    custom_fields: whether records are of it that no format matches, but that have the fields that the user names.
+    read_usual: a faster loop over lines of the usual shapes; it hands every other line to the function it is given.
+    answer_records: given the lines of a whole file, which of its records count as answers; the others are skipped.
+    documents: for JSON objects that the stack writes over a whole file: their records, None for any other value.
+    separators: what separates the columns of its tables; columns: which of them are read.
+    leaves: the leaves of nested Parquet columns that are read, by what their paths begin with; a file with all those
+    columns is of this format.
+    members: which members of a zip are read.
     """
 
     name: str
@@ -95,12 +143,21 @@ class Format(NamedTuple):
     container: Container
     matches: Callable[[Record], bool]
     identify: Callable[[Record, int], Identity]
-    said: Callable[[Record], list[Said]]
+    completions: Callable[[Record], list[Completion]]
     by_id: bool = False
+    by_order_only: bool = False
+    custom_fields: bool = False
+    read_usual: Callable[[Iterable[LineBlock], ReadLine], Iterator[Answer | Malformed]] | None = None
+    answer_records: Callable[[Iterable[LineBlock]], Callable[[object], bool]] | None = None
+    documents: Callable[[object], list[Any] | None] | None = None
+    separators: tuple[str, ...] = ()
+    columns: TableColumns | None = None
+    leaves: tuple[str, ...] = ()
+    members: ZipMembers | None = None
 
 
-class Choice(NamedTuple):
-    """The fields that the user names; they win over what the format says."""
+class FieldNames(NamedTuple):
+    """The fields that the user names, as dotted paths; they win over what the format says."""
 
     id_field: str | None = None
     text_field: str | None = None

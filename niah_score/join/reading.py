@@ -11,8 +11,8 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from niah_score.formats.fields import without_surrogates
 from niah_score.formats.record import Answer, LineError, Malformed
+from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,7 +100,7 @@ def _shared_out(number: int, file: AnswerFile, pool: Executor) -> list[Future[_R
     if not isinstance(first, Answer) or first.position is not None:
         return None  # places in the file count from its beginning
     return [
-        pool.submit(_read_range, number, file.path, start, end, file.format, *file.choice)
+        pool.submit(_read_range, number, file.path, start, end, file.format, *file.field_names)
         for start, end in _ranges(file.path)
     ]
 

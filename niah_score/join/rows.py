@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
 from niah_score.errors import IntegrityError, ScoreError
-from niah_score.formats.fields import without_surrogates
+from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
     import polars as pl
@@ -337,7 +337,7 @@ def _lines(file: Path) -> Iterator[bytes]:
     with file.open("rb") as stream:
         first = stream.read(16)
         stream.seek(0)
-        chunks = pieces(stream, first) if is_packed(first) else file_range(file, 0, None)
+        chunks = pieces(stream, first) if is_packed(first) else file_range(file, stream, 0, None)
         try:
             for batch, _ in lines(without_mark(chunks)):
                 if None in batch:

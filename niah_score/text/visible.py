@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 # Controls, formats, surrogates, private use, and separators that end a line.
 _ACTING = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
@@ -25,3 +27,8 @@ def one_line(text: str) -> str:
 def _escaped(char: str) -> str:
     code = ord(char)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def without_surrogates(text: str) -> str:
+    """A text with U+FFFD for each half of a surrogate pair, which no UTF-8 can spell."""
+    return _SURROGATE.sub("\ufffd", text)

@@ -1,1 +1,1 @@
-"""Reads what answer files come in: JSON Lines, JSON documents, CSV, Parquet, zips, compressed streams."""
+"""Reads the containers of answers: JSON Lines, JSON documents, CSV, Parquet, zips, compressed streams."""

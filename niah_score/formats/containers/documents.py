@@ -1,15 +1,13 @@
-"""JSON documents in, Answers and Malformed out: arrays of records, and the files that stacks write as one object."""
+"""Reads JSON documents: arrays of records, and the files that stacks write as one object."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from niah_score.errors import ScoreError
-from niah_score.formats.benchmark import HELMET, helmet_records
-from niah_score.formats.containers.json_lines import NOT_AN_OBJECT, kind_of, read_record
-from niah_score.formats.containers.streams import opened, whole
+from niah_score.formats.answers import NOT_AN_OBJECT, answers_among, format_of, keys_of
+from niah_score.formats.containers.streams import Source, whole
 from niah_score.formats.containers.strict_json import (
     BrokenError,
     EncodingError,
@@ -18,38 +16,53 @@ from niah_score.formats.containers.strict_json import (
     parse,
     twice,
 )
-from niah_score.formats.fields import keys_of
-from niah_score.formats.harness import INSPECT_JSON, OPENCOMPASS, inspect_samples, opencompass_records
-from niah_score.formats.record import Answer, Choice, Format, InexactError, LineError, Malformed, UnreadableError
-
-_OBJECTS: tuple[tuple[Format, Callable[[object], list[Any] | None]], ...] = (
-    (INSPECT_JSON, inspect_samples),
-    (OPENCOMPASS, opencompass_records),
-    (HELMET, helmet_records),
+from niah_score.formats.record import (
+    Answer,
+    FieldNames,
+    Format,
+    InexactError,
+    LineError,
+    Malformed,
+    UnreadableError,
 )
 
 
 class Document(NamedTuple):
     """A parsed document: its records, and their format if the document as a whole tells it."""
 
-    kind: Format | None
+    form: Format | None
     records: list[Any]
 
 
-def split(value: object) -> Document | None:
+def split(value: object, formats: Sequence[Format]) -> Document | None:
     """A document's records; None for an object that no stack writes as a whole."""
     if isinstance(value, list):
         return Document(None, value)
-    for kind, records_of in _OBJECTS:
-        records = records_of(value)
+    for form in formats:
+        records = None if form.documents is None else form.documents(value)
         if records is not None:
-            return Document(kind, records)
+            return Document(form, records)
     return None
 
 
-def load(path: Path, *, exact: bool = False) -> Document:
+def begins(source: Source, formats: Sequence[Format]) -> bool:
+    """Whether a file that begins with a brace is one object: written over lines, or of a stack that does so."""
+    found = (line for block, _ in source.blocks() for line in block if line is None or line.strip())
+    first = next(found, None)
+    if first is None:
+        return False
+    try:
+        return split(parse(first, tolerant=True), formats) is not None
+    except BrokenError:
+        return bool(first.rstrip().endswith((b"{", b"[", b",", b":")))
+    except (UnreadableError, EncodingError):
+        return False
+
+
+def load(source: Source, formats: Sequence[Format], *, exact: bool = False) -> Document:
     """Parse a document. Raises ScoreError if it is none, with its line."""
-    data = whole(path, opened(path).chunks)
+    path = source.path
+    data = whole(path, source.chunks())
     try:
         value = parse(data, exact=exact, tolerant=True)
     except EncodingError as error:
@@ -62,7 +75,7 @@ def load(path: Path, *, exact: bool = False) -> Document:
         raise ScoreError(f"{path}: {error}") from None
     if isinstance(value, Repeated):
         raise ScoreError(f"{path}: {twice(value)}")
-    found = split(value)
+    found = split(value, formats)
     if found is None:
         raise ScoreError(
             f"{path}: one JSON object over several lines, which no known stack writes ({keys_of(value)}); expected "
@@ -71,29 +84,29 @@ def load(path: Path, *, exact: bool = False) -> Document:
     return found
 
 
-def kind_in(path: Path, document: Document, kinds: Sequence[Format], choice: Choice) -> Format:
+def format_in(source: Source, document: Document, formats: Sequence[Format], names: FieldNames) -> Format:
     """The format of a document's records. Raises ScoreError if they are of none."""
-    if document.kind is not None:
-        return document.kind
+    if document.form is not None:
+        return document.form
     if not document.records:
-        raise ScoreError(f"{path}: no predictions in it; expected an array of records")
+        raise ScoreError(f"{source.path}: no predictions in it; expected an array of records")
     objects = [record for record in document.records if isinstance(record, dict)]
     for record in objects:
-        kind = kind_of(record, kinds, choice)
-        if kind is not None:
-            return kind
+        form = format_of(record, formats, names)
+        if form is not None:
+            return form
     first = f"the first record has the fields {keys_of(objects[0])}" if objects else NOT_AN_OBJECT
     raise ScoreError(
-        f"{path}: no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the "
-        "fields with --id-field and --text-field"
+        f"{source.path}: no record with an answer; {first}; expected a format that `niah-score formats` lists, or name "
+        "the fields with --id-field and --text-field"
     )
 
 
 def read(
-    path: Path, document: Document, kind: Format, kinds: Sequence[Format], choice: Choice
+    source: Source, document: Document, form: Format, formats: Sequence[Format], names: FieldNames
 ) -> Iterator[Answer | Malformed]:
     """All records of a document; `line` is the record's number from 1."""
-    others = [other for other in kinds if other.by_id]
+    others = [other for other in formats if other.by_id]
     exact: list[Any] | None = None
     for index, record in enumerate(document.records):
         try:
@@ -103,10 +116,10 @@ def read(
             if repeated is not None:
                 raise UnreadableError(twice(repeated))
             try:
-                found = read_record(kind, others, record, index + 1, index, choice)
+                found = answers_among(form, others, record, index + 1, index, names)
             except InexactError:
-                exact = load(path, exact=True).records if exact is None else exact
-                found = read_record(kind, others, exact[index], index + 1, index, choice)
+                exact = load(source, formats, exact=True).records if exact is None else exact
+                found = answers_among(form, others, exact[index], index + 1, index, names)
         except UnreadableError as error:
             yield Malformed(index + 1, str(error))
         else:

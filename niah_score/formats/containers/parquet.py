@@ -1,28 +1,17 @@
-"""Parquet in, Answers and Malformed out: the columns that are needed, a batch at a time, page checksums verified."""
+"""Reads Parquet: the columns that are needed, a batch of rows at a time, page checksums verified."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.formats.containers.streams import FREE_BYTES, MAX_RATIO
-from niah_score.formats.fields import answers_of
-from niah_score.formats.harness import LIGHTEVAL
-from niah_score.formats.plain import (
-    ERROR_FIELD,
-    FINISH_FIELDS,
-    ID_FIELDS,
-    ORDERED,
-    PARQUET,
-    PROMPT_FIELD,
-    REASONING_FIELDS,
-    SAMPLE_FIELDS,
-    TEXT_FIELDS,
-)
-from niah_score.formats.record import Answer, Choice, Format, Malformed, UnreadableError, brief
+from niah_score.formats.answers import answers_of
+from niah_score.formats.containers.streams import FREE_BYTES, MAX_RATIO, Source
+from niah_score.formats.fields import field_of
+from niah_score.formats.record import Answer, FieldNames, Format, Malformed, TableColumns, UnreadableError, brief
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,79 +21,71 @@ _BATCH_ROWS = 1024
 _NESTED_BATCH_ROWS = 16
 
 
-class Layout(NamedTuple):
+class ParquetFields(NamedTuple):
     """What to read of a file: its format, the leaves of its columns, and the columns kept as dictionaries."""
 
-    kind: Format
-    columns: list[str]
+    form: Format
+    leaves: list[str]
     dictionaries: list[str]
     batch_rows: int
 
 
-def layout_of(path: Path, choice: Choice, forced: Format | None) -> Layout:
-    """The columns to read. Raises ScoreError if the file cannot be read or has no answers in it."""
+def fields_of(source: Source, formats: Sequence[Format], names: FieldNames, forced: Format | None) -> ParquetFields:
+    """Recognise a file and what to read of it. Raises ScoreError if it is damaged or has no answers in it."""
     import pyarrow.parquet as pq
 
-    with _reading(path), pq.ParquetFile(path) as file:
+    path = source.path
+    with _reading(path):
+        file = pq.ParquetFile(source.file)
         schema = file.schema_arrow
         leaves = [file.schema.column(place).path for place in range(len(file.schema))]
-        names = list(schema.names)
-        again = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        columns = list(schema.names)
+        again = next((name for place, name in enumerate(columns) if name in columns[:place]), None)
         if again is not None:
             raise ScoreError(f"{path}: column {brief(again)} is there twice; keep the right one")
-        lighteval = {"__doc__", "__model_response__"} <= set(names)
-        if lighteval and choice == Choice() and forced in (None, LIGHTEVAL):
-            kind = LIGHTEVAL
-            wanted = [leaf for leaf in leaves if _wanted_of_lighteval(leaf)]
+        nested = next((form for form in formats if _has_leaves(form, columns)), None)
+        if nested is not None and names == FieldNames() and forced in (None, nested):
+            form = nested
+            wanted = [leaf for leaf in leaves if leaf.startswith(nested.leaves)]
         else:
-            kind, wanted = _plain_columns(path, schema, choice, forced)
-        columns = [leaf for leaf in leaves if leaf in wanted or leaf.split(".")[0] in wanted]
-        _refuse_bomb(path, file.metadata, set(columns))
-        flat = [name for name in columns if name in names]
-        return Layout(
-            kind,
-            columns,
+            form, wanted = _flat(path, schema, formats, names)
+        read = [leaf for leaf in leaves if leaf in wanted or leaf.split(".")[0] in wanted]
+        _refuse_bomb(source, file.metadata, set(read))
+        flat = [name for name in read if name in columns]
+        return ParquetFields(
+            form,
+            read,
             [name for name in flat if _is_text(schema.field(name).type) and _dictionary_coded(file.metadata, name)],
-            _BATCH_ROWS if len(flat) == len(columns) else _NESTED_BATCH_ROWS,
+            _BATCH_ROWS if len(flat) == len(read) else _NESTED_BATCH_ROWS,
         )
 
 
-def _wanted_of_lighteval(leaf: str) -> bool:
-    return leaf.startswith(
-        (
-            "__doc__.id",
-            "__doc__.query",
-            "__doc__.specific.id",
-            "__doc__.choices",
-            "__doc__.gold_index",
-            "__model_response__.text.",
-            "__model_response__.reasonings.",
-        )
-    )
+def _has_leaves(form: Format, columns: list[str]) -> bool:
+    return bool(form.leaves) and {leaf.split(".")[0] for leaf in form.leaves} <= set(columns)
 
 
-def _plain_columns(path: Path, schema: pa.Schema, choice: Choice, forced: Format | None) -> tuple[Format, list[str]]:
-    names = list(schema.names)
-
-    def first(known: tuple[str, ...]) -> str | None:
-        return next((name for name in known if name in names), None)
+def _flat(path: Path, schema: pa.Schema, formats: Sequence[Format], names: FieldNames) -> tuple[Format, list[str]]:
+    """The format of a file of flat columns, and those that are read."""
+    form, columns = _with_columns(formats)
+    present = list(schema.names)
+    shown = ", ".join(map(brief, present[:20]))
 
     def named(field: str) -> str:
-        column = field if field in names else field.split(".")[0]
-        if column not in names:
-            raise ScoreError(f"{path}: no column {column!r}; found {', '.join(map(brief, names[:20]))}")
+        column = field if field in present else field.split(".")[0]
+        if column not in present:
+            raise ScoreError(f"{path}: no column {column!r}; found {shown}")
         return column
 
-    text = first(TEXT_FIELDS) if choice.text_field is None else named(choice.text_field)
-    if text is None and ERROR_FIELD not in names:
+    text = field_of(present, columns.texts) if names.text_field is None else named(names.text_field)
+    if text is None and columns.error not in present:
         raise ScoreError(
-            f"{path}: no column with the answer's text; found {', '.join(map(brief, names[:20])) or 'none'}; expected "
-            f"{TEXT_FIELDS[0]!r} (or another one that docs/formats.md lists), or name it with --text-field"
+            f"{path}: no column with the answer's text; found {shown or 'none'}; expected {columns.texts[0]!r} (or "
+            "another one that docs/formats.md lists), or name it with --text-field"
         )
-    whose = first(ID_FIELDS) if choice.id_field is None else named(choice.id_field)
+    whose = field_of(present, columns.ids) if names.id_field is None else named(names.id_field)
     # The prompt is long, and needed only to tell whose answer it is.
-    prompt = first((PROMPT_FIELD,)) if whose is None else None
-    if whose is not None and choice.id_field in (None, whose):
+    prompt = field_of(present, (columns.prompt,)) if whose is None else None
+    if whose is not None and names.id_field in (None, whose):
         kind = schema.field(whose).type
         if not (_is_text(kind) or _is_whole(kind)):
             raise ScoreError(f"{path}: column {whose!r} is {kind}; expected ids as text or whole numbers")
@@ -114,9 +95,15 @@ def _plain_columns(path: Path, schema: pa.Schema, choice: Choice, forced: Format
                 f"{path}: the answer is not text: column {name!r} is {schema.field(name).type}; expected text, content "
                 "parts or chat messages, or name another column with --text-field"
             )
-    extra = [first((ERROR_FIELD,)), first(FINISH_FIELDS), first(REASONING_FIELDS), first(SAMPLE_FIELDS)]
-    columns = [name for name in dict.fromkeys((whose, text, prompt, *extra)) if name is not None]
-    return ORDERED if forced is ORDERED or (whose is None and prompt is None) else PARQUET, columns
+    others = [field_of(present, group) for group in ((columns.error,), *columns.others)]
+    read = [name for name in dict.fromkeys((whose, text, prompt, *others)) if name is not None]
+    if whose is None and prompt is None:
+        form = form._replace(identify=columns.by_order)
+    return form, read
+
+
+def _with_columns(formats: Sequence[Format]) -> tuple[Format, TableColumns]:
+    return next((form, form.columns) for form in formats if form.columns is not None)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -150,13 +137,13 @@ def _dictionary_coded(metadata: Any, name: str) -> bool:
     return False
 
 
-def _refuse_bomb(path: Path, metadata: Any, columns: set[str]) -> None:
+def _refuse_bomb(source: Source, metadata: Any, columns: set[str]) -> None:
     total = 0
     for group in range(metadata.num_row_groups):
         for place in range(metadata.num_columns):
             column = metadata.row_group(group).column(place)
             total += column.total_uncompressed_size if column.path_in_schema in columns else 0
-    _check_size(path, total, path.stat().st_size)
+    _check_size(source.path, total, source.size)
 
 
 def _check_size(path: Path, unpacked: int, packed: int) -> None:
@@ -167,33 +154,31 @@ def _check_size(path: Path, unpacked: int, packed: int) -> None:
         )
 
 
-def read(path: Path, layout: Layout, choice: Choice) -> Iterator[Answer | Malformed]:
+def read(source: Source, fields: ParquetFields, names: FieldNames) -> Iterator[Answer | Malformed]:
     """All rows; `line` is the row's number from 1."""
-    packed = path.stat().st_size
+    packed = source.size
     unpacked = index = 0
-    for batch in _batches(path, layout):
+    for batch in _batches(source, fields):
         unpacked += batch.nbytes
-        _check_size(path, unpacked, packed)
-        for record in _rows(path, batch, index):
+        _check_size(source.path, unpacked, packed)
+        for record in _rows(source.path, batch, index):
             index += 1
             try:
-                found = answers_of(layout.kind, record, index, index - 1, choice)
+                found = answers_of(fields.form, record, index, index - 1, names)
             except UnreadableError as error:
                 yield Malformed(index, str(error))
             else:
                 yield from found
 
 
-def _batches(path: Path, layout: Layout) -> Iterator[pa.RecordBatch]:
+def _batches(source: Source, fields: ParquetFields) -> Iterator[pa.RecordBatch]:
     import pyarrow.parquet as pq
 
-    with (
-        _reading(path),
-        pq.ParquetFile(
-            path, read_dictionary=layout.dictionaries, page_checksum_verification=True, pre_buffer=False
-        ) as file,
-    ):
-        yield from file.iter_batches(layout.batch_rows, columns=layout.columns, use_threads=False)
+    with _reading(source.path):
+        file = pq.ParquetFile(
+            source.file, read_dictionary=fields.dictionaries, page_checksum_verification=True, pre_buffer=False
+        )
+        yield from file.iter_batches(fields.batch_rows, columns=fields.leaves, use_threads=False)
 
 
 def _rows(path: Path, batch: pa.RecordBatch, before: int) -> Iterator[dict[str, Any]]:

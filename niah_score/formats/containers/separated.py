@@ -1,33 +1,38 @@
-"""CSV and TSV in, Answers and Malformed out, by RFC 4180 to the letter: every field is a text and stays as it is.
+"""Reads CSV and TSV by RFC 4180 to the letter: every field is a text and stays as it is.
 
 A quote that is never closed is told at the line that opens it, which Python's csv module does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from niah_score.errors import ResourceError, ScoreError
-from niah_score.formats.containers.streams import MAX_LINE, Batch
-from niah_score.formats.fields import answers_of
-from niah_score.formats.plain import CSV, ID_FIELDS, ORDERED, TEXT_FIELDS, TSV, field_of
-from niah_score.formats.record import Answer, Choice, Format, LineError, Malformed, Record, UnreadableError, brief
+from niah_score.formats.answers import answers_of
+from niah_score.formats.containers.streams import MAX_LINE, Source
+from niah_score.formats.fields import field_of
+from niah_score.formats.record import (
+    Answer,
+    FieldNames,
+    Format,
+    LineBlock,
+    LineError,
+    Malformed,
+    Record,
+    TableColumns,
+    UnreadableError,
+    brief,
+)
 
-_SEPARATORS = (",", ";", "\t")
 
+class TableHeader(NamedTuple):
+    """The first line of a table: its format, what separates its columns, their names, and which of them are read."""
 
-class Header(NamedTuple):
-    """The first line of a table."""
-
+    form: Format
     separator: str
-    columns: tuple[str, ...]
-
-    @property
-    def kind(self) -> Format:
-        """csv or tsv."""
-        return TSV if self.separator == "\t" else CSV
+    names: tuple[str, ...]
+    columns: TableColumns
 
 
 class _Row(NamedTuple):
@@ -36,52 +41,63 @@ class _Row(NamedTuple):
     problem: str = ""
 
 
-def header_of(path: Path, head: bytes, choice: Choice, forced: Format | None) -> Header | None:
+def header_of(
+    source: Source, formats: Sequence[Format], names: FieldNames, forced: Format | None
+) -> TableHeader | None:
     """The header, if the first line of a file is one: with a column for texts, or the columns that the user names.
 
     Raises ScoreError for a header that is one, but is not read: a column twice, or carriage returns for line ends.
     """
-    line = next((line for line in head.split(b"\n") if line.strip()), b"")
+    path = str(source.path)
+    line = next((line for line in source.head.split(b"\n") if line.strip()), b"")
     try:
         text = line.decode()
     except UnicodeDecodeError:
         if forced is None:
             return None
-        raise LineError(str(path), 1, "the header is not UTF-8; save the file as UTF-8") from None
-    tried = _SEPARATORS if forced is None else ("\t",) if forced is TSV else (",", ";")
-    for separator in tried:
-        rows = list(_rows([([text.removesuffix("\r").partition("\r")[0].encode()], False)], separator, str(path)))
-        columns = rows[0].fields if rows else None
-        if columns is None or (len(columns) < 2 and forced is None):
+        raise LineError(path, 1, "the header is not UTF-8; save the file as UTF-8") from None
+    texts: tuple[str, ...] = ()
+    for form, separator, columns in _tables(formats if forced is None else [forced]):
+        texts = texts or columns.texts
+        rows = list(_rows([([text.removesuffix("\r").partition("\r")[0].encode()], False)], separator, path))
+        found = rows[0].fields if rows else None
+        if found is None or (len(found) < 2 and forced is None):
             continue
-        record = dict.fromkeys(columns, "")
-        names = [choice.text_field or field_of(record, TEXT_FIELDS)]
-        if choice.id_field is not None:
-            names.append(choice.id_field)
-        if not all(name is not None and name in record for name in names):
+        needed = [names.text_field or field_of(found, columns.texts)]
+        if names.id_field is not None:
+            needed.append(names.id_field)
+        if not all(name is not None and name in found for name in needed):
             continue
         if "\r" in text.removesuffix("\r"):
             raise ScoreError(f"{path}: lines end with a carriage return alone; save the file with line feeds")
-        if len(record) < len(columns):
-            again = next(name for place, name in enumerate(columns) if name in columns[:place])
-            raise LineError(str(path), 1, f"column {brief(again)} stands twice in the header; keep the right one")
-        return Header(separator, tuple(columns))
+        again = next((name for place, name in enumerate(found) if name in found[:place]), None)
+        if again is not None:
+            raise LineError(path, 1, f"column {brief(again)} stands twice in the header; keep the right one")
+        return TableHeader(form, separator, tuple(found), columns)
     if forced is not None:
         raise LineError(
-            str(path),
+            path,
             1,
-            f"the header has no column with the answer's text: found {brief(text)}; expected {TEXT_FIELDS[0]!r} (or "
+            f"the header has no column with the answer's text: found {brief(text)}; expected {texts[0]!r} (or "
             "another one that docs/formats.md lists), or name it with --text-field",
         )
     return None
 
 
-def read(path: Path, batches: Iterable[Batch], header: Header, choice: Choice) -> Iterator[Answer | Malformed]:
+def _tables(formats: Iterable[Format]) -> Iterator[tuple[Format, str, TableColumns]]:
+    for form in formats:
+        for separator in form.separators:
+            if form.columns is not None:
+                yield form, separator, form.columns
+
+
+def read(source: Source, header: TableHeader, names: FieldNames) -> Iterator[Answer | Malformed]:
     """All rows after the header; `line` is where the row begins. Raises LineError for bytes that are not UTF-8."""
-    named = choice.id_field or field_of(dict.fromkeys(header.columns), (*ID_FIELDS, "prompt"))
-    kind = header.kind if named is not None else ORDERED
-    width = len(header.columns)
-    rows = _rows(batches, header.separator, str(path))
+    columns = header.columns
+    named = names.id_field or field_of(header.names, (*columns.ids, columns.prompt))
+    form = header.form if named is not None else header.form._replace(identify=columns.by_order)
+    width = len(header.names)
+    rows = _rows(source.blocks(), header.separator, str(source.path))
     next(rows, None)
     for index, row in enumerate(rows):
         if row.fields is None:
@@ -94,9 +110,9 @@ def read(path: Path, batches: Iterable[Batch], header: Header, choice: Choice) -
                 "a line end in it must stand in quotes",
             )
             continue
-        record: Record = dict(zip(header.columns, row.fields, strict=True))
+        record: Record = dict(zip(header.names, row.fields, strict=True))
         try:
-            found = answers_of(kind, record, row.line, index, choice)
+            found = answers_of(form, record, row.line, index, names)
         except UnreadableError as error:
             yield Malformed(row.line, str(error))
         else:
@@ -107,12 +123,12 @@ def _name(separator: str) -> str:
     return "a tab" if separator == "\t" else repr(separator)
 
 
-def _rows(batches: Iterable[Batch], separator: str, path: str) -> Iterator[_Row]:
+def _rows(blocks: Iterable[LineBlock], separator: str, path: str) -> Iterator[_Row]:
     """Rows of fields; blank lines between them are no rows."""
     row = _OpenRow(separator)
     number = 0
-    for batch, _ in batches:
-        for line in batch:
+    for block, _ in blocks:
+        for line in block:
             number += 1
             if line is None:
                 raise ResourceError(f"{path}:{number}: a line of more than {MAX_LINE:,} bytes; expected a row a line")

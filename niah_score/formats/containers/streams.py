@@ -1,4 +1,6 @@
-"""Files in, their bytes out in pieces of bounded size: .gz and .zst by their first bytes, whole frames only.
+"""Opens answer files, unpacks .gz and .zst, which their first bytes tell, and cuts bytes into lines.
+
+Bytes come in pieces of bounded size; a compressed file must end with a whole frame.
 
 Lines end at a line feed alone, for answers hold every other character that some systems take for one.
 """
@@ -6,13 +8,15 @@ Lines end at a line feed alone, for answers hold every other character that some
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal
 
 from niah_score.errors import ResourceError, ScoreError
+from niah_score.formats.record import LineBlock
 
 MAX_LINE = 256 * 2**20
 MAX_RATIO = 1000
@@ -37,44 +41,87 @@ _NOT_READ = {
     b"%PDF": "a PDF",
 }
 
-Kind = Literal["text", "zip", "parquet"]
-# Lines without their line feed, as bytes, None for one that is too long; and whether none ends the last of them.
-Batch = tuple[list[Any], bool]
+_COPY = "its writer was killed or the copy is incomplete: get it again, or unpack what there is and score that"
+FileKind = Literal["text", "zip", "parquet"]
 
 
-class Opened(NamedTuple):
-    """An open file: what it is, and for text its bytes, unpacked, without a byte order mark."""
+class Source:
+    """An answer file that is open: what it is, the beginning of its text, and its text from the first byte on.
 
-    kind: Kind
-    packed: bool
-    head: bytes
-    chunks: Iterator[bytes]
+    The text comes unpacked and without a byte order mark. Only one of its readings can be in use at a time.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO, first: bytes) -> None:
+        self.path = path
+        self.file = file
+        self.kind: FileKind = (
+            "zip" if first.startswith(b"PK\x03\x04") else "parquet" if first.startswith(b"PAR1") else "text"
+        )
+        self.packed = is_packed(first)
+        self.head = b""
+        self._first = first
+        self._rest: Iterator[bytes] = iter(())
+        self._whole = self._moved = False
+        if self.kind == "text":
+            self._begin()
+
+    @property
+    def size(self) -> int:
+        """The size of the file, in bytes."""
+        return os.fstat(self.file.fileno()).st_size
+
+    def _begin(self) -> None:
+        self.file.seek(0)
+        raw = _unpacked(self.path, self.file, self._first) if self.packed else file_range(self.path, self.file, 0, None)
+        head = b""
+        for chunk in raw:
+            head += chunk
+            if len(head) >= _CHUNK:
+                break
+        else:
+            self._whole = True
+        _refuse_other_kinds(self.path, head, self.packed)
+        self.head, self._rest, self._moved = head.removeprefix(BOM), raw, False
+
+    def chunks(self) -> Iterator[bytes]:
+        """The text in pieces: from the head, or from the file again if an earlier reading went beyond the head."""
+        if self._moved:
+            self._begin()
+        yield self.head
+        if not self._whole:
+            self._moved = True
+            yield from self._rest
+
+    def blocks(self) -> Iterator[LineBlock]:
+        """The lines of the text, as of `lines`."""
+        return lines(self.chunks())
+
+    def blocks_between(self, start: int, end: int) -> Iterator[LineBlock]:
+        """The lines from byte `start` to before byte `end` of a file that is not packed."""
+        chunks = self._between(start, end)
+        return lines(without_mark(chunks) if start == 0 else chunks)
+
+    def _between(self, start: int, end: int) -> Iterator[bytes]:
+        self._moved = not self._whole
+        yield from file_range(self.path, self.file, start, end)
 
 
-def opened(path: Path) -> Opened:
+@contextmanager
+def opened(path: Path) -> Iterator[Source]:
     """Open an answer file. Raises ScoreError if it cannot be read, or is of a kind that holds no answers."""
     try:
         if not path.is_file():
             what = "a folder" if path.is_dir() else "no regular file" if path.exists() else "missing"
             raise ScoreError(f"{path}: {what}; expected a file with answers")
-        with path.open("rb") as file:
-            first = file.read(16)
+        file = path.open("rb")
     except OSError as error:
         raise ScoreError(f"{path}: cannot be read ({error.strerror}); check its rights") from None
-    if first.startswith(b"PK\x03\x04"):
-        return Opened("zip", False, first, iter(()))
-    if first.startswith(b"PAR1"):
-        return Opened("parquet", False, first, iter(()))
-    packed = is_packed(first)
-    chunks = unpacked(path, first) if packed else file_range(path, 0, None)
-    head = b""
-    for chunk in chunks:
-        head += chunk
-        if len(head) >= _CHUNK:
-            break
-    _refuse_other_kinds(path, head, packed)
-    head = head.removeprefix(BOM)
-    return Opened("text", packed, head, chain([head], chunks))
+    with file:
+        try:
+            first = file.read(16)
+        except OSError as error:
+            raise ScoreError(f"{path}: cannot be read ({error.strerror}); check its rights") from None
+        yield Source(path, file, first)
 
 
 def is_packed(first: bytes) -> bool:
@@ -95,15 +142,14 @@ def _refuse_other_kinds(path: Path, head: bytes, packed: bool) -> None:
         raise ScoreError(f"{path}: UTF-16 or binary; save the file as UTF-8 (PowerShell: Out-File -Encoding utf8)")
 
 
-def file_range(path: Path, start: int, end: int | None) -> Iterator[bytes]:
-    """The bytes of a file from `start` to before `end`, in pieces."""
+def file_range(path: Path, file: BinaryIO, start: int, end: int | None) -> Iterator[bytes]:
+    """The bytes of an open file from `start` to before `end`, in pieces."""
     try:
-        with path.open("rb") as file:
-            file.seek(start)
-            left = -1 if end is None else max(0, end - start)
-            while left and (chunk := file.read(_CHUNK if left < 0 else min(_CHUNK, left))):
-                left = left if left < 0 else left - len(chunk)
-                yield chunk
+        file.seek(start)
+        left = -1 if end is None else max(0, end - start)
+        while left and (chunk := file.read(_CHUNK if left < 0 else min(_CHUNK, left))):
+            left = left if left < 0 else left - len(chunk)
+            yield chunk
     except OSError as error:
         raise ScoreError(f"{path}: cannot be read ({error.strerror})") from None
 
@@ -114,31 +160,27 @@ def without_mark(chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
-def unpacked(path: Path, first: bytes) -> Iterator[bytes]:
+def _unpacked(path: Path, file: BinaryIO, first: bytes) -> Iterator[bytes]:
     """What a compressed file holds, in pieces. Raises ScoreError if it is damaged, or breaks off within a frame."""
     import zstandard
 
     try:
-        packed = path.stat().st_size
+        packed = os.fstat(file.fileno()).st_size
         done = 0
-        with path.open("rb") as file:
-            for chunk in pieces(file, first):
-                done += len(chunk)
-                if done > FREE_BYTES and done > MAX_RATIO * packed:
-                    raise ResourceError(
-                        f"{path}: unpacks to more than {MAX_RATIO} times its {packed:,} bytes, as decompression bombs "
-                        "do; if you trust it, unpack it first"
-                    )
-                yield chunk
+        for chunk in pieces(file, first):
+            done += len(chunk)
+            if done > FREE_BYTES and done > MAX_RATIO * packed:
+                raise ResourceError(
+                    f"{path}: unpacks to more than {MAX_RATIO} times its {packed:,} bytes, as decompression bombs "
+                    "do; if you trust it, unpack it first"
+                )
+            yield chunk
     except EOFError:
         raise ScoreError(f"{path}: the compressed file breaks off; {_COPY}") from None
     except (zlib.error, zstandard.ZstdError, gzip.BadGzipFile) as error:
         raise ScoreError(f"{path}: the compressed file is damaged ({error}); {_COPY}") from None
     except OSError as error:
         raise ScoreError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-_COPY = "its writer was killed or the copy is incomplete: get it again, or unpack what there is and score that"
 
 
 def pieces(file: BinaryIO, first: bytes) -> Iterator[bytes]:
@@ -175,7 +217,7 @@ def _zstd_pieces(file: BinaryIO) -> Iterator[bytes]:
         raise EOFError("the last frame breaks off")
 
 
-def lines(chunks: Iterable[bytes]) -> Iterator[Batch]:
+def lines(chunks: Iterable[bytes]) -> Iterator[LineBlock]:
     """Lines in lists, in order. The last one comes alone if no line feed ends it."""
     parts: list[bytes] = []
     held = 0

@@ -1,4 +1,4 @@
-"""JSON bytes in, values out, by one strict reading: orjson where it agrees with it, the standard library where not.
+"""Parses JSON strictly: with orjson where its reading is the strict one, with the standard library where it is not.
 
 orjson keeps the last of two equal keys, rejects halves of surrogate pairs, and makes floats of integers beyond 64 bits.
 """
@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from niah_score.formats.fields import without_surrogates
 from niah_score.formats.record import UnreadableError, brief
+from niah_score.text.visible import without_surrogates
 
 MAX_DEPTH = 64
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)

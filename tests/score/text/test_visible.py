@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from niah_score.text.visible import one_line, visible
+from niah_score.text.visible import one_line, visible, without_surrogates
 
 
 def test_what_acts_is_written_out_and_letters_of_any_script_stay() -> None:
@@ -24,3 +24,7 @@ def test_a_line_is_one_line_that_any_xml_file_may_hold(text: str) -> None:
     element = ET.Element("a")
     element.text = line
     assert (ET.fromstring(ET.tostring(element, "utf-8")).text or "") == line
+
+
+def test_halves_of_surrogate_pairs_become_replacement_characters_and_all_else_stays() -> None:
+    assert without_surrogates("a\ud800b\udfff 🙂 é\0") == "a\ufffdb\ufffd 🙂 é\0"

@@ -1,0 +1,105 @@
+"""Reads the samples that lm-evaluation-harness logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from niah_score.formats.containers.strict_json import EncodingError, parse
+from niah_score.formats.fields import (
+    answer_text,
+    as_object,
+    first_item,
+    id_text,
+    place_number,
+    prompt_sha256,
+    references,
+)
+from niah_score.formats.record import Completion, Format, Identity, LineBlock, Record, UnreadableError
+
+
+def _matches(record: Record) -> bool:
+    return "doc_id" in record and "doc" in record and ("resps" in record or "filtered_resps" in record)
+
+
+def _identity(record: Record, index: int) -> Identity:
+    doc = as_object(record.get("doc"))
+    prompt = prompt_sha256(_first_argument(record.get("arguments")))
+    reference = references(record.get("target"))
+    if "id" in doc:
+        return Identity(id_text(doc["id"], "doc.id"), prompt, None, reference)
+    return Identity(None, prompt, place_number(record.get("doc_id"), "doc_id"), reference)
+
+
+def _first_argument(arguments: object) -> str | None:
+    """The prompt, where it was logged as plain text: by name, or in lists by older releases."""
+    if isinstance(arguments, dict):
+        found = as_object(arguments.get("gen_args_0")).get("arg_0")
+    else:
+        found = first_item(first_item(arguments))
+    return found if isinstance(found, str) else None
+
+
+def _completions(record: Record) -> list[Completion]:
+    """All samples of the filter `none`, which takes the first; what another filter made of them, as it stands."""
+    raw, filtered = first_item(record.get("resps")), first_item(record.get("filtered_resps"))
+    # Log-likelihoods are pairs where generated texts are texts.
+    generated = isinstance(raw, list) and all(isinstance(text, str) for text in raw)
+    if generated and len(raw) > 1 and record.get("filter", "none") == "none":
+        found = raw
+    elif generated and isinstance(filtered, list):
+        found = filtered
+    elif filtered is not None:
+        found = [filtered]
+    else:
+        found = [first_item(raw)]
+    return [Completion(answer_text(text, "filtered_resps")) for text in found] or [Completion(None)]
+
+
+def _filter_of(record: object) -> str | None:
+    """The filter whose line a record is; None for a record of another format."""
+    if isinstance(record, dict) and _matches(record):
+        return str(record.get("filter", "none"))
+    return None
+
+
+def _answer_records(blocks: Iterable[LineBlock]) -> Callable[[object], bool]:
+    """Lines of several filters repeat the same answers: those of `none` count if a line has it, else the first's.
+
+    One line tells if it is of `none`, as most files are. Otherwise all lines are looked at before any is read: `none`
+    may stand in the last of them, and a file's answers are too many to hold back until then.
+    """
+    chosen = _chosen_filter(blocks)
+    return lambda record: chosen is None or (_filter_of(record) or chosen) == chosen
+
+
+def _chosen_filter(blocks: Iterable[LineBlock]) -> str | None:
+    first: str | None = None
+    for lines, _ in blocks:
+        for line in lines:
+            # Lines of the first filter come first, and only one that spells the other can be of it.
+            if line is None or (first is not None and b'"none"' not in line):
+                continue
+            try:
+                found = _filter_of(parse(line))
+            except (UnreadableError, EncodingError):
+                continue
+            if found == "none":
+                return found
+            first = first or found
+    return first
+
+
+LM_EVAL = Format(
+    name="lm-eval",
+    what="lm-evaluation-harness samples_*.jsonl (--log_samples)",
+    example=(
+        '{"doc_id":0,"doc":{"id":"X"},"target":"42","arguments":{"gen_args_0":{"arg_0":"..."}},'
+        '"resps":[["It is 42."]],"filtered_resps":["It is 42."],"filter":"none"}'
+    ),
+    container="json",
+    matches=_matches,
+    identify=_identity,
+    completions=_completions,
+    by_id=True,
+    answer_records=_answer_records,
+)

@@ -1,0 +1,53 @@
+"""Lists the answer formats in the order of recognition: the first one that fits a file's first readable record decides.
+
+Adding a format takes four things:
+
+1. A file in this folder with a `Format`: its name, what it is, an example line, its container, and three functions that
+   tell whether a record is of it, whose answer a record holds, and what was answered. Values (texts, ids, finish
+   reasons, errors, prompts) are read by the functions of `fields`, which know the spellings of all stacks. What a stack
+   needs of a container beyond that is one of the optional fields of `Format`, explained there.
+2. Its import and a line in FORMATS below, above every format whose records it would fit as well: plain records have few
+   demands and stand near the end.
+3. An example file in tests/score/formats/examples, and a writer of it in tests/score/formats/test_round_trip.py, whose
+   tests then write and read the format with hypothesis, packed, and next to all others.
+4. A row in both tables and an example line in docs/formats.md; a test compares them with this list.
+
+No other module has to know of it.
+"""
+
+from __future__ import annotations
+
+from niah_score.formats.anthropic_batch import ANTHROPIC_BATCH
+from niah_score.formats.gemini_batch import GEMINI_BATCH, VERTEX_BATCH
+from niah_score.formats.helmet import HELMET
+from niah_score.formats.inspect_ai import INSPECT_EVAL, INSPECT_JSON
+from niah_score.formats.lighteval import LIGHTEVAL
+from niah_score.formats.lm_eval import LM_EVAL
+from niah_score.formats.longbench import LONGBENCH
+from niah_score.formats.openai_batch import OPENAI_BATCH, OPENAI_RESPONSES, VLLM_BATCH
+from niah_score.formats.opencompass import OPENCOMPASS
+from niah_score.formats.plain import CSV, ORDERED, PARQUET, PLAIN, TSV
+from niah_score.formats.record import Format
+from niah_score.formats.ruler import RULER
+
+FORMATS: dict[str, Format] = {
+    "openai-responses": OPENAI_RESPONSES,
+    "vllm-batch": VLLM_BATCH,
+    "openai-batch": OPENAI_BATCH,
+    "anthropic-batch": ANTHROPIC_BATCH,
+    "vertex-batch": VERTEX_BATCH,
+    "gemini-batch": GEMINI_BATCH,
+    "lm-eval": LM_EVAL,
+    "inspect-json": INSPECT_JSON,
+    "inspect-eval": INSPECT_EVAL,
+    "lighteval": LIGHTEVAL,
+    "opencompass": OPENCOMPASS,
+    "ruler": RULER,
+    "helmet": HELMET,
+    "longbench": LONGBENCH,
+    "plain": PLAIN,
+    "ordered": ORDERED,
+    "csv": CSV,
+    "tsv": TSV,
+    "parquet": PARQUET,
+}

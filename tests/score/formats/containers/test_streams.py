@@ -1,0 +1,106 @@
+"""Compressed, cut, damaged and foreign files: told before anything is taken from them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import zstandard
+from answer_files import GOOD, Read, Write, parquet, parquet_bomb
+
+from niah_score.errors import ResourceError, ScoreError
+from niah_score.formats import read_answers
+from niah_score.formats.containers import streams
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_utf16_is_named(read: Read, encoding: str) -> None:
+    with pytest.raises(ScoreError, match=r"UTF-16 or binary; save the file as UTF-8"):
+        read(GOOD.encode(encoding))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_compressed_file_is_an_error(write: Write, pack: Callable[[bytes], bytes], share: float) -> None:
+    data = pack("".join(f'{{"id": "{number}", "prediction": "{number**7}"}}\n' for number in range(9999)).encode())
+    with pytest.raises(ScoreError, match=r"the compressed file (breaks off|is damaged)"):
+        list(read_answers(write(data[: int(share * len(data))])))
+
+
+def test_a_frame_that_was_never_finished_is_an_error_wherever_it_ends(write: Write) -> None:
+    sink = io.BytesIO()
+    writer = zstandard.ZstdCompressor().stream_writer(sink, closefd=False)
+    writer.write(GOOD.encode() * 1000)
+    writer.flush(zstandard.FLUSH_BLOCK)
+    with pytest.raises(ScoreError, match="the compressed file breaks off"):
+        list(read_answers(write(sink.getvalue())))
+    writer.close()  # type: ignore[no-untyped-call]
+    assert len(list(read_answers(write(sink.getvalue())))) == 1000
+
+
+def test_a_flipped_bit_in_a_compressed_file_is_an_error(write: Write) -> None:
+    data = bytearray(gzip.compress(GOOD.encode() * 1000, compresslevel=0))
+    data[len(data) // 2] ^= 1
+    with pytest.raises(ScoreError, match="the compressed file is damaged"):
+        list(read_answers(write(bytes(data))))
+
+
+def test_bombs_are_refused(write: Write) -> None:
+    line = b'{"id": "a", "prediction": "' + b"x" * 70_000_000 + b'"}\n'
+    with pytest.raises(ResourceError, match="unpacks to more than 1000 times") as caught:
+        list(read_answers(write(zstandard.compress(line))))
+    assert caught.value.exit_code == 5
+    with pytest.raises(ResourceError, match="unpacks to more than 1000 times"):
+        list(read_answers(write(parquet_bomb(70_000_000, 1))))
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        (b"BZh9" + bytes(20), "bzip2"),
+        (b"\xfd7zXZ\0" + bytes(20), "xz"),
+        (b"ARROW1\0\0" + bytes(20), "Arrow"),
+        (b"%PDF-1.7 some text", "PDF"),
+        (b"\x7fELF" + bytes(50), "binary"),
+        (b"PK\x03\x04" + bytes(50), "zip is damaged"),
+        (b"Dear all, here are the answers.\n", "neither JSON, nor a table"),
+        (b"name,value\na,b\n", "neither JSON, nor a table"),
+        (b'{"name": "a", "value": "b"}\n', "fields 'name', 'value'"),
+        (b'[{"name": "a", "value": "b"}]', "fields 'name', 'value'"),
+        (gzip.compress(gzip.compress(GOOD.encode())), "a compressed file inside a compressed file"),
+        (gzip.compress(parquet(1)), "a compressed file inside a compressed file"),
+    ],
+)
+def test_other_files_are_named(read: Read, data: bytes, named: str) -> None:
+    with pytest.raises(ScoreError, match=named):
+        read(data)
+
+
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    for path, named in ((tmp_path, "a folder"), (tmp_path / "none", "missing"), (Path("/dev/null"), "no regular file")):
+        with pytest.raises(ScoreError, match=named):
+            list(read_answers(path))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("size", [0, 10, 2**20 - 3, 2**20, 3 * 2**20])
+def test_a_text_can_be_read_again_however_far_an_earlier_reading_went(
+    write: Write, size: int, pack: Callable[[bytes], bytes]
+) -> None:
+    text = bytes(range(1, 251)) * (size // 250) + b"z" * (size % 250)
+    with streams.opened(write(pack(b"\xef\xbb\xbf" + text))) as source:
+        assert text.startswith(source.head)
+        for pieces in (1, 2, 0, 3):
+            list(islice(source.chunks(), pieces))
+            assert b"".join(source.chunks()) == text
+
+
+def test_lines_between_two_places_are_those_of_the_file(write: Write) -> None:
+    with streams.opened(write(b"\xef\xbb\xbfa\nbc\n\nd")) as source:
+        assert list(source.blocks_between(0, 8)) == [([b"a", b"bc"], False)]
+        assert list(source.blocks_between(8, 10)) == [([b""], False), ([b"d"], True)]
+        assert list(source.blocks()) == [([b"a", b"bc", b""], False), ([b"d"], True)]

@@ -1,0 +1,196 @@
+"""An answer file is opened once, and its format recognised or named."""
+
+from __future__ import annotations
+
+import builtins
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from answer_files import Read, ReadRecords, only
+
+from niah_score.errors import ScoreError
+from niah_score.formats import FORMATS, Answer, read_answers, read_lines
+from niah_score.formats.containers import streams
+
+EXAMPLES = sorted((Path(__file__).parent / "examples").iterdir())
+Opened = list[io.IOBase]
+
+
+@pytest.fixture
+def openings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
+    """The files below the test's own folder that Python opens, in order."""
+    found: Opened = []
+    plain_open = io.open
+
+    def counting(file: Any, *args: Any, **options: Any) -> Any:
+        stream = plain_open(file, *args, **options)
+        if isinstance(file, str | Path) and Path(file).is_relative_to(tmp_path):
+            found.append(stream)
+        return stream
+
+    with monkeypatch.context() as patch:
+        patch.setattr(builtins, "open", counting)
+        patch.setattr(io, "open", counting)
+        yield found
+
+
+@pytest.fixture
+def vanishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files below the test's own folder are deleted once open for reading: to open one again fails in any library."""
+    plain_open = Path.open
+
+    def opening(path: Path, *args: Any, **options: Any) -> Any:
+        stream = plain_open(path, *args, **options)
+        if stream.mode == "rb" and path.is_relative_to(tmp_path):
+            path.unlink()
+        return stream
+
+    monkeypatch.setattr(Path, "open", opening)
+
+
+def told(path: Path, **options: str) -> tuple[str, list[Any]]:
+    """The format of a file and its records."""
+    file = read_answers(path, **options)
+    records = list(file)
+    return file.format, records
+
+
+@pytest.mark.usefixtures("vanishing")
+@pytest.mark.parametrize(
+    ("example", "packed"),
+    [
+        pytest.param(path, pack, id=f"{path.name}-{number}")
+        for path in EXAMPLES
+        for number, pack in enumerate((bytes, gzip.compress, zstandard.compress))
+        if pack is bytes or path.suffix not in (".parquet", ".eval")
+    ],
+)
+def test_a_file_is_opened_once_to_recognise_and_read_it(
+    tmp_path: Path, openings: Opened, example: Path, packed: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "answers"
+    path.write_bytes(packed(example.read_bytes()))
+    openings.clear()
+    name, records = told(path)
+    assert name in FORMATS
+    assert len([record for record in records if isinstance(record, Answer)]) == 6
+    assert len(openings) == 1
+    assert openings[0].closed
+
+
+PAD = "x" * 1000
+LATE: dict[str, tuple[str, int, list[Any]]] = {
+    "the first answer comes late": ("plain", 1501, [{"note": PAD}] * 1500 + [{"id": "a", "prediction": "b"}]),
+    "a first line of megabytes": (
+        "plain",
+        2,
+        [{"id": "a", "prediction": PAD * 3000}, {"id": "b", "prediction": "c"}],
+    ),
+    "the filter that counts comes late": (
+        "lm-eval",
+        1,
+        [
+            {"doc_id": 1, "doc": {"id": "a"}, "resps": [[PAD]], "filtered_resps": [PAD], "filter": name}
+            for name in ["strict"] * 1500 + ["none"]
+        ],
+    ),
+}
+
+
+@pytest.mark.usefixtures("vanishing")
+@pytest.mark.parametrize("case", LATE)
+def test_what_is_told_beyond_the_head_takes_no_second_opening(tmp_path: Path, openings: Opened, case: str) -> None:
+    name, count, records = LATE[case]
+    path = tmp_path / "answers"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    openings.clear()
+    found = told(path)
+    assert (found[0], len(found[1]), len(openings)) == (name, count, 1)
+    assert isinstance(found[1][-1], Answer)
+
+
+@pytest.mark.usefixtures("vanishing")
+def test_a_document_that_is_parsed_again_for_long_ids_is_opened_once(tmp_path: Path, openings: Opened) -> None:
+    path = tmp_path / "answers"
+    path.write_text(json.dumps([{"id": 10**30 + number, "prediction": PAD} for number in range(2000)]))
+    openings.clear()
+    assert [record.id for record in told(path)[1]] == [str(10**30 + number) for number in range(2000)]
+    assert len(openings) == 1
+
+
+def test_another_iteration_and_a_range_of_lines_open_the_file_anew(tmp_path: Path, openings: Opened) -> None:
+    path = tmp_path / "answers"
+    path.write_text('{"id": "a", "prediction": "b"}\n')
+    openings.clear()
+    file = read_answers(path)
+    assert list(file) == list(file)
+    assert len(openings) == 2
+    assert list(read_lines(path, 0, path.stat().st_size, format="plain")) == list(file)
+    assert len(openings) == 4
+    assert all(stream.closed for stream in openings)
+
+
+def test_an_iteration_that_is_given_up_closes_the_file(tmp_path: Path, openings: Opened) -> None:
+    path = tmp_path / "answers"
+    path.write_text('{"id": "a", "prediction": "b"}\n' * 2)
+    openings.clear()
+    records = iter(read_answers(path))
+    next(records)
+    assert not openings[0].closed
+    records.close()  # type: ignore[attr-defined]
+    assert openings[0].closed
+
+
+@pytest.mark.parametrize("size", [64, 200, 1000])
+@pytest.mark.parametrize(
+    "example", [path for path in EXAMPLES if path.suffix in (".jsonl", ".json")], ids=lambda path: str(path.name)
+)
+def test_where_the_head_and_the_pieces_end_makes_no_difference(
+    example: Path, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = told(example)
+    path = tmp_path / "answers"
+    monkeypatch.setattr(streams, "_CHUNK", size)
+    for packed in (bytes, gzip.compress, zstandard.compress):
+        path.write_bytes(packed(b"\xef\xbb\xbf" + example.read_bytes()))
+        assert told(path) == expected
+
+
+@pytest.mark.parametrize("data", ["", "\n", " \r\n\t\n", "\ufeff", "[]", '{"args": {}, "data": []}', "id,prediction\n"])
+def test_a_file_without_predictions_is_told(read: Read, data: str) -> None:
+    with pytest.raises(ScoreError, match="no predictions in it"):
+        read(data)
+
+
+def test_a_file_without_predictions_is_told_also_if_compressed_or_of_a_named_format(read: Read) -> None:
+    for data in (gzip.compress(b""), zstandard.compress(b"")):
+        with pytest.raises(ScoreError, match="no predictions in it"):
+            read(data)
+    for name in ("plain", "csv", "opencompass"):
+        with pytest.raises(ScoreError, match="no predictions in it"):
+            read("\n", format=name)
+
+
+def test_a_format_may_be_named(read_records: ReadRecords, tmp_path: Path) -> None:
+    line = {"id": "x", "pred": "42", "outputs": ["42"]}
+    assert only(read_records(line)).reference == ("42",)
+    assert only(read_records(line, format="plain")).reference is None
+    with pytest.raises(ScoreError, match="format 'plane' is not known; did you mean 'plain'"):
+        read_records(line, format="plane")
+    with pytest.raises(ScoreError, match="JSON, but format 'inspect-eval' is a zip"):
+        read_records(line, format="inspect-eval")
+    path = tmp_path / "t.csv"
+    path.write_text("id,prediction\nx,y\n")
+    with pytest.raises(ScoreError, match=":1: the header has no column with the answer's text"):
+        list(read_answers(path, format="tsv"))
+    pq.write_table(pa.table({"id": ["x"], "prediction": ["y"]}), path)
+    with pytest.raises(ScoreError, match="Parquet, but format 'csv' is CSV or TSV"):
+        list(read_answers(path, format="csv"))

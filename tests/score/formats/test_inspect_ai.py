@@ -1,0 +1,48 @@
+"""Samples of Inspect: what ended and failed, and prompts told by their digest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from answer_files import only, parts
+
+from niah_score.contract import Message, prompt_digest
+from niah_score.formats import read_answers
+
+
+def inspect(**more: Any) -> dict[str, Any]:
+    output = {"choices": [{"message": {"content": "42"}, "stop_reason": "stop"}], "completion": "42"}
+    return {"id": 7, "epoch": 2, "input": "p", "target": "42", "output": output, **more}
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, ("42", None, "stop", None)),
+        ({"error": {"message": "boom", "traceback": "..."}, "output": {"completion": "", "choices": []}},
+         (None, None, "", "boom")),
+        ({"limit": {"type": "token", "limit": 10}}, ("42", None, "truncated", None)),
+        ({"output": {"completion": "42", "choices": [{"stop_reason": "max_tokens", "message": {"content": [
+            {"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "42"}]}}]}},
+         ("42", "Hm.", "truncated", None)),
+        ({"output": {"choices": []}}, (None, None, "", None)),
+    ],
+)  # fmt: skip
+def test_samples_of_inspect(tmp_path: Path, more: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    path = tmp_path / "log"
+    path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(**more)]}, indent=2))
+    answer = only(list(read_answers(path)))
+    assert (answer.id, answer.sample, answer.prompt_sha256) == ("7", 2, prompt_digest("p"))
+    assert parts(answer) == expected
+
+
+def test_inspect_chats_are_told_by_the_digest_of_their_messages(tmp_path: Path) -> None:
+    chat = [Message(role="system", content="s"), Message(role="user", content="u")]
+    logged = [{"id": "m1", **chat[0]}, {"role": "user", "content": [{"type": "text", "text": "u"}]}]
+    path = tmp_path / "log"
+    for given, digest in ((logged, prompt_digest(chat)), (logged[1:], prompt_digest("u")), ([{"role": "user"}], None)):
+        path.write_text(json.dumps({"version": 2, "eval": {}, "samples": [inspect(input=given)]}))
+        assert only(list(read_answers(path))).prompt_sha256 == digest

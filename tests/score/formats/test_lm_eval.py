@@ -1,0 +1,63 @@
+"""Samples of lm-evaluation-harness: ids, repeats and filters."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from answer_files import ReadRecords, lm_eval_sample, only
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from niah_score.contract import prompt_digest
+from niah_score.formats import Answer, Malformed, read_answers
+from niah_score.formats.containers import streams
+
+
+def test_lm_eval_tells_the_row_by_the_id_in_its_doc_or_by_prompt_and_place(read_records: ReadRecords) -> None:
+    answer = only(read_records(lm_eval_sample()))
+    assert (answer.id, answer.prompt_sha256, answer.position) == ("x", prompt_digest("p"), None)
+    old = only(read_records(lm_eval_sample(doc={"prompt": "p"}, arguments=[["p", {"until": []}]])))
+    assert (old.id, old.prompt_sha256, old.position) == (None, prompt_digest("p"), 5)
+
+
+def test_lm_eval_repeats_are_samples(read_records: ReadRecords) -> None:
+    found = read_records(lm_eval_sample(resps=[["a", "b"]], filtered=["a"]))
+    assert [(r.sample, r.text) for r in found if isinstance(r, Answer)] == [(0, "a"), (1, "b")]
+    assert only(read_records(lm_eval_sample("maj@2", resps=[["a", "b"]], filtered=["b"]))).text == "b"
+
+
+def test_lm_eval_lines_of_other_filters_count_nowhere(read_records: ReadRecords) -> None:
+    strict, loose = lm_eval_sample("strict", filtered=["s"]), lm_eval_sample("loose", filtered=["l"])
+    assert [record.line for record in read_records(strict, strict, loose, loose)] == [1, 2]
+    found = read_records(strict, lm_eval_sample("none", doc={"q": '"none"'}), loose, lm_eval_sample("none"))
+    assert [record.line for record in found] == [2, 4]
+
+
+def test_lm_eval_log_likelihoods_are_no_text(read_records: ReadRecords) -> None:
+    (found,) = read_records(lm_eval_sample(resps=[[["-1.5", "False"]]], filtered=[["-1.5", "False"]]))
+    assert isinstance(found, Malformed)
+    assert "not text" in found.message
+
+
+@settings(derandomize=True, deadline=None, max_examples=100)
+@given(
+    st.lists(st.sampled_from(["none", "strict", "loose", None]), min_size=1, max_size=8), st.sampled_from([64, 10**6])
+)
+def test_lines_of_the_filter_none_count_else_those_of_the_first(
+    tmp_path_factory: pytest.TempPathFactory, filters: list[str | None], head: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "filters"
+    records = [lm_eval_sample() | {"filter": name} for name in filters]
+    for record in records:
+        if record["filter"] is None:
+            del record["filter"]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    told = ["none" if name is None else name for name in filters]
+    # A line without a filter counts as one of `none`, but alone makes it the filter of a file only if it is the first.
+    spelled = "none" in filters or filters[0] is None
+    chosen = "none" if spelled else told[0]
+    expected = [number for number, name in enumerate(told, 1) if name == chosen]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "_CHUNK", head)
+        assert [record.line for record in read_answers(path)] == expected

@@ -1,0 +1,89 @@
+"""Batch lines of OpenAI and vLLM: how an answer ended, what failed, what was thought, and which sample it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from answer_files import ReadRecords, batch, chat, only, parts
+
+from niah_score.formats import Answer
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (chat(), ("42", None, "stop", None)),
+        (chat(finish=None), ("42", None, "", None)),
+        (chat(finish="length"), ("42", None, "truncated", None)),
+        (chat("", "content_filter"), ("", None, "refused", None)),
+        (chat(None, refusal="I cannot."), (None, None, "refused", None)),
+        (chat(None, "tool_calls", tool_calls=[{}]), (None, None, "stop", None)),
+        (chat("42", "abort"), ("42", None, "", "finish reason 'abort'")),
+        (chat(reasoning="Hm."), ("42", "Hm.", "stop", None)),
+        (chat(reasoning_content="Hm."), ("42", "Hm.", "stop", None)),
+        (chat(reasoning=None, reasoning_content=""), ("42", None, "stop", None)),
+        (chat([{"type": "text", "text": "4"}, {"type": "text", "text": "2"}]), ("42", None, "stop", None)),
+        ({"index": 0, "text": "42", "finish_reason": "stop"}, ("42", None, "stop", None)),
+    ],
+)
+def test_how_a_completion_ended(read_records: ReadRecords, choice: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    assert parts(only(read_records(batch(choice)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ({"response": None, "error": {"code": "batch_expired", "message": "Too\nlate."}}, "batch_expired: Too late."),
+        ({"response": {"status_code": 429, "body": {"error": {"message": "Slow down.", "type": "rate"}}}},
+         "rate: Slow down."),
+        ({"response": {"status_code": 400, "body": None}, "error": {"error": {"message": "Too long.", "code": 400}}},
+         "400: Too long."),
+        ({"response": {"status_code": 500, "body": None}, "error": None}, "status code 500 without an answer"),
+        ({"response": None, "error": "timeout"}, "timeout"),
+        ({"response": None, "error": None}, "no response"),
+        ({"response": {"status_code": 200, "body": {"choices": []}}, "error": None}, "no choices in the response"),
+    ],
+)  # fmt: skip
+def test_what_failed_is_an_error_and_no_text(read_records: ReadRecords, line: dict[str, Any], error: str) -> None:
+    answers = read_records({"id": "vllm-1", "custom_id": "x", **line}, batch(chat()))
+    assert [answer.id for answer in answers if isinstance(answer, Answer)] == ["x", "x"]
+    first = answers[0]
+    assert isinstance(first, Answer)
+    assert parts(first) == (None, None, "", error)
+
+
+def test_several_choices_are_samples(read_records: ReadRecords) -> None:
+    found = read_records(batch(chat("a"), chat("b", "length"), chat("c")))
+    assert [(record.sample, record.text, record.finish) for record in found if isinstance(record, Answer)] == [
+        (0, "a", "stop"),
+        (1, "b", "truncated"),
+        (2, "c", "stop"),
+    ]
+    assert {record.line for record in found} == {1}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+         ("4 2", "Hm. Hm.\nSo.", "truncated", None)),
+        ({"status": "completed", "incomplete_details": None}, ("4 2", "Hm. Hm.\nSo.", "stop", None)),
+        ({"status": "completed", "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]},
+         (None, None, "refused", None)),
+        ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": []},
+         (None, None, "refused", None)),
+        ({"status": "failed", "error": {"code": "server_error", "message": "Oh."}},
+         (None, None, "", "server_error: Oh.")),
+    ],
+)  # fmt: skip
+def test_responses_of_openai(read_records: ReadRecords, body: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    output = [
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": text} for text in ("Hm. Hm.", "So.")]},
+        {"type": "message", "content": [{"type": "output_text", "text": "4 "}, {"type": "output_text", "text": "2"}]},
+    ]
+    line = {
+        "custom_id": "x",
+        "response": {"status_code": 200, "body": {"object": "response", "output": output, **body}},
+    }
+    assert parts(only(read_records(line))) == expected

@@ -1,0 +1,51 @@
+"""Predictions of OpenCompass: places, prompts and samples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from answer_files import ReadRecords
+
+from niah_score.contract import Message, prompt_digest
+from niah_score.formats import Answer, Malformed, read_answers
+
+
+def shard(**more: Any) -> dict[str, Any]:
+    return {"origin_prompt": "p", "prediction": "42", **more}
+
+
+def test_opencompass_places_prompts_and_samples(tmp_path: Path) -> None:
+    path = tmp_path / "needlebench_0.json"
+    turns = [{"role": "HUMAN", "prompt": "u"}, {"role": "BOT", "prompt": "b"}, {"role": "HUMAN", "prompt": "v"}]
+    chat = [
+        Message(role="user", content="u"),
+        Message(role="assistant", content="b"),
+        Message(role="user", content="v"),
+    ]
+    path.write_text(
+        json.dumps(
+            {
+                "10": shard(origin_prompt=turns),
+                "2": shard(prediction=["a", "b"]),
+                "0": shard(origin_prompt=turns[:1], gold=["42", "7"]),
+                "3": "lost",
+            }
+        )
+    )
+    found = list(read_answers(path))
+    assert [(r.position, r.prompt_sha256, r.sample, r.text) for r in found if isinstance(r, Answer)] == [
+        (10, prompt_digest(chat), 0, "42"),
+        (2, prompt_digest("p"), 0, "a"),
+        (2, prompt_digest("p"), 1, "b"),
+        (0, prompt_digest("u"), 0, "42"),
+    ]
+    assert found[3].reference == ("42", "7")  # type: ignore[union-attr]
+    assert found[4] == Malformed(4, "not a JSON object; expected one object a record")
+
+
+def test_opencompass_temporary_lines(read_records: ReadRecords) -> None:
+    found = read_records(shard(idx=4), shard(idx=2), shard(), shard(idx="x"))
+    assert [r.position for r in found if isinstance(r, Answer)] == [4, 2, 2]
+    assert "idx is no place" in found[3].message  # type: ignore[union-attr]

@@ -1,0 +1,78 @@
+"""Plain records: an id or a prompt, a text, and what else they may say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from answer_files import Read, ReadRecords, between, only, problem
+
+from niah_score.contract import Message, prompt_digest
+from niah_score.errors import ScoreError
+from niah_score.formats import Answer, Malformed, read_answers
+
+
+def test_a_record_without_text_is_told_by_its_id(read: Read) -> None:
+    message = problem(read(between('{"id": "a\\u001b[31m"}')))
+    assert message.startswith("the record of id 'a\\x1b[31m' has no field with the answer's text")
+
+
+def test_the_first_text_field_in_the_documented_order_counts_and_references_never(read_records: ReadRecords) -> None:
+    names = ["text", "generation", "generated_text", "output", "response", "completion", "pred", "prediction"]
+    record: dict[str, Any] = {"id": "x", "answer": "no", "answers": ["no"], "target": "no", "gold": "no"}
+    for name in names:
+        record[name] = name
+        assert only(read_records(record)).text == name
+    with pytest.raises(ScoreError, match="no record with an answer"):
+        read_records({"id": "x", "answer": "no", "answers": ["no"], "target": "no", "gold": "no", "outputs": ["no"]})
+
+
+def test_the_first_id_field_in_the_documented_order_counts(read_records: ReadRecords) -> None:
+    record: dict[str, Any] = {"text": "t"}
+    for name in ["idx", "uid", "key", "sample_id", "custom_id", "id"]:
+        record[name] = name
+        assert only(read_records(record)).id == name
+
+
+def test_plain_records_may_say_more(read_records: ReadRecords) -> None:
+    record = {"id": "x", "text": "t", "finish_reason": "length", "reasoning": "Hm.", "sample": 3, "prompt": "p"}
+    answer = only(read_records(record))
+    assert answer == Answer("x", "t", "Hm.", "truncated", None, prompt_digest("p"), None, 3, 1, None)
+    failed = only(read_records({"id": "x", "text": "", "error": {"message": "boom"}, "stop_reason": "x", "epoch": "2"}))
+    assert failed == Answer("x", None, None, "", "boom", None, None, 2, 1, None)
+    other = only(read_records({"id": "x", "text": "t", "sample": "the third", "error": 0.25}))
+    assert other == Answer("x", "t", None, "", None, None, None, 0, 1, None)
+    (found,) = read_records({"id": "x", "text": "t", "sample": -1})
+    assert isinstance(found, Malformed)
+    assert found.message == "sample is -1; expected the number of a sample, from 0"
+
+
+def test_plain_records_without_id_are_told_by_prompt(read_records: ReadRecords) -> None:
+    answer = only(read_records({"prompt": "p", "generated_text": "t"}))
+    assert (answer.id, answer.prompt_sha256, answer.position) == (None, prompt_digest("p"), None)
+    chat = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    assert only(read_records({"prompt": chat, "text": "t"})).prompt_sha256 == prompt_digest(
+        [Message(role="system", content="s"), Message(role="user", content="u")]
+    )
+
+
+def test_a_record_without_id_among_records_with_ids_is_malformed(read_records: ReadRecords) -> None:
+    found = read_records({"id": "x", "text": "t"}, {"text": "u"})
+    assert found[1] == Malformed(
+        2, "no id: none of the fields that hold one is there; found 'text'; name it with --id-field"
+    )
+
+
+def test_tables_without_ids_are_told_by_prompt_or_order(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_text("prompt,output\np,y\n")
+    assert only(list(read_answers(path))).prompt_sha256 == prompt_digest("p")
+    path.write_text("model,output\nm,y\nm,z\n")
+    assert [(r.id, r.position) for r in read_answers(path) if isinstance(r, Answer)] == [(None, 0), (None, 1)]
+    pq.write_table(pa.table({"prompt": ["p"], "output": ["y"]}), path)
+    assert only(list(read_answers(path))).prompt_sha256 == prompt_digest("p")
+    pq.write_table(pa.table({"output": ["y", "z"]}), path)
+    assert [(r.id, r.position) for r in read_answers(path) if isinstance(r, Answer)] == [(None, 0), (None, 1)]
