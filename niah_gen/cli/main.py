@@ -228,7 +228,7 @@ def merge(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `build --shard` printed.")],
 ) -> None:
     """Check all parts that build --shard wrote, and complete the dataset."""
-    from niah_gen.dataset.build import merge as merge_parts
+    from niah_gen.dataset.complete import merge as merge_parts
 
     typer.echo(str(merge_parts(folder, notice=_notice)))
 
@@ -350,7 +350,7 @@ def card(
     ] = None,
 ) -> None:
     """Write the dataset card anew; a figure of word overlap that it states already stays."""
-    from niah_gen.dataset.build import rewrite_card
+    from niah_gen.dataset.card import rewrite_card
 
     typer.echo(str(rewrite_card(dataset, word_overlap)))
 

@@ -31,9 +31,9 @@ from niah_gen.corpora.find import (
     search_folders,
 )
 from niah_gen.corpora.install import alone, copy_checked, declaration_toml, install
-from niah_gen.dataset.shards import atomic_file
 from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, listed
 from niah_score.contract import file_sha256, is_safe_path
+from niah_score.machine.files import atomic_file
 
 DOCUMENTS = "documents.jsonl"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")

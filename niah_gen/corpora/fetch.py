@@ -28,9 +28,9 @@ from niah_gen.corpora.find import (
     known_corpora,
 )
 from niah_gen.corpora.install import alone, copy_checked, declaration_toml, holds, install, is_intact, lacking
-from niah_gen.dataset.shards import sync_folder
 from niah_gen.errors import CorpusError, IntegrityError, listed, suggestion
 from niah_score.contract import VERSION, file_sha256
+from niah_score.machine.files import move_file
 
 # progress(path, done, total): bytes of a file (total 0: the server does not say), or rows of a `datasets` repository.
 Progress = Callable[[str, int, int], None]
@@ -152,8 +152,7 @@ def _fetch_file(name: str, url: str, file: CorpusFile, staging: Path, tell: Prog
         _download(name, url, part, lambda done, total: tell(file.path, done, total))
         found = file_sha256(part)
         if found == file.sha256:
-            part.replace(goal)
-            sync_folder(goal.parent)
+            move_file(part, goal)
             return
         part.unlink()
     raise IntegrityError(

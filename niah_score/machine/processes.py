@@ -10,7 +10,8 @@ tokenizers. Functions are sent by name and must stand in modules. What loky leav
   not write to a pipe at once goes through a file, and so do the arguments of `start`.
 - A worker would outlive a killed parent. Each one holds the reading end of a pipe that only the parent can write to,
   and exits when that pipe is closed.
-- A worker is killed when the block ends. It would not exit by itself if another one had died with the lock of the queue.
+- Workers are killed when the block ends. One that is asked to exit never does if another died with the queue's lock.
+  loky kills by means of `pgrep`, and fails where there is none; workers have no children, so a signal does.
 - Ctrl-C reaches a whole process group. Workers are started with SIGINT blocked, and the parent ends them.
 """
 
@@ -23,13 +24,13 @@ import signal
 import tempfile
 import threading
 import traceback
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -51,7 +52,10 @@ class Workers(Executor):
     def submit(
         self, function: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Future[Result]:
-        """Run a function in a worker. The future raises what the function raises, BrokenProcessPool if a worker dies."""
+        """Run a function in a worker.
+
+        The future raises what the function raises, and BrokenProcessPool, which the block turns into a sentence.
+        """
         found: Future[Result] = Future()
         with _interrupts_held():  # the first call starts the workers
             sent = self._pool.submit(_run, function, args, kwargs)
@@ -59,7 +63,10 @@ class Workers(Executor):
         return found
 
     def told(self) -> Iterator[tuple[int, ...]]:
-        """The numbers of each call of `tell` in a worker since the last time. Ask often: the pipe holds some thousands."""
+        """The numbers of each call of `tell` in a worker since the last time.
+
+        To be asked often: a worker waits once some thousands of calls are unheard.
+        """
         while self._told.poll():
             yield self._told.recv()
 
@@ -74,14 +81,13 @@ def processes(
 ) -> Iterator[Workers]:
     """`jobs` worker processes for as long as the block lasts; none is left when it ends, however it ends.
 
-    start: called with `arguments` in each worker before any of its tasks is looked at; what it raises, each task raises.
+    start: called with `arguments` in each worker before its tasks are unpacked; what it raises, each task raises.
     raising: the error for a worker that died, made of a sentence.
     """
-    from loky import ProcessPoolExecutor
+    from loky import process_executor
     from loky.backend.context import get_context
 
-    # loky finds a worker's children by `pgrep`, and warns where there is none. Our workers have no children.
-    warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
+    process_executor.kill_process_tree = _kill
     context = get_context("loky")
     with tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder:
         if start is not None:
@@ -89,7 +95,7 @@ def processes(
         alive, parent = context.Pipe(duplex=False)
         told, tells = context.Pipe(duplex=False)
         with alive, parent, told, tells:
-            pool = ProcessPoolExecutor(
+            pool = process_executor.ProcessPoolExecutor(
                 jobs,
                 context=context,
                 initializer=_begin,
@@ -106,6 +112,15 @@ def processes(
                 ) from None
             finally:
                 pool.shutdown(wait=True, kill_workers=True)
+
+
+def _kill(worker: BaseProcess) -> None:
+    if worker.is_alive() and worker.pid is not None:
+        if os.name == "nt":
+            worker.terminate()
+        else:
+            os.kill(worker.pid, signal.SIGKILL)
+    worker.join()
 
 
 def tell(*numbers: int) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset.build import rewrite_card
+from niah_gen.dataset.card import rewrite_card
 from niah_gen.dataset.read import rows_in
 from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
