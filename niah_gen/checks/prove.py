@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from niah_gen.checks.hashes import hash_files
 from niah_gen.checks.row_proof import Axes, RowProver, axes_of
-from niah_gen.corpora.find import LANGUAGES, Corpus
+from niah_gen.corpora.declarations import LANGUAGES
+from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
 from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.recipe.read import PLACEMENTS, Recipe, load_recipe

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from niah_gen.corpora.find import LANGUAGES, locate, read_corpus
+from niah_gen.corpora.declarations import LANGUAGES
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import NiahError
 from niah_gen.haystacks.boundaries import JOINERS
 from niah_gen.haystacks.native_proof import (

@@ -21,13 +21,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from niah_gen.corpora.find import (
-    DECLARATION,
-    CorpusFile,
-    data_folder,
-    known_corpora,
-)
-from niah_gen.corpora.install import alone, copy_checked, declaration_toml, holds, install, is_intact, lacking
+from niah_gen.corpora.declarations import DECLARATION, CorpusFile, declaration_toml, known_corpora
+from niah_gen.corpora.find import data_folder
+from niah_gen.corpora.install import alone, copy_checked, holds, install, is_intact, lacking
 from niah_gen.errors import CorpusError, IntegrityError, listed, suggestion
 from niah_score.contract import VERSION, file_sha256
 from niah_score.machine.files import move_file

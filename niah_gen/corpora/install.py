@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
-from niah_gen.corpora.find import (
-    DECLARATION,
-    CorpusFile,
-    Declaration,
-    parse_declaration,
-)
-from niah_gen.errors import CorpusError, LockedError
+from niah_gen.corpora.declarations import DECLARATION, CorpusFile, Declaration
+from niah_gen.errors import LockedError
 from niah_score.contract import file_sha256
 from niah_score.machine.files import (
     HeldError,
@@ -39,29 +32,6 @@ def alone(target: Path) -> Iterator[None]:
                 f"{target}: another process is installing it ({error.path} is held); wait for it to end"
             ) from None
         yield
-
-
-def declaration_toml(declaration: Declaration) -> bytes:
-    """A declaration as a corpus.toml. Raises CorpusError if it would not be read back."""
-    import tomli_w
-
-    record: dict[str, Any] = {
-        "name": declaration.name,
-        "language": declaration.language,
-        "license": declaration.license,
-        "source": declaration.source,
-    }
-    if declaration.description:
-        record["description"] = declaration.description
-    if declaration.text_field != "text":
-        record["text_field"] = declaration.text_field
-    record["files"] = [{"path": file.path, "sha256": file.sha256} for file in declaration.files]
-    try:
-        data = tomli_w.dumps(record).encode()
-    except UnicodeEncodeError:
-        raise CorpusError(f"corpus {declaration.name!r}: license, source and field names must be valid text") from None
-    parse_declaration(tomllib.loads(data.decode()), DECLARATION)
-    return data
 
 
 def lacking(folder: Path, pins: Declaration) -> list[CorpusFile]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from niah_gen.corpora.find import Corpus
+from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.prompts.templates import Frame
 from niah_gen.recipe.schedules import Line

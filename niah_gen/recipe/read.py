@@ -10,7 +10,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
-from niah_gen.corpora.find import LANGUAGES, locate
+from niah_gen.corpora.declarations import LANGUAGES
+from niah_gen.corpora.find import locate
 from niah_gen.errors import NiahError, RecipeError, TokenizerError, suggestion
 from niah_gen.haystacks.boundaries import BOUNDARIES
 from niah_gen.prompts.templates import POSITIONS, guide_problem, template_for, template_library, template_names

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from niah_gen.corpora.find import LANGUAGES, Corpus, locate, read_corpus
+from niah_gen.corpora.declarations import LANGUAGES
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import Corpus, read_corpus
 from niah_gen.errors import FitError, IntegrityError, RecipeError
 from niah_gen.haystacks.haystack import Filler, PublishedFiller, published_room
 from niah_gen.haystacks.native import NativeFiller

@@ -27,16 +27,10 @@ import pytest
 from niah_gen.corpora import add as own_corpora
 from niah_gen.corpora import fetch
 from niah_gen.corpora.add import add_corpus, add_dataset
+from niah_gen.corpora.declarations import DECLARATION, CorpusFile, Declaration
 from niah_gen.corpora.fetch import fetch_corpus
-from niah_gen.corpora.find import (
-    DECLARATION,
-    CorpusFile,
-    Declaration,
-    data_folder,
-    installed_names,
-    locate,
-    read_corpus,
-)
+from niah_gen.corpora.find import data_folder, installed_names, locate
+from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import CorpusError, IntegrityError, LockedError
 from niah_score.contract import sha256_hex
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import niah_gen
-from niah_gen.corpora.find import Corpus, CorpusFile, Document
+from niah_gen.corpora.declarations import CorpusFile
+from niah_gen.corpora.read import Corpus, Document
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.haystacks.haystack import Haystack, Order
