@@ -1,4 +1,4 @@
-"""Makes corpora of the user's own: checked copies of files, or a column of a `datasets` repository.
+"""Adds corpora of the user's own: checked copies of files, or a column of a `datasets` repository.
 
 <folder>/<name>/    the corpus with its corpus.toml, which appears whole
 """

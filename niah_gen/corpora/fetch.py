@@ -1,4 +1,4 @@
-"""Takes the corpora known by name from the network or a folder, and leaves them installed and checked.
+"""Fetches the corpora known by name from the network or a folder, checks them, and installs them.
 
     <folder>/<name>/              the corpus with its corpus.toml, which appears whole
     <folder>/.<name>.fetching/    finished files and `.part` files of an interrupted fetch; used again by the next

@@ -1,4 +1,4 @@
-"""Gives a complete staging folder the name of a corpus, and keeps two processes from doing so at once."""
+"""Installs a complete staging folder as a corpus, one process at a time."""
 
 from __future__ import annotations
 
