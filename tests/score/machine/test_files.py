@@ -94,15 +94,15 @@ def test_only_wanted_files_and_their_folders_stay(tmp_path: Path) -> None:
 def test_a_lock_is_held_by_one_and_given_back_however_the_block_ends(tmp_path: Path) -> None:
     path = tmp_path / "below" / "lock"
     for _ in range(2):
-        with pytest.raises(KeyboardInterrupt), locked(path), (tmp_path / "x").open("wb") as file:
-            _held(path)
-            _interrupted(file)
+        with pytest.raises(KeyboardInterrupt), locked(path):
+            _interrupted_while_others_ask_for(path)
 
 
-def _held(path: Path) -> None:
+def _interrupted_while_others_ask_for(path: Path) -> None:
     with pytest.raises(HeldError, match="is held by another process") as held, locked(path):
         pass
     assert held.value.path == path
+    raise KeyboardInterrupt
 
 
 def _interrupted(file: IO[bytes]) -> None:
