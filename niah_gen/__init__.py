@@ -13,7 +13,7 @@ from niah_score.contract import VERSION
 if TYPE_CHECKING:
     from niah_gen.dataset.build import build as build
     from niah_gen.dataset.build import iter_rows as iter_rows
-    from niah_gen.dataset.build import merge as merge
+    from niah_gen.dataset.complete import merge as merge
     from niah_gen.errors import NiahError as NiahError
     from niah_gen.recipe.read import load_recipe as load_recipe
     from niah_gen.recipe.recipe import Recipe as Recipe
@@ -26,7 +26,7 @@ _HOMES = {
     "build": "dataset.build",
     "iter_rows": "dataset.build",
     "load_recipe": "recipe.read",
-    "merge": "dataset.build",
+    "merge": "dataset.complete",
 }
 __all__ = sorted(_HOMES)
 

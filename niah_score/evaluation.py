@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import glob
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from niah_score.contract import VERSION
-from niah_score.errors import ScoreError, suggestion
+from niah_score.errors import ResourceError, ScoreError, suggestion
 from niah_score.join.join import ON_DUPLICATE, Problem, join
 from niah_score.join.reading import AnswerFiles
 from niah_score.join.rows import Rows, read_rows, stacked
 from niah_score.join.samples import WAYS, one_line_each
-from niah_score.machine.processes import workers
+from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, default_metrics
 from niah_score.report.report import Report
 from niah_score.scoring.extract import REASONING_TAGS
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
 MISSING = ("error", "zero", "exclude")
 _SHOWN_MISSING = 3
+# Below this, one process has scored the answers before workers have started.
+PARALLEL_BYTES = 30_000_000
 
 
 def evaluate(
@@ -56,7 +62,7 @@ def evaluate(
     `samples`: ids that come again are samples, and how they count (mean where a format states samples itself).
     `text`: `raw` or `extracted` makes all metrics judge that.
     `by_order`: allow files without ids and prompts, joined by order.
-    `jobs`: processes; more than one only from a script with `if __name__ == "__main__":`.
+    `jobs`: processes, where there are enough answers to be worth them.
 
     Raises ScoreError, ContractError and their kinds, each naming file and line.
     """
@@ -68,7 +74,7 @@ def evaluate(
     for name in names:
         _check("metric", name, tuple(METRICS))
     files = _answer_files(predictions, id_field, text_field)
-    with workers(jobs, sum(file.path.stat().st_size for file in files)) as pool:
+    with _workers(jobs, sum(file.path.stat().st_size for file in files)) as pool:
         answers = AnswerFiles(files, pool)
         rows = read_rows(Path(dataset))
         joined = join(
@@ -148,6 +154,19 @@ def with_verdicts(
         signatures={**report.signatures, "judge": signature},
         rows=rows,
     )
+
+
+def _workers(jobs: int, size: int) -> AbstractContextManager[Executor | None]:
+    """Worker processes for answers of `size` bytes; None where one process is as fast."""
+    if jobs < 2 or size < PARALLEL_BYTES:
+        return nullcontext()
+    return processes(jobs, _begin_worker, raising=ResourceError)
+
+
+def _begin_worker() -> None:
+    """One thread each, as there is a worker for every core; and nothing that a worker makes refers to itself."""
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    gc.disable()
 
 
 def _check(name: str, value: str, allowed: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from niah_gen.corpora.find import LANGUAGES
+from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.records import Cell, Settings

@@ -6,8 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.dataset.shards import entry_problem
-from niah_score.contract import MANIFEST, FileEntry, Manifest, read_manifest
+from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_manifest
 
 
 class Hashed(NamedTuple):
@@ -31,7 +30,7 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
 def hash_files(folder: Path) -> Hashed:
     """`verify`, and which files are intact. Raises ContractError for a folder without a valid manifest."""
     manifest = read_manifest(folder)
-    found = [(entry, entry_problem(folder, entry)) for entry in manifest.files]
+    found = [(entry, file_problem(folder, entry)) for entry in manifest.files]
     problems = [problem for _, problem in found if problem]
     listed = {entry.path for entry in manifest.files} | {MANIFEST}
     for path in sorted(folder.rglob("*")):

@@ -7,7 +7,6 @@ from the recipe and compared.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +18,10 @@ from niah_gen.checks.axes import Axes, axes_of
 from niah_gen.checks.hashes import hash_files
 from niah_gen.checks.rebuild import Rebuilder
 from niah_gen.checks.row_proof import RowProver
-from niah_gen.corpora.find import LANGUAGES, locate, read_corpus
-from niah_gen.dataset.read import Piece, jobs_for, over_pieces, pieces_of, read_piece
-from niah_gen.dataset.shards import FORMATS
+from niah_gen.corpora.declarations import LANGUAGES
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import read_corpus
+from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
 from niah_gen.errors import IntegrityError, NiahError, TokenizerError
 from niah_gen.recipe.read import load_recipe, settings_of
 from niah_gen.recipe.recipe import Recipe
@@ -34,7 +34,8 @@ from niah_score.contract import (
     MANIFEST,
     RECIPE,
     VERSION,
-    FileEntry,
+    DataFile,
+    Dataset,
     Manifest,
     config_name,
     content_digest,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 # So many sentences tell that a dataset is wrong throughout, and memory stays small.
 KEPT_PROBLEMS = 1000
-_DATA_FILE = re.compile(r"(data|jsonl)/([^/]+)/test-(\d{5,9})-of-(\d{5,9})\.(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,10 @@ def prove(
     hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
     digest = plan_digest(recipe, task, found.name, found.sha256, hashes)
     problems.add(_wrong_manifest(recipe, manifest, digest))
-    files = _data_files(recipe, manifest, problems)
+    files = _data_files(recipe, Dataset(folder, manifest), problems)
     for file in files:
         if file.entry.path in intact:
-            problems.add(_wrong_schema(folder, file, recipe))
+            problems.add(_wrong_schema(file, recipe))
     if digest != manifest.plan_digest:
         lacking = lacking or f"its plan_digest is not {digest[:8]}, so this release would build something else"
     family = family_digest(recipe, task, found.sha256)
@@ -224,45 +224,30 @@ def _other_release(manifest: Manifest) -> str:
     return f"; niah {manifest.generator_version} made the dataset, this is {VERSION}: prove it with that one"
 
 
-class _DataFile(NamedTuple):
-    """A file with rows; `number`: its place among the files of its config."""
-
-    entry: FileEntry
-    suffix: str
-    config: str
-    number: int
-
-
-def _data_files(recipe: Recipe, manifest: Manifest, problems: _Problems) -> list[_DataFile]:
-    """The files with rows, format by format, in row order."""
-    names = dict.fromkeys(config_name(language, length) for language in LANGUAGES for length in recipe.lengths)
-    order = {name: number for number, name in enumerate(names)}
-    found: list[_DataFile] = []
-    parts: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for entry in manifest.files:
-        if entry.rows is None:
-            continue
-        match = _DATA_FILE.fullmatch(entry.path)
-        if not match or FORMATS.get(match[5]) != match[1] or match[2] not in order:
-            problems.add([f"{entry.path}: no place for rows of this recipe"])
-            continue
-        found.append(_DataFile(entry, match[5], match[2], int(match[3])))
-        parts.setdefault((match[5], match[2]), []).append((int(match[3]), int(match[4])))
-    for (suffix, config), numbers in parts.items():
-        if sorted(numbers) != [(number, len(numbers)) for number in range(len(numbers))]:
+def _data_files(recipe: Recipe, dataset: Dataset, problems: _Problems) -> list[DataFile]:
+    """The files with rows, format by format, in row order; those that have no place in the recipe are problems."""
+    configs = {config_name(language, length) for language in LANGUAGES for length in recipe.lengths}
+    found: list[DataFile] = []
+    for suffix in dataset.formats:
+        files = dataset.files(suffix)
+        strangers = {file.entry.path for file in files if not file.of or file.config not in configs}
+        problems.add(f"{path}: no place for rows of this recipe" for path in sorted(strangers))
+        found += [file for file in files if file.entry.path not in strangers]
+    for (suffix, config), group in groupby(found, key=lambda file: (file.format, file.config)):
+        numbers = [(file.number, file.of) for file in group]
+        if numbers != [(number, len(numbers)) for number in range(len(numbers))]:
             problems.add([f"{MANIFEST}: the .{suffix} files of {config} are not numbered 0 to {len(numbers) - 1}"])
-    formats = list(FORMATS)
-    return sorted(found, key=lambda file: (formats.index(file.suffix), order[file.config], file.number))
+    return found
 
 
-def _wrong_schema(folder: Path, file: _DataFile, recipe: Recipe) -> Iterator[str]:
-    if file.suffix != "parquet":
+def _wrong_schema(file: DataFile, recipe: Recipe) -> Iterator[str]:
+    if file.format != "parquet":
         return
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        found = pq.read_schema(folder / file.entry.path)
+        found = pq.read_schema(file.path)
     except (ValueError, OSError, pa.ArrowException):
         return  # told where its rows are read
     expected = row_schema(recipe.form)
@@ -307,7 +292,7 @@ class _ProvedPiece(NamedTuple):
     readable: bool
 
 
-def _piece_prover(setup: _Setup) -> Callable[[Piece], _ProvedPiece]:
+def _piece_prover(setup: _Setup) -> Callable[[RowGroup], _ProvedPiece]:
     """The function that proves pieces of a dataset."""
     task = find_task(setup.recipe.task, here=False)
     tokenizer = _tokenizer(setup.manifest, setup.tokenizer)
@@ -320,14 +305,14 @@ def _piece_prover(setup: _Setup) -> Callable[[Piece], _ProvedPiece]:
         ]
         rebuilder = Rebuilder(setup.recipe, task, tokenizer, corpora)
 
-    def prove_piece(piece: Piece) -> _ProvedPiece:
+    def prove_piece(piece: RowGroup) -> _ProvedPiece:
         lines: list[_Line] = []
         problems = _Problems()
         figures = Figures(0)
         tokens = 0
         readable = True
         try:
-            for read in read_piece(setup.folder, piece):
+            for read in read_row_group(setup.folder, piece):
                 if read.problem is not None:
                     line = _Line(piece.path, read.number, None, "", None)
                     problems.add([f"{line}: no row can be read ({read.problem})"])
@@ -373,7 +358,7 @@ class _Format:
 def _prove_rows(
     setup: _Setup,
     task: Task,
-    files: Sequence[_DataFile],
+    files: Sequence[DataFile],
     intact: set[str],
     problems: _Problems,
     jobs: int | None,
@@ -381,16 +366,16 @@ def _prove_rows(
 ) -> Figures:
     """Prove the rows of intact files, each alone, and then those of a format together."""
     here = [file for file in files if file.entry.path in intact]
-    tasks = [(file, piece) for file in here for piece in pieces_of(setup.folder, file.entry.path)]
-    lacking = {file.suffix for file in files if file.entry.path not in intact}
-    tokens = setup.manifest.tokens * len({file.suffix for file in here})
+    tasks = [(file, piece) for file in here for piece in row_groups_of(setup.folder, file.entry.path)]
+    lacking = {file.format for file in files if file.entry.path not in intact}
+    tokens = setup.manifest.tokens * len({file.format for file in here})
     if progress:
         progress.start(sum(file.entry.rows or 0 for file in here), tokens)
-    results = over_pieces(
+    results = over_row_groups(
         _piece_prover, setup, [piece for _, piece in tasks], jobs_for(tokens) if jobs is None else jobs
     )
     figures = Figures(0)
-    for suffix, group in groupby(zip(tasks, results, strict=True), key=lambda item: item[0][0].suffix):
+    for suffix, group in groupby(zip(tasks, results, strict=True), key=lambda item: item[0][0].format):
         rows = _Format(suffix, suffix not in lacking)
         for file, pieces in groupby(group, key=lambda item: item[0][0]):
             count = 0

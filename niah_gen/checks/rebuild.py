@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from niah_gen.corpora.find import Corpus
+from niah_gen.corpora.read import Corpus
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import make_plan

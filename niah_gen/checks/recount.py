@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from niah_gen.dataset.read import Piece, jobs_for, over_pieces, pieces_of, read_piece
-from niah_gen.dataset.shards import FORMATS, atomic_file
+from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
 from niah_gen.errors import SHOWN_PROBLEMS, IntegrityError
 from niah_gen.tokenizers.find import find_tokenizer
-from niah_score.contract import FileEntry, Manifest, read_manifest
+from niah_score.contract import open_dataset
+from niah_score.machine.files import atomic_file
 
 if TYPE_CHECKING:
     from niah_gen.progress import Progress
 
 _COLUMNS = ("id", "length", "prompt_tokens", "prompt")
-_CONFIG = re.compile(r"(.*)-(\d{1,10})([km]?)")
-_TIMES = {"": 1, "k": 1000, "m": 1_000_000}
 
 
 class Recounted(NamedTuple):
@@ -70,12 +67,12 @@ def recount(
     id, config, length, prompt_tokens and tokens of every row. jobs: processes; None decides by size.
     Raises ContractError for a folder that is no dataset, TokenizerError, IntegrityError for rows that cannot be read.
     """
-    manifest = read_manifest(folder)
-    files = _files(manifest)
+    dataset = open_dataset(folder)
+    manifest, files = dataset.manifest, dataset.files()
     if not files:
         raise IntegrityError(f"{folder}: no file with rows is listed; verify the dataset, and build it again")
     found = Recount(manifest.tokenizer.name, find_tokenizer(tokenizer).name, limit, {}, [])
-    pieces = [piece for entry in files for piece in pieces_of(folder, entry.path)]
+    pieces = [piece for file in files for piece in row_groups_of(folder, file.entry.path)]
     if progress:
         progress.start(manifest.rows, manifest.tokens)
     jobs = jobs_for(manifest.tokens) if jobs is None else jobs
@@ -83,7 +80,7 @@ def recount(
         table = stack.enter_context(atomic_file(csv_file)) if csv_file else None
         if table:
             table.write(_csv([Recounted._fields]))
-        for rows in over_pieces(_piece_counter, _Setup(folder, tokenizer), pieces, jobs):
+        for rows in over_row_groups(_piece_counter, _Setup(folder, tokenizer), pieces, jobs):
             for row in rows:
                 _add(found, row)
             if table:
@@ -91,21 +88,6 @@ def recount(
             if progress:
                 progress.advance(len(rows), sum(row.prompt_tokens for row in rows))
     return found
-
-
-def _files(manifest: Manifest) -> list[FileEntry]:
-    """The files of one format, Parquet if there is any, in row order."""
-    for suffix in FORMATS:
-        files = [entry for entry in manifest.files if entry.rows is not None and entry.path.endswith(f".{suffix}")]
-        if files:
-            return sorted(files, key=_order)
-    return []
-
-
-def _order(entry: FileEntry) -> tuple[str, int, str]:
-    config = _config(entry.path)
-    match = _CONFIG.fullmatch(config)
-    return (match[1], int(match[2]) * _TIMES[match[3]], entry.path) if match else (config, 0, entry.path)
 
 
 def _config(path: str) -> str:
@@ -136,13 +118,13 @@ class _Setup(NamedTuple):
     tokenizer: str
 
 
-def _piece_counter(setup: _Setup) -> Callable[[Piece], list[Recounted]]:
+def _piece_counter(setup: _Setup) -> Callable[[RowGroup], list[Recounted]]:
     """The function that counts the rows of pieces."""
     tokenizer = find_tokenizer(setup.tokenizer)
 
-    def count_piece(piece: Piece) -> list[Recounted]:
+    def count_piece(piece: RowGroup) -> list[Recounted]:
         rows = []
-        for read in read_piece(setup.folder, piece, _COLUMNS):
+        for read in read_row_group(setup.folder, piece, _COLUMNS):
             contents = None if read.problem else _contents(read.value)
             if contents is None:
                 raise IntegrityError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from niah_gen.dataset.read import rows_in
 from niah_gen.errors import NiahError
-from niah_score.contract import Manifest, Row, read_manifest
+from niah_score.contract import Row, open_dataset
 
 _MARKS = ("\x1b[1;7m", "\x1b[0m", "\x1b[2m", "\x1b[0m")
 _PLAIN_MARKS = (">>>", "<<<", "[", "]")
@@ -17,18 +17,12 @@ _SHOWN_AROUND = 240
 
 def find_row(folder: Path, row_id: str) -> Row:
     """The row with an id. Raises NiahError if the dataset has none, ContractError if it is no dataset."""
-    manifest = read_manifest(folder)
-    for path in _data_files(folder, manifest):
-        row = _row_in(path, row_id)
+    dataset = open_dataset(folder)
+    for file in dataset.files():
+        row = _row_in(file.path, row_id)
         if row is not None:
             return row
-    raise NiahError(f"{folder}: no row {row_id!r} among {manifest.rows}; ids are in the column `id`")
-
-
-def _data_files(folder: Path, manifest: Manifest) -> list[Path]:
-    paths = [entry.path for entry in manifest.files if entry.rows]
-    wanted = [path for path in paths if path.startswith("data/")] or paths
-    return [folder / path for path in wanted]
+    raise NiahError(f"{folder}: no row {row_id!r} among {dataset.manifest.rows}; ids are in the column `id`")
 
 
 def _row_in(path: Path, row_id: str) -> Row | None:

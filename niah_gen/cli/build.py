@@ -87,7 +87,7 @@ def merge(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `build --shard` printed.")],
 ) -> None:
     """Check all parts that build --shard wrote, and complete the dataset."""
-    from niah_gen.dataset.build import merge as merge_parts
+    from niah_gen.dataset.complete import merge as merge_parts
 
     typer.echo(str(merge_parts(folder, notice=notice)))
 

@@ -27,7 +27,8 @@ def _by_default(context: typer.Context) -> None:
 @reported
 def corpora_list() -> None:
     """List the corpora that can be named, and where they are."""
-    from niah_gen.corpora.find import installed_names, known_corpora, locate
+    from niah_gen.corpora.declarations import known_corpora
+    from niah_gen.corpora.find import installed_names, locate
     from niah_gen.errors import CorpusError
 
     installed = installed_names()
@@ -50,7 +51,8 @@ def corpora_list() -> None:
 @reported
 def corpora_show(name: Annotated[str, typer.Argument(metavar="NAME", help="Corpus name or path.")]) -> None:
     """Check a corpus and describe it."""
-    from niah_gen.corpora.find import locate, read_corpus
+    from niah_gen.corpora.find import locate
+    from niah_gen.corpora.read import read_corpus
 
     located = locate(name)
     corpus = read_corpus(located)

@@ -98,6 +98,6 @@ def card(
     ] = None,
 ) -> None:
     """Write the dataset card anew; a figure of word overlap that it states already stays."""
-    from niah_gen.dataset.build import rewrite_card
+    from niah_gen.dataset.card import rewrite_card
 
     typer.echo(str(rewrite_card(dataset, word_overlap)))

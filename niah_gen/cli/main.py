@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from typing import Annotated
@@ -48,6 +49,8 @@ def main() -> None:
     except SystemExit as ended:
         sys.stdout.flush()
         sys.stderr.flush()
+        # Semaphores of worker processes are given back here.
+        atexit._run_exitfuncs()
         # Everything is written and synced. Taking vocabularies and arrays down piece by piece would cost a tenth of a
         # second; the system takes them back at once.
         os._exit(ended.code if isinstance(ended.code, int) else int(ended.code is not None))

@@ -1,4 +1,4 @@
-"""Makes corpora of the user's own: checked copies of files, or a column of a `datasets` repository.
+"""Adds corpora of the user's own: checked copies of files, or a column of a `datasets` repository.
 
 <folder>/<name>/    the corpus with its corpus.toml, which appears whole
 """
@@ -15,25 +15,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from niah_gen.corpora.declarations import LANGUAGES, SUFFIXES, CorpusFile, Declaration, declaration_toml, known_corpora
 from niah_gen.corpora.fetch import Progress
-from niah_gen.corpora.find import (
-    LANGUAGES,
-    SUFFIXES,
-    CorpusFile,
-    Declaration,
-    Document,
-    bundled_folder,
-    corpus_files,
-    data_folder,
-    known_corpora,
-    language_of,
-    read_documents,
-    search_folders,
-)
-from niah_gen.corpora.install import alone, copy_checked, declaration_toml, install
-from niah_gen.dataset.shards import atomic_file
+from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, search_folders
+from niah_gen.corpora.install import alone, copy_checked, install
+from niah_gen.corpora.read import Document, language_of, read_documents
 from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, listed
 from niah_score.contract import file_sha256, is_safe_path
+from niah_score.machine.files import atomic_file
 
 DOCUMENTS = "documents.jsonl"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")

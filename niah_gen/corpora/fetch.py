@@ -1,4 +1,4 @@
-"""Takes the corpora known by name from the network or a folder, and leaves them installed and checked.
+"""Fetches the corpora known by name from the network or a folder, checks them, and installs them.
 
     <folder>/<name>/              the corpus with its corpus.toml, which appears whole
     <folder>/.<name>.fetching/    finished files and `.part` files of an interrupted fetch; used again by the next
@@ -21,16 +21,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from niah_gen.corpora.find import (
-    DECLARATION,
-    CorpusFile,
-    data_folder,
-    known_corpora,
-)
-from niah_gen.corpora.install import alone, copy_checked, declaration_toml, holds, install, is_intact, lacking
-from niah_gen.dataset.shards import sync_folder
+from niah_gen.corpora.declarations import DECLARATION, CorpusFile, declaration_toml, known_corpora
+from niah_gen.corpora.find import data_folder
+from niah_gen.corpora.install import alone, copy_checked, holds, install, is_intact, lacking
 from niah_gen.errors import CorpusError, IntegrityError, listed, suggestion
 from niah_score.contract import VERSION, file_sha256
+from niah_score.machine.files import move_file
 
 # progress(path, done, total): bytes of a file (total 0: the server does not say), or rows of a `datasets` repository.
 Progress = Callable[[str, int, int], None]
@@ -152,8 +148,7 @@ def _fetch_file(name: str, url: str, file: CorpusFile, staging: Path, tell: Prog
         _download(name, url, part, lambda done, total: tell(file.path, done, total))
         found = file_sha256(part)
         if found == file.sha256:
-            part.replace(goal)
-            sync_folder(goal.parent)
+            move_file(part, goal)
             return
         part.unlink()
     raise IntegrityError(

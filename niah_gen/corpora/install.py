@@ -1,64 +1,37 @@
-"""Gives a complete staging folder the name of a corpus, and keeps two processes from doing so at once."""
+"""Installs a complete staging folder as a corpus, one process at a time."""
 
 from __future__ import annotations
 
 import shutil
-import tomllib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
-from niah_gen.corpora.find import (
-    DECLARATION,
-    CorpusFile,
-    Declaration,
-    parse_declaration,
-)
-from niah_gen.dataset.shards import atomic_file, sync_folder, write_atomically
-from niah_gen.errors import CorpusError, LockedError
+from niah_gen.corpora.declarations import DECLARATION, CorpusFile, Declaration
+from niah_gen.errors import LockedError
 from niah_score.contract import file_sha256
+from niah_score.machine.files import (
+    HeldError,
+    atomic_file,
+    locked,
+    move_file,
+    remove_all_but,
+    sync_folder,
+    write_atomically,
+)
 
 
 @contextmanager
 def alone(target: Path) -> Iterator[None]:
     """Hold a corpus alone. Raises LockedError at once if another process holds it; a killed holder leaves no lock."""
-    import filelock
-
-    target.parent.mkdir(parents=True, exist_ok=True)
-    path = target.with_name(f".{target.name}.lock")
-    lock = filelock.FileLock(path, timeout=0)
-    try:
-        lock.acquire()
-    except filelock.Timeout:
-        raise LockedError(f"{target}: another process is installing it ({path} is held); wait for it to end") from None
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(target.with_name(f".{target.name}.lock")))
+        except HeldError as error:
+            raise LockedError(
+                f"{target}: another process is installing it ({error.path} is held); wait for it to end"
+            ) from None
         yield
-    finally:
-        lock.release()
-
-
-def declaration_toml(declaration: Declaration) -> bytes:
-    """A declaration as a corpus.toml. Raises CorpusError if it would not be read back."""
-    import tomli_w
-
-    record: dict[str, Any] = {
-        "name": declaration.name,
-        "language": declaration.language,
-        "license": declaration.license,
-        "source": declaration.source,
-    }
-    if declaration.description:
-        record["description"] = declaration.description
-    if declaration.text_field != "text":
-        record["text_field"] = declaration.text_field
-    record["files"] = [{"path": file.path, "sha256": file.sha256} for file in declaration.files]
-    try:
-        data = tomli_w.dumps(record).encode()
-    except UnicodeEncodeError:
-        raise CorpusError(f"corpus {declaration.name!r}: license, source and field names must be valid text") from None
-    parse_declaration(tomllib.loads(data.decode()), DECLARATION)
-    return data
 
 
 def lacking(folder: Path, pins: Declaration) -> list[CorpusFile]:
@@ -80,25 +53,12 @@ def install(staging: Path, target: Path, files: Sequence[CorpusFile], toml: byte
     if target.exists():
         # Not the whole folder: the user may keep other files in it.
         for path in (*(file.path for file in files), DECLARATION):
-            goal = target / path
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            (staging / path).replace(goal)
-            sync_folder(goal.parent)
+            move_file(staging / path, target / path)
         shutil.rmtree(staging)
     else:
-        _sweep(staging, {DECLARATION, *(file.path for file in files)})
+        remove_all_but(staging, {DECLARATION, *(file.path for file in files)})
         staging.rename(target)
     sync_folder(target.parent)
-
-
-def _sweep(folder: Path, wanted: set[str]) -> None:
-    """Remove what an interrupted fetch, perhaps of other pins, left behind."""
-    for path in sorted(folder.rglob("*"), reverse=True):
-        if path.is_dir() and not path.is_symlink():
-            if not any(path.iterdir()):
-                path.rmdir()
-        elif path.relative_to(folder).as_posix() not in wanted:
-            path.unlink()
 
 
 def copy_checked(path: Path, goal: Path) -> str:

@@ -1,4 +1,4 @@
-"""Drafts to an Arrow table of one chunk a column: chunked input would cut pages at every chunk and lose the repeats.
+"""Builds Arrow tables of rows, one chunk a column: chunked input would cut pages at every chunk and lose the repeats.
 
 Arrays are built from buffers: each prompt byte is copied once, from the shared haystack into the column. `pa.array`
 would also import pandas wherever that is installed, 0.15 s for nothing.

@@ -1,15 +1,30 @@
-"""The dataset card: YAML that `datasets` and the Hub read, and what a person should know before using the rows."""
+"""Writes the dataset card: YAML that `datasets` and the Hub read, and what a person should know of the rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from niah_gen.dataset.word_overlap import WordOverlap, front_matter
+from niah_gen.dataset.word_overlap import WordOverlap, front_matter, kept, read_scores
 from niah_gen.prompts.templates import POSITIONS
+from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
-from niah_score.contract import SPLIT, CorpusEntry, TokenizerEntry
+from niah_score.contract import (
+    CARD,
+    DATA_FORMATS,
+    MANIFEST,
+    RECIPE,
+    SPLIT,
+    CorpusEntry,
+    FileEntry,
+    TokenizerEntry,
+    open_dataset,
+    sha256_hex,
+)
+from niah_score.machine.files import write_atomically
 
 # The Hub's classes, in rows.
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -45,7 +60,7 @@ def dataset_card(
         "tags": ["long-context", "needle-in-a-haystack", "niah", "synthetic", "evaluation"],
     }
     suffix = "parquet" if "parquet" in formats else formats[0]
-    folder = "data" if "parquet" in formats else "jsonl"
+    folder = DATA_FORMATS[suffix]
     front["configs"] = [
         {
             "config_name": name,
@@ -57,6 +72,36 @@ def dataset_card(
     if overlap is not None:
         front |= front_matter(overlap)
     return f"---\n{_yaml(front)}---\n\n{_body(recipe, configs, tokenizer, corpora, notes, overlap)}".encode()
+
+
+def rewrite_card(folder: str | Path, word_overlap: str | Path | None = None) -> Path:
+    """Write a dataset's card anew from its recipe and manifest; returns the card's path.
+
+    word_overlap: a folder with the scores of a system that only matches words, for the card to state; without it the
+    figure that the card states already stays. Raises ContractError if the folder is no dataset, NiahError if the scores
+    cannot be read or are not of all its rows, IntegrityError if they are another dataset's.
+    """
+    dataset = open_dataset(folder)
+    folder, manifest = dataset.folder, dataset.manifest
+    if word_overlap is None:
+        overlap = kept(folder, manifest.content_digest)
+    else:
+        overlap = read_scores(Path(word_overlap), manifest)
+    recipe = load_recipe(folder / RECIPE, here=False)
+    configs: dict[str, int] = {}
+    for file in dataset.files():
+        configs[file.config] = configs.get(file.config, 0) + file.rows
+    card = dataset_card(recipe, configs, manifest.tokenizer, manifest.corpora, manifest.notes, dataset.formats, overlap)
+    written = write_entry(folder / CARD, card)
+    files = tuple(written if entry.path == CARD else entry for entry in manifest.files)
+    write_atomically(folder / MANIFEST, replace(manifest, files=files).to_json())
+    return folder / CARD
+
+
+def write_entry(path: Path, data: bytes) -> FileEntry:
+    """Write a file that holds no rows, whole or not at all; returns its entry, the path being the file's name."""
+    write_atomically(path, data)
+    return FileEntry(path.name, sha256_hex(data), None, len(data))
 
 
 def _yaml(front: Mapping[str, Any]) -> str:

@@ -1,6 +1,6 @@
-"""Data files in, their rows out, a piece at a time and many pieces at once: a Parquet row group, or a JSONL file.
+"""Reads the rows of data files a row group at a time, and works through many row groups in worker processes.
 
-Pieces are worked through by spawned processes; results come in the order of the pieces, whoever was first.
+A JSONL file counts as one row group. Results come in the order of the row groups, whichever worker was first.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
-from niah_gen.dataset.processes import spawned
-from niah_gen.errors import IntegrityError, NiahError
+from niah_gen.errors import IntegrityError, NiahError, ResourceError
+from niah_score.machine.processes import processes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,14 +29,14 @@ Result = TypeVar("Result")
 _PARALLEL_TOKENS = 5_000_000
 
 
-class Piece(NamedTuple):
-    """A part of a data file that is read at once. `group`: its row group, -1 for a whole JSONL file.
+class RowGroup(NamedTuple):
+    """A part of a data file that is read at once: `number` of a Parquet file, or -1 for a whole JSONL file.
 
     `before`: rows of the file that stand before it.
     """
 
     path: str
-    group: int
+    number: int
     before: int
 
 
@@ -48,32 +48,32 @@ class ReadRow(NamedTuple):
     problem: str | None = None
 
 
-def pieces_of(folder: Path, path: str) -> list[Piece]:
-    """The pieces of a data file, in row order. A Parquet file whose footer cannot be read is one piece."""
+def row_groups_of(folder: Path, path: str) -> list[RowGroup]:
+    """The row groups of a data file, in row order. A Parquet file whose footer cannot be read counts as one."""
     if not path.endswith(".parquet"):
-        return [Piece(path, -1, 0)]
+        return [RowGroup(path, -1, 0)]
     import pyarrow.parquet as pq
 
     found = []
     before = 0
     try:
         with _reading(folder / path), pq.ParquetFile(folder / path) as file:
-            for group in range(file.metadata.num_row_groups):
-                found.append(Piece(path, group, before))
-                before += file.metadata.row_group(group).num_rows
+            for number in range(file.metadata.num_row_groups):
+                found.append(RowGroup(path, number, before))
+                before += file.metadata.row_group(number).num_rows
     except IntegrityError:
-        return [Piece(path, 0, 0)]  # reading it will say so again
+        return [RowGroup(path, 0, 0)]  # reading it will say so again
     return found
 
 
-def read_piece(folder: Path, piece: Piece, columns: Sequence[str] | None = None) -> Iterator[ReadRow]:
-    """The rows of a piece in order; of Parquet files only `columns` are read.
+def read_row_group(folder: Path, group: RowGroup, columns: Sequence[str] | None = None) -> Iterator[ReadRow]:
+    """The rows of a row group in order; of Parquet files only `columns` are read.
 
     A row that is no JSON or no text comes with its problem. Raises IntegrityError where the file itself cannot be read.
     """
-    rows = _lines(folder / piece.path) if piece.group < 0 else _group(folder / piece.path, piece.group, columns)
-    with _reading(folder / piece.path):
-        for number, read in enumerate(rows, piece.before + 1):
+    rows = _lines(folder / group.path) if group.number < 0 else _group(folder / group.path, group.number, columns)
+    with _reading(folder / group.path):
+        for number, read in enumerate(rows, group.before + 1):
             try:
                 value = read()
             # RecursionError: brackets nested without end.
@@ -109,8 +109,8 @@ def _record(table: pa.Table, number: int) -> Any:
 
 def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
     """The rows of a data file of any format, in order. Raises IntegrityError if it cannot be read to its end."""
-    for piece in pieces_of(path.parent, path.name):
-        for read in read_piece(path.parent, piece, columns):
+    for group in row_groups_of(path.parent, path.name):
+        for read in read_row_group(path.parent, group, columns):
             if read.problem is not None:
                 raise IntegrityError(
                     f"{path}: cannot be read (row {read.number}: {read.problem}); "
@@ -151,38 +151,34 @@ def jobs_for(tokens: int) -> int:
     return 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
 
 
-def over_pieces(
-    start: Callable[[Setup], Callable[[Piece], Result]], setup: Setup, pieces: Sequence[Piece], jobs: int
+def over_row_groups(
+    start: Callable[[Setup], Callable[[RowGroup], Result]], setup: Setup, groups: Sequence[RowGroup], jobs: int
 ) -> Iterator[Result]:
-    """What a function makes of each piece, in order, with `jobs` processes.
+    """What a function makes of each row group, in order, with `jobs` processes.
 
     start: makes the function of a setup, once in each process; a function of a module, for it is sent by name. One job
     is done here. Raises NiahError for jobs below 1, ResourceError when a process dies, and what the function raises.
     """
     if jobs < 1:
         raise NiahError(f"jobs is {jobs}; expected at least 1")
-    workers = min(jobs, len(pieces))
-    if workers <= 1:
-        yield from map(start(setup), pieces)
+    count = min(jobs, len(groups))
+    if count <= 1:
+        yield from map(start(setup), groups)
         return
-    with spawned(workers, _start_worker, (start, setup)) as pool:
-        yield from pool.map(_work, pieces)
+    with processes(count, _start_worker, (start, setup), raising=ResourceError) as workers:
+        yield from workers.map(_work, groups)
 
 
-_made: Callable[[Piece], Any] | None = None
-_ordered: tuple[Callable[[Any], Callable[[Piece], Any]], Any] | None = None
+# What a worker does with each row group; made when it starts.
+_function: Callable[[RowGroup], Any] | None = None
 
 
-def _start_worker(start: Callable[[Any], Callable[[Piece], Any]], setup: object) -> None:
-    global _ordered
-    _ordered = (start, setup)
+def _start_worker(start: Callable[[Any], Callable[[RowGroup], Any]], setup: object) -> None:
+    global _function
+    _function = start(setup)
 
 
-def _work(piece: Piece) -> Any:
-    # Made with the first piece: what goes wrong in an initializer is not told to anybody.
-    global _made
-    if _made is None:
-        if _ordered is None:
-            raise RuntimeError("the worker was not started")
-        _made = _ordered[0](_ordered[1])
-    return _made(piece)
+def _work(group: RowGroup) -> Any:
+    if _function is None:
+        raise RuntimeError("the worker was not started")
+    return _function(group)

@@ -1,4 +1,4 @@
-"""The places of one dataset on disk, and who may write there.
+"""Names the places of one dataset on disk, and locks them for one writer at a time.
 
 <name>/<version>-<digest8>/            the dataset
 <name>/<version>-<digest8>.partial/    work in progress: `dataset/`, and `parts/` with a record per shard
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from niah_gen.errors import LockedError
+from niah_score.machine.files import HeldError, locked, remove_leftovers
 
 PARTIAL = ".partial"
 _LOOK_IN_SECONDS = 5
@@ -47,29 +48,25 @@ def lock(target: Target, part: str | None = None) -> Iterator[None]:
     Parts are built beside each other, but not beside the whole: that takes every part's lock as well, and a part looks
     in at the whole's lock before it begins.
     """
-    import filelock
-
     folder, name = target.final.parent, target.final.name
-    folder.mkdir(parents=True, exist_ok=True)
     whole = folder / f".{name}.build.lock"
     with ExitStack() as held:
         try:
             if part is None:
-                held.enter_context(filelock.FileLock(whole, timeout=0))
+                held.enter_context(locked(whole))
                 for path in sorted(folder.glob(f".{name}.part-*.lock")):
-                    held.enter_context(filelock.FileLock(path, timeout=0))
+                    held.enter_context(locked(path))
                 _prepare(target)
                 # Nobody else is writing here, so what is half-written was left by a killed build.
-                for leftover in target.dataset.rglob(".*.tmp"):
-                    leftover.unlink(missing_ok=True)
+                remove_leftovers(target.dataset)
             else:
-                held.enter_context(filelock.FileLock(folder / f".{name}.{part}.lock", timeout=0))
+                held.enter_context(locked(folder / f".{name}.{part}.lock"))
                 # Other parts look in too, each for a moment.
-                with filelock.FileLock(whole, timeout=_LOOK_IN_SECONDS):
+                with locked(whole, _LOOK_IN_SECONDS):
                     _prepare(target)
-        except filelock.Timeout as error:
+        except HeldError as error:
             raise LockedError(
-                f"{target.final}: another process is building it ({error.lock_file} is held); wait for it to end"
+                f"{target.final}: another process is building it ({error.path} is held); wait for it to end"
             ) from None
         yield
 
@@ -78,13 +75,6 @@ def _prepare(target: Target) -> None:
     """Make the partial folder."""
     target.dataset.mkdir(parents=True, exist_ok=True)
     target.parts.mkdir(exist_ok=True)
-
-
-def sweep(folder: Path, wanted: set[str]) -> None:
-    """Remove files that are not part of the dataset: what a killed build left, or a dying worker of it still wrote."""
-    for path in folder.rglob("*"):
-        if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
-            path.unlink()
 
 
 def forget_empty(target: Target) -> None:

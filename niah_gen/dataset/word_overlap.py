@@ -1,4 +1,4 @@
-"""Scores of a system that only matches words in; the figure that a dataset's card states of them out, and kept there.
+"""Reads what a system scores that only matches words, for a dataset's card to state, and keeps it when cards change.
 
 The card's YAML holds it as one line of JSON, so that a card that is written anew still has it. It is in no digest.
 """

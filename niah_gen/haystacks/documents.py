@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from niah_gen.corpora.find import Corpus
+from niah_gen.corpora.read import Corpus
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, encode
 

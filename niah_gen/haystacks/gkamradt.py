@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from niah_gen.corpora.find import Corpus
+from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced

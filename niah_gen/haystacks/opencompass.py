@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from niah_gen.corpora.find import Corpus
+from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.documents import EncodedDocuments
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens
 from niah_gen.haystacks.placement import Placement

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from niah_gen.corpora.find import Corpus
+from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.documents import EncodedDocuments
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens, published_room

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from niah_gen.corpora.find import Corpus
+from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.haystack import Filler, Haystack
 from niah_gen.haystacks.proof import ContextProof
 from niah_gen.haystacks.splice import DepthTargets, Spliced

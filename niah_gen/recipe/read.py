@@ -8,7 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from niah_gen.corpora.find import LANGUAGES, locate
+from niah_gen.corpora.declarations import LANGUAGES
+from niah_gen.corpora.find import locate
 from niah_gen.errors import NiahError, RecipeError, TokenizerError, suggestion
 from niah_gen.haystacks.boundaries import BOUNDARIES
 from niah_gen.haystacks.placements import PLACEMENTS

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from niah_gen.corpora.find import LANGUAGES
+from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.errors import suggestion
 from niah_gen.haystacks.spread import SPREADS
 from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, depth_schedule, length_schedule

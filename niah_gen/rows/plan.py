@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from niah_gen.corpora.find import LANGUAGES, Corpus, locate, read_corpus
+from niah_gen.corpora.declarations import LANGUAGES
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import Corpus, read_corpus
 from niah_gen.errors import FitError, IntegrityError, RecipeError
 from niah_gen.haystacks.haystack import Filler, Secret
 from niah_gen.prompts.frame import make_frame

@@ -1,4 +1,4 @@
-"""The dataset folder in Python: its files, its columns, its digests; what flows between generator and scorer.
+"""Defines the dataset folder in Python: its files, its columns, its digests; what generator and scorer share.
 
     <name>/<version>-<digest8>/
       README.md                                     the dataset card
@@ -11,6 +11,12 @@ The promise is the files; this room is their only spelling in Python, and both p
 Imports no other room.
 """
 
+from niah_score.contract.dataset import DATA_FORMATS as DATA_FORMATS
+from niah_score.contract.dataset import DataFile as DataFile
+from niah_score.contract.dataset import Dataset as Dataset
+from niah_score.contract.dataset import data_path as data_path
+from niah_score.contract.dataset import file_problem as file_problem
+from niah_score.contract.dataset import open_dataset as open_dataset
 from niah_score.contract.digests import canonical_json as canonical_json
 from niah_score.contract.digests import content_digest as content_digest
 from niah_score.contract.digests import file_sha256 as file_sha256

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
+from niah_score.contract import MANIFEST, SCHEMA_VERSION, Dataset, Manifest, open_dataset
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.text.visible import without_surrogates
 
@@ -65,8 +65,9 @@ def read_rows(dataset: Path) -> Rows:
         raise ScoreError(f"{dataset}: no such dataset; expected a folder with a {MANIFEST}, or a Parquet or JSONL file")
     manifest = None
     if dataset.is_dir():
-        manifest = read_manifest(dataset)
-        files = _data_files(dataset, manifest)
+        opened = open_dataset(dataset)
+        manifest = opened.manifest
+        files = _data_files(opened)
         name = manifest.name
     else:
         files = [dataset]
@@ -154,20 +155,15 @@ def _different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
     return members.drop("row"), places["target"]
 
 
-def _data_files(folder: Path, manifest: Manifest) -> list[Path]:
-    """The Parquet files of a folder, or its JSONL files if it has no others. Raises IntegrityError if one is gone."""
-    entries = [entry for entry in manifest.files if entry.rows is not None]
-    chosen = [entry for entry in entries if entry.path.endswith(".parquet")]
-    if not chosen:
-        kinds = sorted({entry.suffix for entry in entries})
-        chosen = [entry for entry in entries if entry.suffix == kinds[0]]
-    for entry in chosen:
-        path = folder / entry.path
-        if not path.is_file() or path.stat().st_size != entry.bytes:
+def _data_files(dataset: Dataset) -> list[Path]:
+    """The files of a folder in row order. Raises IntegrityError if one is gone."""
+    files = dataset.files()
+    for file in files:
+        if not file.path.is_file() or file.path.stat().st_size != file.entry.bytes:
             raise IntegrityError(
-                f"{path}: missing, or not the {entry.bytes} bytes of {MANIFEST}; build the dataset again"
+                f"{file.path}: missing, or not the {file.entry.bytes} bytes of {MANIFEST}; build the dataset again"
             )
-    return [folder / entry.path for entry in chosen]
+    return [file.path for file in files]
 
 
 def _parts(file: Path) -> Iterator[_Part]:

@@ -1,4 +1,4 @@
-"""Asks the machine for processes and files, for both packages.
+"""Starts worker processes and writes files that appear whole: all that both packages ask of the machine.
 
-Imports no other room of the scorer.
+Imports no other room.
 """

@@ -1,56 +1,208 @@
-"""A pool of processes for inputs that are worth one."""
+"""Runs functions in worker processes, which end with the process that started them and whose death is an error.
+
+    with processes(2, start=prepare, arguments=(recipe,), raising=ResourceError) as workers:
+        futures = [workers.submit(work, number) for number in range(8)]
+
+The workers are loky's, each a new interpreter: a fork would share file locks and the threads of Arrow, polars and the
+tokenizers. Functions are sent by name and must stand in modules. What loky leaves open is closed here:
+
+- The reader of a pipe waits for ever for the rest of a message whose writer was killed. A result that the system would
+  not write to a pipe at once goes through a file, and so do the arguments of `start`.
+- A worker would outlive a killed parent. Each one holds the reading end of a pipe that only the parent can write to,
+  and exits when that pipe is closed.
+- Workers are killed when the block ends. One that is asked to exit never does if another died with the queue's lock.
+  loky kills by means of `pgrep`, and fails where there is none; workers have no children, so a signal does.
+- Ctrl-C reaches a whole process group. Workers are started with SIGINT blocked, and the parent ends them.
+"""
 
 from __future__ import annotations
 
-import gc
 import os
+import pickle
+import shutil
+import signal
+import tempfile
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
+from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
-from niah_score.errors import ResourceError
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
-# Starting a worker costs about a second, in which one process scores answers of some ten megabytes.
-PARALLEL_BYTES = 30_000_000
+# POSIX lets a write of 512 bytes be atomic at least, Linux one of 4,096; loky adds some 200 bytes to a result.
+_PIPE_BYTES = 256
+_START = "start"
+
+
+class Workers(Executor):
+    """Worker processes as an executor: `submit` gives a future, `map` the results in order."""
+
+    def __init__(self, pool: Executor, told: Connection) -> None:
+        self._pool = pool
+        self._told = told
+
+    def submit(
+        self, function: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Future[Result]:
+        """Run a function in a worker.
+
+        The future raises what the function raises, and BrokenProcessPool, which the block turns into a sentence.
+        """
+        found: Future[Result] = Future()
+        with _interrupts_held():  # the first call starts the workers
+            sent = self._pool.submit(_run, function, args, kwargs)
+        sent.add_done_callback(partial(_hand_over, found))
+        return found
+
+    def told(self) -> Iterator[tuple[int, ...]]:
+        """The numbers of each call of `tell` in a worker since the last time.
+
+        To be asked often: a worker waits once some thousands of calls are unheard.
+        """
+        while self._told.poll():
+            yield self._told.recv()
 
 
 @contextmanager
-def workers(jobs: int, size: int) -> Iterator[ProcessPoolExecutor | None]:
-    """A pool of `jobs` processes for answers of `size` bytes; None where one process is as fast.
+def processes(
+    jobs: int,
+    start: Callable[..., object] | None = None,
+    arguments: tuple[Any, ...] = (),
+    *,
+    raising: Callable[[str], Exception],
+) -> Iterator[Workers]:
+    """`jobs` worker processes for as long as the block lasts; none is left when it ends, however it ends.
 
-    Raises ResourceError when a worker dies.
+    start: called with `arguments` in each worker before its tasks are unpacked; what it raises, each task raises.
+    raising: the error for a worker that died, made of a sentence.
     """
-    if jobs < 2 or size < PARALLEL_BYTES:
-        yield None
-        return
-    # Spawned: a fork would share the threads of Arrow and polars.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin) as pool:
+    from loky import process_executor
+    from loky.backend.context import get_context
+
+    process_executor.kill_process_tree = _kill
+    context = get_context("loky")
+    with tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder:
+        if start is not None:
+            (Path(folder) / _START).write_bytes(pickle.dumps((start, arguments)))
+        alive, parent = context.Pipe(duplex=False)
+        told, tells = context.Pipe(duplex=False)
+        with alive, parent, told, tells:
+            pool = process_executor.ProcessPoolExecutor(
+                jobs,
+                context=context,
+                initializer=_begin,
+                initargs=(folder, alive, tells),
+                # A worker that holds much is no leak: with psutil installed, loky would start it anew.
+                env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"},
+            )
+            try:
+                yield Workers(pool, told)
+            except BrokenProcessPool:
+                raise raising(
+                    "a worker process died: out of memory, or killed; run the same command again, perhaps with fewer "
+                    "jobs"
+                ) from None
+            finally:
+                pool.shutdown(wait=True, kill_workers=True)
+
+
+def _kill(worker: BaseProcess) -> None:
+    if worker.is_alive() and worker.pid is not None:
+        if os.name == "nt":
+            worker.terminate()
+        else:
+            os.kill(worker.pid, signal.SIGKILL)
+    worker.join()
+
+
+def tell(*numbers: int) -> None:
+    """In a worker: tell the parent some numbers, which `Workers.told` gives it while the task goes on."""
+    if _tells is None:
+        raise RuntimeError("tell() is for functions that run in a worker")
+    _tells.send(numbers)
+
+
+# What a worker knows of itself.
+_folder = Path()
+_tells: Connection | None = None
+_failed_start: Exception | None = None
+
+
+def _begin(folder: str, alive: Connection, tells: Connection) -> None:
+    global _folder, _tells, _failed_start
+    _folder, _tells = Path(folder), tells
+    threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
+    file = _folder / _START
+    if file.exists():
         try:
-            yield pool
-        except BrokenProcessPool:
-            raise ResourceError(
-                "a worker process died: out of memory, killed, or started from a script without "
-                '`if __name__ == "__main__":`; run again with --jobs 1'
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+            start, arguments = pickle.loads(file.read_bytes())  # noqa: S301 - written by the parent
+            start(*arguments)
+        except Exception as error:  # noqa: BLE001 - raised again by the first task
+            _failed_start = error
 
 
-def _begin() -> None:
-    """One thread each, as there is a worker for every core; and nothing that a worker makes refers to itself."""
-    os.environ["POLARS_MAX_THREADS"] = "1"
-    gc.disable()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _end_with_parent(alive: Connection) -> None:
+    with suppress(EOFError, OSError):
+        alive.recv_bytes()
+    shutil.rmtree(_folder, ignore_errors=True)
+    os._exit(1)
 
 
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
+def _run(function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes | str:
+    """In a worker: what a function returns or raises, pickled; the path of a file where it is large."""
+    outcome: tuple[object, Exception | None]
+    try:
+        if _failed_start is not None:
+            raise _failed_start
+        outcome = (function(*args, **kwargs), None)
+    except Exception as error:  # noqa: BLE001 - raised again by the future
+        error.add_note("In a worker process:\n" + "".join(traceback.format_exception(error)))
+        outcome = (None, error)
+    data = pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL)
+    if len(data) <= _PIPE_BYTES:
+        return data
+    handle, path = tempfile.mkstemp(dir=_folder)
+    with open(handle, "wb") as file:
+        file.write(data)
+    return path
+
+
+def _hand_over(found: Future[Any], sent: Future[bytes | str]) -> None:
+    """In the parent: settle the caller's future by what a worker sent."""
+    if not found.set_running_or_notify_cancel():
+        return
+    try:
+        data = sent.result()
+        if isinstance(data, str):
+            path = Path(data)
+            data = path.read_bytes()
+            path.unlink()
+        value, error = pickle.loads(data)  # noqa: S301 - written by a worker
+    except BaseException as problem:  # noqa: BLE001 - raised again by the future
+        found.set_exception(problem)
+        return
+    if error is None:
+        found.set_result(value)
+    else:
+        found.set_exception(error)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Keep Ctrl-C for later; processes that are started meanwhile never get it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

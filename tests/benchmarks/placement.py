@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import niah_gen
-from niah_gen.corpora.find import locate, read_corpus
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import read_corpus
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 

@@ -17,7 +17,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.corpora.find import Corpus, locate, read_corpus
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import Corpus, read_corpus
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.tokenizers.find import find_tokenizer
 

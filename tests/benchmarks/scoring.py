@@ -20,7 +20,8 @@ from pathlib import Path
 
 import polars as pl
 
-from niah_gen.corpora.find import locate, read_corpus
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import read_corpus
 from niah_gen.tasks.needle_library import needle_files
 
 ROWS = 1_000_000

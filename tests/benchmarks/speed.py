@@ -137,24 +137,27 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
     """Seconds to make and write rows, over those that pyarrow needs to write them as finished tables."""
     import pyarrow.parquet as pq
 
-    from niah_gen.dataset.shards import Lane, ShardJob, write_shard
+    from niah_gen.dataset.parquet import compression_level
+    from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, write_shard
+    from niah_gen.dataset.writer_thread import WriterThread
     from niah_gen.recipe.read import load_recipe
     from niah_gen.rows.assemble import Assembler
     from niah_gen.rows.plan import make_plan
     from niah_score.contract import REPEATING_COLUMNS
 
     plan = make_plan(load_recipe(recipe))
-    job = ShardJob(folder / "bare", "x", ("parquet",), "text", 2_800_000, len(plan.recipe.depths))
+    job = ShardJob(plan.digest, 0, folder / "bare", "x", ("parquet",), "text", 2_800_000, len(plan.recipe.depths))
     next(iter(Assembler(plan).pending_rows(plan.cells)))  # documents are encoded once a run, whatever is written
 
     def ours() -> None:
-        with Lane() as lane:
-            write_shard(job, Assembler(plan).pending_rows(plan.cells), lane, lambda rows, tokens: None).result()
+        with WriterThread(GROUP_BYTES) as writer:
+            write_shard(job, Assembler(plan).pending_rows(plan.cells), writer, lambda rows, tokens: None).result()
 
     seconds = timed(ours)
     file = pq.ParquetFile(folder / "bare" / "data" / "x.parquet")
     tables = [file.read_row_group(number).combine_chunks() for number in range(file.metadata.num_row_groups)]
-    options = {"compression": "zstd", "compression_level": job.level, "use_dictionary": list(REPEATING_COLUMNS)}
+    level = compression_level(job.row_bytes, job.alike)
+    options = {"compression": "zstd", "compression_level": level, "use_dictionary": list(REPEATING_COLUMNS)}
 
     def bare() -> None:
         for table in tables:

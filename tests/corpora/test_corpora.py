@@ -27,7 +27,8 @@ from quality import (
     vocabulary,
 )  # fmt: skip
 
-from niah_gen.corpora.find import Corpus, locate, read_corpus
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import Corpus, read_corpus
 from niah_gen.dataset.card import CANARY
 from niah_gen.tasks.needle_library import needle_library
 from niah_gen.tokenizers.find import find_tokenizer

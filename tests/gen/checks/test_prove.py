@@ -22,7 +22,7 @@ import niah_gen
 from niah_gen.checks import prove as proving
 from niah_gen.checks.hashes import verify
 from niah_gen.checks.prove import Figures, prove
-from niah_gen.dataset.read import Piece, jobs_for, over_pieces
+from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups
 from niah_gen.errors import IntegrityError, NiahError, ResourceError, TokenizerError
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.rows.ids import row_id
@@ -829,7 +829,7 @@ def test_problems_beyond_the_first_are_counted_and_not_kept(copy: Path, monkeypa
 
 def test_a_process_that_dies_is_a_matter_of_resources() -> None:
     with pytest.raises(ResourceError, match="a worker process died"):
-        list(over_pieces(os._exit, 1, [Piece("a", -1, 0), Piece("b", -1, 0)], 2))
+        list(over_row_groups(os._exit, 1, [RowGroup("a", -1, 0), RowGroup("b", -1, 0)], 2))
 
 
 def test_little_text_is_not_worth_a_second_process(monkeypatch: pytest.MonkeyPatch) -> None:

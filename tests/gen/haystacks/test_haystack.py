@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import niah_gen
-from niah_gen.corpora.find import Corpus, CorpusFile, Document
+from niah_gen.corpora.declarations import CorpusFile
+from niah_gen.corpora.read import Corpus, Document
 from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import Haystack, published_room
 from niah_gen.recipe.read import load_recipe

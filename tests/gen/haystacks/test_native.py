@@ -13,7 +13,8 @@ from rendering import EMPTY
 from rendering import request as any_request
 
 import niah_gen
-from niah_gen.corpora.find import Corpus, CorpusFile, Document
+from niah_gen.corpora.declarations import CorpusFile
+from niah_gen.corpora.read import Corpus, Document
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.haystacks.haystack import FillRequest, Haystack

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import settings
 from rendering import request
 
-from niah_gen.corpora.find import Corpus, CorpusFile, Document
+from niah_gen.corpora.declarations import CorpusFile
+from niah_gen.corpora.read import Corpus, Document
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.opencompass import OpenCompassFiller
 from niah_gen.tokenizers.find import BytePairTokenizer

@@ -11,7 +11,8 @@ from hypothesis import settings
 from rendering import request
 
 import niah_gen
-from niah_gen.corpora.find import Corpus, CorpusFile, Document
+from niah_gen.corpora.declarations import CorpusFile
+from niah_gen.corpora.read import Corpus, Document
 from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.opencompass_processed import ProcessedFiller

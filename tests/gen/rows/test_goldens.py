@@ -323,7 +323,9 @@ def test_a_later_depth_of_the_same_whole_part_takes_the_place_of_an_earlier_one(
 
 
 def test_the_presets_name_corpora_that_are_pinned(shared: Path) -> None:
-    from niah_gen.corpora.find import known_corpora, locate, read_corpus
+    from niah_gen.corpora.declarations import known_corpora
+    from niah_gen.corpora.find import locate
+    from niah_gen.corpora.read import read_corpus
 
     corpus = read_corpus(locate("paul_graham"))
     assert len(corpus.documents) == len(list((shared / "corpora" / "paul_graham").glob("*.txt")))

@@ -69,7 +69,7 @@ def test_processes_give_the_same_report(write_lines: WriteLines, monkeypatch: py
     dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows))
     alone = evaluate(dataset, answers)
     monkeypatch.setattr(reading, "RANGE_BYTES", 300)
-    monkeypatch.setattr("niah_score.machine.processes.PARALLEL_BYTES", 1)
+    monkeypatch.setattr("niah_score.evaluation.PARALLEL_BYTES", 1)
     together = evaluate(dataset, answers, jobs=2)
     assert together.scores.equals(alone.scores)
     assert together.lines == alone.lines

@@ -1,50 +1,301 @@
-"""The pool: none for little, and no worker outlives the process that started it."""
+"""Worker processes: results in order, errors as themselves, and nobody left behind, whoever dies when."""
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from niah_score.machine.processes import PARALLEL_BYTES, workers
+from niah_score.machine.processes import processes, tell
 
-SCRIPT = """
-import os, sys, time
-from niah_score.machine.processes import PARALLEL_BYTES, workers
-if __name__ == "__main__":
-    with workers(2, PARALLEL_BYTES) as pool:
-        print(pool.submit(os.getpid).result(), flush=True)
-        time.sleep(60)
-"""
+# Only a guard: what is waited for takes a second.
+DEADLINE = 60.0
 
 
-@pytest.mark.parametrize(("jobs", "size"), [(1, PARALLEL_BYTES), (2, PARALLEL_BYTES - 1), (0, 10**12)])
-def test_little_work_and_one_job_need_no_pool(jobs: int, size: int) -> None:
-    with workers(jobs, size) as pool:
-        assert pool is None
+class LostError(Exception):
+    """What these tests have raised for a worker that died."""
 
 
-def test_a_worker_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    worker = int(parent.stdout.readline())
-    parent.send_signal(signal.SIGKILL)
-    parent.wait()
-    for _ in range(200):
-        try:
-            os.kill(worker, 0)
-        except ProcessLookupError:
-            return
-        # A worker that nobody waits for stays as a zombie where there is no init.
-        if Path(f"/proc/{worker}/stat").exists() and Path(f"/proc/{worker}/stat").read_text().split()[2] == "Z":
-            return
-        time.sleep(0.05)
-    os.kill(worker, signal.SIGKILL)
-    pytest.fail("the worker outlived its parent")
+def test_results_come_in_the_order_of_the_tasks() -> None:
+    with processes(2, raising=LostError) as workers:
+        assert list(workers.map(math.sqrt, [n * n for n in range(50)])) == list(range(50))
+
+
+def test_results_of_any_size_arrive_whole() -> None:
+    with processes(2, raising=LostError) as workers:
+        sizes = [0, 100, 255, 256, 257, 5_000, 70_000, 20_000_000]
+        assert [len(data) for data in workers.map(bytes, sizes)] == sizes
+
+
+def test_the_function_runs_elsewhere() -> None:
+    with processes(2, raising=LostError) as workers:
+        assert workers.submit(os.getpid).result() != os.getpid()
+
+
+def test_an_error_of_a_task_is_raised_by_its_future_alone_and_tells_where_it_arose() -> None:
+    with processes(1, raising=LostError) as workers:
+        wrong, right = workers.submit(math.sqrt, -1), workers.submit(math.sqrt, 4)
+        error = wrong.exception()
+        assert isinstance(error, ValueError)
+        assert str(error) == "math domain error"
+        assert "In a worker process:\nTraceback" in error.__notes__[0]
+        assert right.result() == 2
+
+
+def test_what_starting_a_worker_raises_every_task_raises() -> None:
+    with processes(1, math.sqrt, (-1,), raising=LostError) as workers:
+        for _ in range(2):
+            with pytest.raises(ValueError, match="math domain error"):
+                workers.submit(os.getpid).result()
+
+
+def test_what_a_task_tells_is_heard_before_its_result() -> None:
+    with processes(2, raising=LostError) as workers:
+        for future in [workers.submit(tell, n, -n) for n in range(100)]:
+            future.result()
+        assert sorted(workers.told()) == [(n, -n) for n in range(100)]
+
+
+def test_only_a_worker_can_tell() -> None:
+    with pytest.raises(RuntimeError, match="in a worker"):
+        tell(1)
+
+
+@contextmanager
+def script(tmp_path: Path, body: str) -> Iterator[subprocess.Popen[str]]:
+    """A script in a session of its own, of which nothing is left behind."""
+    path = tmp_path / "script.py"
+    path.write_text(
+        "import os, signal, sys, time\n"
+        "from niah_score.machine.processes import processes\n"
+        "class LostError(Exception): pass\n" + textwrap.dedent(body)
+    )
+    process = subprocess.Popen(
+        [sys.executable, path],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def session(leader: int) -> set[int]:
+    """The processes of a session that still run."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[3]) == leader and fields[0] != "Z":
+                found.add(int(entry.name))
+    return found
+
+
+def assert_nothing_is_left(process: subprocess.Popen[str], tmp_path: Path) -> None:
+    deadline = time.monotonic() + DEADLINE
+    while session(process.pid) or list(tmp_path.glob("niah-*")):
+        assert time.monotonic() < deadline, (session(process.pid), list(tmp_path.iterdir()))
+        time.sleep(0.01)
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find processes")
+
+
+@needs_proc
+def test_workers_are_started_with_arguments_of_any_size_before_their_first_task(tmp_path: Path) -> None:
+    (tmp_path / "began.py").write_text("given = ''\ndef start(text):\n    global given\n    given = text\n")
+    (tmp_path / "asked.py").write_text("import began\nsize = len(began.given)\ndef answer(): return size\n")
+    body = """
+    import began
+    with processes(2, began.start, ("x" * 200_000,), raising=LostError) as workers:
+        import asked
+        print(workers.submit(asked.answer).result())
+    """
+    with script(tmp_path, body) as process:
+        printed, errors = process.communicate(timeout=DEADLINE)
+        assert (printed, errors) == ("200000\n", "")
+        assert_nothing_is_left(process, tmp_path)
+
+
+WAYS = {
+    "returns": ("", 0),
+    "raises": ("raise SystemExit(7)", 7),
+    "raises while a worker works": ("workers.submit(time.sleep, 600); raise SystemExit(7)", 7),
+    "loses an idle worker": ("os.kill(pid, signal.SIGKILL); workers.submit(time.sleep, 600).result()", 5),
+    "loses a worker at work": (
+        "slow = workers.submit(time.sleep, 600); os.kill(pid, signal.SIGKILL); slow.result()", 5,
+    ),
+    "loses a worker by itself": ("workers.submit(os._exit, 3).result()", 5),
+}  # fmt: skip
+
+
+@needs_proc
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_is_left_and_nothing_is_said_however_the_block_ends(tmp_path: Path, way: str) -> None:
+    last, code = WAYS[way]
+    body = f"""
+    try:
+        with processes(2, raising=LostError) as workers:
+            pid = workers.submit(os.getpid).result()
+            {last}
+    except LostError as error:
+        print(error)
+        sys.exit(5)
+    """
+    with script(tmp_path, body) as process:
+        printed, errors = process.communicate(timeout=DEADLINE)
+        assert (process.returncode, errors) == (code, "")
+        assert ("a worker process died" in printed) == (code == 5)
+        assert_nothing_is_left(process, tmp_path)
+
+
+@needs_proc
+@pytest.mark.parametrize("target", ["the script", "the whole session, as a terminal does"])
+def test_an_interrupt_ends_all_of_them_quietly(tmp_path: Path, target: str) -> None:
+    body = """
+    try:
+        with processes(2, raising=LostError) as workers:
+            slow = [workers.submit(time.sleep, 600) for _ in range(2)]
+            workers.told()
+            print("ready", flush=True)
+            slow[0].result()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    """
+    with script(tmp_path, body) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        (os.kill if target == "the script" else os.killpg)(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=DEADLINE)
+        assert (process.returncode, errors) == (130, "")
+        assert_nothing_is_left(process, tmp_path)
+
+
+@needs_proc
+@pytest.mark.parametrize("work", ["", "workers.submit(time.sleep, 600)"])
+def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, work: str) -> None:
+    body = f"""
+    with processes(2, raising=LostError) as workers:
+        workers.submit(os.getpid).result()
+        {work}
+        print("ready", flush=True)
+        time.sleep(600)
+    """
+    with script(tmp_path, body) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        assert len(session(process.pid)) > 2
+        process.kill()
+        process.wait(DEADLINE)
+        assert_nothing_is_left(process, tmp_path)
+
+
+# A worker that is killed before it is told anything, between two starts, and right after the last one: each time a
+# process is started, the hook is called with the process id and how many were started before.
+STARTS = """
+    from loky.backend import popen_loky_posix
+    from loky.backend.fork_exec import fork_exec as start
+    from loky.backend import fork_exec as module
+    started = []
+    def started_and_killed(command, *rest, **named):
+        pid = start(command, *rest, **named)
+        started.append(pid)
+        if {when}:
+            os.kill(started[{victim}], signal.SIGKILL)
+        return pid
+    module.fork_exec = started_and_killed
+    try:
+        with processes(3, raising=LostError) as workers:
+            list(workers.map(time.sleep, [0.01] * 20))
+            assert len(started) == 3
+    except LostError:
+        sys.exit(5)
+    """
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    ("victim", "when"),
+    [
+        (0, "len(started) == 1"),  # at once, before the others are started
+        (0, "len(started) == 2"),  # while the next one starts: where concurrent.futures waits for ever
+        (1, "len(started) == 2"),
+        (0, "len(started) == 3"),  # right after all were started
+        (2, "len(started) == 3"),
+    ],
+)
+def test_a_worker_killed_while_workers_are_started_is_an_error_and_no_hang(
+    tmp_path: Path, victim: int, when: str
+) -> None:
+    with script(tmp_path, STARTS.format(victim=victim, when=when)) as process:
+        _, errors = process.communicate(timeout=DEADLINE)
+        assert process.returncode == 5, errors
+        assert_nothing_is_left(process, tmp_path)
+
+
+@needs_proc
+def test_a_worker_killed_in_the_middle_of_a_large_result_is_an_error_and_no_hang(tmp_path: Path) -> None:
+    """The worker dies once it has handed half of a result to the system."""
+    (tmp_path / "half.py").write_text(
+        textwrap.dedent("""
+        import os, signal
+        def result():
+            write = os.write
+            def half(handle, data):
+                if len(data) > 10_000:
+                    write(handle, bytes(data)[:5_000])
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return write(handle, data)
+            from multiprocessing.connection import Connection
+            Connection._send.__defaults__ = (half,)
+            open_file = open
+            class File:
+                def __init__(self, handle, mode): self.handle = handle
+                def __enter__(self): return self
+                def __exit__(self, *rest): os.close(self.handle)
+                def write(self, data): half(self.handle, data)
+            from niah_score.machine import processes
+            processes.open = File
+            return bytes(1_000_000)
+        """)
+    )
+    body = """
+    import half
+    try:
+        with processes(2, raising=LostError) as workers:
+            workers.submit(half.result).result()
+    except LostError:
+        sys.exit(5)
+    """
+    with script(tmp_path, body) as process:
+        _, errors = process.communicate(timeout=DEADLINE)
+        assert process.returncode == 5, errors
+        assert_nothing_is_left(process, tmp_path)
+
+
+@needs_proc
+def test_machines_without_pgrep_are_told_nothing_about_it(tmp_path: Path) -> None:
+    body = """
+    os.environ["PATH"] = "/nowhere"
+    try:
+        with processes(2, raising=LostError) as workers:
+            workers.submit(os._exit, 3).result()
+    except LostError:
+        sys.exit(5)
+    """
+    with script(tmp_path, body) as process:
+        _, errors = process.communicate(timeout=DEADLINE)
+        assert (process.returncode, errors) == (5, "")
+        assert_nothing_is_left(process, tmp_path)

@@ -1,0 +1,109 @@
+"""Reads and writes what a corpus declares of itself in its corpus.toml.
+
+    name = "my_corpus"
+    language = "en"                     # en or zh
+    license = "CC0-1.0"
+    source = "where the texts come from"
+    description = "optional"
+
+    [[files]]                           # in the order in which they are read
+    path = "first.txt"                  # .txt, .jsonl (field `text`) or .parquet (column `text`)
+    sha256 = "..."
+
+Corpora that users fetch by name are declared in files of the package, with where to fetch them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from niah_gen.errors import CorpusError
+from niah_score.contract import is_safe_path
+
+DECLARATION = "corpus.toml"
+SUFFIXES = (".txt", ".jsonl", ".parquet")
+LANGUAGES = ("en", "zh")
+
+_KNOWN = Path(__file__).parents[1] / "library" / "known_corpora"
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """One file of a corpus; `sha256` is None where no declaration or pin gives it."""
+
+    path: str
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a corpus.toml, or the pins of a corpus known by name, say. `url`: where `{path}` can be fetched."""
+
+    name: str
+    language: str | None
+    license: str
+    source: str
+    files: tuple[CorpusFile, ...]
+    description: str = ""
+    url: str | None = None
+    text_field: str = "text"
+
+
+def parse_declaration(record: dict[str, Any], where: str) -> Declaration:
+    """A corpus.toml's content as a Declaration. Raises CorpusError naming the field that is missing or wrong."""
+    texts = ("name", "language", "license", "source")
+    problems = [f"{f}: expected a string, found {record.get(f)!r}" for f in texts if not isinstance(record.get(f), str)]
+    if record.get("language") not in LANGUAGES:
+        problems.append(f"language: expected one of {', '.join(LANGUAGES)}, found {record.get('language')!r}")
+    files = []
+    listed = record.get("files")
+    for number, item in enumerate(listed if isinstance(listed, list) else [], 1):
+        path, sha256 = (item.get("path"), item.get("sha256")) if isinstance(item, dict) else (None, None)
+        if not isinstance(path, str) or not is_safe_path(path) or not path.endswith(SUFFIXES):
+            problems.append(f"files[{number}].path: expected a {', '.join(SUFFIXES)} inside the folder, found {path!r}")
+        elif not isinstance(sha256, str) or len(sha256) != 64:
+            problems.append(f"files[{number}].sha256: expected 64 hex digits, found {sha256!r}")
+        else:
+            files.append(CorpusFile(path, sha256.lower()))
+    if not listed:
+        problems.append("files: expected at least one [[files]] table with path and sha256")
+    if problems:
+        raise CorpusError(f"{where}: " + "; ".join(problems))
+    return Declaration(
+        record["name"], record["language"], record["license"], record["source"], tuple(files),
+        str(record.get("description", "")), record.get("url"), str(record.get("text_field", "text")),
+    )  # fmt: skip
+
+
+def declaration_toml(declaration: Declaration) -> bytes:
+    """A declaration as a corpus.toml. Raises CorpusError if it would not be read back."""
+    import tomli_w
+
+    record: dict[str, Any] = {
+        "name": declaration.name,
+        "language": declaration.language,
+        "license": declaration.license,
+        "source": declaration.source,
+    }
+    if declaration.description:
+        record["description"] = declaration.description
+    if declaration.text_field != "text":
+        record["text_field"] = declaration.text_field
+    record["files"] = [{"path": file.path, "sha256": file.sha256} for file in declaration.files]
+    try:
+        data = tomli_w.dumps(record).encode()
+    except UnicodeEncodeError:
+        raise CorpusError(f"corpus {declaration.name!r}: license, source and field names must be valid text") from None
+    parse_declaration(tomllib.loads(data.decode()), DECLARATION)
+    return data
+
+
+@lru_cache(maxsize=1)
+def known_corpora() -> dict[str, Declaration]:
+    """The corpora that users fetch by name, with their pins."""
+    found = [parse_declaration(tomllib.loads(file.read_text("utf-8")), str(file)) for file in sorted(_KNOWN.iterdir())]
+    return {item.name: item for item in found}

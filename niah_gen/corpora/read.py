@@ -1,0 +1,166 @@
+"""Reads the documents of a corpus, its bytes checked against their hashes.
+
+Files are .txt (one document each), .jsonl (one a line) or .parquet (one a row), in the order of the declaration.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from niah_gen.corpora.declarations import CorpusFile
+from niah_gen.corpora.find import Located
+from niah_gen.errors import CorpusError, IntegrityError
+from niah_score.contract import file_sha256, sha256_hex
+
+# Shares of Chinese characters in real text of either language lie near 0 and near 1.
+_CHINESE_SHARE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text and where it stands. Offsets of everything later are into `text` joined in corpus order."""
+
+    text: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents in reading order with their provenance; `sha256` is over the names and hashes of the files."""
+
+    name: str
+    language: str
+    license: str
+    source: str
+    files: tuple[CorpusFile, ...]
+    sha256: str
+    documents: tuple[Document, ...]
+
+
+def corpus_digest(files: Sequence[CorpusFile]) -> str:
+    """sha256 over names and hashes of files in reading order."""
+    return sha256_hex("".join(f"{file.path}\n{file.sha256}\n" for file in files).encode())
+
+
+def checked_files(located: Located) -> tuple[CorpusFile, ...]:
+    """The files with their true hashes.
+
+    Raises IntegrityError where a pin says otherwise, CorpusError if one is missing.
+    """
+    files = []
+    for file in located.declaration.files:
+        path = located.folder / file.path
+        try:
+            found = file_sha256(path)
+        except OSError as error:
+            raise CorpusError(f"{path}: cannot be read ({error.strerror}); corpus {located.name!r} needs it") from None
+        if file.sha256 not in (None, found):
+            raise IntegrityError(
+                f"{path}: sha256 is {found}, but corpus {located.name!r} pins {file.sha256}; "
+                "the file was changed or damaged: restore or fetch it again, or declare it as a corpus of another name"
+            )
+        files.append(CorpusFile(file.path, found))
+    return tuple(files)
+
+
+def read_corpus(located: Located) -> Corpus:
+    """Check and read a corpus whole. Raises CorpusError or IntegrityError naming file and line."""
+    files = checked_files(located)
+    field = located.declaration.text_field
+    documents = [doc for file in files for doc in read_documents(located.folder / file.path, file.path, field)]
+    if not any(document.text.strip() for document in documents):
+        raise CorpusError(f"{located.folder}: corpus {located.name!r} holds no text")
+    language = located.declaration.language or language_of(documents)
+    declared = located.declaration
+    return Corpus(
+        located.name, language, declared.license, declared.source, files, corpus_digest(files), tuple(documents)
+    )
+
+
+def language_of(documents: Sequence[Document]) -> str:
+    """`zh` where at least a fifth of the first 100,000 characters that are not white space are Chinese, else `en`."""
+    sample = "".join("".join(document.text for document in documents)[:100_000].split())
+    chinese = sum("\u4e00" <= char <= "\u9fff" for char in sample)
+    return "zh" if sample and chinese >= _CHINESE_SHARE * len(sample) else "en"
+
+
+def read_documents(path: Path, name: str, field: str = "text") -> Iterator[Document]:
+    """The documents of one .txt, .jsonl or .parquet file.
+
+    A .txt file is one document, its line ends read as "\\n". Raises CorpusError with file and line.
+    """
+    reader: Callable[[Path, str, str], Iterator[Document]] = {
+        ".txt": _read_txt, ".jsonl": _read_jsonl, ".parquet": _read_parquet,
+    }[path.suffix]  # fmt: skip
+    empty = True
+    for document in reader(path, name, field):
+        empty = False
+        yield document
+    if empty:
+        raise CorpusError(f"{path}: the file is empty")
+
+
+def _decode(data: bytes, path: Path) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise CorpusError(f"{path}:1: the file is UTF-16; save it as UTF-8")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise CorpusError(
+            f"{path}:{line}: byte 0x{data[error.start]:02x} at offset {error.start} is not UTF-8; save it as UTF-8"
+        ) from None
+
+
+def _read_txt(path: Path, name: str, field: str) -> Iterator[Document]:
+    text = _decode(path.read_bytes(), path).replace("\r\n", "\n").replace("\r", "\n")
+    if text.strip():
+        yield Document(text, name, 1)
+
+
+def _read_jsonl(path: Path, name: str, field: str) -> Iterator[Document]:
+    for number, line in enumerate(_decode(path.read_bytes(), path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise CorpusError(f"{path}:{number}: not a JSON object ({error})") from None
+        text = record.get(field) if isinstance(record, dict) else None
+        if not isinstance(text, str):
+            found = ", ".join(record) if isinstance(record, dict) else type(record).__name__
+            raise CorpusError(f"{path}:{number}: expected a string field {field!r}, found {found}")
+        yield Document(_checked(text, path, number), name, number)
+
+
+def _read_parquet(path: Path, name: str, field: str) -> Iterator[Document]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            if field not in file.schema_arrow.names:
+                raise CorpusError(f"{path}: no column {field!r}; it has {', '.join(file.schema_arrow.names)}")
+            number = 0
+            for batch in file.iter_batches(columns=[field]):
+                for value in batch.column(0).to_pylist():
+                    number += 1
+                    if not isinstance(value, str):
+                        raise CorpusError(f"{path}: row {number}: expected a string in {field!r}, found {value!r}")
+                    yield Document(value, name, number)
+    except pa.ArrowInvalid as error:
+        raise CorpusError(f"{path}: not a readable Parquet file ({error})") from None
+
+
+def _checked(text: str, path: Path, line: int) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise CorpusError(
+            f"{path}:{line}: half a surrogate pair (\\u{ord(text[error.start]):04x}); remove it"
+        ) from None
+    return text

@@ -1,0 +1,64 @@
+"""Writes rows as Parquet files whose near-copies side by side compress to nearly nothing.
+
+Rows that share a haystack are near-copies, so a window that spans two rows compresses nearly everything away: row
+groups are written whole, and the compression level follows the row size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING
+
+from niah_gen.rows.assemble import PendingRow
+from niah_score.contract import COLUMNS, REPEATING_COLUMNS, PromptForm, row_schema
+
+if TYPE_CHECKING:
+    from niah_gen.dataset.arrow import Scratch
+
+# Rows up to this size fit twice into the 4 MiB window of zstd level 9; longer ones need the 8 MiB of level 17. So do
+# rows over one haystack that go through that window many times: level 9 indexes little of what it has matched, and
+# stores the text again when the first copy leaves the window (200 rows of 140 kB: 103 kB, by level 17 54 kB).
+_LEVEL_9_ROW_BYTES = 1_500_000
+_LEVEL_9_ALIKE_BYTES = 16_000_000
+
+
+def compression_level(row_bytes: int, alike: int) -> int:
+    """The zstd level for rows of a nominal size, `alike` of which share a haystack.
+
+    By sizes alone, never by timing, so that bytes are the same everywhere.
+    """
+    short = row_bytes <= _LEVEL_9_ROW_BYTES and row_bytes * alike <= _LEVEL_9_ALIKE_BYTES
+    return 9 if short else 17
+
+
+class ParquetWriter:
+    """One Parquet file; each call writes one row group."""
+
+    def __init__(self, file: IO[bytes], form: PromptForm, level: int, scratch: Scratch) -> None:
+        import pyarrow.parquet as pq
+
+        self._form = form
+        self._scratch = scratch
+        self._writer = pq.ParquetWriter(
+            file,
+            row_schema(form),
+            compression="zstd",
+            compression_level=level,
+            use_dictionary=list(REPEATING_COLUMNS),
+            # Of the least and the greatest prompt nobody can make use.
+            write_statistics=[name for name in COLUMNS if name != "prompt"],
+            write_page_index=True,
+            write_page_checksum=True,
+            # One page a row group: by default lists of messages are cut into pages of 1 MiB and lose the repeats.
+            data_page_size=2**30,
+        )
+
+    def write(self, group: Sequence[PendingRow]) -> None:
+        """Write rows as one row group."""
+        from niah_gen.dataset.arrow import table
+
+        self._writer.write_table(table(group, self._form, self._scratch), row_group_size=len(group))
+
+    def close(self) -> None:
+        """Write the footer."""
+        self._writer.close()

@@ -1,0 +1,49 @@
+"""Writes groups of rows in a second thread, while the next rows are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from niah_gen.dataset.arrow import Scratch
+
+Result = TypeVar("Result")
+
+
+class WriterThread:
+    """A second thread that writes while the next rows are made, one piece of work after the other.
+
+    Compression, hashing and syncing release the interpreter, so they run beside it.
+    """
+
+    def __init__(self, reserve: int) -> None:
+        self._reserve = reserve
+        self._thread = ThreadPoolExecutor(1)
+        self._group: Future[None] | None = None
+
+    def __enter__(self) -> WriterThread:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self._thread.shutdown(wait=True, cancel_futures=kind is not None)
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        """Memory for the prompts that the thread is writing."""
+        from niah_gen.dataset.arrow import Scratch
+
+        return Scratch(self._reserve)
+
+    def then(self, work: Callable[[], Result]) -> Future[Result]:
+        """Do some work after all work before it."""
+        return self._thread.submit(work)
+
+    def write(self, work: Callable[[], None]) -> Future[None]:
+        """Write a group, once the group before it is written: what waits to be written stays in memory."""
+        if self._group is not None:
+            self._group.result()
+        self._group = self.then(work)
+        return self._group

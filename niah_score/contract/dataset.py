@@ -1,0 +1,107 @@
+"""Opens a dataset folder: which of its files hold rows, in which format, and in which order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from niah_score.contract.digests import file_sha256
+from niah_score.contract.manifest import FileEntry, Manifest, read_manifest
+from niah_score.contract.names import SPLIT
+
+# The formats of data files by their suffix, and the folder that each stands in. Each format holds all rows.
+DATA_FORMATS: dict[str, str] = {
+    "parquet": "data",
+    "jsonl": "jsonl",
+    "jsonl.gz": "jsonl",
+    "jsonl.zst": "jsonl",
+}
+_NAME = re.compile(rf"([^/]+)/([^/]+)/{SPLIT}-(\d{{5,9}})-of-(\d{{5,9}})\.(.+)")
+_CONFIG = re.compile(r"(.*)-(\d{1,10})([km]?)")
+_TIMES = {"": 1, "k": 1000, "m": 1_000_000}
+
+
+class DataFile(NamedTuple):
+    """A file with rows: file `number`, from 0, of the `of` files of its config; `of` is 0 for a name of another kind.
+
+    `config`: the folder that it stands in. `path`: where it lies; `entry`: what the manifest says of it.
+    """
+
+    path: Path
+    entry: FileEntry
+    format: str
+    config: str
+    number: int
+    of: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows it holds."""
+        return self.entry.rows or 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset folder that was opened; its files may still be missing or damaged."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The formats that its rows are written in, in the order of DATA_FORMATS, unknown ones last."""
+        found = {entry.suffix for entry in self.manifest.files if entry.rows is not None}
+        return tuple(sorted(found, key=lambda suffix: (_place(suffix), suffix)))
+
+    def files(self, format: str | None = None) -> tuple[DataFile, ...]:
+        """The files of a format in row order; by default of the first format there is, none if there is no file.
+
+        Row order is that of the content digest: by language, length, and the number of the file.
+        """
+        wanted = format or next(iter(self.formats), None)
+        entries = (entry for entry in self.manifest.files if entry.rows is not None and entry.suffix == wanted)
+        return tuple(sorted((_data_file(self.folder, entry) for entry in entries), key=_in_row_order))
+
+
+def open_dataset(folder: str | Path) -> Dataset:
+    """Open a dataset folder. Raises ContractError for a folder that is no finished dataset."""
+    folder = Path(folder)
+    return Dataset(folder, read_manifest(folder))
+
+
+def data_path(format: str, stem: str) -> str:
+    """The path of a data file below the dataset folder; `stem`: its config and its name, without suffix."""
+    return f"{DATA_FORMATS[format]}/{stem}.{format}"
+
+
+def file_problem(folder: Path, entry: FileEntry) -> str | None:
+    """What is wrong with a file against its entry; None if it is intact."""
+    path = folder / entry.path
+    if not path.is_file():
+        return f"{entry.path}: missing"
+    size = path.stat().st_size
+    if size != entry.bytes:
+        return f"{entry.path}: {size} bytes, expected {entry.bytes}"
+    found = file_sha256(path)
+    return None if found == entry.sha256 else f"{entry.path}: sha256 is {found}, expected {entry.sha256}"
+
+
+def _place(format: str) -> int:
+    known = tuple(DATA_FORMATS)
+    return known.index(format) if format in known else len(known)
+
+
+def _data_file(folder: Path, entry: FileEntry) -> DataFile:
+    match = _NAME.fullmatch(entry.path)
+    if match and DATA_FORMATS.get(match[5]) == match[1]:
+        return DataFile(folder / entry.path, entry, entry.suffix, match[2], int(match[3]), int(match[4]))
+    config = entry.path.rpartition("/")[0].rpartition("/")[2]
+    return DataFile(folder / entry.path, entry, entry.suffix, config, 0, 0)
+
+
+def _in_row_order(file: DataFile) -> tuple[str, int, int, str]:
+    match = _CONFIG.fullmatch(file.config)
+    language, length = (match[1], int(match[2]) * _TIMES[match[3]]) if match else (file.config, 0)
+    return language, length, file.number, file.entry.path

@@ -1,0 +1,67 @@
+"""Reading corpora: documents with their place, and errors with file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import Document, checked_files, corpus_digest, language_of, read_corpus, read_documents
+from niah_gen.errors import CorpusError, IntegrityError
+from niah_score.contract import sha256_hex
+
+
+def test_a_text_file_is_one_document_with_unix_line_ends_and_no_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes("\ufeffOne.\r\nTwo.\rThree.\n".encode())
+    assert list(read_documents(tmp_path / "a.txt", "a.txt")) == [Document("One.\nTwo.\nThree.\n", "a.txt", 1)]
+
+
+def test_each_line_of_json_is_a_document_with_the_number_of_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"body": "One."}\n\n{"body": "Two."}\n')
+    found = list(read_documents(tmp_path / "a.jsonl", "x/a.jsonl", "body"))
+    assert found == [Document("One.", "x/a.jsonl", 1), Document("Two.", "x/a.jsonl", 3)]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "the file is empty"),
+        (b'{"text": "x"}\n\xff', r":2: byte 0xff at offset 14 is not UTF-8"),
+        (b"\xff\xfe{\x00", ":1: the file is UTF-16"),
+        (b'{"text": "x"}\n{"text"', ":2: not a JSON object"),
+        (b"[1]", ":1: expected a string field 'text', found list"),
+        (b'{"text": "\\ud800"}', r":1: half a surrogate pair \(\\ud800\)"),
+        (b"[" * 100_000, ":1: not a JSON object"),
+    ],
+)
+def test_what_is_no_document_is_named_with_file_and_line(data: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(data)
+    with pytest.raises(CorpusError, match=rf"a\.jsonl:? ?{said}"):
+        list(read_documents(tmp_path / "a.jsonl", "a.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("中" * 20 + "a" * 80, "zh"), ("中" * 19 + "a" * 81, "en"), ("中 " * 2 + " " * 100, "zh"), ("", "en")],
+)
+def test_a_fifth_of_chinese_characters_makes_a_text_chinese(text: str, language: str) -> None:
+    assert language_of([Document(part, "a", 1) for part in (text[:7], text[7:])]) == language
+
+
+def test_the_digest_is_of_names_and_hashes_in_reading_order_and_pins_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("Second.")
+    (tmp_path / "a.txt").write_text("First.")
+    corpus = read_corpus(locate(str(tmp_path)))
+    lines = f"a.txt\n{sha256_hex(b'First.')}\nb.txt\n{sha256_hex(b'Second.')}\n"
+    assert corpus.sha256 == corpus_digest(corpus.files) == sha256_hex(lines.encode())
+    assert [document.text for document in corpus.documents] == ["First.", "Second."]
+    (tmp_path / "corpus.toml").write_text(
+        'name = "n"\nlanguage = "en"\nlicense = "l"\nsource = "s"\n'
+        f'[[files]]\npath = "b.txt"\nsha256 = "{sha256_hex(b"First.")}"\n'
+    )
+    with pytest.raises(IntegrityError, match=r"b\.txt: sha256 is .*the file was changed or damaged"):
+        checked_files(locate(str(tmp_path)))
+    (tmp_path / "b.txt").unlink()
+    with pytest.raises(CorpusError, match=r"b\.txt: cannot be read"):
+        checked_files(locate(str(tmp_path)))

@@ -1,0 +1,100 @@
+"""Opening a dataset: its formats, and its files in row order."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from niah_score.contract import (
+    DATA_FORMATS,
+    ContractError,
+    Dataset,
+    FileEntry,
+    Manifest,
+    TokenizerEntry,
+    config_name,
+    data_path,
+    file_problem,
+    open_dataset,
+)
+
+
+def dataset(folder: Path, paths: list[str]) -> Dataset:
+    """A manifest alone that lists files with a row each, beside a card without rows."""
+    files = [FileEntry(path, "0" * 64, 1, 10) for path in paths]
+    card = FileEntry("README.md", "0" * 64, None, 10)
+    tokenizer = TokenizerEntry("t", "0" * 64)
+    manifest = Manifest(
+        1, "n", "1", "p", "c", "g", tokenizer, (), len(files), 1,
+        tuple(sorted([card, *files], key=lambda entry: entry.path)),
+    )  # fmt: skip
+    (folder / "manifest.json").write_bytes(manifest.to_json())
+    return open_dataset(folder)
+
+
+def test_files_come_by_language_then_length_then_number_and_not_by_name(tmp_path: Path) -> None:
+    stems = [
+        f"{config_name(language, length)}/test-{number:05d}-of-00011"
+        for language in ("en", "zh")
+        for length in (600, 1000, 1500, 2000, 16_000, 128_000, 1_000_000)
+        for number in range(11)
+    ]
+    paths = [data_path("parquet", stem) for stem in stems]
+    opened = dataset(tmp_path, random.Random(0).sample(paths, len(paths)))
+    assert [file.entry.path for file in opened.files()] == paths
+    assert sorted(paths) != paths
+    assert [file.path for file in opened.files()] == [tmp_path / path for path in paths]
+    assert {(file.config, file.number, file.of, file.rows) for file in opened.files()} == {
+        (stem.split("/")[0], int(stem[-14:-9]), 11, 1) for stem in stems
+    }
+
+
+def test_formats_are_known_ones_first_and_each_has_files_of_its_own(tmp_path: Path) -> None:
+    stem = "en-1k/test-00000-of-00001"
+    opened = dataset(tmp_path, [*(data_path(format, stem) for format in reversed(DATA_FORMATS)), "csv/en-1k/rows.csv"])
+    assert opened.formats == (*DATA_FORMATS, "csv")
+    for format in DATA_FORMATS:
+        (file,) = opened.files(format)
+        assert (file.format, file.entry.path) == (format, data_path(format, stem))
+    assert opened.files() == opened.files("parquet")
+    assert opened.files("arrow") == ()
+
+
+def test_without_parquet_the_next_format_is_taken_and_without_files_none(tmp_path: Path) -> None:
+    jsonl = dataset(tmp_path, ["jsonl/en-1k/test-00000-of-00001.jsonl.zst", "jsonl/en-1k/test-00000-of-00001.jsonl"])
+    assert [file.format for file in jsonl.files()] == ["jsonl"]
+    empty = dataset(tmp_path, [])
+    assert (empty.formats, empty.files()) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("path", "config"),
+    [
+        ("rows.jsonl", ""),
+        ("data/en-700/part.parquet", "en-700"),
+        ("jsonl/en-700/test-00000-of-00001.parquet", "en-700"),
+        ("data/test-00000-of-00001.parquet", "data"),
+        ("data/en-700/test-0-of-1.parquet", "en-700"),
+    ],
+)
+def test_a_file_with_a_name_of_another_kind_is_no_numbered_one(path: str, config: str, tmp_path: Path) -> None:
+    (file,) = dataset(tmp_path, [path]).files()
+    assert (file.config, file.number, file.of) == (config, 0, 0)
+
+
+def test_a_folder_without_a_manifest_is_no_dataset(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match="not a finished dataset"):
+        open_dataset(tmp_path)
+
+
+def test_a_file_is_missing_or_of_another_size_or_of_other_bytes_or_intact(tmp_path: Path) -> None:
+    entry = FileEntry("a", "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", None, 1)
+    assert file_problem(tmp_path, entry) == "a: missing"
+    (tmp_path / "a").write_bytes(b"xx")
+    assert file_problem(tmp_path, entry) == "a: 2 bytes, expected 1"
+    (tmp_path / "a").write_bytes(b"y")
+    assert (file_problem(tmp_path, entry) or "").startswith("a: sha256 is a1fce436")
+    (tmp_path / "a").write_bytes(b"x")
+    assert file_problem(tmp_path, entry) is None
