@@ -111,7 +111,7 @@ def score(
 ) -> None:
     """Join answers to a dataset's rows, score them, and write tables."""
     from niah_score.evaluation import evaluate
-    from niah_score.scoring.extract import REASONING_TAGS
+    from niah_score.scoring.extract_answer import REASONING_TAGS
 
     tags = tuple(_tag(pair) for pair in think_tag) if think_tag else REASONING_TAGS
     report = evaluate(
@@ -299,10 +299,10 @@ def judge_export(
     from niah_score.errors import ResourceError, ScoreError
     from niah_score.join.rows import read_rows
     from niah_score.report.results import read
-    from niah_score.scoring.judge import export
+    from niah_score.scoring.judge_requests import export_requests
     from niah_score.scoring.rubric import find_rubric
 
-    files = export(
+    files = export_requests(
         read(scores).scores, read_rows(dataset), find_rubric(rubric), format=form, model=model,
         max_requests=max_requests, max_bytes=max_bytes, max_tokens=max_tokens,
         temperature=None if temperature < 0 else temperature,

@@ -16,7 +16,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.errors import ScoreError
-from niah_score.scoring.score import FINDINGS, STATUSES
+from niah_score.scoring.findings import FINDINGS
+from niah_score.scoring.statuses import STATUSES
 from niah_score.statistics.intervals import Clusters, Interval, Resamples, distinct, grouped, means
 
 if TYPE_CHECKING:

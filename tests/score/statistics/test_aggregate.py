@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from niah_score.errors import ScoreError
-from niah_score.scoring.score import FINDINGS, STATUSES
+from niah_score.scoring.findings import FINDINGS
+from niah_score.scoring.statuses import STATUSES
 from niah_score.statistics.aggregate import (
     GROUPS,
     RULER_THRESHOLD,
