@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from niah_score.errors import ScoreError
 from niah_score.metrics.accepted import accepted_answers
@@ -40,9 +41,9 @@ def _many_char_f1(chunk: Chunk) -> ScoreColumns:
     def counts(target: Target) -> list[Counter[str]]:
         return [Counter(accepted.replace(" ", "")) for accepted in accepted_answers(target)]
 
-    def scores(accepted: list[Counter[str]], texts: list[str]) -> list[float | None]:
+    def scores(accepted: list[Counter[str]], texts: list[str]) -> Sequence[float | None]:
         found = _char_f1_of_many(texts, accepted) if len(texts) >= WORTH else None
-        return found or [_char_f1_of(text, accepted) for text in texts]
+        return [_char_f1_of(text, accepted) for text in texts] if found is None else found
 
     return ScoreColumns(chunk.of_runs(counts, scores, chunk.folded), {})
 
@@ -56,7 +57,7 @@ def _char_f1_of(text: str, accepted: list[Counter[str]]) -> float:
     return best
 
 
-def _char_f1_of_many(texts: list[str], accepted: list[Counter[str]]) -> list[float | None] | None:
+def _char_f1_of_many(texts: list[str], accepted: list[Counter[str]]) -> list[float] | None:
     """The F1 of every text, by columns of characters; None where the accepted answers have too many."""
     import numpy as np
 
@@ -72,7 +73,7 @@ def _char_f1_of_many(texts: list[str], accepted: list[Counter[str]]) -> list[flo
         both = sizes + times.sum()
         shared = np.minimum(counts[:, columns], times).sum(axis=1)
         best = np.maximum(best, np.where(both, 200 * shared / np.maximum(both, 1), 100.0))
-    found: list[float | None] = best.tolist()
+    found: list[float] = best.tolist()
     return found
 
 

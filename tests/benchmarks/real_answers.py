@@ -87,7 +87,7 @@ def read_answers() -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def scored(answers: Sequence[dict[str, Any]], metrics: Sequence[str], keywords: Sequence[str]) -> pl.DataFrame:
+def judged(answers: Sequence[dict[str, Any]], metrics: Sequence[str], keywords: Sequence[str]) -> pl.DataFrame:
     """Statuses, findings and scores of the answers, as the scorer gives them."""
     count = len(answers)
     none = pl.Series([None] * count, dtype=pl.String)
@@ -103,7 +103,8 @@ def scored(answers: Sequence[dict[str, Any]], metrics: Sequence[str], keywords: 
         }
     )
     target = Target(NEEDLE.answers, tuple((word,) for word in keywords), NEEDLE.needles, language=NEEDLE.language)
-    return score_chunk(frame, pl.repeat(0, count, dtype=pl.UInt32, eager=True), [target], ScoringOptions(tuple(metrics)))
+    codes = pl.repeat(0, count, dtype=pl.UInt32, eager=True)
+    return score_chunk(frame, codes, [target], ScoringOptions(tuple(metrics)))
 
 
 def agreement(metric: str, keywords: tuple[str, ...], scores: Sequence[float], verdicts: Sequence[int]) -> Agreement:
@@ -136,14 +137,14 @@ def agreements(answers: Sequence[dict[str, Any]]) -> list[Agreement]:
     found = []
     for keywords in dict.fromkeys(keywords for _, keywords in MEASURED):
         metrics = [metric for metric, own in MEASURED if own == keywords]
-        scores = scored(answers, metrics, keywords)
+        scores = judged(answers, metrics, keywords)
         found += [agreement(metric, keywords, scores[metric].to_list(), verdicts) for metric in metrics]
     return sorted(found, key=lambda one: MEASURED.index((one.metric, one.keywords)))
 
 
 def differences(answers: Sequence[dict[str, Any]]) -> tuple[list[Difference], Findings]:
     """The answers that `keyword` and the judge take differently, and the findings of all."""
-    scores = scored(answers, ["keyword"], BOTH)
+    scores = judged(answers, ["keyword"], BOTH)
     apart: list[Difference] = []
     right: dict[str, int] = {}
     wrong: dict[str, int] = {}

@@ -317,7 +317,7 @@ def test_the_same_texts_in_every_plain_format_give_the_same_scores(
         ({"on_duplicate": "frist"}, "did you mean 'first'"),
         ({"samples": "all"}, "samples: 'all' is unknown"),
         ({"text": "rwa"}, "did you mean 'raw'"),
-        ({"metrics": ["keywrod"]}, "metric: 'keywrod' is unknown; did you mean 'keyword'"),
+        ({"metrics": ["keywrod"]}, "metric 'keywrod' is unknown; did you mean 'keyword'"),
     ],
 )
 def test_a_wrong_argument_is_told_with_what_it_may_be(
