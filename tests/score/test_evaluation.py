@@ -340,6 +340,25 @@ def test_a_row_is_judged_by_its_own_metric_and_the_metrics_asked_for(write_lines
     assert report.scores["exact"].to_list() == [0.0, 0.0, 0.0]
 
 
+def test_rows_of_an_unknown_metric_are_a_problem_that_counts_them(write_lines: WriteLines) -> None:
+    rows = made(6)
+    for row, metric in zip(rows, ("keywrod", "keywrod", "zzz", "keyword", "", "edit"), strict=True):
+        row["metric"] = metric
+    report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)))
+    assert [(one.kind, one.file, one.line, one.id) for one in report.problems] == [
+        ("unknown_metric", "", None, None)
+    ] * 3
+    told = [str(problem) for problem in report.problems]
+    assert told[0].startswith("1 row has no score: metric '' is unknown; expected one of keyword, ")
+    assert told[1] == "2 rows have no score: metric 'keywrod' is unknown; did you mean 'keyword' or 'keyword_regex'?"
+    assert told[2].startswith("1 row has no score: metric 'zzz' is unknown; expected one of keyword, ")
+    assert report.exit_code == 3
+    assert report.scores["score"].null_count() == 4
+    overall = report.summary["metrics"]["score"]["overall"]
+    assert (overall["rows"], overall["n"]) == (6, 2)
+    assert evaluate(write_lines("rows.jsonl", made(1)), write_lines("answers.jsonl", right(made(1)))).exit_code == 0
+
+
 def test_compat_metrics_judge_the_raw_answer_and_strict_ones_the_extracted(write_lines: WriteLines) -> None:
     rows = made(1)
     dataset = write_lines("rows.jsonl", rows)

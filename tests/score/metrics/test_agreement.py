@@ -31,6 +31,12 @@ def test_every_metric_part_status_finding_and_tag_is_documented() -> None:
     assert [opening for opening, _ in REASONING_TAGS if f"`{opening}`" not in PAGE] == []
 
 
+def test_judging_one_answer_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, rest = PAGE.partition("```python\n")[2].partition("```\n")
+    exec(code, {})
+    assert capsys.readouterr().out == rest.partition("```\n")[2].partition("```")[0]
+
+
 def test_the_documented_tables_are_those_of_the_real_answers(answers: list[dict[str, object]]) -> None:
     apart, findings = real_answers.differences(answers)
     for table in (
