@@ -28,6 +28,7 @@ class RequestSettings(NamedTuple):
 
     @property
     def sampling(self) -> dict[str, float]:
+        """The temperature, if any, as all four services spell it."""
         return {} if self.temperature is None else {"temperature": self.temperature}
 
 

@@ -21,10 +21,11 @@ from niah_score.metrics import (
 )
 from niah_score.metrics.base import Metric, PartType, Score, judge_all
 from niah_score.metrics.chunk import Chunk, ScoreColumns
-from niah_score.metrics.target import Target
+from niah_score.metrics.target import Target, target_of
 
 __all__ = [
     "METRICS", "Chunk", "Metric", "PartType", "Score", "ScoreColumns", "Target", "default_metrics", "judge_all",
+    "target_of",
 ]  # fmt: skip
 
 # The same names, in the same order, as in niah_score/contract/metrics.py.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,3 +21,14 @@ class Target:
     needles: tuple[str, ...] = ()
     prefix: str | None = None
     language: str = "en"
+
+
+def target_of(row: Mapping[str, Any]) -> Target:
+    """The target of one row of a dataset, given its columns by name; only `answers` must be there."""
+    return Target(
+        tuple(row["answers"]),
+        tuple(map(tuple, row.get("keywords") or ())),
+        tuple(row.get("needles") or ()),
+        row.get("answer_prefix"),
+        row.get("language") or "en",
+    )

@@ -14,6 +14,27 @@ from niah_score.text import Word, as_word, find_word
 
 FINDINGS = ("found", "hedged", "partly", "wrong_needle", "nothing", "refused", "truncated", "no_answer")
 
+_REFUSED = re.compile(
+    r"^\W*(?:(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|我?(?:很|非常|十分)?抱歉|对不起|不好意思).{0,60}?"
+    r"(?:can['’]?t|cannot|can not|unable to|won['’]?t|not able to|无法|不能|不便).{0,40}?"
+    r"(?:assist|help|comply|provide|answer|fulfill|discuss|提供|回答|协助|帮助|讨论)"
+    r"|i (?:can['’]?t|cannot|won['’]?t|am unable to|am not able to) (?:assist|help|comply|fulfill))",
+    re.DOTALL,
+)
+# Said of the text or of what it says; a hint for reading failures, never part of a score.
+DENIALS = (
+    r"(?:does|do|did|was|is|are|were)(?: not|n['’]t)(?: \w+){0,3} (?:mention|say|state|specif|provide|contain|include|"
+    r"give|discuss|indicate|describe|given|find|answer|any information)"
+    r"|(?:no|not enough|insufficient|without) (?:\w+ ){0,3}"
+    r"(?:information|mention|indication|details|context|recommendation|clear answer)"
+    r"|(?:can['’]t|cannot|can not|could not|couldn['’]t|unable to|not able to|fail(?:ed)? to) (?:\w+ ){0,2}"
+    r"(?:find|determine|answer|locate|tell|identify|provide|say)"
+    r"|not (?:\w+ )?(?:mentioned|stated|specified|given|provided|relevant|related|clear|found)|unrelated|out of place"
+    r"|unclear|i don['’]t know|i do not know|not sure|unfortunately"
+    r"|(?:没有|并未|未曾?|并没有|不曾)(?:明确|具体|直接|在文中)?(?:提到|提及|说明|给出|指出|提供|包含|涉及|找到|写明|记载)"
+    r"|无法(?:确定|得知|判断|回答|找到|确认)|不(?:知道|清楚|确定)|(?:没有|无)相关(?:信息|内容)|与.{0,12}无关"
+)
+
 
 class OtherNeedle(NamedTuple):
     """A needle of the dataset: its id, its language, and its keyword groups folded."""
@@ -87,28 +108,6 @@ def _holds_all(text: str, groups: tuple[tuple[Word, ...], ...]) -> bool:
         else:
             return False
     return True
-
-
-_REFUSED = re.compile(
-    r"^\W*(?:(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|我?(?:很|非常|十分)?抱歉|对不起|不好意思).{0,60}?"
-    r"(?:can['’]?t|cannot|can not|unable to|won['’]?t|not able to|无法|不能|不便).{0,40}?"
-    r"(?:assist|help|comply|provide|answer|fulfill|discuss|提供|回答|协助|帮助|讨论)"
-    r"|i (?:can['’]?t|cannot|won['’]?t|am unable to|am not able to) (?:assist|help|comply|fulfill))",
-    re.DOTALL,
-)
-# Said of the text or of what it says; a hint for reading failures, never part of a score.
-DENIALS = (
-    r"(?:does|do|did|was|is|are|were)(?: not|n['’]t)(?: \w+){0,3} (?:mention|say|state|specif|provide|contain|include|"
-    r"give|discuss|indicate|describe|given|find|answer|any information)"
-    r"|(?:no|not enough|insufficient|without) (?:\w+ ){0,3}"
-    r"(?:information|mention|indication|details|context|recommendation|clear answer)"
-    r"|(?:can['’]t|cannot|can not|could not|couldn['’]t|unable to|not able to|fail(?:ed)? to) (?:\w+ ){0,2}"
-    r"(?:find|determine|answer|locate|tell|identify|provide|say)"
-    r"|not (?:\w+ )?(?:mentioned|stated|specified|given|provided|relevant|related|clear|found)|unrelated|out of place"
-    r"|unclear|i don['’]t know|i do not know|not sure|unfortunately"
-    r"|(?:没有|并未|未曾?|并没有|不曾)(?:明确|具体|直接|在文中)?(?:提到|提及|说明|给出|指出|提供|包含|涉及|找到|写明|记载)"
-    r"|无法(?:确定|得知|判断|回答|找到|确认)|不(?:知道|清楚|确定)|(?:没有|无)相关(?:信息|内容)|与.{0,12}无关"
-)
 
 
 def refuses(folded: str) -> bool:

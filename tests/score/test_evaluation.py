@@ -21,7 +21,9 @@ from niah_score.contract import ContractError
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Lines
+from niah_score.metrics import METRICS, target_of
 from niah_score.report.results import Report
+from niah_score.scoring.extract_answer import extract_answer
 
 EXAMPLES = 200 * int(os.environ.get("NIAH_EXAMPLES", "1"))
 steady = settings(
@@ -338,6 +340,20 @@ def test_a_row_is_judged_by_its_own_metric_and_the_metrics_asked_for(write_lines
     assert report.scores["keyword"].to_list() == [100.0, None, None]
     assert report.scores["ruler_all"].to_list() == [None, 100.0, None]
     assert report.scores["exact"].to_list() == [0.0, 0.0, 0.0]
+
+
+def test_the_score_of_a_row_is_what_its_metric_says_of_its_answer_alone(write_lines: WriteLines) -> None:
+    rows = made(len(METRICS))
+    for row, metric in zip(rows, METRICS, strict=True):
+        row["metric"], row["answer_prefix"] = metric, "It is"
+    said = [f"<think>a</think>It is w{row['answers'][0][6:]} of 12\n" for row in rows]
+    answers = [{"id": row["id"], "prediction": text} for row, text in zip(rows, said, strict=True)]
+    report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", answers))
+    for row, text, score in zip(rows, said, report.scores["score"], strict=True):
+        metric = METRICS[row["metric"]]
+        judged = text if metric.kind == "compat" else extract_answer(text, row["answer_prefix"]).text
+        assert metric.judge(judged, target_of(row)).value == score
+    assert report.scores["score"].null_count() == 1  # longbench_retrieval: no answer names a paragraph
 
 
 def test_rows_of_an_unknown_metric_are_a_problem_that_counts_them(write_lines: WriteLines) -> None:
