@@ -344,8 +344,8 @@ def test_a_row_is_judged_by_its_own_metric_and_the_metrics_asked_for(write_lines
 
 def test_the_score_of_a_row_is_what_its_metric_says_of_its_answer_alone(write_lines: WriteLines) -> None:
     rows = made(len(METRICS))
-    for row, metric in zip(rows, METRICS, strict=True):
-        row["metric"], row["answer_prefix"] = metric, "It is"
+    for row, name in zip(rows, METRICS, strict=True):
+        row["metric"], row["answer_prefix"] = name, "It is"
     said = [f"<think>a</think>It is w{row['answers'][0][6:]} of 12\n" for row in rows]
     answers = [{"id": row["id"], "prediction": text} for row, text in zip(rows, said, strict=True)]
     report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", answers))
