@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from niah_score.contract import VERSION
+from niah_score.contract import METRIC_NAMES, VERSION, unknown_metric
 from niah_score.errors import ResourceError, ScoreError, suggestion
 from niah_score.join.join import ON_DUPLICATE, Problem, join
 from niah_score.join.reading import AnswerFiles
@@ -21,8 +21,9 @@ from niah_score.join.samples import WAYS, one_line_each
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, default_metrics
 from niah_score.report.report import Report
-from niah_score.scoring.extract import REASONING_TAGS
-from niah_score.scoring.score import STATUSES, Judging, judging_for, score_rows
+from niah_score.scoring.extract_answer import REASONING_TAGS
+from niah_score.scoring.score import ScoringOptions, options_for, score_rows
+from niah_score.scoring.statuses import STATUSES
 from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def evaluate(
     _check("text", text, ("own", "raw", "extracted"))
     names = tuple(dict.fromkeys(metrics if metrics is not None else default_metrics()))
     for name in names:
-        _check("metric", name, tuple(METRICS))
+        if name not in METRIC_NAMES:
+            raise ScoreError(unknown_metric(name))
     files = _answer_files(predictions, id_field, text_field)
     with _workers(jobs, sum(file.path.stat().st_size for file in files)) as pool:
         answers = AnswerFiles(files, pool)
@@ -92,10 +94,10 @@ def evaluate(
                 f"{len(absent):,} of {rows.table.height:,} rows have no answer ({shown}); answer them, or say what "
                 "they count as: --missing zero or --missing exclude"
             )
-        judging = judging_for(
+        options = options_for(
             rows, names, text=text, missing="exclude" if missing == "exclude" else "zero", tags=tuple(tags)
         )
-        chunks = score_rows(rows, joined, judging, pool, ahead=2 * jobs)
+        chunks = score_rows(rows, joined, options, pool, ahead=2 * jobs)
         table, every = _collected(chunks, samples or "mean")
     counted = dict(table["status"].value_counts().iter_rows())
     statuses = {status: counted.get(status, 0) for status in STATUSES}
@@ -116,8 +118,9 @@ def evaluate(
         problems=[
             *joined.problems,
             *(Problem("missing", "", None, name, f"{name!r} has no answer") for name in absent),
+            *_unknown_metrics(rows),
         ],
-        signatures={name: _signature(name, rows, judging, missing, table) for name in known},
+        signatures={name: _signature(name, rows, options, missing, table) for name in known},
         rows=rows,
     )
 
@@ -132,9 +135,9 @@ def with_verdicts(
 ) -> Report:
     """A report with a judge's verdicts as the metric `judge`; lines that held none become problems of it.
 
-    Raises ScoreError and its kinds as `niah_score.scoring.judge.import_verdicts` does.
+    Raises ScoreError and its kinds as `niah_score.scoring.verdicts.import_verdicts` does.
     """
-    from niah_score.scoring.judge import add_verdicts, import_verdicts
+    from niah_score.scoring.verdicts import add_verdicts, import_verdicts
 
     _check("missing", missing, ("zero", "exclude"))
     files = [(str(file.path), file) for file in _answer_files(verdicts, None, None)]
@@ -191,6 +194,23 @@ def _missing(rows: Rows, answers: pl.DataFrame) -> list[str]:
     return places.join(answered, on="place", how="anti", maintain_order="left")["id"].to_list()
 
 
+def _unknown_metrics(rows: Rows) -> list[Problem]:
+    """A problem for each metric that rows ask for and this release does not know: these rows have no score."""
+    import polars as pl
+
+    unknown = rows.table.filter(~pl.col("metric").is_in(METRIC_NAMES))["metric"].value_counts().sort("metric")
+    return [
+        Problem(
+            "unknown_metric",
+            "",
+            None,
+            None,
+            f"{count:,} {'row has' if count == 1 else 'rows have'} no score: {unknown_metric(name)}",
+        )
+        for name, count in unknown.iter_rows()
+    ]
+
+
 def _collected(chunks: Iterator[pl.DataFrame], way: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """All chunks as one table of rows, and one of samples if any row has several."""
     import polars as pl
@@ -212,9 +232,9 @@ def _model_of(predictions: str | Path | Sequence[str | Path]) -> str:
     return name if name and not glob.has_magic(name) else "model"
 
 
-def _signature(name: str, rows: Rows, judging: Judging, missing: str, table: pl.DataFrame) -> str:
+def _signature(name: str, rows: Rows, options: ScoringOptions, missing: str, table: pl.DataFrame) -> str:
     """What a metric's numbers were measured with, in one line."""
     kind = METRICS[name].kind
-    text = judging.text if judging.text != "own" else "raw" if kind == "compat" else "extracted"
+    text = options.text if options.text != "own" else "raw" if kind == "compat" else "extracted"
     count = table.height - table[name].null_count()
     return f"niah|ds:{rows.digest8}|metric:{name}/{kind}|text:{text}|missing:{missing}|n:{count}|v:{VERSION}"

@@ -34,10 +34,10 @@ def judge_export(
     from niah_score.errors import ResourceError, ScoreError
     from niah_score.join.rows import read_rows
     from niah_score.report.read import read
-    from niah_score.scoring.judge import export
+    from niah_score.scoring.judge_requests import export_requests
     from niah_score.scoring.rubric import find_rubric
 
-    files = export(
+    files = export_requests(
         read(scores).scores, read_rows(dataset), find_rubric(rubric), format=form, model=model,
         max_requests=max_requests, max_bytes=max_bytes, max_tokens=max_tokens,
         temperature=None if temperature < 0 else temperature,

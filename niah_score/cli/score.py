@@ -52,7 +52,7 @@ def score(
     """Join answers to a dataset's rows, score them, and write tables."""
     from niah_score.evaluation import evaluate
     from niah_score.report.write import write
-    from niah_score.scoring.extract import REASONING_TAGS
+    from niah_score.scoring.extract_answer import REASONING_TAGS
 
     tags = tuple(_tag(pair) for pair in think_tag) if think_tag else REASONING_TAGS
     report = evaluate(

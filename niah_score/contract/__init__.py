@@ -11,6 +11,10 @@ The promise is the files; this room is their only spelling in Python, and both p
 Imports no other room.
 """
 
+from niah_score.contract.batch_requests import BATCH_REQUESTS as BATCH_REQUESTS
+from niah_score.contract.batch_requests import MAX_BATCH_BYTES as MAX_BATCH_BYTES
+from niah_score.contract.batch_requests import MAX_BATCH_REQUESTS as MAX_BATCH_REQUESTS
+from niah_score.contract.batch_requests import RequestSettings as RequestSettings
 from niah_score.contract.dataset import DATA_FORMATS as DATA_FORMATS
 from niah_score.contract.dataset import DataFile as DataFile
 from niah_score.contract.dataset import Dataset as Dataset
@@ -28,6 +32,9 @@ from niah_score.contract.manifest import FileEntry as FileEntry
 from niah_score.contract.manifest import Manifest as Manifest
 from niah_score.contract.manifest import TokenizerEntry as TokenizerEntry
 from niah_score.contract.manifest import read_manifest as read_manifest
+from niah_score.contract.metrics import METRIC_HOMES as METRIC_HOMES
+from niah_score.contract.metrics import METRIC_NAMES as METRIC_NAMES
+from niah_score.contract.metrics import unknown_metric as unknown_metric
 from niah_score.contract.names import CARD as CARD
 from niah_score.contract.names import MANIFEST as MANIFEST
 from niah_score.contract.names import RECIPE as RECIPE

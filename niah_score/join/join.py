@@ -22,7 +22,11 @@ _SHOWN = 3
 
 
 class Problem(NamedTuple):
-    """A line that was not used as it stands. `kind`: duplicate, unknown, malformed, or missing (a row, no line)."""
+    """A line or row that was not used as it stands.
+
+    `kind`: duplicate, unknown or malformed (lines), missing (a row without a line), verdict (a judge's reply without
+    one), or unknown_metric (rows that no metric of this release scores).
+    """
 
     kind: str
     file: str

@@ -1,46 +1,56 @@
-"""Every metric by name: one function and one line in a table. docs/metrics.md has formulas, sources and quirks."""
+"""Scores answers: every metric by name, each a file with a function that judges one answer, and a record.
+
+    METRICS["edit"].judge("It is blue.", Target(("blue",)))
+
+docs/metrics.md has the formulas, sources and quirks. May import contract, text, machine, formats and join.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from niah_score.metrics import (
+    cdme,
+    edit,
+    exact,
+    f1,
+    keyword,
+    longbench,
+    mrcr,
+    needlebench,
+    nolima,
+    ruler,
+)
+from niah_score.metrics.base import Metric, PartType, Score, judge_all
+from niah_score.metrics.chunk import Chunk, ScoreColumns
+from niah_score.metrics.target import Target, target_of
 
-from niah_score.metrics import cdme, published, strict
-from niah_score.metrics.chunk import SCORE, Chunk, Columns, Target
+__all__ = [
+    "METRICS", "Chunk", "Metric", "PartType", "Score", "ScoreColumns", "Target", "default_metrics", "judge_all",
+    "target_of",
+]  # fmt: skip
 
-__all__ = ["METRICS", "SCORE", "Chunk", "Columns", "Metric", "Target", "default_metrics"]
-
-
-class Metric(NamedTuple):
-    """`compat`: judges the raw answer, bug for bug as its source; `strict`: ours, judges the extracted answer."""
-
-    of: Callable[[Chunk], Columns]
-    kind: Literal["compat", "strict"]
-    default: bool = False
-
-
+# The same names, in the same order, as in niah_score/contract/metrics.py.
 METRICS: dict[str, Metric] = {
-    "keyword": Metric(strict.keyword, "strict", default=True),
-    "keyword_regex": Metric(strict.keyword_regex, "strict"),
-    "exact": Metric(strict.exact, "strict", default=True),
-    "edit": Metric(strict.edit, "strict", default=True),
-    "char_f1": Metric(strict.char_f1, "strict", default=True),
-    "word_f1": Metric(strict.word_f1, "strict"),
-    "cdme": Metric(cdme.cdme, "compat", default=True),
-    "cdme_trim": Metric(cdme.cdme_trim, "compat", default=True),
-    "cdme_multi": Metric(cdme.cdme_multi, "compat", default=True),
-    "needlebench_v1": Metric(cdme.needlebench_v1, "compat"),
-    "needlebench_v1_trim": Metric(cdme.needlebench_v1_trim, "compat"),
-    "needlebench_v2": Metric(cdme.needlebench_v2, "compat"),
-    "ruler_all": Metric(published.ruler_all, "compat"),
-    "ruler_part": Metric(published.ruler_part, "compat"),
-    "longbench_retrieval": Metric(published.longbench_retrieval, "compat"),
-    "longbench_count": Metric(published.longbench_count, "compat"),
-    "nolima_contains": Metric(published.nolima_contains, "compat"),
-    "mrcr": Metric(published.mrcr, "compat"),
+    "keyword": keyword.KEYWORD,
+    "keyword_regex": keyword.KEYWORD_REGEX,
+    "exact": exact.EXACT,
+    "edit": edit.EDIT,
+    "char_f1": f1.CHAR_F1,
+    "word_f1": f1.WORD_F1,
+    "cdme": cdme.CDME,
+    "cdme_trim": cdme.CDME_TRIM,
+    "cdme_multi": cdme.CDME_MULTI,
+    "needlebench_v1": needlebench.NEEDLEBENCH_V1,
+    "needlebench_v1_trim": needlebench.NEEDLEBENCH_V1_TRIM,
+    "needlebench_v2": needlebench.NEEDLEBENCH_V2,
+    "ruler_all": ruler.RULER_ALL,
+    "ruler_part": ruler.RULER_PART,
+    "longbench_retrieval": longbench.LONGBENCH_RETRIEVAL,
+    "longbench_count": longbench.LONGBENCH_COUNT,
+    "nolima_contains": nolima.NOLIMA_CONTAINS,
+    "mrcr": mrcr.MRCR,
 }
 
 
 def default_metrics() -> list[str]:
-    """What is computed beside the row's own metric when nothing is asked for."""
+    """The metrics that are computed beside the row's own when none are asked for."""
     return [name for name, metric in METRICS.items() if metric.default]

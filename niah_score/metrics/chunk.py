@@ -1,7 +1,4 @@
-"""What metrics see: some rows' answers and what they are judged against, as parallel lists; out come parallel lists.
-
-A metric is one function from a Chunk to Columns, and one line in the table of niah_score.metrics.
-"""
+"""Holds many rows' answers beside their targets, for the fast versions of metrics, and caches what these share."""
 
 from __future__ import annotations
 
@@ -11,33 +8,22 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
-from niah_score.text import Word, as_word, find_word
-from niah_score.text.vectorised import Letters, fold_all, in_letters, without_spaces_all
+from niah_score.metrics.target import Target
+from niah_score.text import Letters, Word, as_word, find_word, fold_all, in_letters, without_spaces_all
 
-Columns = dict[str, list[Any]]
-Value = TypeVar("Value")
-Made = TypeVar("Made")
-
-SCORE = ""  # the key of a metric's score among its columns; its parts have names
+PerRow = TypeVar("PerRow")
+Prepared = TypeVar("Prepared")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Target:
-    """What an answer is judged against; rows of one needle share one.
+class ScoreColumns(NamedTuple):
+    """Scores of many rows, in their order: `values`, and a list for each of the metric's `parts`."""
 
-    `answers`: accepted ones, the first is the reference. `keywords`: groups of variants. `needles`: the hidden texts.
-    `prefix`: what the prompt ends with, or None.
-    """
-
-    answers: tuple[str, ...]
-    keywords: tuple[tuple[str, ...], ...] = ()
-    needles: tuple[str, ...] = ()
-    prefix: str | None = None
-    language: str = "en"
+    values: list[float | None]
+    parts: dict[str, list[Any]]
 
 
-class Run(NamedTuple):
-    """Neighbouring rows of one target: those from `start` up to `end`."""
+class TargetRun(NamedTuple):
+    """Neighbouring rows of one target: those from `start` up to, but not including, `end`."""
 
     target: Target
     start: int
@@ -48,20 +34,20 @@ class Run(NamedTuple):
 class Chunk:
     """Rows side by side: item i of either list belongs to row i. `texts`: what is judged, "" without an answer.
 
-    Rows in any order are judged alike; those of one target together cost least.
+    Scores do not depend on the order of the rows; sorting them by target makes judging cheapest.
     """
 
     texts: list[str]
     targets: list[Target]
-    _shared: dict[str, Columns] = field(default_factory=dict, repr=False)
+    _shared: dict[Callable[[Chunk], ScoreColumns], ScoreColumns] = field(default_factory=dict, repr=False)
     _letters: dict[tuple[str, int, int], Letters] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def runs(self) -> list[Run]:
-        """The rows, as runs of one target each."""
+    def runs(self) -> list[TargetRun]:
+        """The rows as runs of one target each."""
         changes = [place for place, (one, next_) in enumerate(pairwise(self.targets), 1) if one is not next_]
         bounds = [0, *changes, len(self.targets)] if self.targets else []
-        return [Run(self.targets[start], start, end) for start, end in pairwise(bounds)]
+        return [TargetRun(self.targets[start], start, end) for start, end in pairwise(bounds)]
 
     @cached_property
     def folded(self) -> list[str]:
@@ -69,15 +55,15 @@ class Chunk:
         return fold_all(self.texts)
 
     @cached_property
-    def packed(self) -> list[str]:
+    def spaceless(self) -> list[str]:
         """The texts without white space, as the CDME metrics compare them (what Python's \\s matches)."""
         return without_spaces_all(self.texts)
 
-    def packed_letters(self, reference: str, start: int, end: int) -> Letters:
-        """A reference and the packed texts of some rows, spelt in few letters where this is faster."""
+    def spaceless_letters(self, reference: str, start: int, end: int) -> Letters:
+        """A reference and the spaceless texts of a run, as bytes where comparing those is faster."""
         key = (reference, start, end)
         if key not in self._letters:
-            self._letters[key] = in_letters(reference, self.packed[start:end])
+            self._letters[key] = in_letters(reference, self.spaceless[start:end])
         return self._letters[key]
 
     @cached_property
@@ -86,29 +72,32 @@ class Chunk:
         return self.of_runs(_words, _held, self.folded)
 
     def of_runs(
-        self, make: Callable[[Target], Made], work: Callable[[Made, list[str]], Iterable[Value]], texts: list[str]
-    ) -> list[Value]:
-        """What `work` makes of each run's texts and of `make` of its target, one run after the other.
+        self,
+        prepare: Callable[[Target], Prepared],
+        work: Callable[[Prepared, list[str]], Iterable[PerRow]],
+        texts: list[str],
+    ) -> list[PerRow]:
+        """A value for each row: `work` is called with each run's prepared target and its texts.
 
-        `texts`: of all rows. `make` is worked out once for each target.
+        `texts`: of all rows. `prepare` is called once for each target.
         """
-        known: dict[int, Made] = {}
-        found: list[Value] = []
+        known: dict[int, Prepared] = {}
+        found: list[PerRow] = []
         for target, start, end in self.runs:
             if id(target) not in known:
-                known[id(target)] = make(target)
+                known[id(target)] = prepare(target)
             found += work(known[id(target)], texts[start:end])
         return found
 
-    def once(self, make: Callable[[Target], Value]) -> list[Value]:
-        """`make` of every row's target, worked out once for each."""
-        return self.of_runs(make, lambda made, texts: [made] * len(texts), self.texts)
+    def once(self, prepare: Callable[[Target], PerRow]) -> list[PerRow]:
+        """`prepare` of every row's target, called once for each target."""
+        return self.of_runs(prepare, lambda prepared, texts: [prepared] * len(texts), self.texts)
 
-    def shared(self, metric: Callable[[Chunk], Columns]) -> Columns:
-        """The columns of a metric that another builds on, worked out once."""
-        if metric.__name__ not in self._shared:
-            self._shared[metric.__name__] = metric(self)
-        return self._shared[metric.__name__]
+    def shared(self, many: Callable[[Chunk], ScoreColumns]) -> ScoreColumns:
+        """The scores of a metric's fast version, computed once, as other metrics build on them."""
+        if many not in self._shared:
+            self._shared[many] = many(self)
+        return self._shared[many]
 
     def only(self, places: list[int]) -> Chunk:
         """The chunk of some of the rows."""

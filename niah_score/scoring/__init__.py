@@ -1,4 +1,4 @@
-"""Judges joined answers: the text that counts, statuses, findings, scores, and a language model as judge.
+"""Scores joined answers: extracts what counts, tells statuses and findings, applies metrics, and asks judges offline.
 
 May import metrics and the rooms above it.
 """

@@ -1,4 +1,4 @@
-"""A rubric's file in, what a judge is asked and how its reply is read out.
+"""Reads rubrics: what a language model is asked when it judges an answer, and how its reply is read.
 
 A rubric is a TOML file:
 
@@ -24,16 +24,12 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from niah_score.contract import canonical_json, sha256_hex
 from niah_score.errors import ScoreError, listed
 from niah_score.formats.record import brief
 
-if TYPE_CHECKING:
-    pass
-
-_SHOWN = 12
 _FOLDER = Path(__file__).parent / "rubrics"
 NUMBER = "number"
 _REQUIRED = ("name", "scale", "full", "prompt", "pattern")

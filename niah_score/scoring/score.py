@@ -1,7 +1,7 @@
-"""Joined rows in, their statuses, scores and findings out, a chunk at a time and many chunks at once.
+"""Scores joined rows a chunk at a time, and many chunks at once: their statuses, scores and findings.
 
-A status says what came back for a row (ok, missing, empty, truncated, think_unclosed, refused, error), scores say how
-good it is, and a finding says how it failed; none of them drops a row.
+A status says what came back for a row, scores say how good it is, and a finding says how it failed; none of them drops
+a row.
 """
 
 from __future__ import annotations
@@ -10,36 +10,37 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from niah_score.join.join import Joined
 from niah_score.join.rows import Rows
-from niah_score.metrics import METRICS, SCORE, Chunk, Target
-from niah_score.scoring.extract import DENIALS, LONGEST, REASONING_TAGS, denies, meant_all, refuses
-from niah_score.text import Word, as_word, find_word
+from niah_score.metrics import METRICS, Chunk, Metric, PartType, Target, judge_all
+from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answers
+from niah_score.scoring.findings import OtherNeedle, findings_of
+from niah_score.scoring.statuses import statuses_of
+from niah_score.text import as_word
 
 if TYPE_CHECKING:
     import polars as pl
 
-STATUSES = ("ok", "missing", "empty", "truncated", "think_unclosed", "refused", "error")
-FINDINGS = ("found", "hedged", "partly", "wrong_needle", "nothing", "refused", "truncated", "no_answer")
 COORDINATES = (
     "id", "task", "language", "corpus", "tokenizer", "template", "control", "length", "depth_percent", "needle_id",
     "haystack_id", "repeat", "metric",
 )  # fmt: skip
-# What of a joined row judging needs; the rest stays where it is.
-JUDGED = ("sample", "text", "reasoning", "finish", "error", "metric", "needle_id")
+# The columns of a joined row that scoring needs; the rest stays where it is.
+SCORED_COLUMNS = ("sample", "text", "reasoning", "finish", "error", "metric", "needle_id")
 _CHUNK = 16_384
 # Beyond this many different needles, which other needle an answer holds is not looked for.
 _MOST_NEEDLES = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
-    """How answers are judged. `metrics`: their names, each row's own is added where it differs.
+class ScoringOptions:
+    """How answers are scored. `metrics`: their names; each row's own is added where it is not among them.
 
-    `text`: which text all metrics judge; by default compat metrics the raw answer and strict ones the extracted one.
-    `missing`: what a row without an answer counts as. `others`: all needles of the dataset.
+    `text`: the text that all metrics judge; by default compat metrics judge the raw answer and strict ones the
+    extracted one. `missing`: what a row without an answer counts as. `tags`: of reasoning. `others`: all needles of the
+    dataset.
     """
 
     metrics: tuple[str, ...]
@@ -49,16 +50,8 @@ class Judging:
     others: tuple[OtherNeedle, ...] = ()
 
 
-class OtherNeedle(NamedTuple):
-    """A needle of the dataset: whose, in which language, and its keyword groups folded."""
-
-    id: str
-    language: str
-    groups: tuple[tuple[Word, ...], ...]
-
-
-def judging_for(rows: Rows, metrics: Sequence[str], **how: Any) -> Judging:
-    """The way to judge a dataset's rows: the asked metrics, and what their needles are."""
+def options_for(rows: Rows, metrics: Sequence[str], **how: Any) -> ScoringOptions:
+    """The options to score a dataset's rows with: the metrics asked for, and the dataset's needles."""
     found = rows.table.select("needle_id", "language", "target").unique("needle_id", maintain_order=True)
     found = found.with_columns(rows.targets["keywords"][found["target"]]).drop("target")
     others = tuple(
@@ -66,11 +59,11 @@ def judging_for(rows: Rows, metrics: Sequence[str], **how: Any) -> Judging:
         for name, language, groups in found.iter_rows()
         if name and groups
     )
-    return Judging(tuple(metrics), others=others if len(others) <= _MOST_NEEDLES else (), **how)
+    return ScoringOptions(tuple(metrics), others=others if len(others) <= _MOST_NEEDLES else (), **how)
 
 
 def score_rows(
-    rows: Rows, joined: Joined, judging: Judging, pool: Executor | None, ahead: int
+    rows: Rows, joined: Joined, options: ScoringOptions, pool: Executor | None, ahead: int
 ) -> Iterator[pl.DataFrame]:
     """Scores of all rows in their order, a frame for each chunk; a row with several samples has a line for each.
 
@@ -78,11 +71,11 @@ def score_rows(
     """
     chunks = ((chunk, *targets_of(chunk, rows.targets)) for chunk in _chunks(rows, joined))
     if pool is None:
-        yield from (_whole(chunk, judge(chunk, codes, targets, judging)) for chunk, codes, targets in chunks)
+        yield from (_whole(chunk, score_chunk(chunk, codes, targets, options)) for chunk, codes, targets in chunks)
         return
     waiting: deque[tuple[pl.DataFrame, Future[pl.DataFrame]]] = deque()
     for chunk, codes, targets in chunks:
-        waiting.append((chunk, pool.submit(judge, chunk.select(JUDGED), codes, targets, judging)))
+        waiting.append((chunk, pool.submit(score_chunk, chunk.select(SCORED_COLUMNS), codes, targets, options)))
         if len(waiting) > ahead:
             first, future = waiting.popleft()
             yield _whole(first, future.result())
@@ -90,8 +83,8 @@ def score_rows(
         yield _whole(first, future.result())
 
 
-def _whole(chunk: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
-    """The line of a row: its coordinates, what came back for it, and how that was judged."""
+def _whole(chunk: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
+    """The line of a row: its coordinates, what came back for it, and its scores."""
     import polars as pl
 
     # Cutting copies every text; hardly ever is there one to cut.
@@ -104,7 +97,7 @@ def _whole(chunk: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
         "reasoning",
         "error",
     )
-    return pl.concat([kept, judged], how="horizontal")
+    return pl.concat([kept, scored], how="horizontal")
 
 
 def _chunks(rows: Rows, joined: Joined) -> Iterator[pl.DataFrame]:
@@ -123,38 +116,41 @@ def _chunks(rows: Rows, joined: Joined) -> Iterator[pl.DataFrame]:
         yield truth.join(answers, on="place", how="left", maintain_order="left_right")
 
 
-def judge(frame: pl.DataFrame, codes: pl.Series, targets: Sequence[Target], judging: Judging) -> pl.DataFrame:
-    """Status, finding and scores of some joined rows, of which the columns JUDGED are needed.
+def score_chunk(
+    frame: pl.DataFrame, codes: pl.Series, targets: Sequence[Target], options: ScoringOptions
+) -> pl.DataFrame:
+    """Status, finding and scores of some joined rows, of which the columns SCORED_COLUMNS are needed.
 
-    `codes`: which of the `targets` each row is judged against. A metric `m` gives the columns `m` and `m.<part>`; null
-    is not applicable. `score` is the row's own metric's. `extracted` is null where it is the raw answer.
+    `codes`: the index of each row's target in `targets`. A metric `m` gives the columns `m` and `m.<part>`; null is not
+    applicable. `score` is that of the row's own metric, null where this release does not know it. `extracted` is null
+    where it is the raw answer.
     """
     # Rows of one target side by side share most of the work.
     order = codes.arg_sort()
-    judged = _judged(frame[order], [targets[code] for code in codes[order].to_list()], judging)
-    return judged[order.arg_sort()]
+    scored = _scored(frame[order], [targets[code] for code in codes[order].to_list()], options)
+    return scored[order.arg_sort()]
 
 
-def _judged(frame: pl.DataFrame, targets: list[Target], judging: Judging) -> pl.DataFrame:
+def _scored(frame: pl.DataFrame, targets: list[Target], options: ScoringOptions) -> pl.DataFrame:
     import polars as pl
 
     given = frame["text"].fill_null("")
     is_long = given.str.len_chars() > LONGEST
     raw = (given.str.head(LONGEST) if is_long.any() else given).to_list()
     prefixes = [target.prefix for target in targets]
-    extracted, unclosed = meant_all(raw, prefixes, judging.tags)
-    statuses = _statuses(frame, raw, unclosed)
+    extracted, unclosed = extract_answers(raw, prefixes, options.tags)
+    statuses = statuses_of(frame, raw, unclosed)
     chunks = {"raw": Chunk(raw, targets), "extracted": Chunk(extracted, targets)}
     own = frame["metric"].to_list()
     columns: dict[str, pl.Series] = {}
-    for name in dict.fromkeys((*judging.metrics, *sorted(set(own)))):
+    for name in dict.fromkeys((*options.metrics, *sorted(set(own)))):
         if name not in METRICS:
             continue
-        kind = judging.text if judging.text != "own" else "raw" if METRICS[name].kind == "compat" else "extracted"
-        wanted = None if name in judging.metrics else [place for place, of in enumerate(own) if of == name]
-        columns |= _scored(name, chunks[kind], wanted, statuses, judging.missing)
+        kind = options.text if options.text != "own" else "raw" if METRICS[name].kind == "compat" else "extracted"
+        wanted = None if name in options.metrics else [place for place, of in enumerate(own) if of == name]
+        columns |= _metric_columns(METRICS[name], chunks[kind], wanted, statuses, options.missing)
     columns["score"] = _own_scores(own, columns)
-    findings = _findings(chunks["extracted"], statuses, frame["needle_id"].to_list(), judging)
+    findings = findings_of(chunks["extracted"], statuses, frame["needle_id"].to_list(), options.others)
     different = [None if text == whole else text for text, whole in zip(extracted, raw, strict=True)]
     return pl.DataFrame(
         [
@@ -168,7 +164,7 @@ def _judged(frame: pl.DataFrame, targets: list[Target], judging: Judging) -> pl.
 
 
 def targets_of(frame: pl.DataFrame, targets: pl.DataFrame) -> tuple[pl.Series, list[Target]]:
-    """What rows are judged against, and which of it each row is. `targets`: as `Rows` has them."""
+    """For each row the index of its target, and the targets. `targets`: as `Rows` has them."""
     import polars as pl
 
     kinds = ["target", "answer_prefix", "language"]
@@ -185,64 +181,41 @@ def targets_of(frame: pl.DataFrame, targets: pl.DataFrame) -> tuple[pl.Series, l
     return frame.join(numbered, on=kinds, how="left", nulls_equal=True, maintain_order="left")["code"], found
 
 
-def _statuses(frame: pl.DataFrame, raw: Sequence[str], unclosed: Sequence[bool]) -> list[str]:
-    import polars as pl
-
-    blank = pl.Series("blank", [not text or text.isspace() for text in raw], pl.Boolean)
-    cut, finish = pl.col("finish") == "truncated", pl.col("finish")
-    thought = pl.col("blank") & cut & (pl.col("reasoning").fill_null("") != "")
-    found: list[str] = (
-        frame.select("sample", "finish", "error", "reasoning")
-        .with_columns(blank, pl.Series("unclosed", unclosed, pl.Boolean))
-        .select(
-            pl.when(pl.col("sample").is_null()).then(pl.lit("missing"))
-            .when(pl.col("error").is_not_null()).then(pl.lit("error"))
-            .when(finish == "refused").then(pl.lit("refused"))
-            .when(pl.col("unclosed") | thought).then(pl.lit("think_unclosed"))
-            .when(cut).then(pl.lit("truncated"))
-            .when(pl.col("blank")).then(pl.lit("empty"))
-            .otherwise(pl.lit("ok")).alias("status")
-        )["status"].to_list()
-    )  # fmt: skip
-    return found
-
-
-def _scored(
-    name: str, chunk: Chunk, wanted: list[int] | None, statuses: Sequence[str], missing: str
+def _metric_columns(
+    metric: Metric, chunk: Chunk, wanted: list[int] | None, statuses: Sequence[str], missing: str
 ) -> dict[str, pl.Series]:
     """The columns of one metric; `wanted`: the only rows that it judges, None for all."""
     import polars as pl
 
-    part = chunk if wanted is None else chunk.only(wanted)
+    scores = judge_all(metric, chunk if wanted is None else chunk.only(wanted))
     absent = [place for place, status in enumerate(statuses) if status == "missing"]
-    found: dict[str, pl.Series] = {}
-    for key, values in part.shared(METRICS[name].of).items():
+    types = _column_types()
+
+    def column(name: str, values: list[Any], kind: pl.DataType, without: list[int]) -> pl.Series:
         whole = values
         if wanted is not None:
             whole = [None] * len(statuses)
             for place, value in zip(wanted, values, strict=True):
                 whole[place] = value
-        if absent and (missing == "exclude" or key != SCORE):
+        if without:
             whole = list(whole)
-            for place in absent:
+            for place in without:
                 whole[place] = None
-        column = f"{name}.{key}" if key else name
-        kind = _part_types().get(key, pl.Float64())
         if whole.count(None) == len(whole):
-            found[column] = pl.repeat(None, len(whole), dtype=kind, eager=True).alias(column)
-        else:
-            found[column] = pl.Series(column, whole, kind, strict=False)
+            return pl.repeat(None, len(whole), dtype=kind, eager=True).alias(name)
+        return pl.Series(name, whole, kind, strict=False)
+
+    found = {metric.name: column(metric.name, scores.values, pl.Float64(), absent if missing == "exclude" else [])}
+    for part, kind in metric.parts.items():
+        name = f"{metric.name}.{part}"
+        found[name] = column(name, scores.parts[part], types[kind], absent)
     return found
 
 
-def _part_types() -> dict[str, pl.DataType]:
-    """The types of metrics' parts that are no numbers of points."""
+def _column_types() -> dict[PartType, pl.DataType]:
     import polars as pl
 
-    return {
-        "edit_distance": pl.Int64(), "keyword_found": pl.Boolean(), "found": pl.Int64(), "groups": pl.Int64(),
-        "needles": pl.List(pl.Boolean()),
-    }  # fmt: skip
+    return {int: pl.Int64(), float: pl.Float64(), bool: pl.Boolean(), list[bool]: pl.List(pl.Boolean())}
 
 
 def _own_scores(own: Sequence[str], columns: dict[str, pl.Series]) -> pl.Series:
@@ -254,66 +227,3 @@ def _own_scores(own: Sequence[str], columns: dict[str, pl.Series]) -> pl.Series:
         return columns[own[0]]
     values = {name: columns[name].to_list() for name in names if name in columns}
     return pl.Series("score", [values[n][k] if n in values else None for k, n in enumerate(own)], pl.Float64)
-
-
-def _holds_all(text: str, groups: tuple[tuple[Word, ...], ...]) -> bool:
-    for group in groups:
-        for word in group:
-            if word.text in text and find_word(text, word) >= 0:
-                break
-        else:
-            return False
-    return True
-
-
-def _findings(
-    chunk: Chunk, statuses: Sequence[str], needle_ids: Sequence[str | None], judging: Judging
-) -> list[str | None]:
-    """How each row ended; null where it has no keywords to look for."""
-    import polars as pl
-
-    # What most answers hold none of is told for all of them at once: of those that found everything whether they hold a
-    # denial at all, of the others whether they hold any word of any needle.
-    texts, hits = chunk.folded, chunk.hits
-    complete = [None not in found for found in hits]
-    words = sorted({word.text for other in judging.others for group in other.groups for word in group})
-    right = pl.Series([text for text, is_complete in zip(texts, complete, strict=True) if is_complete], dtype=pl.String)
-    wrong = pl.Series(
-        [text for text, is_complete in zip(texts, complete, strict=True) if not is_complete], dtype=pl.String
-    )
-    denying = iter(right.str.contains(DENIALS).to_list())
-    naming = iter(wrong.str.contains_any(words).to_list() if words else [False] * len(wrong))
-    findings: list[str | None] = []
-    for place, (is_complete, status) in enumerate(zip(complete, statuses, strict=True)):
-        hint = next(denying if is_complete else naming)
-        if is_complete and status == "ok" and not hint and hits[place]:
-            findings.append("found")
-            continue
-        finding = _finding(texts[place], hits[place], status, hint)
-        if finding == "nothing" and hint:
-            needle, language = needle_ids[place], chunk.targets[place].language
-            others = (o for o in judging.others if o.id != needle and o.language == language)
-            if any(_holds_all(texts[place], other.groups) for other in others):
-                finding = "wrong_needle"
-        findings.append(finding)
-    return findings
-
-
-def _finding(text: str, hits: Sequence[str | None], status: str, denial: bool) -> str | None:
-    """`denial`: whether an answer that holds everything also holds a denial, somewhere."""
-    if status in ("missing", "empty", "error"):
-        return "no_answer"
-    if status == "refused":
-        return "refused"
-    if status == "think_unclosed":
-        return "truncated"
-    if not hits:
-        return None
-    found = [word for word in hits if word is not None]
-    if len(found) == len(hits):
-        return "hedged" if denial and denies(text, found) else "found"
-    if status == "truncated":
-        return "truncated"
-    if found:
-        return "partly"
-    return "refused" if refuses(text) else "nothing"

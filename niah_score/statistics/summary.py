@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from niah_score.scoring.score import FINDINGS, STATUSES
+from niah_score.scoring.findings import FINDINGS
+from niah_score.scoring.statuses import STATUSES
 from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_length_of
 from niah_score.statistics.figures import groups_by_metric, overall_by_metric
 from niah_score.statistics.needle_recall import needle_recall

@@ -1,6 +1,7 @@
 """Folds text so that two spellings of one fact compare equal, and finds keywords in folded text.
 
-The same rules judge answers and look for leaks in haystacks: what counts as found in one counts in the other.
+The scorer looks for keywords in answers and the generator for leaks in haystacks by these same rules: what counts as
+found for one counts for the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Many texts in, the same out: folded or without white space as `niah_score.text` leaves each, or in small alphabets.
+"""Folds many texts at once, drops their white space, counts their characters and encodes them in small alphabets.
+
+Folding and dropping give what `fold` and `without_spaces` give for each text alone.
 
 The texts lie side by side as one array, a byte or two a character, so that what is looked at and changed is a column,
 not a string: several times faster. A text with a character that does not fold by itself is left to `niah_score.text`.
@@ -11,7 +13,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from niah_score.text import DIGIT_GROUPS, fold, without_spaces
+from niah_score.text.fold import DIGIT_GROUPS, fold, without_spaces
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""Any text in, one that is safe to show out: nothing in it acts on a terminal or a picture, or turns its direction."""
+"""Escapes characters of hostile texts that would act on a terminal or a picture, or turn the direction of writing."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import polars as pl
 
 from niah_gen.tasks.needle_library import needle_library
 from niah_score.metrics import Target
-from niah_score.scoring.score import Judging, judge
+from niah_score.scoring.score import ScoringOptions, score_chunk
 
 ANSWERS = Path(__file__).parents[3] / "shared" / "real_results" / "claude_2_1_judged.jsonl"
 NEEDLE = needle_library()["sf-dolores-park"]
@@ -103,7 +103,8 @@ def judged(answers: Sequence[dict[str, Any]], metrics: Sequence[str], keywords: 
         }
     )
     target = Target(NEEDLE.answers, tuple((word,) for word in keywords), NEEDLE.needles, language=NEEDLE.language)
-    return judge(frame, pl.repeat(0, count, dtype=pl.UInt32, eager=True), [target], Judging(tuple(metrics)))
+    codes = pl.repeat(0, count, dtype=pl.UInt32, eager=True)
+    return score_chunk(frame, codes, [target], ScoringOptions(tuple(metrics)))
 
 
 def agreement(metric: str, keywords: tuple[str, ...], scores: Sequence[float], verdicts: Sequence[int]) -> Agreement:

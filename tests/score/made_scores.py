@@ -11,7 +11,8 @@ import pytest
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_score.scoring.score import FINDINGS, STATUSES
+from niah_score.scoring.findings import FINDINGS
+from niah_score.scoring.statuses import STATUSES
 from niah_score.statistics.scored import UNANSWERED
 
 steady = examples(20)

@@ -21,8 +21,10 @@ from niah_score.contract import ContractError
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Lines
+from niah_score.metrics import METRICS, target_of
 from niah_score.report.report import Report
 from niah_score.report.write import write
+from niah_score.scoring.extract_answer import extract_answer
 
 steady = examples(60, HealthCheck.function_scoped_fixture)
 
@@ -312,7 +314,7 @@ def test_the_same_texts_in_every_plain_format_give_the_same_scores(
         ({"on_duplicate": "frist"}, "did you mean 'first'"),
         ({"samples": "all"}, "samples: 'all' is unknown"),
         ({"text": "rwa"}, "did you mean 'raw'"),
-        ({"metrics": ["keywrod"]}, "metric: 'keywrod' is unknown; did you mean 'keyword'"),
+        ({"metrics": ["keywrod"]}, "metric 'keywrod' is unknown; did you mean 'keyword'"),
     ],
 )
 def test_a_wrong_argument_is_told_with_what_it_may_be(
@@ -333,6 +335,39 @@ def test_a_row_is_judged_by_its_own_metric_and_the_metrics_asked_for(write_lines
     assert report.scores["keyword"].to_list() == [100.0, None, None]
     assert report.scores["ruler_all"].to_list() == [None, 100.0, None]
     assert report.scores["exact"].to_list() == [0.0, 0.0, 0.0]
+
+
+def test_the_score_of_a_row_is_what_its_metric_says_of_its_answer_alone(write_lines: WriteLines) -> None:
+    rows = made(len(METRICS))
+    for row, name in zip(rows, METRICS, strict=True):
+        row["metric"], row["answer_prefix"] = name, "It is"
+    said = [f"<think>a</think>It is w{row['answers'][0][6:]} of 12\n" for row in rows]
+    answers = [{"id": row["id"], "prediction": text} for row, text in zip(rows, said, strict=True)]
+    report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", answers))
+    for row, text, score in zip(rows, said, report.scores["score"], strict=True):
+        metric = METRICS[row["metric"]]
+        judged = text if metric.kind == "compat" else extract_answer(text, row["answer_prefix"]).text
+        assert metric.judge(judged, target_of(row)).value == score
+    assert report.scores["score"].null_count() == 1  # longbench_retrieval: no answer names a paragraph
+
+
+def test_rows_of_an_unknown_metric_are_a_problem_that_counts_them(write_lines: WriteLines) -> None:
+    rows = made(6)
+    for row, metric in zip(rows, ("keywrod", "keywrod", "zzz", "keyword", "", "edit"), strict=True):
+        row["metric"] = metric
+    report = evaluate(write_lines("rows.jsonl", rows), write_lines("answers.jsonl", right(rows)))
+    assert [(one.kind, one.file, one.line, one.id) for one in report.problems] == [
+        ("unknown_metric", "", None, None)
+    ] * 3
+    told = [str(problem) for problem in report.problems]
+    assert told[0].startswith("1 row has no score: metric '' is unknown; expected one of keyword, ")
+    assert told[1] == "2 rows have no score: metric 'keywrod' is unknown; did you mean 'keyword' or 'keyword_regex'?"
+    assert told[2].startswith("1 row has no score: metric 'zzz' is unknown; expected one of keyword, ")
+    assert report.exit_code == 3
+    assert report.scores["score"].null_count() == 4
+    overall = report.summary["metrics"]["score"]["overall"]
+    assert (overall["rows"], overall["n"]) == (6, 2)
+    assert evaluate(write_lines("rows.jsonl", made(1)), write_lines("answers.jsonl", right(made(1)))).exit_code == 0
 
 
 def test_compat_metrics_judge_the_raw_answer_and_strict_ones_the_extracted(write_lines: WriteLines) -> None:

@@ -85,6 +85,21 @@ def test_exit_codes_tell_what_became_of_the_inputs(
     assert "Traceback" not in done.stderr
 
 
+def test_a_dataset_with_an_unknown_metric_is_scored_and_said_to_lack_scores(
+    write_lines: WriteLines, tmp_path: Path
+) -> None:
+    rows = made(4)
+    for row in rows[1:]:
+        row["metric"] = "nonsense"
+    out = tmp_path / "out"
+    done = run("score", write_lines("rows.jsonl", rows), write_lines("a.jsonl", right(rows)), "--out", out)
+    assert done.returncode == 3
+    assert "unknown_metric: 3 rows have no score: metric 'nonsense' is unknown; expected one of keyword" in done.stderr
+    (problem,) = (json.loads(line) for line in (out / "problems.jsonl").read_text("utf-8").splitlines())
+    assert problem["kind"] == "unknown_metric"
+    assert json.loads((out / "summary.json").read_bytes())["metrics"]["score"]["overall"]["n"] == 1
+
+
 def test_what_would_act_on_a_terminal_or_a_spreadsheet_is_written_out(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(2)
     rows[0]["needle_id"] = "=HYPERLINK(1)"

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import real_answers
 
-from niah_score.metrics import METRICS, SCORE, Chunk, Target
-from niah_score.scoring.extract import REASONING_TAGS
-from niah_score.scoring.score import FINDINGS, STATUSES
+from niah_score.metrics import METRICS, Target
+from niah_score.scoring.extract_answer import REASONING_TAGS
+from niah_score.scoring.findings import FINDINGS
+from niah_score.scoring.statuses import STATUSES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "metrics.md").read_text("utf-8")
 
@@ -26,9 +27,14 @@ def test_every_metric_part_status_finding_and_tag_is_documented() -> None:
     explained = PAGE.partition("\n## Which metric agrees")[0]
     for name in (*METRICS, *STATUSES, *FINDINGS):
         assert re.search(rf"^\| `{name}` \|", explained, re.MULTILINE), name
-    chunk = Chunk(["a"], [Target(("a",), (("a",),), ("a", "b"), "a")])
-    assert [part for metric in METRICS.values() for part in metric.of(chunk) if part and f"`{part}`" not in PAGE] == []
+    assert [part for metric in METRICS.values() for part in metric.parts if f"`{part}`" not in PAGE] == []
     assert [opening for opening, _ in REASONING_TAGS if f"`{opening}`" not in PAGE] == []
+
+
+def test_judging_one_answer_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, rest = PAGE.partition("```python\n")[2].partition("```\n")
+    exec(code, {})
+    assert capsys.readouterr().out == rest.partition("```\n")[2].partition("```")[0]
 
 
 def test_the_documented_tables_are_those_of_the_real_answers(answers: list[dict[str, object]]) -> None:
@@ -71,4 +77,4 @@ def test_agreement_is_counted_as_pairs_and_ranks_say() -> None:
     assert found.spearman == pytest.approx(2.25 / 9)
     assert real_answers.agreement("edit", (), scores, verdicts)[4:6] == (50, 2)
     assert real_answers.agreement("exact", (), [0.0] * 5, verdicts)[2:4] == (0.5, 0)
-    assert METRICS["exact"].of(Chunk(["a"], [Target(("b",))]))[SCORE] == [0]
+    assert METRICS["exact"].judge("a", Target(("b",))).value == 0

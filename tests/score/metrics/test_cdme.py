@@ -1,21 +1,19 @@
-"""OpenCompass's scores: as it computes them, to the last digit, with everything that is odd about them."""
+"""The scores of CDME and NeedleBench: as OpenCompass computes them, with everything that is odd about them."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from judged import steady
 
-from niah_score.metrics import METRICS, SCORE, Chunk, Columns, Target
+from niah_score.metrics import METRICS, Chunk, Score, Target, judge_all
 
-EXAMPLES = 300 * int(os.environ.get("NIAH_EXAMPLES", "1"))
-steady = settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
 GOLDENS = Path(__file__).parents[4] / "shared" / "golden" / "opencompass_scores.jsonl"
 NAMES = ("cdme", "cdme_trim", "cdme_multi", "needlebench_v1", "needlebench_v1_trim", "needlebench_v2")
 NEEDLE = "\n小明最喜欢的实习的地点就是上海人工智能实验室。\n"
@@ -26,12 +24,16 @@ ODD = "ab小明。* \t\n\r\x0b\x1c\x1f\x85\xa0\u1680\u2003\u2028\u3000\u200b\ufe
 odd = st.text(ODD, max_size=14) | st.text(max_size=10)
 
 
-def columns(metric: str, text: str, answer: str, *keywords: str) -> Columns:
-    return METRICS[metric].of(Chunk([text], [Target((answer,), tuple((word,) for word in keywords))]))
+def judged(metric: str, text: str, answer: str, *keywords: str) -> Score:
+    return METRICS[metric].judge(text, Target((answer,), tuple((word,) for word in keywords)))
 
 
 def score(metric: str, text: str, answer: str, *keywords: str) -> Any:
-    return columns(metric, text, answer, *keywords)[SCORE][0]
+    return judged(metric, text, answer, *keywords).value
+
+
+def distance(metric: str, text: str, answer: str, *keywords: str) -> Any:
+    return judged(metric, text, answer, *keywords).parts["edit_distance"]
 
 
 def levenshtein(one: str, other: str) -> int:
@@ -88,25 +90,25 @@ def test_the_published_evaluators_give_the_same_on_every_golden_line(metric: str
     chunk = Chunk(
         [line["prediction"] for line in lines], [Target((line["answer"],), ((line["keyword"],),)) for line in lines]
     )
-    found = METRICS[metric].of(chunk)
-    assert found[SCORE] == pytest.approx([line[metric]["score"] for line in lines], abs=1e-9)
+    found = judge_all(METRICS[metric], chunk)
+    assert found.values == pytest.approx([line[metric]["score"] for line in lines], abs=1e-9)
     distances = [line[metric]["edit_distance"] for line in lines]
-    assert found.get("edit_distance", [None] * len(lines)) == distances
+    assert found.parts.get("edit_distance", [None] * len(lines)) == distances
+    alone = [METRICS[metric].judge(*row) for row in zip(chunk.texts, chunk.targets, strict=True)]
+    assert [one.value for one in alone] == found.values
     assert len(lines) == 330
 
 
-@steady
-@given(rows=st.lists(st.tuples(odd, odd, odd), min_size=1, max_size=4))
-def test_scores_and_distances_are_what_the_formulas_give_on_any_texts(rows: list[tuple[str, str, str]]) -> None:
-    chunk = Chunk([text for text, _, _ in rows], [Target((answer,), ((word,),)) for _, answer, word in rows])
-    wanted = [published(*row) for row in rows]
-    for metric in NAMES:
-        found = METRICS[metric].of(chunk)
-        assert found[SCORE] == pytest.approx([one[metric][0] for one in wanted], abs=1e-9)
-        assert found.get("edit_distance", [None] * len(rows)) == [one[metric][1] for one in wanted]
+@steady(300)
+@given(text=odd, answer=odd, word=odd)
+def test_scores_and_distances_are_what_the_formulas_give_on_any_texts(text: str, answer: str, word: str) -> None:
+    for metric, (wanted, apart) in published(text, answer, word).items():
+        found = judged(metric, text, answer, word)
+        assert found.value == pytest.approx(wanted, abs=1e-9)
+        assert found.parts.get("edit_distance") == apart
 
 
-@steady
+@steady(300)
 @given(text=st.text("小明喜欢实习。ab", max_size=60), answer=st.text("小明喜欢实习。ab", max_size=40))
 def test_trimming_cuts_at_the_first_last_character_between_four_and_six_fifths(text: str, answer: str) -> None:
     assert score("cdme_trim", text, answer) == pytest.approx(edit(trimmed(text, answer), answer)[0], abs=1e-9)
@@ -115,8 +117,7 @@ def test_trimming_cuts_at_the_first_last_character_between_four_and_six_fifths(t
 def test_all_that_python_calls_white_space_is_dropped_and_nothing_else() -> None:
     everything = [chr(code) for code in (*range(0xD800), *range(0xE000, 0x10000), 0x1F600)]
     wanted = [edit(squeezed(char), "") for char in everything]
-    found = METRICS["cdme"].of(Chunk(everything, [Target(("",))] * len(everything)))
-    assert found["edit_distance"] == [apart for _, apart in wanted]
+    assert [distance("cdme", char, "") for char in everything] == [apart for _, apart in wanted]
 
 
 # What is odd about them, with the numbers of the published evaluators ------------------------------------------------
@@ -165,16 +166,19 @@ def test_an_asterisk_in_the_reference_shifts_the_keyword() -> None:
     assert score("cdme_multi", "a hotel", reference, "Jack") < 20
     assert score("needlebench_v1", "a hotel", reference, "Jack") == 100
     assert score("needlebench_v2", "It is Jack", reference, "Jack") == 0
-    assert columns("cdme_multi", "Hesleepsina5", reference, "Jack")["edit_distance"] == [0]
-    assert columns("cdme", "Hesleepsina5", reference, "Jack")["edit_distance"] == [6]
+    assert distance("cdme_multi", "Hesleepsina5", reference, "Jack") == 0
+    assert distance("cdme", "Hesleepsina5", reference, "Jack") == 6
 
 
 def test_an_asterisk_in_one_row_changes_no_other() -> None:
     plain, starred = Target(("abc",), (("b",),)), Target(("a*c",), (("b",),))
-    chunk = Chunk(["xyz", "xyz", "xyz"], [plain, starred, plain])
-    assert METRICS["cdme_multi"].of(chunk)["edit_distance"] == [3, 3, 3]
-    assert METRICS["cdme"].of(chunk)["edit_distance"] == [3, 3, 3]
-    assert METRICS["cdme_multi"].of(Chunk(["ac", "ac"], [plain, starred]))["edit_distance"] == [1, 1]
+
+    def distances(metric: str, texts: list[str], targets: list[Target]) -> list[Any]:
+        return judge_all(METRICS[metric], Chunk(texts, targets)).parts["edit_distance"]
+
+    assert distances("cdme_multi", ["xyz"] * 3, [plain, starred, plain]) == [3, 3, 3]
+    assert distances("cdme", ["xyz"] * 3, [plain, starred, plain]) == [3, 3, 3]
+    assert distances("cdme_multi", ["ac", "ac"], [plain, starred]) == [1, 1]
 
 
 def test_an_empty_keyword_is_found_everywhere() -> None:
@@ -201,25 +205,25 @@ def test_needlebench_v2_gives_nothing_for_being_close() -> None:
 @pytest.mark.parametrize("metric", ["cdme_multi", "needlebench_v1", "needlebench_v1_trim", "needlebench_v2"])
 def test_scores_of_one_keyword_are_null_where_a_row_has_none_or_several(metric: str) -> None:
     for keywords in ((), ("a", "b")):
-        found = columns(metric, "a b", "a b", *keywords)
-        assert found[SCORE] == [None]
-        assert found.get("keyword_found", [None]) == [None]
+        found = judged(metric, "a b", "a b", *keywords)
+        assert found.value is found.parts.get("keyword_found") is None
     assert score(metric, "a b", "a b", "a") == 100
 
 
 def test_of_several_spellings_the_first_is_the_published_keyword() -> None:
     target = Target(("It is red",), (("red", "crimson"),))
-    assert METRICS["needlebench_v2"].of(Chunk(["crimson", "red"], [target, target]))[SCORE] == [0, 100]
+    assert [METRICS["needlebench_v2"].judge(text, target).value for text in ("crimson", "red")] == [0, 100]
 
 
 def test_parts_say_what_a_score_is_made_of() -> None:
-    assert columns("cdme", "abd", "abc") == {SCORE: [pytest.approx(200 / 3)], "edit_distance": [1]}
-    found = columns("cdme_multi", "abd", "abc", "c")
-    assert found == {SCORE: [pytest.approx(40 / 3)], "edit_distance": [1], "keyword_found": [False]}
-    assert columns("cdme_multi", "abd", "abc", "a")["keyword_found"] == [True]
-    assert columns("needlebench_v2", "abd", "abc", "a") == {SCORE: [100.0]}
+    assert judged("cdme", "abd", "abc").parts == {"edit_distance": 1}
+    found = judged("cdme_multi", "abd", "abc", "c")
+    assert found.value == pytest.approx(40 / 3)
+    assert found.parts == {"edit_distance": 1, "keyword_found": False}
+    assert judged("cdme_multi", "abd", "abc", "a").parts["keyword_found"] is True
+    assert judged("needlebench_v2", "abd", "abc", "a") == (100.0, {})
 
 
 def test_only_the_first_answer_is_the_reference() -> None:
     target = Target(("abc", "xyz"), (("q",),))
-    assert METRICS["cdme"].of(Chunk(["xyz"], [target]))[SCORE] == [0]
+    assert METRICS["cdme"].judge("xyz", target).value == 0

@@ -1,4 +1,4 @@
-"""What a model meant: a raw answer in, the text that strict metrics judge out. The raw text is never changed.
+"""Extracts the answer from a model's raw text, for the strict metrics; the raw text itself is kept beside it.
 
 In this order: reasoning up to the last closing tag is left away; end-of-text marks are no part of an answer; of a boxed
 answer only what is in the last box counts; the answer prefix that the prompt ended with is not said again.
@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
-
-from niah_score.text import as_word, find_word
 
 # Opening and closing tag of reasoning inside the answer. The opening one is often missing, as chat templates write it
 # into the prompt; so everything up to the last closing one is reasoning.
@@ -36,20 +34,24 @@ _TEXT_OR_BRACE = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\{|[{}]")
 _INSIDE_WORD = re.compile("[A-Za-z0-9]{2}")
 
 
-class Meant(NamedTuple):
+class Extracted(NamedTuple):
     """`text`: the answer without what only led to it. `unclosed`: reasoning began and never ended, so there is none."""
 
     text: str
     unclosed: bool = False
 
 
-def meant(raw: str, prefix: str | None = None, tags: Sequence[tuple[str, str]] = REASONING_TAGS) -> Meant:
-    """The answer in a raw text of a model. `prefix`: what the prompt ended with, for models that say it again."""
+def extract_answer(raw: str, prefix: str | None = None, tags: Sequence[tuple[str, str]] = REASONING_TAGS) -> Extracted:
+    """Extract the answer from a raw text of a model.
+
+    `prefix`: the text that the prompt ended with, for models that say it again. `tags`: opening and closing tags of
+    reasoning.
+    """
     text = raw
     if "<" in text or "[" in text or "◁" in text or tags is not REASONING_TAGS:
         found = _without_reasoning(text, tags)
         if found is None:
-            return Meant("", unclosed=True)
+            return Extracted("", unclosed=True)
         text = _without_end_marks(found)
     if _BOX in text:
         text = _boxed(text)
@@ -58,22 +60,22 @@ def meant(raw: str, prefix: str | None = None, tags: Sequence[tuple[str, str]] =
     # "It isn't" does not say "It is" again.
     if said and text.startswith(said) and not _INSIDE_WORD.match(text, len(said) - 1):
         text = text.removeprefix(said).lstrip()
-    return Meant(text)
+    return Extracted(text)
 
 
-def meant_all(
+def extract_answers(
     raw: Sequence[str], prefixes: Sequence[str | None], tags: Sequence[tuple[str, str]]
 ) -> tuple[list[str], list[bool]]:
-    """The answers in raw texts, and whether each is `unclosed`, as `meant` tells them one by one."""
+    """The answers in raw texts, and whether each is `unclosed`, as `extract_answer` does one by one."""
     if tags is not REASONING_TAGS and tuple(tags) != REASONING_TAGS:
-        found = [meant(text, prefix, tags) for text, prefix in zip(raw, prefixes, strict=True)]
+        found = [extract_answer(text, prefix, tags) for text, prefix in zip(raw, prefixes, strict=True)]
         return [one.text for one in found], [one.unclosed for one in found]
     texts = [text.strip() for text in raw]
     unclosed = [False] * len(texts)
-    # Most answers hold nothing that `meant` acts on.
+    # Most answers hold nothing that `extract_answer` acts on.
     for place, (text, prefix) in enumerate(zip(raw, prefixes, strict=True)):
         if prefix or "<" in text or "[" in text or "◁" in text or _BOX in text:
-            texts[place], unclosed[place] = meant(text, prefix, REASONING_TAGS)
+            texts[place], unclosed[place] = extract_answer(text, prefix, REASONING_TAGS)
     return texts, unclosed
 
 
@@ -117,7 +119,7 @@ def _boxed(text: str) -> str:
 
 
 def _plain(inside: str) -> str:
-    r"""What a box holds, `\text{...}` and its like replaced by their contents."""
+    r"""The contents of a box, `\text{...}` and its like replaced by their contents."""
     pieces: list[str] = []
     is_text: list[bool] = []
     start = 0
@@ -130,40 +132,3 @@ def _plain(inside: str) -> str:
         if brace[0] == "}":
             is_text.pop()
     return "".join(pieces) + inside[start:]
-
-
-_REFUSED = re.compile(
-    r"^\W*(?:(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|我?(?:很|非常|十分)?抱歉|对不起|不好意思).{0,60}?"
-    r"(?:can['’]?t|cannot|can not|unable to|won['’]?t|not able to|无法|不能|不便).{0,40}?"
-    r"(?:assist|help|comply|provide|answer|fulfill|discuss|提供|回答|协助|帮助|讨论)"
-    r"|i (?:can['’]?t|cannot|won['’]?t|am unable to|am not able to) (?:assist|help|comply|fulfill))",
-    re.DOTALL,
-)
-# Said of the text or of what it says; a hint for reading failures, never part of a score.
-DENIALS = (
-    r"(?:does|do|did|was|is|are|were)(?: not|n['’]t)(?: \w+){0,3} (?:mention|say|state|specif|provide|contain|include|"
-    r"give|discuss|indicate|describe|given|find|answer|any information)"
-    r"|(?:no|not enough|insufficient|without) (?:\w+ ){0,3}"
-    r"(?:information|mention|indication|details|context|recommendation|clear answer)"
-    r"|(?:can['’]t|cannot|can not|could not|couldn['’]t|unable to|not able to|fail(?:ed)? to) (?:\w+ ){0,2}"
-    r"(?:find|determine|answer|locate|tell|identify|provide|say)"
-    r"|not (?:\w+ )?(?:mentioned|stated|specified|given|provided|relevant|related|clear|found)|unrelated|out of place"
-    r"|unclear|i don['’]t know|i do not know|not sure|unfortunately"
-    r"|(?:没有|并未|未曾?|并没有|不曾)(?:明确|具体|直接|在文中)?(?:提到|提及|说明|给出|指出|提供|包含|涉及|找到|写明|记载)"
-    r"|无法(?:确定|得知|判断|回答|找到|确认)|不(?:知道|清楚|确定)|(?:没有|无)相关(?:信息|内容)|与.{0,12}无关"
-)
-
-
-def refuses(folded: str) -> bool:
-    """Whether a folded answer begins like a refusal. A hint, by phrases of both languages."""
-    return _REFUSED.search(folded[:400]) is not None
-
-
-def denies(folded: str, found: Sequence[str]) -> bool:
-    """Whether a folded answer says, before any (folded) keyword found, that the text does not tell or it is unsure.
-
-    A hint by phrases, measured on real answers: docs/metrics.md. What comes after the fact is mostly no denial of it
-    ("nothing else is mentioned").
-    """
-    first = min((find_word(folded, as_word(word)) for word in found), default=len(folded))
-    return re.search(DENIALS, folded[:first]) is not None

@@ -1,0 +1,44 @@
+"""Lists the names of all metrics, so that a build can refuse a name that no scoring would know.
+
+A metric is a line here, a line in `niah_score.metrics.METRICS`, a file there, and a section of docs/metrics.md.
+"""
+
+from __future__ import annotations
+
+# The module that each metric lives in, in the order in which metrics are listed.
+METRIC_HOMES: dict[str, str] = {
+    "keyword": "niah_score.metrics.keyword",
+    "keyword_regex": "niah_score.metrics.keyword",
+    "exact": "niah_score.metrics.exact",
+    "edit": "niah_score.metrics.edit",
+    "char_f1": "niah_score.metrics.f1",
+    "word_f1": "niah_score.metrics.f1",
+    "cdme": "niah_score.metrics.cdme",
+    "cdme_trim": "niah_score.metrics.cdme",
+    "cdme_multi": "niah_score.metrics.cdme",
+    "needlebench_v1": "niah_score.metrics.needlebench",
+    "needlebench_v1_trim": "niah_score.metrics.needlebench",
+    "needlebench_v2": "niah_score.metrics.needlebench",
+    "ruler_all": "niah_score.metrics.ruler",
+    "ruler_part": "niah_score.metrics.ruler",
+    "longbench_retrieval": "niah_score.metrics.longbench",
+    "longbench_count": "niah_score.metrics.longbench",
+    "nolima_contains": "niah_score.metrics.nolima",
+    "mrcr": "niah_score.metrics.mrcr",
+}
+METRIC_NAMES = tuple(METRIC_HOMES)
+_SHOWN = 80  # characters of a name in a message
+
+
+def unknown_metric(name: str) -> str:
+    """A sentence about a name that is no metric of this release: the nearest names, or all where none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name[:_SHOWN], METRIC_NAMES, n=3)
+    known = f"did you mean {_either(near)}?" if near else f"expected one of {', '.join(METRIC_NAMES)}"
+    return f"metric {name[:_SHOWN]!r} is unknown; {known}"
+
+
+def _either(names: list[str]) -> str:
+    *most, last = map(repr, names)
+    return f"{', '.join(most)} or {last}" if most else last

@@ -1,0 +1,51 @@
+"""Defines a metric: a function that judges one answer, the types of its parts, and a fast version for many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from niah_score.metrics.chunk import Chunk, ScoreColumns
+from niah_score.metrics.target import Target
+
+PartType = type[int] | type[float] | type[bool] | type[list[bool]]
+
+
+class Score(NamedTuple):
+    """What a metric says of one answer.
+
+    `value`: 0 to 100, or None where the metric is not applicable to the target. `parts`: what the value is made of, by
+    the names and types that the metric declares; a part that is not applicable is None.
+    """
+
+    value: float | None
+    parts: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric: how it judges an answer, and what it says of it.
+
+    `kind`: `compat` metrics are those of published systems, bug for bug, meant for raw answers; `strict` metrics are
+    ours, meant for extracted answers. `judge`: the score of one text; it folds and trims the text itself. `parts`: the
+    types of the parts by name. `default`: whether it is computed for every row without being asked for. `many`: the
+    same scores as `judge` for many rows at once, faster; None where mapping `judge` is fast enough.
+    """
+
+    name: str
+    kind: Literal["compat", "strict"]
+    judge: Callable[[str, Target], Score]
+    parts: Mapping[str, PartType] = field(default_factory=dict)
+    default: bool = False
+    many: Callable[[Chunk], ScoreColumns] | None = None
+
+
+def judge_all(metric: Metric, chunk: Chunk) -> ScoreColumns:
+    """The scores of all rows of a chunk: by the fast version of a metric, or by judging one row after the other."""
+    if metric.many is not None:
+        return chunk.shared(metric.many)
+    scores = [metric.judge(text, target) for text, target in zip(chunk.texts, chunk.targets, strict=True)]
+    return ScoreColumns(
+        [score.value for score in scores], {name: [score.parts[name] for score in scores] for name in metric.parts}
+    )

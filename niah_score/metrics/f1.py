@@ -1,0 +1,92 @@
+"""Scores the overlap of answer and accepted answer as F1, of characters or of words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from niah_score.errors import ScoreError
+from niah_score.metrics.accepted import accepted_answers
+from niah_score.metrics.base import Metric, Score
+from niah_score.metrics.chunk import Chunk, ScoreColumns
+from niah_score.metrics.target import Target
+from niah_score.text import WORTH, counted, fold
+
+_WORD = re.compile(r"\w+")
+
+
+def judge_char_f1(answer: str, target: Target) -> Score:
+    """100 x 2 x shared / (all of both), of characters that are no white space; the best of the accepted answers."""
+    said = Counter(fold(answer).replace(" ", ""))  # folded text has no other white space
+    return _best_f1(said, [Counter(accepted.replace(" ", "")) for accepted in accepted_answers(target)])
+
+
+def judge_word_f1(answer: str, target: Target) -> Score:
+    """The same of words, which jieba tells apart in Chinese. Raises ScoreError where that is needed and missing."""
+    language = target.language
+    said = Counter(_words(fold(answer), language))
+    return _best_f1(said, [Counter(_words(accepted, language)) for accepted in accepted_answers(target)])
+
+
+def _best_f1(said: Counter[str], accepted: list[Counter[str]]) -> Score:
+    return Score(max(_f1((said & wanted).total(), said.total(), wanted.total()) for wanted in accepted))
+
+
+def _f1(shared: int, one: int, other: int) -> float:
+    return 200 * shared / (one + other) if one + other else 100.0
+
+
+def _many_char_f1(chunk: Chunk) -> ScoreColumns:
+    def counts(target: Target) -> list[Counter[str]]:
+        return [Counter(accepted.replace(" ", "")) for accepted in accepted_answers(target)]
+
+    def scores(accepted: list[Counter[str]], texts: list[str]) -> Sequence[float | None]:
+        found = _char_f1_of_many(texts, accepted) if len(texts) >= WORTH else None
+        return [_char_f1_of(text, accepted) for text in texts] if found is None else found
+
+    return ScoreColumns(chunk.of_runs(counts, scores, chunk.folded), {})
+
+
+def _char_f1_of(text: str, accepted: list[Counter[str]]) -> float:
+    size = len(text) - text.count(" ")
+    best = 0.0
+    for wanted in accepted:
+        shared = sum(min(text.count(char), times) for char, times in wanted.items())
+        best = max(best, _f1(shared, size, wanted.total()))
+    return best
+
+
+def _char_f1_of_many(texts: list[str], accepted: list[Counter[str]]) -> list[float] | None:
+    """The F1 of every text, by columns of characters; None where the accepted answers have too many."""
+    import numpy as np
+
+    chars = [" ", *dict.fromkeys(char for wanted in accepted for char in wanted)]
+    counts = counted("".join(chars), texts)
+    if counts is None:
+        return None
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts)) - counts[:, 0]
+    best = np.zeros(len(texts))
+    for wanted in accepted:
+        columns = [place for place, char in enumerate(chars) if char in wanted]
+        times = np.array([wanted[chars[place]] for place in columns], np.int64)
+        both = sizes + times.sum()
+        shared = np.minimum(counts[:, columns], times).sum(axis=1)
+        best = np.maximum(best, np.where(both, 200 * shared / np.maximum(both, 1), 100.0))
+    found: list[float] = best.tolist()
+    return found
+
+
+def _words(folded: str, language: str) -> list[str]:
+    if language != "zh":
+        return _WORD.findall(folded)
+    try:
+        import jieba
+    except ImportError:
+        raise ScoreError("word_f1 of Chinese needs jieba: pip install 'niah[gen]', or leave the metric out") from None
+    jieba.setLogLevel(60)
+    return [word for word in jieba.lcut(folded) if _WORD.fullmatch(word)]
+
+
+CHAR_F1 = Metric("char_f1", "strict", judge_char_f1, default=True, many=_many_char_f1)
+WORD_F1 = Metric("word_f1", "strict", judge_word_f1)

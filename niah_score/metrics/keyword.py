@@ -1,0 +1,138 @@
+"""Scores the share of a row's keyword groups that the answer holds: as whole words, or as regular expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from niah_score.errors import ScoreError
+from niah_score.metrics.base import Metric, Score
+from niah_score.metrics.chunk import Chunk, ScoreColumns
+from niah_score.metrics.target import Target
+from niah_score.text import fold, holds
+
+_SHOWN = 80  # characters of a pattern in a message
+
+
+def judge_keyword(answer: str, target: Target) -> Score:
+    """Share of the keyword groups of which the answer holds a member, as whole words, both folded.
+
+    Parts: `found` and `groups` count them; `needles`, in rows of several needles: whether what each holds was found
+    (None for a needle that holds no keyword). None without keywords.
+    """
+    folded = fold(answer)
+    found = tuple(any(holds(folded, word) for word in group) for group in target.keywords)
+    return _share(found, _owned_groups(target))
+
+
+def judge_keyword_regex(answer: str, target: Target) -> Score:
+    """As `keyword`, each keyword a regular expression that is searched for in the folded text, in any case.
+
+    Takes linear time whatever the pattern, as Rust's engine knows no look-around and no backreferences. Raises
+    ScoreError for a pattern that it cannot read, or that matches an empty answer.
+    """
+    needles = [fold(needle) for needle in target.needles]
+    *of_needles, found = _matched_groups([*needles, fold(answer)], target)
+    return _share(found, [_places(groups) for groups in of_needles])
+
+
+def _many_keyword(chunk: Chunk) -> ScoreColumns:
+    found = [tuple([hit is not None for hit in hits]) for hits in chunk.hits]
+    return _shares(found, chunk.once(_owned_groups))
+
+
+def _many_keyword_regex(chunk: Chunk) -> ScoreColumns:
+    places: dict[int, list[int]] = {}
+    for place, target in enumerate(chunk.targets):
+        places.setdefault(id(target), []).append(place)
+    found: list[tuple[bool, ...]] = [()] * len(chunk.targets)
+    owned: list[Sequence[tuple[int, ...]]] = [()] * len(chunk.targets)
+    for own in places.values():
+        target = chunk.targets[own[0]]
+        needles = [fold(needle) for needle in target.needles]
+        # Needles and answers are searched at once.
+        matched = _matched_groups(needles + [chunk.folded[place] for place in own], target)
+        of_needles = [_places(groups) for groups in matched[: len(needles)]]
+        for place, groups in zip(own, matched[len(needles) :], strict=True):
+            found[place] = groups
+            owned[place] = of_needles
+    return _shares(found, owned)
+
+
+def _owned_groups(target: Target) -> list[tuple[int, ...]]:
+    """For each needle, the keyword groups that its text holds. None of a chain's links but the last holds any."""
+    texts = [fold(needle) for needle in target.needles]
+    return [_places([any(holds(text, word) for word in group) for group in target.keywords]) for text in texts]
+
+
+def _places(groups: Sequence[bool]) -> tuple[int, ...]:
+    return tuple(place for place, is_held in enumerate(groups) if is_held)
+
+
+def _share(found: tuple[bool, ...], owned: Sequence[tuple[int, ...]]) -> Score:
+    """The score of an answer by the groups found in it and those that each needle owns."""
+    each = [all(found[place] for place in own) if own else None for own in owned]
+    needles = each if len(each) > 1 else None
+    if not found:
+        return Score(None, {"found": None, "groups": None, "needles": needles})
+    count = sum(found)
+    return Score(100 * count / len(found), {"found": count, "groups": len(found), "needles": needles})
+
+
+def _shares(found: Sequence[tuple[bool, ...]], owned: Sequence[Sequence[tuple[int, ...]]]) -> ScoreColumns:
+    # Few rows differ in this.
+    known: dict[
+        tuple[tuple[bool, ...], int], tuple[float | None, int | None, int | None, list[bool | None] | None]
+    ] = {}
+    shares = []
+    for groups, own in zip(found, owned, strict=True):
+        key = (groups, id(own))
+        if key not in known:
+            value, parts = _share(groups, own)
+            known[key] = (value, parts["found"], parts["groups"], parts["needles"])
+        shares.append(known[key])
+    values, counts, groups_of, needles = map(list, zip(*shares, strict=True)) if shares else ([], [], [], [])
+    return ScoreColumns(values, {"found": counts, "groups": groups_of, "needles": needles})
+
+
+def _matched_groups(folded: list[str], target: Target) -> list[tuple[bool, ...]]:
+    """For each text, which of the keyword groups it holds a match of."""
+    groups = [_matches(folded, patterns) for patterns in target.keywords]
+    return [tuple(hits[place] for hits in groups) for place in range(len(folded))]
+
+
+def _matches(folded: list[str], patterns: Sequence[str]) -> list[bool]:
+    """Which texts hold a match of any of the patterns."""
+    import polars as pl
+
+    series = pl.Series("", ["", *folded], pl.String)
+    found = pl.repeat(False, len(series), eager=True)
+    for pattern in patterns:
+        try:
+            hits = series.str.contains(f"(?i){pattern}")
+        except pl.exceptions.PolarsError as error:
+            # After an empty line polars adds where it met the pattern.
+            reason = str(error).split("\n\n")[0].splitlines()[-1].removeprefix("regex ").removeprefix("error: ")
+            raise ScoreError(
+                f"keyword_regex: {_brief(pattern)} is no regex of linear time (Rust's syntax): {reason}"
+            ) from None
+        if hits[0]:
+            raise ScoreError(
+                f"keyword_regex: {_brief(pattern)} matches an empty answer; expected one that needs a text"
+            )
+        found |= hits
+    return found.to_list()[1:]
+
+
+def _brief(pattern: str) -> str:
+    return repr(pattern) if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]!r}..."
+
+
+KEYWORD = Metric(
+    "keyword",
+    "strict",
+    judge_keyword,
+    parts={"found": int, "groups": int, "needles": list[bool]},
+    default=True,
+    many=_many_keyword,
+)
+KEYWORD_REGEX = Metric("keyword_regex", "strict", judge_keyword_regex, parts=KEYWORD.parts, many=_many_keyword_regex)

@@ -1,0 +1,15 @@
+"""Scores whether the raw answer holds an accepted one as it is written, as NoLiMa's `contains` does, bug for bug."""
+
+from __future__ import annotations
+
+from niah_score.metrics.base import Metric, Score
+from niah_score.metrics.target import Target
+
+
+def judge_nolima_contains(answer: str, target: Target) -> Score:
+    """100 if the answer, stripped, holds any accepted answer as it is (NoLiMa's `contains`); else 0."""
+    text = answer.strip()
+    return Score(100.0 if any(accepted in text for accepted in target.answers) else 0.0)
+
+
+NOLIMA_CONTAINS = Metric("nolima_contains", "compat", judge_nolima_contains)

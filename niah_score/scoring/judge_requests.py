@@ -1,0 +1,182 @@
+"""Writes the requests that ask a language model to judge answers, as files for the batch services.
+
+Nothing is sent anywhere, and of a row only question, accepted answers and the model's answer are written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+from niah_score.contract import (
+    BATCH_REQUESTS,
+    MAX_BATCH_BYTES,
+    MAX_BATCH_REQUESTS,
+    ROW_ID,
+    Message,
+    RequestSettings,
+    sha256_hex,
+)
+from niah_score.errors import IntegrityError, ScoreError, suggestion
+from niah_score.formats.record import brief
+from niah_score.join.rows import Rows
+from niah_score.scoring.rubric import FIELD, Rubric, is_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class RequestFile(NamedTuple):
+    """One file of requests, JSON Lines, and how many they are."""
+
+    name: str
+    requests: int
+    data: bytes
+
+
+def export_requests(
+    scores: pl.DataFrame,
+    rows: Rows,
+    rubric: Rubric,
+    *,
+    format: str,
+    model: str,
+    max_requests: int = MAX_BATCH_REQUESTS,
+    max_bytes: int = MAX_BATCH_BYTES,
+    max_tokens: int = 1024,
+    temperature: float | None = 0.0,
+) -> Iterator[RequestFile]:
+    """Requests to a judge, one for each row whose answer says something, in the order of ids, a file at a time.
+
+    `scores`: a line for each row, as scores.parquet holds them. `format`: a name of BATCH_REQUESTS. `max_tokens`: of a
+    reply. `temperature`: None leaves it out, for models that allow none. Of a row only question, references and answer
+    are sent. Raises ScoreError before the first file, except for a request that alone is larger than `max_bytes`.
+    """
+    if format not in BATCH_REQUESTS:
+        raise ScoreError(f"format {format!r} is unknown; {suggestion(format, BATCH_REQUESTS)}")
+    if not is_text(model) or not model.strip():
+        raise ScoreError(f"model: expected the name of the judge, found {brief(model)}")
+    for name, value in (("max_requests", max_requests), ("max_bytes", max_bytes), ("max_tokens", max_tokens)):
+        if value < 1:
+            raise ScoreError(f"{name}: expected 1 or more, found {value}")
+    if temperature is not None and not (math.isfinite(temperature) and temperature >= 0):
+        raise ScoreError(f"temperature: expected 0 or more, or none, found {temperature}")
+    table = _to_judge(scores, rows, rubric, format)
+    settings = RequestSettings(model, max_tokens, temperature)
+
+    def line(name: str, prompt: str) -> bytes:
+        import orjson
+
+        system: list[Message] = [{"role": "system", "content": rubric.system}] if rubric.system else []
+        messages: list[Message] = [*system, {"role": "user", "content": prompt}]
+        return orjson.dumps(BATCH_REQUESTS[format](name, messages, settings)) + b"\n"
+
+    return _files(table, rubric, line, max_requests, max_bytes)
+
+
+def _to_judge(scores: pl.DataFrame, rows: Rows, rubric: Rubric, format: str) -> pl.DataFrame:
+    """id, question, answers and text of every row that has an answer, ordered by id."""
+    import polars as pl
+
+    one_answer_each(scores)
+    asked = scores.filter(~says_nothing())
+    shown = pl.coalesce(*(("prediction", "extracted") if rubric.text == "raw" else ("extracted", "prediction")))
+    found = asked.select("id", shown.alias("text")).join(
+        rows.whole().select("id", "question", "answers"), on="id", how="left"
+    )
+    strangers = found.filter(pl.col("answers").is_null())
+    if strangers.height:
+        raise IntegrityError(
+            f"{strangers.height:,} scores are of no row of dataset {rows.name} ({rows.digest8}), such as "
+            f"{brief(strangers['id'][0])}; export them with the dataset they were scored against"
+        )
+    if not found.height:
+        raise ScoreError("no row has an answer that says anything; there is nothing to ask a judge")
+    if "{question}" in rubric.prompt:
+        mute = found.filter(pl.col("question").is_null())
+        if mute.height:
+            raise ScoreError(
+                f"{mute.height:,} rows have no question, such as {brief(mute['id'][0])}, but rubric {rubric.name!r} "
+                "shows it to the judge; add the column `question`, or use a rubric without {question}"
+            )
+    if format == "anthropic-batch":
+        for name in found["id"].to_list():
+            if not ROW_ID.fullmatch(name):
+                raise ScoreError(
+                    f"id {brief(name)}: Anthropic takes only 1 to 64 letters, digits, _ and - as custom_id; "
+                    "use another format, or other ids"
+                )
+    return found.sort("id")
+
+
+def one_answer_each(scores: pl.DataFrame) -> None:
+    """Raises ScoreError where the scores are not a line and an answer a row."""
+    import polars as pl
+
+    needed = ("id", "status", "prediction", "extracted")
+    lacking = [name for name in needed if name not in scores.columns]
+    if lacking:
+        raise ScoreError(f"the scores have no column {', '.join(lacking)}; expected what `niah-score score` writes")
+    several = scores.filter(pl.col("id").is_duplicated())
+    if "samples" in scores.columns:
+        several = pl.concat([several.select("id"), scores.filter(pl.col("samples") > 1).select("id")])
+    if several.height:
+        raise ScoreError(
+            f"{several['id'].n_unique():,} rows have several samples, such as {brief(several['id'][0])}; a judge is "
+            "asked about one answer a row: score one answer a row, without --samples"
+        )
+
+
+def says_nothing() -> pl.Expr:
+    """Whether a row's answer is blank once its reasoning is left away."""
+    import polars as pl
+
+    return pl.coalesce("extracted", "prediction").fill_null("").str.strip_chars() == ""
+
+
+def _files(
+    table: pl.DataFrame, rubric: Rubric, line_of: Callable[[str, str], bytes], max_requests: int, max_bytes: int
+) -> Iterator[RequestFile]:
+    numbers = count()
+    lines: list[bytes] = []
+    size = 0
+
+    def whole() -> RequestFile:
+        return RequestFile(f"judge-{rubric.name}-{next(numbers):05d}.jsonl", len(lines), b"".join(lines))
+
+    for name, question, answers, text in table.select("id", "question", "answers", "text").iter_rows():
+        line = line_of(name, prompt_for(rubric, question or "", answers, text))
+        if len(line) > max_bytes:
+            raise ScoreError(
+                f"row {brief(name)}: its request has {len(line):,} bytes, a file may have {max_bytes:,}; "
+                "allow more, or shorten the answer"
+            )
+        if len(lines) == max_requests or size + len(line) > max_bytes:
+            yield whole()
+            lines, size = [], 0
+        lines.append(line)
+        size += len(line)
+    yield whole()
+
+
+def prompt_for(rubric: Rubric, question: str, references: Sequence[str], answer: str) -> str:
+    """What the judge is asked about one answer. What stands in the texts is never read as a field of the prompt."""
+    mark = _mark((question, *references, answer)) if rubric.block else ""
+    fields = {
+        "question": question,
+        "reference": references[0],
+        "references": "\n".join(references),
+        "answer": f"<{mark}>\n{answer}\n</{mark}>" if rubric.block else answer,
+        "mark": mark,
+    }
+    return FIELD.sub(lambda found: fields[found[1]], rubric.prompt)
+
+
+def _mark(texts: Sequence[str]) -> str:
+    """A name for the block around an answer that occurs in none of the texts, the same whenever they are the same."""
+    whole = "\0".join(texts)
+    folded = whole.casefold()
+    marks = (sha256_hex(f"{attempt}\0{whole}".encode())[:12] for attempt in count())
+    return f"answer-{next(mark for mark in marks if mark not in folded)}"

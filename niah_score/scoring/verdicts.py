@@ -1,0 +1,211 @@
+"""Reads a judge's replies, joins its verdicts to the rows, and adds them to the scores as the metric `judge`.
+
+A verdict is read or counted as malformed, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from niah_score.errors import IntegrityError, ScoreError, listed, suggestion
+from niah_score.formats.record import Answer, Malformed, brief
+from niah_score.join.join import ON_DUPLICATE, Lines, Problem, join
+from niah_score.join.reading import batches
+from niah_score.join.rows import Rows
+from niah_score.scoring.extract_answer import LONGEST, extract_answer
+from niah_score.scoring.judge_requests import one_answer_each, says_nothing
+from niah_score.scoring.rubric import NUMBER, NUMBER_LIKE, Rubric, key_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+VERDICT_STATUSES = ("ok", "malformed", "missing", "error", "empty")
+# Of rows that said nothing, so that no judge was asked; only add_verdicts knows of them.
+NO_ANSWER = "no_answer"
+VERDICT_COLUMNS = ("judge", "judge.verdict", "judge.status")
+
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What judges said. `frame`: id, judge (0 to 100), judge.verdict and judge.status of every row, in the rows' order.
+
+    `lines` and `problems` as join gives them; a reply without one verdict of the scale is a problem of kind `verdict`.
+    """
+
+    frame: pl.DataFrame
+    lines: Lines
+    problems: list[Problem]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows of each status, summing up to all."""
+        counted = dict(self.frame["judge.status"].value_counts().iter_rows())
+        return {status: counted.get(status, 0) for status in VERDICT_STATUSES}
+
+
+class _Read(NamedTuple):
+    """One reply. `place`: of its verdict on the scale, None without one; then `why` says what is wrong."""
+
+    status: str
+    place: int | None = None
+    why: str = ""
+
+
+def import_verdicts(
+    files: Sequence[tuple[str, Iterable[Answer | Malformed]]],
+    rubric: Rubric,
+    rows: Rows,
+    *,
+    on_duplicate: str = "error",
+) -> Verdicts:
+    """The verdicts in a judge's replies, joined to the rows by id.
+
+    `files`: names and records, as join takes them. Raises ScoreError for rows judged twice unless `on_duplicate` says
+    which verdict to take, and for several verdicts in one record; IntegrityError where all are of other rows.
+    """
+    import polars as pl
+
+    if on_duplicate not in ON_DUPLICATE:
+        raise ScoreError(f"on_duplicate: {on_duplicate!r} is unknown; {suggestion(on_duplicate, ON_DUPLICATE)}")
+    names = [name for name, _ in files]
+    joined = join(
+        rows,
+        names,
+        (batch for number, (_, records) in enumerate(files) for batch in batches(number, _with_ids(records))),
+        on_duplicate="first" if on_duplicate == "error" else on_duplicate,
+    )
+    again = [problem for problem in joined.problems if problem.kind == "duplicate"]
+    if again and on_duplicate == "error":
+        raise ScoreError(listed(f"{len(again):,} lines judge a row again: say --on-duplicate first or last", again))
+    replies = joined.answers
+    _refuse_samples(replies, names)
+    verdicts: list[str | None] = [None] * rows.table.height
+    worths: list[float | None] = [None] * rows.table.height
+    statuses = ["missing"] * rows.table.height
+    problems = list(joined.problems)
+    read = _read(replies, rubric)
+    for place, file, line, reply in zip(
+        replies["place"].to_list(), replies["file"].to_list(), replies["line"].to_list(), read, strict=True
+    ):
+        statuses[place] = reply.status
+        if reply.place is None:
+            problems.append(Problem("verdict", names[file], line, rows.table["id"][place], reply.why))
+        else:
+            verdicts[place] = rubric.scale[reply.place]
+            worths[place] = rubric.worths[reply.place]
+    frame = pl.DataFrame(
+        [
+            rows.table["id"],
+            pl.Series("judge", worths, pl.Float64),
+            pl.Series("judge.verdict", verdicts, pl.String),
+            pl.Series("judge.status", statuses, pl.String),
+        ]
+    )
+    return Verdicts(frame, joined.lines, problems)
+
+
+def _with_ids(records: Iterable[Answer | Malformed]) -> Iterator[Answer | Malformed]:
+    """The records; one without an id is malformed, as neither prompts nor order of requests are the dataset's."""
+    for record in records:
+        if isinstance(record, Answer) and record.id is None:
+            yield Malformed(record.line, "has no id; expected the custom_id or key of the request")
+        else:
+            yield record
+
+
+def _refuse_samples(replies: pl.DataFrame, names: Sequence[str]) -> None:
+    import polars as pl
+
+    several = replies.filter(pl.col("place").is_duplicated())
+    if several.height:
+        raise ScoreError(
+            f"{names[several['file'][0]]}:{several['line'][0]}: several verdicts on one row, as on "
+            f"{several['place'].n_unique():,} rows in all; ask the judge for one (n = 1, one epoch)"
+        )
+
+
+def _read(replies: pl.DataFrame, rubric: Rubric) -> list[_Read]:
+    """What each reply says, in their order."""
+    texts = [_spoken(text) for text in replies["text"].to_list()]
+    found = _found(texts, rubric)
+    places = {key_of(verdict, rubric.numbers): place for place, verdict in enumerate(rubric.scale)}
+    expected = ", ".join(rubric.scale[:_SHOWN]) + (", ..." if len(rubric.scale) > _SHOWN else "")
+    read = []
+    for text, hits, finish, error in zip(
+        texts, found, replies["finish"].to_list(), replies["error"].to_list(), strict=True
+    ):
+        if error is not None or finish == "refused":
+            read.append(_Read("error", why=f"the judge gave no verdict: {error or 'it refused'}"))
+        elif finish == "truncated":
+            read.append(_Read("malformed", why="the judge's reply was cut off; let it say more (--max-tokens)"))
+        elif text is None:
+            read.append(_Read("malformed", why=f"the reply is unfinished reasoning, or over {LONGEST:,} characters"))
+        elif not text or text.isspace():
+            read.append(_Read("empty", why="the judge said nothing"))
+        else:
+            said = {key_of(hit, rubric.numbers) for hit in hits}
+            place = places.get(said.pop()) if len(said) == 1 else None
+            why = f"no single verdict out of {expected} in the judge's reply {brief(text[-200:])}"
+            read.append(_Read("malformed", why=why) if place is None else _Read("ok", place))
+    return read
+
+
+def _spoken(reply: str | None) -> str | None:
+    """A reply without its reasoning; None where that never ended, or where the reply is too long to be one."""
+    if reply is None:
+        return ""
+    if len(reply) > LONGEST:
+        return None
+    # A judge may quote a \boxed{} of the answer, which is no verdict: without braces there is no box to be taken out.
+    # NUL serves as mark here and in _found.
+    said = extract_answer(reply.replace("\0", "\ufffd").replace("{", "\0"))
+    return None if said.unclosed else said.text.replace("\0", "{")
+
+
+def _found(texts: Sequence[str | None], rubric: Rubric) -> list[list[str]]:
+    """For every text what the first pattern that matches it finds: every group, or the number if it is the only one."""
+    import polars as pl
+
+    frame = pl.DataFrame({"text": pl.Series("text", texts, pl.String)})
+    found: list[list[str]] = [[] for _ in texts]
+    for pattern in rubric.patterns:
+        if pattern == NUMBER:
+            hits = frame["text"].str.extract_all(NUMBER_LIKE).to_list()
+            hits = [[group[0].rstrip(".,")] if group and len(group) == 1 else group and ["", *group] for group in hits]
+        else:
+            marked = pl.col("text").str.replace_all(pattern, "\0${1}\0").str.split("\0")
+            hits = frame.select(marked.list.gather_every(2, 1))["text"].to_list()
+        found = [earlier or later or [] for earlier, later in zip(found, hits, strict=True)]
+    return found
+
+
+def add_verdicts(
+    scores: pl.DataFrame, verdicts: pl.DataFrame, *, missing: Literal["zero", "exclude"] = "zero"
+) -> pl.DataFrame:
+    """The scores with the columns judge, judge.verdict and judge.status; earlier ones are replaced.
+
+    A row whose answer says nothing was shown to no judge: its status is no_answer and it scores 0, or null where it is
+    missing and `missing` is `exclude`. Raises ScoreError for several samples a row, and for scores of other rows.
+    """
+    import polars as pl
+
+    one_answer_each(scores)
+    strangers = scores.join(verdicts, on="id", how="anti", maintain_order="left")
+    if strangers.height:
+        raise IntegrityError(
+            f"{strangers.height:,} scores are of rows that the verdicts do not know, such as "
+            f"{brief(strangers['id'][0])}; add verdicts to the scores that they were exported from"
+        )
+    joined = scores.drop(VERDICT_COLUMNS, strict=False).join(
+        verdicts.select("id", *VERDICT_COLUMNS), on="id", how="left", maintain_order="left"
+    )
+    unasked = says_nothing() & (pl.col("judge.status") == "missing")
+    excluded = (pl.col("status") == "missing") & (missing == "exclude")
+    return joined.with_columns(
+        pl.when(unasked & ~excluded).then(0.0).otherwise(pl.col("judge")).alias("judge"),
+        pl.when(unasked).then(pl.lit(NO_ANSWER)).otherwise(pl.col("judge.status")).alias("judge.status"),
+    )

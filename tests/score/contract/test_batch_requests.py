@@ -1,0 +1,49 @@
+"""Chats become the request lines that each batch service documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from niah_score.contract import BATCH_REQUESTS, MAX_BATCH_BYTES, MAX_BATCH_REQUESTS, Message, RequestSettings
+from niah_score.formats import FORMATS
+
+ASK: Message = {"role": "user", "content": "ASK"}
+CHAT: list[Message] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Hello."},
+    {"role": "assistant", "content": "Hello!"},
+    ASK,
+]
+
+
+def line(form: str, messages: list[Message], **settings: Any) -> dict[str, Any]:
+    return BATCH_REQUESTS[form]("row-1", messages, RequestSettings(**{"model": "m", "max_tokens": 9, **settings}))
+
+
+def test_a_chat_keeps_its_turns_in_every_service() -> None:
+    assert line("openai-batch", CHAT)["body"]["messages"] == CHAT
+    body = line("openai-responses", CHAT)["body"]
+    assert (body["instructions"], body["input"]) == ("Be brief.", CHAT[1:])
+    params = line("anthropic-batch", CHAT)["params"]
+    assert (params["system"], params["messages"]) == ("Be brief.", CHAT[1:])
+    request = line("gemini-batch", CHAT)["request"]
+    assert request["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
+    assert [turn["role"] for turn in request["contents"]] == ["user", "model", "user"]
+    assert [turn["parts"] for turn in request["contents"]] == [[{"text": turn["content"]}] for turn in CHAT[1:]]
+
+
+def test_a_question_alone_has_no_system_message_and_no_temperature_unless_asked_for() -> None:
+    assert line("openai-responses", [ASK])["body"] == {"model": "m", "input": "ASK", "max_output_tokens": 9}
+    assert line("anthropic-batch", [ASK])["params"] == {"model": "m", "max_tokens": 9, "messages": [ASK]}
+    for form in BATCH_REQUESTS:
+        assert "temperature" not in str(line(form, [ASK]))
+        assert "'temperature': 0.5" in str(line(form, [ASK], temperature=0.5))
+
+
+def test_what_comes_back_is_read_under_the_same_names() -> None:
+    assert set(BATCH_REQUESTS) <= set(FORMATS)
+
+
+def test_the_limits_are_what_every_service_takes() -> None:
+    assert MAX_BATCH_REQUESTS <= 50_000
+    assert MAX_BATCH_BYTES <= 200_000_000

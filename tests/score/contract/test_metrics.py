@@ -1,0 +1,30 @@
+"""The table of metric names is the scorer's registry, and a wrong name is answered with the nearest ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from niah_score.contract import METRIC_HOMES, METRIC_NAMES, unknown_metric
+from niah_score.metrics import METRICS
+
+
+def test_the_table_of_names_is_the_registry_of_metrics() -> None:
+    assert {name: metric.judge.__module__ for name, metric in METRICS.items()} == METRIC_HOMES
+    assert list(METRICS) == list(METRIC_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("keywrod", "metric 'keywrod' is unknown; did you mean 'keyword' or 'keyword_regex'?"),
+        ("needlebench", "metric 'needlebench' is unknown; did you mean 'needlebench_v2', 'needlebench_v1' or "),
+        ("nonsense!", "metric 'nonsense!' is unknown; expected one of keyword, keyword_regex, exact, "),
+        ("", "metric '' is unknown; expected one of keyword, "),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest_or_all(name: str, said: str) -> None:
+    assert unknown_metric(name).startswith(said)
+
+
+def test_a_long_name_makes_no_long_sentence() -> None:
+    assert len(unknown_metric("x" * 100_000)) < 500

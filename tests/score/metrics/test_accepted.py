@@ -1,0 +1,54 @@
+"""The strict metrics that compare with accepted answers: what all of them forgive, and which answer counts."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judged import judged, odd, steady, value
+
+from niah_score.text import fold
+
+
+@pytest.mark.parametrize("metric", ["exact", "char_f1", "word_f1"])
+@steady(300)
+@given(one=odd, other=odd)
+def test_answer_and_reference_may_change_places(metric: str, one: str, other: str) -> None:
+    assert value(metric, one, other) == value(metric, other, one)
+
+
+@pytest.mark.parametrize("metric", ["exact", "edit", "char_f1", "word_f1"])
+@steady(300)
+@given(text=odd)
+def test_a_text_is_worth_100_against_itself_in_any_case_and_spacing(metric: str, text: str) -> None:
+    for spelling in (text, text.upper(), f" {text}\n", unicodedata.normalize("NFD", text)):
+        assert value(metric, spelling, text) == 100
+
+
+@pytest.mark.parametrize("metric", ["exact", "char_f1", "word_f1"])
+@steady(300)
+@given(text=odd, answers=st.lists(odd, min_size=1, max_size=4))
+def test_the_best_of_the_accepted_answers_counts(metric: str, text: str, answers: list[str]) -> None:
+    assert value(metric, text, *answers) == max(value(metric, text, answer) for answer in answers)
+
+
+@pytest.mark.parametrize("metric", ["exact", "edit", "char_f1", "word_f1"])
+def test_accepted_answers_that_begin_with_the_prefix_count_without_it(metric: str) -> None:
+    """As MRCR's do; an extracted answer does not say the prefix again."""
+    assert value(metric, "A poem of snow", "aYooSG8CQgA poem of snow", prefix="aYooSG8CQg") == 100
+    assert value(metric, "aYooSG8CQgA poem of snow", "aYooSG8CQgA poem of snow", prefix="aYooSG8CQg") == 100
+    assert value(metric, "A poem of snow", "aYooSG8CQgA poem of snow") < 100
+
+
+def test_none_but_keyword_needs_keywords_and_none_but_it_looks_at_them() -> None:
+    for metric in ("exact", "edit", "char_f1", "word_f1"):
+        assert judged(metric, "a b", "a b") == judged(metric, "a b", "a b", keywords=(("zzz",),)) == (100, {})
+
+
+def test_emoji_and_combining_marks_are_characters_like_others() -> None:
+    assert value("char_f1", "😀😀", "😀") == pytest.approx(200 / 3)
+    assert Counter(fold("e\u0301")) == {"é": 1}
+    assert value("edit", "I say 👩‍👩‍👧 here", "👩‍👩‍👧") == 100

@@ -1,0 +1,59 @@
+"""exact: what it forgives around an answer, and nothing inside it."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from judged import odd, steady, value
+
+from niah_score.text import fold
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "wanted"),
+    [
+        (" Dolores  Park.\n", "dolores park", 100),
+        ("“上海”。", "上海", 100),
+        ("**Paris**", "Paris", 100),
+        ("`Paris`", "Paris", 100),
+        ("- Paris", "Paris", 100),
+        ("Paris", "Paris.", 100),
+        ("Paris is it", "Paris", 0),
+        ("Pari", "Paris", 0),
+        ("1,024", "1024", 100),
+        ("10.24", "1024", 0),
+        ("-5", "5", 0),
+        ("-5", "-5.", 100),
+        ("- 5", "5", 100),
+        ("5%", "5", 0),
+        ("5 %", "5 %", 100),
+        ("C++", "C", 0),
+        ("?", "?", 100),
+        ("!", "?", 0),
+        ("", "?", 0),
+        ("", "Paris", 0),
+        ("...", "Paris", 0),
+        ("", " ", 100),
+    ],
+)
+def test_exact_forgives_width_case_space_and_punctuation_around(text: str, answer: str, wanted: float) -> None:
+    assert value("exact", text, answer) == wanted
+
+
+@steady(300)
+@given(text=odd, answer=odd)
+def test_exact_is_equality_of_what_is_left_between_the_punctuation(text: str, answer: str) -> None:
+    def bare(folded: str) -> str:
+        around = [c in " `" or (c not in "%‰" and unicodedata.category(c)[0] == "P") for c in folded]
+        start = next((k for k, is_around in enumerate(around) if not is_around), None)
+        if start is None:
+            # A minus before a digit cannot be among them: digits are no punctuation.
+            return folded
+        end = max(k for k, is_around in enumerate(around) if not is_around) + 1
+        if folded[start - 1 : start] == "-" and folded[start].isdecimal() and start:
+            start -= 1
+        return folded[start:end]
+
+    assert value("exact", text, answer) == 100 * (bare(fold(text)) == bare(fold(answer)))

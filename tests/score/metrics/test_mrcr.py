@@ -1,0 +1,79 @@
+"""mrcr: difflib's ratio after the prefix, bug for bug, with the numbers that show its quirks."""
+
+from __future__ import annotations
+
+import json
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judged import steady, value
+
+ESSAYS = Path(__file__).parents[4] / "shared" / "corpora" / "paul_graham"
+GOLDENS = Path(__file__).parents[4] / "shared" / "golden" / "mrcr_scores.jsonl"
+
+
+PREFIX = "aYooSG8CQg"
+
+
+def mrcr(text: str, reference: str, prefix: str | None = PREFIX) -> Any:
+    return value("mrcr", text, reference, prefix=prefix)
+
+
+@pytest.mark.parametrize("before", ["\n", '"', " ", "<think></think>", "Here it is: "])
+def test_mrcr_gives_nothing_where_anything_stands_before_the_prefix(before: str) -> None:
+    assert mrcr(f"{PREFIX}A poem", f"{PREFIX}A poem") == 100
+    assert mrcr(f"{before}{PREFIX}A poem", f"{PREFIX}A poem") == 0
+
+
+def test_mrcr_compares_what_stands_after_the_prefix() -> None:
+    assert mrcr(f"{PREFIX}abcd", f"{PREFIX}bcde") == 75
+    assert mrcr(PREFIX, f"{PREFIX}x") == 0
+    assert mrcr(PREFIX, PREFIX) == 100
+    assert mrcr(f"{PREFIX}{PREFIX}", f"{PREFIX}x") == 0
+    assert mrcr("abc", "abc") == 0
+
+
+def test_mrcr_is_null_without_a_prefix() -> None:
+    assert mrcr("abc", "abc", None) is None
+    assert mrcr("abc", "abc", "") is None
+
+
+def test_one_character_too_many_takes_mrcr_from_100_to_almost_0() -> None:
+    """difflib's autojunk: characters that are common in the reference are never where a match begins."""
+    poem = "a" * 10 + "".join("bcdefghijklmnopqrstuvwxyz"[n * n % 23] for n in range(2490))
+    assert mrcr(PREFIX + poem, PREFIX + poem) == 100
+    assert mrcr(f"{PREFIX}a{poem}", PREFIX + poem) == pytest.approx(0.4, abs=0.05)
+    assert 100 * SequenceMatcher(None, f"a{poem}", poem, autojunk=False).ratio() == pytest.approx(99.98, abs=0.005)
+
+
+def test_mrcr_of_two_unrelated_essays_is_lower_than_chance_explains() -> None:
+    files = sorted(ESSAYS.glob("*.txt"))
+    if len(files) < 2:
+        pytest.skip(f"needs {ESSAYS}: essays that are not part of the repository")
+    one, other = (file.read_text("utf-8")[1000:4000] for file in files[:2])
+    plain = 100 * SequenceMatcher(None, one, other, autojunk=False).ratio()
+    assert mrcr(PREFIX + one, PREFIX + other) < plain / 2
+
+
+@steady(200)
+@given(text=st.text("abc 中\n", max_size=20), reference=st.text("abc 中\n", max_size=20))
+def test_mrcr_is_the_ratio_of_difflib_answer_first(text: str, reference: str) -> None:
+    assert mrcr(PREFIX + text, PREFIX + reference) == 100 * SequenceMatcher(None, text, reference).ratio()
+
+
+def test_the_order_in_which_mrcr_compares_matters() -> None:
+    one, other = "ab" * 60, "ba" * 150
+    assert mrcr(PREFIX + one, PREFIX + other) != mrcr(PREFIX + other, PREFIX + one)
+
+
+def test_the_published_grade_is_the_same_on_every_golden_line() -> None:
+    if not GOLDENS.is_file():
+        pytest.skip(f"needs {GOLDENS}: scores of the published grader, not part of the repository")
+    lines = [json.loads(line) for line in GOLDENS.read_text("utf-8").splitlines()]
+    found = [mrcr(line["prediction"], line["answer"], line["prefix"]) for line in lines]
+    assert found == pytest.approx([100 * line["openai_mrcr"] for line in lines], abs=1e-9)
+    assert len(lines) == 12

@@ -1,0 +1,181 @@
+"""Rows are scored: each has a status, a finding, the scores of the metrics asked for, and that of its own metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from niah_score.metrics import Target
+from niah_score.scoring.extract_answer import LONGEST
+from niah_score.scoring.findings import FINDINGS, OtherNeedle
+from niah_score.scoring.score import ScoringOptions, score_chunk
+from niah_score.scoring.statuses import STATUSES
+from niah_score.text import as_word
+
+OTHERS = tuple(
+    OtherNeedle(name, language, tuple(tuple(map(as_word, group)) for group in groups))
+    for name, language, groups in (
+        ("gate", "en", [["blue", "azure"], ["gate"]]),
+        ("lamp", "en", [["red"], ["lamp"]]),
+        ("灯", "zh", [["绿灯"]]),
+    )
+)
+# The row of the needle `gate`, answered in one piece.
+ROW: dict[str, Any] = {
+    "sample": 0, "text": "The gate is blue.", "reasoning": None, "finish": None, "error": None, "metric": "keyword",
+    "needle_id": "gate",
+}  # fmt: skip
+TARGET: dict[str, Any] = {
+    "answers": ("The gate is blue.",), "keywords": (("blue", "azure"), ("gate",)), "needles": ("The gate is blue.",),
+    "prefix": None, "language": "en",
+}  # fmt: skip
+SCHEMA: dict[str, Any] = {**dict.fromkeys(ROW, pl.String), "sample": pl.Int64}
+UNANSWERED = {"sample": None, "text": None}
+
+
+def all_scored(rows: Sequence[dict[str, Any]], **how: Any) -> list[dict[str, Any]]:
+    frame = pl.DataFrame([{name: row.get(name, ROW[name]) for name in ROW} for row in rows], schema=SCHEMA)
+    targets = [Target(**{name: row.get(name, TARGET[name]) for name in TARGET}) for row in rows]
+    options = ScoringOptions(**{"metrics": ("keyword",), "others": OTHERS, **how})
+    codes = pl.Series(range(len(targets)), dtype=pl.UInt32)
+    return score_chunk(frame, codes, targets, options).to_dicts()
+
+
+def scored(how: dict[str, Any] | None = None, **row: Any) -> dict[str, Any]:
+    (found,) = all_scored([row], **how or {})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("row", "status", "finding"),
+    [
+        ({}, "ok", "found"),
+        ({"text": "AZURE, the gate"}, "ok", "found"),
+        ({"text": "The text does not say. Perhaps the gate is blue."}, "ok", "hedged"),
+        ({"text": "The gate is blue. The text does not say why."}, "ok", "found"),
+        ({"text": "The gate is green."}, "ok", "partly"),
+        ({"text": "It does not mention a gate."}, "ok", "partly"),
+        ({"text": "The lamp is red."}, "ok", "wrong_needle"),
+        ({"text": "The lamp at the gate is red."}, "ok", "partly"),
+        ({"text": "The lamp."}, "ok", "nothing"),
+        ({"text": "绿灯"}, "ok", "nothing"),
+        ({"text": "绿灯", "language": "zh"}, "ok", "wrong_needle"),
+        ({"text": "The lamp is red.", "needle_id": "lamp"}, "ok", "nothing"),
+        ({"text": "A coredlamp"}, "ok", "nothing"),
+        ({"text": "The lamp is red, the gate is blue."}, "ok", "found"),
+        ({"text": "I don't know."}, "ok", "nothing"),
+        ({"text": "I'm sorry, but I can't assist with that."}, "ok", "refused"),
+        ({"text": "", "finish": "refused"}, "refused", "refused"),
+        ({"text": "The gate is blue.", "finish": "refused"}, "refused", "refused"),
+        ({"finish": "truncated"}, "truncated", "found"),
+        ({"text": "The gate is gr", "finish": "truncated"}, "truncated", "truncated"),
+        ({"text": "I'm sorry, I can't help", "finish": "truncated"}, "truncated", "truncated"),
+        ({"text": "<think>The gate is blue"}, "think_unclosed", "truncated"),
+        ({"text": "<think>The gate is blue", "finish": "truncated"}, "think_unclosed", "truncated"),
+        ({"text": "", "finish": "truncated", "reasoning": "The gate"}, "think_unclosed", "truncated"),
+        ({"text": "", "finish": "truncated"}, "truncated", "truncated"),
+        ({"text": " \n"}, "empty", "no_answer"),
+        ({"text": None}, "empty", "no_answer"),
+        ({"text": None, "error": "rate limit"}, "error", "no_answer"),
+        ({"error": "rate limit"}, "error", "no_answer"),
+        (UNANSWERED, "missing", "no_answer"),
+        ({"text": "<think>blue gate</think>It is red."}, "ok", "nothing"),
+        ({"keywords": ()}, "ok", None),
+        ({"keywords": (), "text": ""}, "empty", "no_answer"),
+    ],
+)
+def test_a_row_has_a_status_and_a_finding(row: dict[str, Any], status: str, finding: str | None) -> None:
+    found = scored(**row)
+    assert (found["status"], found["finding"]) == (status, finding)
+    assert status in STATUSES
+    assert finding is None or finding in FINDINGS
+
+
+def test_every_status_and_finding_is_shown_by_an_example() -> None:
+    cases = test_a_row_has_a_status_and_a_finding.pytestmark[0].args[1]
+    assert {status for _, status, _ in cases} == set(STATUSES)
+    assert {finding for _, _, finding in cases} - {None} == set(FINDINGS)
+
+
+def test_what_there_is_of_a_text_is_scored_whatever_the_status() -> None:
+    rows: list[dict[str, Any]] = [
+        {"error": "rate limit"},
+        {"finish": "truncated"},
+        {"finish": "refused"},
+        {"text": "<think>blue gate"},
+    ]
+    assert [row["score"] for row in all_scored(rows)] == [100, 100, 100, 0]
+
+
+def test_a_missing_row_counts_as_0_or_not_at_all() -> None:
+    metrics = ("keyword", "edit", "cdme")
+    for missing, wanted in (("zero", 0.0), ("exclude", None)):
+        found, there = all_scored([UNANSWERED, {}], metrics=metrics, missing=missing)
+        assert [found[name] for name in (*metrics, "score")] == [wanted] * 4
+        assert found["keyword.found"] is found["cdme.edit_distance"] is None
+        assert (there["score"], there["keyword.found"], there["cdme.edit_distance"]) == (100, 2, 0)
+
+
+def test_excluding_missing_rows_excludes_no_other_failure() -> None:
+    rows: list[dict[str, Any]] = [{"text": ""}, {"text": None, "error": "x"}, {"text": "<think>x"}]
+    assert [row["score"] for row in all_scored(rows, missing="exclude")] == [0, 0, 0]
+
+
+def test_an_answer_is_judged_up_to_a_limit_and_said_to_be_cut() -> None:
+    fitting = "x" * (LONGEST - 10) + " blue gate"
+    for text, score, capped in ((fitting, 100, False), (f"x{fitting}", 50, True)):
+        found = scored(text=text)
+        assert (found["score"], found["capped"]) == (score, capped)
+    assert scored(**UNANSWERED)["capped"] is False
+
+
+def test_a_metric_that_this_release_does_not_know_gives_no_score() -> None:
+    unknown, known = all_scored([{"metric": "of_next_year"}, {}])
+    assert unknown["score"] is None
+    assert unknown["keyword"] == known["score"] == 100
+    assert "of_next_year" not in unknown
+
+
+def test_every_row_has_the_score_of_its_own_metric() -> None:
+    rows = [{"metric": "keyword"}, {"metric": "ruler_part", "text": "x the gate is blue. x"}, {"metric": "exact"}]
+    found = all_scored(rows)
+    assert [row["score"] for row in found] == [100, 100, 100]
+    assert [row["ruler_part"] for row in found] == [None, 100, None]
+    assert [row["exact"] for row in found] == [None, None, 100]
+    assert [row["keyword"] for row in found] == [100, 100, 100]
+
+
+def test_published_metrics_judge_the_raw_answer_and_ours_the_extracted_one() -> None:
+    row = {"text": "<think>The gate is blue.</think>It is red.", "metric": "ruler_part"}
+    scores = {
+        text: (found["keyword"], found["ruler_part"], found["extracted"])
+        for text in ("own", "raw", "extracted")
+        for found in [scored({"text": text}, **row)]
+    }
+    assert scores == {
+        "own": (0, 100, "It is red."), "raw": (100, 100, "It is red."), "extracted": (0, 0, "It is red."),
+    }  # fmt: skip
+
+
+def test_what_is_extracted_is_only_written_where_it_differs() -> None:
+    assert scored()["extracted"] is None
+    assert scored(text=" The gate")["extracted"] == "The gate"
+    assert scored(text="<think>")["extracted"] == ""
+
+
+def test_own_tags_and_prefixes_reach_the_answer() -> None:
+    assert scored({"tags": (("((", "))"),)}, text="((red))blue gate")["extracted"] == "blue gate"
+    assert scored(text="Answer: blue gate", prefix="Answer:")["extracted"] == "blue gate"
+
+
+def test_rows_that_differ_in_what_is_wanted_are_judged_apart() -> None:
+    rows: list[dict[str, Any]] = [
+        {}, {"keywords": (("blue",), ("azure",), ("gate",))}, {"keywords": (("blue", "azure", "gate"),)},
+        {"keywords": (("red",),)}, {"answers": ("The gate", "is blue.")},
+    ]  # fmt: skip
+    found = all_scored(rows, metrics=("keyword", "exact"))
+    assert [row["keyword"] for row in found] == pytest.approx([100, 200 / 3, 100, 0, 100])
+    assert [row["exact"] for row in found] == [100, 100, 100, 100, 0]

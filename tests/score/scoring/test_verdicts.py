@@ -1,0 +1,388 @@
+"""A judge's verdicts are read or counted, never guessed, and every line and row is accounted for."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judge_case import ASKED, FACTS, GKAMRADT, IDS, WORDS, dataset, files, requests, scored
+from judged import steady
+from made import RUBRIC
+
+from niah_score.contract import BATCH_REQUESTS, sha256_hex
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.formats import Answer, Malformed, read_answers
+from niah_score.join.join import Problem
+from niah_score.join.rows import Rows, read_rows
+from niah_score.scoring.rubric import Rubric, parse_rubric
+from niah_score.scoring.verdicts import Verdicts, add_verdicts, import_verdicts
+
+PAGE = Path(__file__).parents[3] / "docs" / "judge.md"
+
+
+def replied(*replies: tuple[str, str | None], **fields: Any) -> list[tuple[str, list[Answer | Malformed]]]:
+    base = Answer(None, None, None, "stop", None, None, None, 0, 0, None)
+    return [("judged.jsonl", [base._replace(id=n, text=t, line=k, **fields) for k, (n, t) in enumerate(replies, 1)])]
+
+
+def read(reply: str | None, rubric: Rubric, rows: Rows, **fields: Any) -> tuple[str, str | None, float | None]:
+    found = import_verdicts(replied((IDS[0], reply), **fields), rubric, rows)
+    (row,) = found.frame.filter(pl.col("id") == IDS[0]).iter_rows(named=True)
+    assert (row["judge.status"] == "ok") == (row["judge"] is not None) == (row["judge.verdict"] is not None)
+    assert [problem.kind for problem in found.problems] == ([] if row["judge.status"] == "ok" else ["verdict"])
+    return row["judge.status"], row["judge.verdict"], row["judge"]
+
+
+def chat(name: str, text: str) -> dict[str, Any]:
+    body = {
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": {"content": text}, "finish_reason": "stop"}],
+    }
+    return {"id": "r", "custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
+
+
+def responses(name: str, text: str) -> dict[str, Any]:
+    output = [
+        {"type": "reasoning", "summary": []},
+        {"type": "message", "content": [{"type": "output_text", "text": text}]},
+    ]
+    body = {"object": "response", "status": "completed", "output": output}
+    return {"id": "r", "custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
+
+
+def anthropic(name: str, text: str) -> dict[str, Any]:
+    content = [{"type": "thinking", "thinking": "[[1]]"}, {"type": "text", "text": text}]
+    return {
+        "custom_id": name,
+        "result": {"type": "succeeded", "message": {"content": content, "stop_reason": "end_turn"}},
+    }
+
+
+def gemini(name: str, text: str) -> dict[str, Any]:
+    parts = [{"text": "[[1]]", "thought": True}, {"text": text}]
+    return {"key": name, "response": {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]}}
+
+
+SERVICES: dict[str, Callable[[str, str], dict[str, Any]]] = {
+    "openai-batch": chat, "openai-responses": responses, "anthropic-batch": anthropic, "gemini-batch": gemini,
+}  # fmt: skip
+
+
+# Reading replies -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("[[7]]", "7"),
+        ("Rating: [[7]]", "7"),
+        ("It omits 2 of 3 facts.\n\nRating: [[ 10 ]]", "10"),
+        ("Rating: [[7]], as I said: [[7]].", "7"),
+        ("7", "7"),
+        ("10", "10"),
+        ("**7**", "7"),
+        ("Score: 7.", "7"),
+        ("**Rating:** 7\n", "7"),
+        ("7.0", "7"),
+        ("７", "7"),
+        ("<think>[[1]] or [[2]]?</think>Rating: [[3]]", "3"),
+        ("I would say [[1]]</think>[[9]]", "9"),
+        ("It quotes \\boxed{42}. Rating: [[5]]", "5"),
+        ("Rating: [[5]]<|im_end|>", "5"),
+    ],
+)
+def test_a_rating_in_brackets_or_alone_is_read(rows: Rows, reply: str, verdict: str) -> None:
+    assert read(reply, GKAMRADT, rows) == ("ok", verdict, 10.0 * int(verdict))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Score: 7/10",
+        "7 out of 10",
+        "7%",
+        "-7",
+        "7.5",
+        "0",
+        "11",
+        "[[11]]",
+        "[[0]]",
+        "[[7.5]]",
+        "[[-7]]",
+        "[[seven]]",
+        "seven",
+        "[[rating]]",
+        "[[]]",
+        "[[7]] no, [[8]]",
+        "[[7]] [[seven]]",
+        "[[seven]] 7",
+        "It names 3 of the facts.",
+        "[7]",
+        ".7",
+        "B7",
+        "7e0",
+        "1" * 10_000,
+        "[[" + "1" * 10_000 + "]]",
+        "[[7]]\\",
+        "<think>Rating: [[7]]",
+    ],
+)
+def test_what_is_no_single_verdict_of_the_scale_is_malformed(rows: Rows, reply: str) -> None:
+    expected = ("ok", "7", 70.0) if reply == "[[7]]\\" else ("malformed", None, None)
+    assert read(reply, GKAMRADT, rows) == expected
+
+
+def test_a_reply_that_was_cut_off_is_malformed_whatever_it_holds(rows: Rows) -> None:
+    assert read("Rating: [[1]]", GKAMRADT, rows, finish="truncated")[0] == "malformed"
+    assert read("1", FACTS, rows, finish="truncated")[0] == "malformed"
+    assert read("[[7]] " + "x" * 300_000, GKAMRADT, rows)[0] == "malformed"
+
+
+def test_errors_refusals_and_silence_are_told_apart(rows: Rows) -> None:
+    assert read(None, GKAMRADT, rows, error="rate limit")[0] == "error"
+    assert read("[[7]]", GKAMRADT, rows, error="rate limit")[0] == "error"
+    assert read("[[7]]", GKAMRADT, rows, finish="refused")[0] == "error"
+    assert read(None, GKAMRADT, rows)[0] == "empty"
+    assert read(" \n", GKAMRADT, rows)[0] == "empty"
+    assert read("<think>x</think>", GKAMRADT, rows)[0] == "empty"
+
+
+# Own rubrics ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ("2", "2"),
+        ("评分：2分", "2"),
+        ("I give it a 1.", "1"),
+        ("- 0", "0"),
+        ("1.0", "1"),
+        ("7/10", None),
+        ("1 or 2", None),
+        ("2 2", None),
+        ("1/2", None),
+        ("50%", None),
+        ("1½", None),
+        ("B2", None),
+        ("1-2", None),
+        ("3", None),
+        ("two", None),
+        ("²", None),
+    ],
+)
+def test_the_only_number_in_a_reply_is_read_and_no_other(rows: Rows, reply: str, verdict: str | None) -> None:
+    worth = {"0": 0.0, "1": 50.0, "2": 100.0}
+    assert read(reply, FACTS, rows) == (("ok", verdict, worth[verdict]) if verdict else ("malformed", None, None))
+
+
+def test_words_are_verdicts_whatever_their_case_and_worth_what_the_rubric_says(rows: Rows) -> None:
+    assert read("Verdict: PARTLY.", WORDS, rows) == ("ok", "partly", 40.0)
+    assert read("Verdict: right", WORDS, rows) == ("ok", "right", 100.0)
+    assert read("Verdict: brilliant", WORDS, rows)[0] == "malformed"
+    assert read("right", WORDS, rows)[0] == "malformed"
+    plain = parse_rubric({**RUBRIC, "scale": ["yes", "no"], "full": "yes", "pattern": "(?i)(yes|no)"})
+    assert plain.worths == (100.0, 0.0)
+
+
+def test_all_matches_of_a_pattern_are_seen_where_they_stand(rows: Rows) -> None:
+    at_end = parse_rubric({**RUBRIC, "pattern": r"(?m)^(\d)$"})
+    assert read("3 facts\n2", at_end, rows)[1] == "2"
+    assert read("1\n2", at_end, rows)[0] == "malformed"
+    optional = parse_rubric({**RUBRIC, "pattern": r"v(\d)?"})
+    assert read("v", optional, rows)[0] == "malformed"
+
+
+def test_the_rubric_in_the_docs_is_one(rows: Rows) -> None:
+    text = PAGE.read_text("utf-8").split("```toml\n")[1].split("```")[0]
+    found = parse_rubric(tomllib.loads(text))
+    assert (found.block, found.worths) == (True, (0.0, 40.0, 100.0))
+    assert read("Both facts are there.\nVerdict: 2", found, rows)[1] == "2"
+
+
+def test_the_python_in_the_docs_runs(
+    rows: Rows, scores: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("judged").mkdir()
+    lines = [json.dumps(anthropic(name, "[[8]]")) for name in ASKED]
+    Path("judged", "results.jsonl").write_text("\n".join(lines), "utf-8")
+    scores.write_parquet("scores.parquet")
+    code = PAGE.read_text("utf-8").split("```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(code.replace("build/default/1.0.0-0123abcd", "rows.jsonl"), names)
+    assert names["scores"]["judge"].to_list() == [80.0, 80.0, 0.0, 0.0, 0.0, 80.0]
+    assert [path.name for path in Path("requests").iterdir()] == ["judge-gkamradt-00000.jsonl"]
+
+
+# Verdicts ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", BATCH_REQUESTS)
+def test_requests_out_and_replies_in_give_the_scores(
+    rows: Rows, scores: pl.DataFrame, tmp_path: Path, format: str
+) -> None:
+    """In every service's layout, in another order than asked, over several files."""
+    asked = requests(scores, rows, GKAMRADT, format=format)
+    names = [request.get("custom_id") or request["key"] for request in asked]
+    lines = [json.dumps(SERVICES[format](name, f"So.\n\nRating: [[{n + 8}]]")) for n, name in enumerate(names)]
+    read_from = []
+    for number, part in enumerate((lines[1:][::-1], lines[:1])):
+        path = tmp_path / f"out-{number}.jsonl"
+        path.write_text("\n".join(part), "utf-8")
+        read_from.append((str(path), read_answers(path)))
+    found = import_verdicts(read_from, GKAMRADT, rows)
+    assert {file.format for _, file in read_from} == {format}
+    assert found.problems == []
+    assert found.lines == (3, 3, 0, 0, 0)
+    assert found.counts == {"ok": 3, "malformed": 0, "missing": 3, "error": 0, "empty": 0}
+    assert found.frame["id"].to_list() == IDS
+    assert found.frame["judge"].to_list() == [80.0, 90.0, None, None, None, 100.0]
+    assert found.frame["judge.verdict"].to_list() == ["8", "9", None, None, None, "10"]
+    added = add_verdicts(scores, found.frame)
+    assert added["judge"].to_list() == [80.0, 90.0, 0.0, 0.0, 0.0, 100.0]
+
+
+def test_every_line_and_every_row_is_accounted_for(rows: Rows) -> None:
+    replies = replied(
+        (IDS[0], "[[7]]"), (IDS[1], "eight"), (IDS[2], ""), (IDS[3], "7/10"), ("stranger", "[[7]]"), (IDS[0], "[[1]]")
+    )
+    replies[0][1].append(Malformed(7, "broken"))
+    found = import_verdicts(replies, GKAMRADT, rows, on_duplicate="first")
+    assert found.counts == {"ok": 1, "malformed": 2, "missing": 2, "error": 0, "empty": 1}
+    assert found.lines == (7, 4, 1, 1, 1)
+    assert found.lines.read == sum(found.lines[1:])
+    assert sorted((problem.kind, problem.line) for problem in found.problems) == [
+        ("duplicate", 6), ("malformed", 7), ("unknown", 5), ("verdict", 2), ("verdict", 3), ("verdict", 4)
+    ]  # fmt: skip
+    (told,) = (str(problem) for problem in found.problems if problem.line == 4)
+    assert told == (
+        "judged.jsonl:4: no single verdict out of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 in the judge's reply '7/10'"
+    )
+    assert found.frame["judge"].to_list() == [70.0, None, None, None, None, None]
+
+
+def test_a_row_judged_twice_is_refused_with_both_lines_unless_said_which_counts(rows: Rows) -> None:
+    replies = replied((IDS[0], "[[7]]"), (IDS[0], "[[1]]"))
+    with pytest.raises(ScoreError, match=r"judged\.jsonl:2: .* also at judged\.jsonl:1") as refused:
+        import_verdicts(replies, GKAMRADT, rows)
+    assert "--on-duplicate first or last" in str(refused.value)
+    assert "--samples" not in str(refused.value)
+    assert import_verdicts(replies, GKAMRADT, rows, on_duplicate="first").frame["judge"][0] == 70
+    assert import_verdicts(replies, GKAMRADT, rows, on_duplicate="last").frame["judge"][0] == 10
+    with pytest.raises(ScoreError, match="on_duplicate: 'best' is unknown"):
+        import_verdicts(replies, GKAMRADT, rows, on_duplicate="best")
+
+
+def test_several_verdicts_in_one_record_are_refused(rows: Rows) -> None:
+    answer = replied((IDS[0], "[[7]]"))[0][1][0]
+    assert isinstance(answer, Answer)
+    with pytest.raises(ScoreError, match=r"judged\.jsonl:1: several verdicts on one row"):
+        import_verdicts([("judged.jsonl", [answer, answer._replace(sample=1)])], GKAMRADT, rows)
+
+
+def test_verdicts_on_other_rows_are_refused(rows: Rows) -> None:
+    with pytest.raises(IntegrityError, match="none of 1 answers belongs to dataset rows"):
+        import_verdicts(replied(("other", "[[7]]")), GKAMRADT, rows)
+
+
+def test_a_reply_without_an_id_is_malformed_whatever_its_prompt_or_place(rows: Rows) -> None:
+    lost = Answer(None, "[[7]]", None, "", None, sha256_hex(b"x"), 0, 0, 3, None)
+    found = import_verdicts([("judged.jsonl", [lost])], GKAMRADT, rows)
+    assert found.problems == [
+        Problem("malformed", "judged.jsonl", 3, None, "has no id; expected the custom_id or key of the request")
+    ]
+    assert found.counts["missing"] == 6
+
+
+@steady(200)
+@given(data=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+@pytest.mark.parametrize("rubric", [GKAMRADT, FACTS, WORDS], ids=lambda rubric: rubric.name)
+def test_any_bytes_give_verdicts_or_a_sentence(
+    rubric: Rubric, data: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    if not (folder / "rows.jsonl").exists():
+        dataset(folder)
+    path = folder / "judged.jsonl"
+    path.write_bytes(data)
+    try:
+        found = import_verdicts([("judged.jsonl", read_answers(path))], rubric, read_rows(folder / "rows.jsonl"))
+    except ScoreError:
+        return
+    assert sum(found.counts.values()) == 6
+
+
+PIECES = st.sampled_from(["[[", "]]", "7", "10", "/", " ", "Score:", "\0", "{", "x"])
+
+
+@steady(200)
+@given(st.lists(st.text(max_size=60) | st.lists(PIECES).map("".join), min_size=6, max_size=6))
+def test_any_reply_has_a_verdict_of_the_scale_or_none(replies: list[str]) -> None:
+    """What is read from brackets is what a plain search for them finds."""
+    table = pl.DataFrame({"id": IDS}).with_row_index("order")
+    table = table.with_columns(pl.lit(None, pl.String).alias("prompt_sha256"))
+    found: Verdicts = import_verdicts(
+        replied(*zip(IDS, replies, strict=True)), GKAMRADT, Rows(table, pl.DataFrame(), "rows", "0" * 8, None)
+    )
+    for reply, verdict in zip(replies, found.frame["judge.verdict"], strict=True):
+        if any(mark in reply for mark in "<◁"):
+            continue
+        inside = {group.strip() for group in re.findall(r"\[\[([^\[\]]*)\]\]", reply.replace("\0", "\ufffd"))}
+        if inside:
+            expected = inside.pop() if len(inside) == 1 else None
+            assert verdict == (expected if expected in GKAMRADT.scale else None)
+        else:
+            assert verdict is None or verdict in reply or not reply.isascii()
+
+
+# Scores --------------------------------------------------------------------------------------------------------------
+
+
+def test_several_samples_are_refused_and_told_how_to_score(rows: Rows, tmp_path: Path) -> None:
+    twice = [{"id": name, "prediction": text} for name in IDS for text in ("a", "b")]
+    several = scored(tmp_path, twice, samples="best")
+    for frame in (several, pl.concat([several, several]).drop("samples")):
+        with pytest.raises(ScoreError, match=r"6 rows have several samples, such as .*, without --samples"):
+            files(frame, rows, FACTS)
+        with pytest.raises(ScoreError, match="--samples"):
+            add_verdicts(frame, import_verdicts([], FACTS, rows).frame)
+
+
+def test_verdicts_become_a_column_beside_the_other_metrics(rows: Rows, scores: pl.DataFrame) -> None:
+    verdicts = import_verdicts(replied((IDS[0], "[[7]]"), (IDS[1], "eight")), GKAMRADT, rows).frame
+    added = add_verdicts(scores, verdicts)
+    assert added.drop("judge", "judge.verdict", "judge.status").equals(scores)
+    assert added["judge"].to_list() == [70.0, None, 0.0, 0.0, 0.0, None]
+    assert added["judge.status"].to_list() == ["ok", "malformed", "no_answer", "no_answer", "no_answer", "missing"]
+    assert add_verdicts(added, verdicts).equals(added)
+
+
+def test_a_row_without_an_answer_counts_as_the_other_metrics_count_it(rows: Rows, tmp_path: Path) -> None:
+    verdicts = import_verdicts([], GKAMRADT, rows).frame
+    blank = [{"id": name, "prediction": ""} for name in IDS[1:]]
+    frame = scored(tmp_path, blank, missing="exclude")
+    assert add_verdicts(frame, verdicts, missing="exclude")["judge"].to_list() == frame["keyword"].to_list()
+    assert add_verdicts(frame, verdicts)["judge"].to_list() == [0.0] * 6
+
+
+def test_a_verdict_on_a_blank_answer_counts(rows: Rows, scores: pl.DataFrame) -> None:
+    verdicts = import_verdicts(replied((IDS[2], "[[1]]")), GKAMRADT, rows).frame
+    assert add_verdicts(scores, verdicts)["judge"][2] == 10
+
+
+def test_verdicts_are_added_to_scores_of_their_rows_in_any_order_and_to_no_others(
+    rows: Rows, scores: pl.DataFrame
+) -> None:
+    verdicts = import_verdicts(replied((IDS[0], "[[7]]")), GKAMRADT, rows).frame
+    assert add_verdicts(scores.reverse(), verdicts.reverse()).reverse().equals(add_verdicts(scores, verdicts))
+    with pytest.raises(IntegrityError, match="6 scores are of rows that the verdicts do not know"):
+        add_verdicts(scores.with_columns(("x" + pl.col("id")).alias("id")), verdicts)
