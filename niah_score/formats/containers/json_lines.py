@@ -78,8 +78,9 @@ class LineReader:
 
     def read(self, blocks: Iterable[LineBlock]) -> Iterator[Answer | Malformed]:
         """All records. Raises LineError for bytes that are not UTF-8."""
-        if self._form.read_usual is not None and self._names == FieldNames():
-            return self._form.read_usual(blocks, self._line)
+        form = self._form
+        if form.read_usual is not None and form.answer_records is None and self._names == FieldNames():
+            return form.read_usual(blocks, self._line)
         return self._each(blocks)
 
     def _each(self, blocks: Iterable[LineBlock]) -> Iterator[Answer | Malformed]:
