@@ -147,8 +147,8 @@ def _write_shards(
     if workers <= 1:
         # Two, so that one shard can be compressed while the one before it is being synced and hashed.
         with WriterThread(GROUP_BYTES) as even, WriterThread(GROUP_BYTES) as odd:
-            worker = _Worker(plan, Assembler(plan), target, tuple(formats), (even, odd), advance)
-            records = {number: worker.start(number, turn) for turn, number in enumerate(missing)}
+            builder = _ShardBuilder(plan, Assembler(plan), target, tuple(formats), (even, odd), advance)
+            records = {number: builder.start(number, turn) for turn, number in enumerate(missing)}
             done |= {number: record.result() for number, record in records.items()}
     else:
         done |= _write_in_parallel(plan.given, target, formats, missing, workers, advance)
@@ -177,7 +177,7 @@ def _write_in_parallel(
 
 
 @dataclass(frozen=True, slots=True)
-class _Worker:
+class _ShardBuilder:
     """What one process keeps between shards."""
 
     plan: Plan
@@ -211,19 +211,19 @@ class _Worker:
         return writer.then(record)
 
 
-_worker: _Worker | None = None
+_builder: _ShardBuilder | None = None
 
 
 def _start_worker(recipe: Recipe, target: Target, formats: tuple[str, ...]) -> None:
-    global _worker
+    global _builder
     plan = make_plan(recipe)
-    _worker = _Worker(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)
+    _builder = _ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)
 
 
 def _work(number: int) -> ShardRecord:
-    if _worker is None:
+    if _builder is None:
         raise RuntimeError("the worker was not started")
-    return _worker.start(number).result()
+    return _builder.start(number).result()
 
 
 def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:

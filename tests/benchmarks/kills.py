@@ -103,14 +103,12 @@ def session(leader: int) -> list[int]:
 
 
 def workers(builder: int) -> list[int]:
-    """The builder's children that are workers: all but those that track its semaphores."""
+    """The builder's children that are workers, from the moment that they run a program of their own."""
     found = []
     with suppress(OSError):
         for child in Path(f"/proc/{builder}/task/{builder}/children").read_text().split():
             with suppress(OSError):
-                command = Path(f"/proc/{child}/cmdline").read_bytes()
-                # Before its program is loaded, a child still has its parent's command line.
-                if b"resource_tracker" not in command and b"\0build\0" not in command:
+                if b"popen_loky" in Path(f"/proc/{child}/cmdline").read_bytes():
                     found.append(int(child))
     return found
 

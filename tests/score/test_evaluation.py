@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import gzip
 import json
 import random
@@ -15,12 +16,15 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import CONTRACT, Record, WriteLines, made, right
+from niah_score.report.results import Report
 from properties import examples
 
+from niah_score import evaluation
 from niah_score.contract import ContractError
-from niah_score.errors import IntegrityError, ScoreError
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Lines
+from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, target_of
 from niah_score.report.report import Report
 from niah_score.report.write import write
@@ -397,3 +401,9 @@ def test_names_that_no_utf_8_spells_are_written_as_far_as_they_can_be(tmp_path: 
         assert report.model == ("p\ufffd" if model is None else "m\ufffd")
         assert report.dataset == "r\ufffd"
         assert [problem.file for problem in report.problems] == [str(answers).replace("\udce9", "\ufffd")]
+
+
+def test_a_worker_of_the_scorer_computes_with_one_thread_and_leaves_garbage_alone() -> None:
+    with processes(1, evaluation._begin_worker, raising=ResourceError) as workers:
+        assert workers.submit(pl.thread_pool_size).result() == 1
+        assert not workers.submit(gc.isenabled).result()

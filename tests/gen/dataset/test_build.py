@@ -287,6 +287,19 @@ def writer_below(out: Path, parent: subprocess.Popen[str]) -> int:
     raise AssertionError(f"the build ended before a worker wrote anything: {parent.communicate()}")
 
 
+@pytest.mark.parametrize("target", ["the build", "all of its processes"])
+def test_an_interrupted_build_with_workers_says_one_sentence_and_leaves_nobody(tmp_path: Path, target: str) -> None:
+    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
+    with started(command) as process:
+        worker = writer_below(tmp_path, process)
+        (os.kill if target == "the build" else os.killpg)(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker, 0)
+    assert process.returncode == 130
+    assert errors == "niah-gen: interrupted; run the same command again to go on\n"
+
+
 def test_a_worker_that_dies_is_a_matter_of_resources_and_the_build_goes_on_from_there(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
     with started(command) as process:
@@ -311,15 +324,12 @@ def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(
     expected = tree(Path(whole.stdout.strip()))
     out = tmp_path / "killed"
     for finished in (1, 5):
-        process = subprocess.Popen([*command, str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:
-            if len(list(out.glob("big/*.partial/parts/*.json"))) >= finished:
-                break
-            time.sleep(0.002)
-        assert process.poll() is None, "the build ended before it could be killed: make it bigger"
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
+        with started([*command, str(out)]) as process:
+            while process.poll() is None and len(list(out.glob("big/*.partial/parts/*.json"))) < finished:
+                time.sleep(0.002)
+            assert process.poll() is None, "the build ended before it could be killed: make it bigger"
+            process.kill()
+            process.communicate()
         assert not list(out.glob("big/*/manifest.json"))
     # A shard is finished once its record is there: a file alone may have been killed between the two.
     records = [ShardRecord.from_bytes(path.read_bytes()) for path in out.glob("big/*.partial/parts/*.json")]
