@@ -8,10 +8,12 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from commands import invoke
 from made import WriteLines, made, right
+
+from niah_score.cli.main import app
 
 EXECUTABLE = Path(sys.executable).with_name("niah-score")
 CSV = (
@@ -21,11 +23,8 @@ CSV = (
 )
 
 
-def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "100"}
-    return subprocess.run(
-        [EXECUTABLE, *map(str, arguments)], capture_output=True, text=True, check=False, env=environment, **more
-    )
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return invoke(app, *arguments, COLUMNS="100")
 
 
 @pytest.fixture
@@ -68,8 +67,11 @@ def test_all_runs_go_into_one_picture_when_asked(summary: Path, tmp_path: Path) 
     assert "#fde725" in svg
 
 
-def test_the_terminal_gets_lines_and_no_file_is_written(summary: Path, tmp_path: Path) -> None:
-    done = run("plot", summary, "--terminal", cwd=tmp_path)
+def test_the_terminal_gets_lines_and_no_file_is_written(
+    summary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("plot", summary, "--terminal")
     assert done.returncode == 0
     assert "mean" in done.stdout
     assert "//////" in done.stdout
@@ -87,8 +89,11 @@ def test_the_terminal_gets_lines_and_no_file_is_written(summary: Path, tmp_path:
         (["summary.csv", "--out", "summary.csv"], "summary.csv"),
     ],
 )
-def test_what_cannot_be_drawn_ends_in_a_sentence(arguments: list[str], said: str, summary: Path) -> None:
-    done = run("plot", *arguments, cwd=summary.parent)
+def test_what_cannot_be_drawn_ends_in_a_sentence(
+    arguments: list[str], said: str, summary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(summary.parent)
+    done = run("plot", *arguments)
     assert done.returncode in (2, 5)
     assert said in done.stderr
     assert "Traceback" not in done.stderr

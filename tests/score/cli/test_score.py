@@ -13,7 +13,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from commands import invoke
 from made import CONTRACT, ROOT, WriteLines, made, right
+
+from niah_score.cli.main import app
 
 EXECUTABLE = Path(sys.executable).with_name("niah-score")
 TABLES = {
@@ -22,7 +25,12 @@ TABLES = {
 }  # fmt: skip
 
 
-def run(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return invoke(app, *arguments)
+
+
+def installed(*arguments: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
     return subprocess.run([EXECUTABLE, *map(str, arguments)], capture_output=True, text=True, check=False, **more)
 
 
@@ -34,7 +42,7 @@ def contract_answers() -> list[dict[str, Any]]:
 
 
 def test_one_command_scores_and_its_last_line_is_the_folder(write_lines: WriteLines, tmp_path: Path) -> None:
-    done = run("score", CONTRACT, write_lines("gpt.jsonl", contract_answers()), "--out", tmp_path / "out")
+    done = installed("score", CONTRACT, write_lines("gpt.jsonl", contract_answers()), "--out", tmp_path / "out")
     assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'out'}\n")
     assert {path.name for path in (tmp_path / "out").iterdir()} == TABLES
     summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
@@ -53,9 +61,9 @@ def test_scoring_again_gives_the_same_bytes_whatever_the_order_and_the_processes
 ) -> None:
     answers = contract_answers()
     one, other = tmp_path / "one", tmp_path / "other"
-    run("score", CONTRACT, write_lines("a.jsonl", answers), "--model", "m", "--out", one, "--jobs", 1)
+    installed("score", CONTRACT, write_lines("a.jsonl", answers), "--model", "m", "--out", one, "--jobs", 1)
     environment = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Shanghai", "LC_ALL": "C"}
-    run(
+    installed(
         "score", CONTRACT, write_lines("b.jsonl", answers[::-1]), "--model", "m", "--out", other, "--jobs", 2,
         env=environment, cwd=tmp_path,
     )  # fmt: skip

@@ -8,19 +8,20 @@ import json
 import math
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from commands import invoke
 from hostile import HOSTILE, SURROGATES
 from hypothesis import given
 from hypothesis import strategies as st
 from made import CONTRACT, Record, WriteLines, made, right
 
 import niah_score
+from niah_score.cli.main import app
 from niah_score.join.join import Lines
 from niah_score.report.page import figures as figures_module
 from niah_score.report.page import page_of
@@ -30,7 +31,6 @@ from niah_score.report.page.figures import figures_of
 from niah_score.report.results import Report, read, with_texts, write_page
 
 FOLDER = Path(niah_score.__file__).parent / "report" / "page"
-EXECUTABLE = Path(sys.executable).with_name("niah-score")
 
 
 def data_of(page: bytes) -> dict[str, Any]:
@@ -311,9 +311,7 @@ def test_the_command_makes_the_page_again_and_refuses_another_dataset(write_line
     first = (out / "report.html").read_bytes()
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [EXECUTABLE, "report", *map(str, arguments)], capture_output=True, text=True, check=False
-        )  # fmt: skip
+        return invoke(app, "report", *arguments)
 
     (out / "report.html").unlink()
     done = run(out, "--dataset", dataset)

@@ -1,0 +1,17 @@
+"""Runs commands inside the process of the tests; a process of its own takes each of them a second."""
+
+from __future__ import annotations
+
+import subprocess
+
+import typer
+from typer.testing import CliRunner
+
+
+def invoke(app: typer.Typer, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What `subprocess.run` would give of the command; an error that no command expects is raised."""
+    words = [str(argument) for argument in arguments]
+    done = CliRunner().invoke(app, words, env=environment)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
