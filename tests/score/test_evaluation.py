@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 import random
 import sys
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import CONTRACT, Record, WriteLines, made, right
+from properties import examples
 
 from niah_score.contract import ContractError
 from niah_score.errors import IntegrityError, ScoreError
@@ -23,13 +23,7 @@ from niah_score.evaluation import evaluate
 from niah_score.join.join import Lines
 from niah_score.report.results import Report
 
-EXAMPLES = 200 * int(os.environ.get("NIAH_EXAMPLES", "1"))
-steady = settings(
-    derandomize=True,
-    deadline=None,
-    max_examples=EXAMPLES,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+steady = examples(60, HealthCheck.function_scoped_fixture)
 
 
 def scores_of(report: Report) -> list[dict[str, Any]]:
@@ -263,7 +257,7 @@ NASTY = [
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=30)
 
 
-@steady
+@examples(30, HealthCheck.function_scoped_fixture)
 @given(texts=st.lists(TEXTS, min_size=len(NASTY), max_size=len(NASTY)))
 def test_the_same_texts_in_every_plain_format_give_the_same_scores(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]

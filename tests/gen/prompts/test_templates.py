@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_gen.prompts.templates import (
     POSITIONS,
@@ -25,7 +26,7 @@ from niah_gen.prompts.templates import (
 )
 from niah_score.contract import Message, PromptForm, canonical_json
 
-steady = settings(derandomize=True, deadline=None, max_examples=150)
+steady = examples(150)
 
 QUESTION = 'Which of "these" is {it}?\n'
 FORMS: tuple[PromptForm, ...] = ("text", "chat")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.metrics import METRICS, SCORE, Chunk, Columns, Target
 
-EXAMPLES = 300 * int(os.environ.get("NIAH_EXAMPLES", "1"))
-steady = settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
+steady = examples(300)
 GOLDENS = Path(__file__).parents[4] / "shared" / "golden" / "opencompass_scores.jsonl"
 NAMES = ("cdme", "cdme_trim", "cdme_multi", "needlebench_v1", "needlebench_v1_trim", "needlebench_v2")
 NEEDLE = "\n小明最喜欢的实习的地点就是上海人工智能实验室。\n"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.metrics import METRICS, SCORE, Chunk, Columns, Target, default_metrics
 
-EXAMPLES = 60 * int(os.environ.get("NIAH_EXAMPLES", "1"))
-steady = settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
+steady = examples(60)
 
 texts = st.text("ab1, *小明。\n\u3000\u0301😀", max_size=12)
 targets = st.builds(

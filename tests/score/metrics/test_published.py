@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.metrics import METRICS, SCORE, Chunk, Target
 
-EXAMPLES = 200 * int(os.environ.get("NIAH_EXAMPLES", "1"))
-steady = settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
+steady = examples(200)
 ESSAYS = Path(__file__).parents[4] / "shared" / "corpora" / "paul_graham"
 
 

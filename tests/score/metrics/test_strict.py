@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import os
 import random
 import time
 import unicodedata
@@ -11,15 +10,15 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.metrics import METRICS, SCORE, Chunk, Columns, Target
 from niah_score.text import fold
 
-EXAMPLES = 300 * int(os.environ.get("NIAH_EXAMPLES", "1"))
-steady = settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
+steady = examples(300)
 SYMMETRIC = ("exact", "char_f1", "word_f1")
 
 # Punctuation, digits, white space, width, case, combining marks, emoji.

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import real_answers
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import Record, WriteLines, made, right
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
@@ -170,7 +171,7 @@ def test_what_is_none_of_the_three_is_refused_by_name(tmp_path: Path) -> None:
         read_plotted(csv, language="en")
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, HealthCheck.function_scoped_fixture)
 @given(st.binary(max_size=200), st.sampled_from(["s.csv", "r.json", "r.jsonl"]), st.booleans())
 def test_any_bytes_are_grids_or_a_sentence(tmp_path: Path, data: bytes, name: str, with_head: bool) -> None:
     file = written(tmp_path / name, (HEAD.encode() + b"Length1000Depth5_x," if with_head else b"") + data)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.metrics import Target
 from niah_score.scoring.extract import DENIALS, LONGEST, REASONING_TAGS, Meant, denies, meant, refuses
 from niah_score.scoring.score import FINDINGS, STATUSES, Judging, OtherNeedle, judge
 from niah_score.text import as_word, fold
 
-EXAMPLES = 300 * int(os.environ.get("NIAH_EXAMPLES", "1"))
-steady = settings(derandomize=True, deadline=None, max_examples=EXAMPLES)
+steady = examples(300)
 MILLION = 1_000_000
 MARKS = [
     "<|endoftext|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "</s>", "<end_of_turn>",

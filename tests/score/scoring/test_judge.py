@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -13,9 +12,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made import RUBRIC
+from properties import examples
 
 from niah_score.contract import sha256_hex
 from niah_score.errors import IntegrityError, ScoreError
@@ -37,8 +37,7 @@ from niah_score.scoring.judge import (
 )
 from niah_score.scoring.rubric import Rubric, find_rubric, parse_rubric
 
-EXAMPLES = int(os.environ.get("NIAH_EXAMPLES", "1"))
-steady = settings(derandomize=True, deadline=None, max_examples=200 * EXAMPLES)
+steady = examples(80)
 PAGE = Path(__file__).parents[3] / "docs" / "judge.md"
 
 GKAMRADT = find_rubric("gkamradt")

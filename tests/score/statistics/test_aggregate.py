@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.scoring.score import FINDINGS, STATUSES
@@ -32,7 +33,7 @@ from niah_score.statistics.aggregate import (
 )
 from niah_score.statistics.intervals import wilson
 
-steady = settings(derandomize=True, deadline=None, max_examples=40)
+steady = examples(20)
 
 SCHEMA: dict[str, Any] = {
     "id": pl.String, "task": pl.String, "language": pl.String, "corpus": pl.String, "control": pl.String,

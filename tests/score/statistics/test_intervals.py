@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.statistics import intervals
 from niah_score.statistics.intervals import (
@@ -23,7 +24,7 @@ from niah_score.statistics.intervals import (
     wilson,
 )
 
-steady = settings(derandomize=True, deadline=None, max_examples=60)
+steady = examples(60)
 Z = 1.959963984540054
 PINNED = [[1, 0, 0, 1, 0, 1], [1, 2, 1, 2, 0, 0], [1, 1, 2, 0, 3, 2]]
 

@@ -8,14 +8,15 @@ from itertools import product
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.statistics.paired import compare, drops
 from niah_score.statistics.significance import benjamini_hochberg, holm, mcnemar
 
-steady = settings(derandomize=True, deadline=None, max_examples=60)
+steady = examples(30)
 
 
 def run(scores: Sequence[float | None], **columns: object) -> pl.DataFrame:

@@ -8,12 +8,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.statistics.significance import _sign_flips, benjamini_hochberg, holm, mcnemar, p_values
 
-steady = settings(derandomize=True, deadline=None, max_examples=60)
+steady = examples(60)
 
 
 @steady

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made import WriteLines, made, right
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
@@ -80,7 +81,7 @@ scores = st.lists(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(scores)
 def test_cells_are_those_of_the_tables_and_means_lie_in_their_intervals(
     rows: list[tuple[int, float, str, float]],

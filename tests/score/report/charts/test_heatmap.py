@@ -11,10 +11,11 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import ROOT
 from made_grids import figure, grid
+from properties import examples
 
 from niah_score.errors import ResourceError, ScoreError
 from niah_score.report.charts.grid import Grid
@@ -186,7 +187,7 @@ def test_any_name_is_drawn_literally_and_without_a_warning(
     assert capfd.readouterr() == ("", "")
 
 
-@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(8, HealthCheck.function_scoped_fixture)
 @given(st.text(max_size=60), st.integers(1, 6), st.integers(1, 6), st.data())
 def test_whatever_the_name_and_the_holes_there_is_a_picture(
     tmp_path: Path, name: str, columns: int, rows: int, data: st.DataObject

@@ -8,6 +8,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.report.charts.palette import (
@@ -87,6 +88,7 @@ def test_better_and_worse_look_apart_and_far_from_equal(vision: str) -> None:
     assert max(DIFFERENCES.rgb(0)) - min(DIFFERENCES.rgb(0)) < 3
 
 
+@examples(60)
 @given(st.floats(-200, 300))
 def test_any_score_has_a_colour_on_which_its_ink_can_be_read(points: float) -> None:
     for palette in (CONVENTIONAL, COLOURBLIND, DIFFERENCES):

@@ -6,9 +6,10 @@ import io
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_grids import figure, grid
+from properties import examples
 
 from niah_score.report.charts.palette import COLOURBLIND, CONVENTIONAL
 from niah_score.report.charts.terminal import colours_of, heatmap_lines
@@ -86,7 +87,7 @@ def test_nothing_in_a_name_acts_on_the_terminal() -> None:
     assert lines[0] == "\\x1b]0;pwned\\x07\\u202egpt 2"
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(1, 40), st.integers(1, 45), st.integers(50, 220), st.sampled_from([None, "24bit"]), st.booleans())
 def test_lines_fit_the_terminal_and_every_cell_is_there(
     columns: int, rows: int, width: int, colours: str | None, difference: bool

@@ -6,13 +6,14 @@ import re
 
 import pytest
 from hostile_signs import EVERY
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.report.comparison.typeset import Cell, Table, as_latex, as_markdown, as_text, in_latex, in_markdown
 from niah_score.text.visible import one_line
 
-steady = settings(derandomize=True, deadline=None, max_examples=150)
+steady = examples(150)
 # Commands that stand for a sign. All others of ours take no text of others.
 SIGNS = {
     r"\textbackslash{}": "\\", r"\textasciicircum{}": "^", r"\textasciitilde{}": "~", r"\textless{}": "<",

@@ -19,6 +19,7 @@ from hostile import HOSTILE, SURROGATES
 from hypothesis import given
 from hypothesis import strategies as st
 from made import CONTRACT, Record, WriteLines, made, right
+from properties import examples
 
 import niah_score
 from niah_score.cli.main import app
@@ -89,6 +90,7 @@ def test_the_sources_reach_for_nothing_outside_and_read_no_text_as_markup() -> N
             assert path.suffix == ".py" or sink not in text, f"{path.name}: {sink}"
 
 
+@examples(60)
 @given(st.text(st.characters()) | st.sampled_from([*HOSTILE, *SURROGATES]))
 def test_no_text_ends_its_block_or_changes_on_its_way(text: str) -> None:
     made_of = as_json({"x": [text], text: 1})
@@ -183,6 +185,7 @@ def test_texts_are_cut_before_examples_are_left_out(report: Report) -> None:
     assert (less["most"], less["characters"]) == (20, 2000)
 
 
+@examples(60)
 @given(st.text("ab ", min_size=0, max_size=3000), st.integers(0, 3000), st.sampled_from([40, 200, 1000]))
 def test_what_is_cut_away_is_counted_and_the_keyword_stays(text: str, at: int, most: int) -> None:
     text = f"{text[:at]}NEEDLE{text[at:]}"
@@ -206,6 +209,7 @@ def test_what_is_cut_away_is_counted_and_the_keyword_stays(text: str, at: int, m
 VALUES = st.sampled_from(["a", "b", None])
 
 
+@examples(60)
 @given(
     st.lists(
         st.tuples(
