@@ -150,9 +150,9 @@ def test_patterns_form_groups_as_keywords_do() -> None:
     ],
 )
 def test_no_pattern_takes_longer_than_the_text_allows(pattern: str, text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()  # a busy machine costs nothing; a pattern that went back and forth would take hours
     assert found(text, (pattern,), metric="keyword_regex") == 0
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize(

@@ -211,10 +211,10 @@ def test_any_text_means_a_stripped_text(raw: str, prefix: str | None) -> None:
         ("braces", "\\boxed{" + "{}" * (MILLION // 2)),
     ],
 )
-def test_a_million_characters_are_read_within_a_second(name: str, raw: str) -> None:
-    start = time.perf_counter()
+def test_a_million_characters_are_read_within_seconds(name: str, raw: str) -> None:
+    start = time.process_time()  # a busy machine costs nothing; reading anything twice a character would take hours
     meant(raw, "x")
-    assert time.perf_counter() - start < 1, name
+    assert time.process_time() - start < 10, name
 
 
 # Denials and refusals ------------------------------------------------------------------------------------------------
@@ -297,13 +297,13 @@ def test_an_answer_that_only_sounds_like_a_refusal_is_none(text: str) -> None:
     assert not refuses(fold(text))
 
 
-def test_hints_are_looked_for_in_a_million_characters_within_a_second() -> None:
-    start = time.perf_counter()
+def test_hints_are_looked_for_in_a_million_characters_within_seconds() -> None:
+    start = time.process_time()
     for part in ("does not ", "not a a a a ", "与一", "没有", "no ", "sorry ", "is not is ", "a" * 50):
         text = part * (MILLION // len(part) // 4)
         refuses(text)
         denies(text, [])
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 10
 
 
 # Statuses and findings -----------------------------------------------------------------------------------------------
