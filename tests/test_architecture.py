@@ -96,9 +96,8 @@ def test_the_constraints_pin_every_dependency_by_hash_and_name_no_index() -> Non
 
 def test_what_make_dataset_installs_is_pinned_in_the_second_of_three_parts() -> None:
     text = (ROOT / "constraints.txt").read_text("utf-8")
-    backends, building, rest = (
-        set(re.findall(r"^[\w.-]+(?===)", part, re.M)) for part in re.split("^# ", text, flags=re.M)[1:]
-    )
+    parts = re.split("^# ", text, flags=re.MULTILINE)[1:]
+    backends, building, rest = (set(re.findall(r"^[\w.-]+(?===)", part, re.MULTILINE)) for part in parts)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     named = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["build"]
     assert {re.split(r"[<>=]", name)[0] for name in named} <= building
