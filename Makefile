@@ -1,6 +1,7 @@
 # Every target makes the environment it needs in .venv: a machine with make and Python 3.11 is enough.
 #   make dataset LEN=8k          build a dataset          make test        run the tests
 #   make help                    everything else
+# What only builds and scores installs only what that needs.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 OUT    ?= build
@@ -23,25 +24,36 @@ help:  ## show this list
 	@echo "score takes PRED=answers.jsonl DATASET=folder MODEL=name MISSING=zero"
 	@echo "dataset takes LEN=8k LANGS=en,zh CORPUS=name PRESET=name TOKENIZER=name FORMAT=parquet,jsonl JOBS=n OUT=folder"
 
-# The build backend of one dependency is installed first, so that everything after is checked by hash, without isolation.
-.venv/ready: pyproject.toml constraints.txt
+# constraints.txt has three parts, each of which names all that it needs: build backends, what builds and scores, the rest.
+PART = awk -v part=$(1) '/^\# / {at++} at == part' constraints.txt
+PIP  = .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-compile
+
+# What building and scoring need. One dependency comes as source, so the backends are there before it.
+.venv/built: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "niah needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv .venv
-	awk '/^[a-z]/ {keep = /^(setuptools|hatchling|packaging|pathspec|pluggy|trove-classifiers|tomlkit)==/} keep' constraints.txt > .venv/backend.txt
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/backend.txt
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-build-isolation -r constraints.txt
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(call PART,1) > .venv/backends.txt
+	$(call PART,2) > .venv/build.txt
+	$(PIP) --require-hashes --requirement .venv/backends.txt
+	$(PIP) --require-hashes --requirement .venv/build.txt
+	$(PIP) --editable .
+	touch .venv/built
+
+# What tests, linters and every extra need.
+.venv/ready: .venv/built
+	$(call PART,3) > .venv/rest.txt
+	$(PIP) --require-hashes --requirement .venv/rest.txt
 	touch .venv/ready
 
-setup: .venv/ready  ## make the environment in .venv
+setup: .venv/ready  ## make the whole environment in .venv
 
-dataset: .venv/ready  ## build a dataset of prompts, lengths up to LEN
+dataset: .venv/built  ## build a dataset of prompts, lengths up to LEN
 	.venv/bin/niah-gen build $(or $(PRESET),default) $(FLAGS) --out $(OUT)
 
 # The newest dataset, where none is named.
 DATASET ?= $(patsubst %/manifest.json,%,$(firstword $(shell ls -t $(OUT)/*/*/manifest.json 2>/dev/null)))
 
-score: .venv/ready  ## score the answers in PRED
+score: .venv/built  ## score the answers in PRED
 	@test -n "$(PRED)" || { echo "say which answers: make score PRED=answers.jsonl [DATASET=build/default/...]" >&2; exit 2; }
 	@test -n "$(DATASET)" || { echo "no dataset in $(OUT): make dataset LEN=8k, or say DATASET=..." >&2; exit 2; }
 	.venv/bin/niah-score score $(DATASET) $(PRED) $(if $(MODEL),--model $(MODEL)) $(if $(MISSING),--missing $(MISSING))
@@ -50,7 +62,7 @@ score: .venv/ready  ## score the answers in PRED
 DEMO = $(OUT)/demo
 WORDS = 2500
 
-demo: .venv/ready  ## the whole loop without a model: build, answer by matching words, score, report
+demo: .venv/built  ## the whole loop without a model: build, answer by matching words, score, report
 	@set -ex; \
 	dataset=$$(.venv/bin/niah-gen build --length $(or $(LEN),8k) --out $(DEMO)); \
 	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/whole.jsonl --overwrite; \
@@ -63,8 +75,11 @@ demo: .venv/ready  ## the whole loop without a model: build, answer by matching 
 	@if [ -t 1 ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] && command -v xdg-open >/dev/null; then \
 	    xdg-open $(DEMO)/window/report.html >/dev/null 2>&1 || true; fi
 
-test: .venv/ready  ## run the tests
-	.venv/bin/python -m pytest
+# One process a core; many cores would wait for each other's imports.
+PYTEST = .venv/bin/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+
+test: .venv/ready  ## run the tests: two to three minutes on two cores
+	$(PYTEST)
 
 check: .venv/ready  ## lint, formatting, types, architecture
 	.venv/bin/ruff check .
@@ -76,8 +91,8 @@ format: .venv/ready  ## format the code
 	.venv/bin/ruff check --fix --select I .
 	.venv/bin/ruff format .
 
-soak: .venv/ready  ## run the scorer's property tests with 50 times as many examples
-	NIAH_EXAMPLES=50 .venv/bin/python -m pytest -q tests/score
+soak: .venv/ready  ## try 20 times as many new examples in the property tests: about ten minutes on two cores
+	NIAH_EXAMPLES=20 $(PYTEST) -q -m hypothesis
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators
 	.venv/bin/python tests/benchmarks/speed.py
@@ -88,9 +103,19 @@ measure: .venv/ready  ## measure placements, corpora, and how metrics agree with
 	.venv/bin/python tests/benchmarks/quality.py
 	.venv/bin/python tests/benchmarks/real_answers.py
 
-lock:  ## pin every dependency by hash (needs uv)
-	uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --all-extras --group dev \
-	    --no-header --no-annotate --no-emit-find-links --no-emit-index-url pyproject.toml --output-file constraints.txt
+COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+          --no-emit-find-links --no-emit-index-url
+
+lock:  ## pin every dependency by hash (needs uv); UPGRADE=1 takes newer versions of all
+	@set -e; all=$$(mktemp); backends=$$(mktemp); build=$$(mktemp); cp constraints.txt $$all; \
+	$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras --group dev pyproject.toml --output-file $$all; \
+	$(COMPILE) --constraint $$all --group backends --output-file $$backends; \
+	$(COMPILE) --constraint $$all --extra build pyproject.toml --output-file $$build; \
+	awk 'FNR == 1 {file++} /^[a-z]/ {if (!($$1 in part)) part[$$1] = file; now = part[$$1]} \
+	     file == 3 && !/^#/ {text[now] = text[now] $$0 "\n"} \
+	     END {printf "# Build backends.\n%s# What building and scoring need.\n%s# The rest.\n%s", text[1], text[2], text[3]}' \
+	    $$backends $$build $$all > constraints.txt; \
+	rm $$all $$backends $$build
 
 clean:  ## remove the environment and all caches, never datasets
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

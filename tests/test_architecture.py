@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
+import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -90,5 +92,17 @@ def test_the_constraints_pin_every_dependency_by_hash_and_name_no_index() -> Non
     text = (ROOT / "constraints.txt").read_text("utf-8")
     assert "://" not in text
     assert "--index" not in text
-    blocks = [block for block in text.replace("\\\n", " ").splitlines() if block.strip()]
+    blocks = [block for block in text.replace("\\\n", " ").splitlines() if not block.startswith("# ")]
     assert all("==" in block and "--hash=sha256:" in block for block in blocks)
+
+
+def test_what_make_dataset_installs_is_pinned_in_the_second_of_three_parts() -> None:
+    text = (ROOT / "constraints.txt").read_text("utf-8")
+    parts = re.split("^# ", text, flags=re.MULTILINE)[1:]
+    backends, building, rest = (set(re.findall(r"^[\w.-]+(?===)", part, re.MULTILINE)) for part in parts)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    named = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["build"]
+    assert {re.split(r"[<>=]", name)[0] for name in named} <= building
+    assert {"hatchling", "setuptools"} <= backends
+    assert {"datasets", "pytest", "pytest-xdist"} <= rest
+    assert not backends & building | backends & rest | building & rest

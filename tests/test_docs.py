@@ -15,7 +15,7 @@ import pytest
 import niah_gen
 from niah_gen.recipe.presets import preset_names
 from niah_gen.recipe.read import load_recipe
-from niah_score.contract import COLUMNS
+from niah_score.contract import COLUMNS, VERSION
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "build" / "README.md"]
@@ -130,6 +130,16 @@ def test_every_column_preset_and_page_is_documented() -> None:
     assert [name for name in preset_names() if name != "default" and name not in parity] == []
     readme = (ROOT / "README.md").read_text("utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in readme] == []
+
+
+def test_the_citation_names_this_project_and_version() -> None:
+    import tomllib
+
+    citation = (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"title: {project['name']}" in citation
+    assert f"license: {project['license']}" in citation
+    assert f"version: {VERSION}" in citation
 
 
 def test_every_link_leads_somewhere() -> None:

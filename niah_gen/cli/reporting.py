@@ -37,7 +37,7 @@ def reported(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
             fail("not enough memory", 5)
         except ModuleNotFoundError as error:
             if error.name in _GENERATOR_PACKAGES:
-                fail(f"{error.name} is not installed; the generator needs `pip install 'niah[gen]'`", 2)
+                fail(f"{error.name} is not installed; the generator needs `pip install 'niah-kit[gen]'`", 2)
             raise
         except BrokenPipeError:
             # The reader has seen enough. Python would complain again when it flushes at the end.

@@ -235,10 +235,10 @@ def _bundled(name: str) -> BytePairTokenizer:
     try:
         data = gzip.decompress(source.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
-        raise IntegrityError(f"{source}: cannot be unpacked ({error}); reinstall niah") from None
+        raise IntegrityError(f"{source}: cannot be unpacked ({error}); reinstall niah-kit") from None
     found = hashlib.sha256(data).hexdigest()
     if found != bundled.sha256:
-        raise IntegrityError(f"{source}: sha256 is {found}, expected {bundled.sha256}; reinstall niah")
+        raise IntegrityError(f"{source}: sha256 is {found}, expected {bundled.sha256}; reinstall niah-kit")
     # The hash proves what the published files are: one token a line, in the order of their ranks from 0.
     tokens = data.split()[::2]
     ranks = dict(zip(map(binascii.a2b_base64, tokens), range(len(tokens)), strict=True))
@@ -345,7 +345,7 @@ def _sentencepiece(name: str, sha256: str, path: Path) -> OffsetTokenizer:
     try:
         import sentencepiece
     except ImportError:
-        raise TokenizerError(f"{path}: SentencePiece models need `pip install 'niah[sentencepiece]'`") from None
+        raise TokenizerError(f"{path}: SentencePiece models need `pip install 'niah-kit[sentencepiece]'`") from None
     try:
         model = sentencepiece.SentencePieceProcessor(model_file=str(path))
     except (OSError, RuntimeError) as error:

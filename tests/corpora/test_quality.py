@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from quality import (
     longest_shared,
     misprints,
@@ -20,7 +21,7 @@ from quality import (
     vocabulary,
 )  # fmt: skip
 
-few = settings(derandomize=True, deadline=None, max_examples=100)
+few = examples(100)
 documents = st.lists(st.lists(st.sampled_from("abc\0"), max_size=30), max_size=4)
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "examples" / "lexical_retriever.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 def poisoned(dataset: Path, folder: Path) -> Path:
@@ -206,8 +206,8 @@ def test_make_demo_goes_all_the_way_and_replaces_nothing_but_what_it_made(tmp_pa
     (tmp_path / "default").mkdir()
     (tmp_path / "default" / "whole.jsonl").write_text("mine")
     data = {path: path.stat().st_mtime_ns for path in dataset.glob("data/*/*")}
-    command = ["make", "-o", ".venv/ready", "demo", "LEN=800", f"OUT={tmp_path}", "WORDS=300"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    command = ["make", "-o", ".venv/built", "demo", "LEN=800", f"OUT={tmp_path}", "WORDS=300"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     assert data == {path: path.stat().st_mtime_ns for path in tmp_path.glob("demo/default/*/data/*/*")}
     assert (tmp_path / "default" / "whole.jsonl").read_text() == "mine"

@@ -23,7 +23,7 @@ from niah_score import evaluate
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "run_openai_compatible.py"
 KEY = "sk-loopback-0123456789"
-PATIENCE = 20.0  # seconds that anything may wait for anything
+PATIENCE = 60.0  # seconds that anything may wait for anything
 
 Body = dict[str, Any]
 
@@ -128,7 +128,7 @@ def ask(url: str, dataset: Path, out: Path, *flags: str) -> tuple[int, str]:
     """The exit code and all that was printed."""
     process = start(url, dataset, out, *flags)
     try:
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=2 * PATIENCE)
     finally:
         process.kill()
     return process.returncode, stdout + stderr
@@ -266,11 +266,11 @@ def test_silence_ends_after_the_timeout(server: Server, dataset: Path, tmp_path:
 
     server.behave = silent
     try:
-        code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--timeout", "0.5")
+        code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--timeout", "1")
     finally:
         over.set()
     assert code == 0, printed
-    assert server.asked[first] == 2
+    assert server.asked[first] >= 2
     assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
 
 
@@ -328,13 +328,16 @@ def test_what_every_row_would_be_told_ends_the_run_at_once(
 
 def test_answers_under_way_are_kept_when_a_run_is_given_up(server: Server, dataset: Path, tmp_path: Path) -> None:
     first, second, third = (row.id for row, _ in zip(rows(dataset, set()), range(3), strict=False))
+    given_up = threading.Event()
 
     def refused(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
         assert server.wait_for(lambda: len(server.asked) == 3)
-        if row_id == first:
-            return handler.reply(403, b"{}")
-        time.sleep(0.2)  # until after the refusal
-        return False
+        if row_id != first:
+            return not given_up.wait(PATIENCE)
+        handler.reply(403, b"{}")
+        handler.rfile.read(1)  # returns when the runner, which knows of the refusal now, hangs up
+        given_up.set()
+        return True
 
     server.behave = refused
     assert ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "3")[0] == 2

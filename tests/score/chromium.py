@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_PATIENCE = 30.0  # seconds
+_PATIENCE = 60.0  # seconds
 _KEYS = {"Enter": 13, "Escape": 27, " ": 32, "Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
          "ArrowDown": 40, "Home": 36, "End": 35}  # fmt: skip
 

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import CONTRACT, Record, WriteLines, made, right
-from niah_score.report.results import Report
 from properties import examples
 
 from niah_score import evaluation

@@ -66,7 +66,8 @@ class Server:
     reset: bool = False
     wrong: bool = False
     status: int | None = None
-    stall: float = 0.0
+    stall: float = 0.0  # seconds, or until `over`
+    over: threading.Event = field(default_factory=threading.Event)
     wrong_range: bool = False
     ranges: bool = True
     lengths: bool = True
@@ -121,7 +122,7 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
 
         def answer(self, file: Path, wanted: str | None) -> tuple[int, bytes, dict[str, str]]:
             if server.fails(server.stall):
-                time.sleep(server.stall)
+                server.over.wait(server.stall)
             if server.fails(server.status):
                 return server.status or 500, b"no", {}
             if not file.is_file():
@@ -409,12 +410,13 @@ def test_a_server_that_stays_busy_is_given_up(
 def test_a_server_that_falls_silent_is_asked_again(
     tiny: Path, folder: Path, served: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "_TIMEOUT_SECONDS", 0.2)
-    server = served(tiny, stall=5.0, times=1)
+    monkeypatch.setattr(fetch, "_TIMEOUT_SECONDS", 1.0)
+    server = served(tiny, stall=60.0, times=1)
     began = time.monotonic()
     fetch_corpus("tiny", url=server.url, folder=folder)
     assert is_whole(folder)
     assert time.monotonic() - began < server.stall
+    server.over.set()
 
 
 def test_offline_the_error_says_so_and_names_the_way_out(tiny: Path, folder: Path) -> None:

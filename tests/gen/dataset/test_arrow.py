@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_gen.dataset.arrow import Scratch, column, table
 from niah_gen.recipe.read import load_recipe
@@ -22,7 +23,7 @@ from niah_score.contract import COLUMNS, ROW_ID, PromptForm, Truth, prompt_diges
 OddText = Callable[[random.Random, int], str]
 Write = Callable[[Path, Sequence[str]], Path]
 
-steady = settings(derandomize=True, deadline=None, max_examples=200)
+steady = examples(200)
 
 
 def drafts_of(recipe: dict[str, Any]) -> list[PendingRow]:
@@ -125,7 +126,7 @@ KINDS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
 def test_any_column_reads_back_with_and_without_nulls(name: str) -> None:
     kind, strategy = KINDS[name]
 
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @examples(60)
     @given(values=st.lists(strategy, max_size=6) | st.lists(st.none() | strategy, max_size=20))
     def reads_back(values: list[Any]) -> None:
         found = column(values, kind)

@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_gen.haystacks.boundaries import sentence_ends, word_ends
 
-steady = settings(derandomize=True, deadline=None, max_examples=150)
+steady = examples(150)
 
 
 def marked(text: str) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_gen.corpora.declarations import CorpusFile
 from niah_gen.corpora.read import Corpus, Document
@@ -24,7 +25,7 @@ from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_gen.tokenizers.spliced import Counter, encode
 
 OddText = Callable[[random.Random, int], str]
-steady = settings(derandomize=True, deadline=None, max_examples=25)
+steady = examples(25)
 seeds = st.integers(0, 2**32 - 1)
 
 ENDS = (". ", "! ", "? ", "。", "！", "？", ".\n", "。\n", "...\n\n", "……", ".” ", "。”", "?! ")

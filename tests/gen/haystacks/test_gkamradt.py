@@ -6,8 +6,9 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from rendering import request
 
 from niah_gen.corpora.declarations import CorpusFile
@@ -19,7 +20,7 @@ from niah_gen.tokenizers.find import BytePairTokenizer
 OddText = Callable[[random.Random, int], str]
 Write = Callable[[Path, Sequence[str]], Path]
 
-steady = settings(derandomize=True, deadline=None, max_examples=40)
+steady = examples(40)
 
 
 def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 import niah_gen
 from niah_gen.corpora.declarations import CorpusFile
@@ -26,7 +27,7 @@ from niah_score.contract import Row
 OddText = Callable[[random.Random, int], str]
 Write = Callable[[Path, Sequence[str]], Path]
 
-steady = settings(derandomize=True, deadline=None, max_examples=40)
+steady = examples(40)
 
 
 def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:

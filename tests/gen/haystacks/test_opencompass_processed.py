@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from rendering import request
 
 import niah_gen
@@ -22,8 +21,6 @@ from niah_gen.tokenizers.find import BytePairTokenizer
 
 OddText = Callable[[random.Random, int], str]
 Write = Callable[[Path, Sequence[str]], Path]
-
-steady = settings(derandomize=True, deadline=None, max_examples=40)
 
 
 def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import published
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from rendering import filled
 
 import niah_gen
@@ -28,7 +29,7 @@ from niah_score.contract import Row
 OddText = Callable[[random.Random, int], str]
 Write = Callable[[Path, Sequence[str]], Path]
 
-steady = settings(derandomize=True, deadline=None, max_examples=200)
+steady = examples(200)
 
 
 class Letters:

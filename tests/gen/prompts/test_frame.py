@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from rendering import filled
 
 from niah_gen.prompts.frame import Frame, FrameMessage, make_frame
@@ -14,7 +15,7 @@ from niah_gen.prompts.messages import Piece, PromptMessage, prompt_json
 from niah_gen.prompts.templates import POSITIONS, Template, template_library
 from niah_score.contract import Message, PromptForm, canonical_json
 
-steady = settings(derandomize=True, deadline=None, max_examples=150)
+steady = examples(150)
 
 QUESTION = 'Which of "these" is {it}?\n'
 FORMS: tuple[PromptForm, ...] = ("text", "chat")

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.presets import preset_names, preset_text
@@ -24,7 +25,7 @@ from niah_gen.rows.plan import make_plan
 
 Write = Callable[[Path, Sequence[str]], Path]
 
-steady = settings(derandomize=True, deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+steady = examples(200)
 
 FACT: dict[str, Any] = {"needle": "The gate is green.", "question": "Which?", "keywords": ["green"]}
 PUBLISHED = {

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.forecast import forecast
 from niah_gen.rows.plan import make_plan
 from niah_gen.rows.precision import half_width, rows_for
 
-steady = settings(derandomize=True, deadline=None, max_examples=200)
+steady = examples(200)
 Z = 1.959963984540054
 
 

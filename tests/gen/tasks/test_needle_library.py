@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_gen import iter_rows
 from niah_gen.errors import RecipeError
@@ -185,7 +186,7 @@ def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, content: 
     assert all(part in str(caught.value) for part in said), str(caught.value)
 
 
-@settings(derandomize=True, max_examples=200, deadline=None)
+@examples(200)
 @given(content=st.binary(max_size=60) | st.text(alphabet="[]ab=\"'.\n 1needlequestion", max_size=60).map(str.encode))
 def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     file = tmp_path_factory.mktemp("any") / "any.toml"

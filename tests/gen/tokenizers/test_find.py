@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 import regex
 import tiktoken.model
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_gen.errors import IntegrityError, TokenizerError
 from niah_gen.tokenizers import find as tokenizers
@@ -31,7 +32,7 @@ from niah_gen.tokenizers.find import (
 
 OddText = Callable[[random.Random, int], str]
 
-steady = settings(derandomize=True, deadline=None, max_examples=100)
+steady = examples(100)
 seeds = st.integers(0, 2**32 - 1)
 
 

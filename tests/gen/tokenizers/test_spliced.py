@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_gen.tokenizers import spliced as encoded
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
@@ -31,7 +32,7 @@ from niah_gen.tokenizers.spliced import (
 
 OddText = Callable[[random.Random, int], str]
 
-steady = settings(derandomize=True, deadline=None, max_examples=120)
+steady = examples(120)
 seeds = st.integers(0, 2**32 - 1)
 
 PROSE = (

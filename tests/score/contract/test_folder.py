@@ -10,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.contract import (
     COLUMNS,
@@ -36,7 +37,7 @@ from niah_score.contract import (
     sha256_hex,
 )
 
-steady = settings(derandomize=True, deadline=None, max_examples=200)
+steady = examples(200)
 
 # Canonical JSON -----------------------------------------------------------------------------------------------------
 

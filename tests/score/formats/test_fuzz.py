@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
-import os
 import re
 from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.errors import ScoreError
 from niah_score.formats import FORMATS, Answer, Malformed, expand, read_answers, read_lines
 from niah_score.formats.containers.strict_json import parse
 from niah_score.formats.record import UnreadableError
 
-FACTOR = int(os.environ.get("NIAH_EXAMPLES", "1"))
 EXAMPLES = {path.name: path.read_bytes() for path in sorted((Path(__file__).parent / "examples").iterdir())}
-fuzzed = settings(
-    derandomize=FACTOR == 1,
-    deadline=None,
-    max_examples=FACTOR * 200,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+fuzzed = examples(120, HealthCheck.data_too_large)
 KEYS = re.findall(
     r"\S+",
     """id _id custom_id key prediction pred output outputs response body choices message content text type role parts
@@ -152,7 +147,7 @@ def _spelled(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return objects | st.lists(values, max_size=3).map(lambda found: "[" + ",".join(found) + "]")
 
 
-@settings(fuzzed, max_examples=FACTOR * 1000)
+@examples(300)
 @given(text=st.recursive(_STRING | st.just("1"), _spelled, max_leaves=12))
 def test_every_key_that_stands_twice_is_found_and_no_other_is_blamed(text: str) -> None:
     twice = False
@@ -176,8 +171,8 @@ def test_any_pattern(path: Path, pattern: str) -> None:
     if pattern.startswith(("/", "~")) or ".." in pattern:
         return
     path.touch()
-    os.chdir(path.parent)
     try:
-        assert expand([pattern])
+        with contextlib.chdir(path.parent):
+            assert expand([pattern])
     except ScoreError as error:
         str(error).encode("utf-8", "replace")

@@ -6,8 +6,9 @@ import json
 
 import pytest
 from answer_files import ReadRecords, lm_eval_sample, only
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.contract import prompt_digest
 from niah_score.formats import Answer, Malformed, read_answers
@@ -40,7 +41,7 @@ def test_lm_eval_log_likelihoods_are_no_text(read_records: ReadRecords) -> None:
     assert "not text" in found.message
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@examples(100)
 @given(
     st.lists(st.sampled_from(["none", "strict", "loose", None]), min_size=1, max_size=8), st.sampled_from([64, 10**6])
 )

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -17,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.contract import prompt_digest
 from niah_score.formats import FORMATS, Answer, read_answers, read_lines
@@ -495,10 +495,9 @@ ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.sampled
 texts = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
     ["NA", "null", "None", "nan", "N/A", '""', '"', "'", "\r\n", "\n", ",", ";", "\t", "a\\", '":', "\\u003a", "\ufeff"]
 )
-FACTOR = int(os.environ.get("NIAH_EXAMPLES", "1"))
 
 
-@settings(derandomize=FACTOR == 1, deadline=None, max_examples=FACTOR * 200)
+@examples(200)
 @given(st.sampled_from(list(WRITERS)), st.lists(st.tuples(ids, texts), min_size=1, max_size=4))
 @example("comma", [("001", "NA"), ("1", '""')])
 @example("plain", [("a:b", ':":'), ("a", "\\u003a : \t:")])

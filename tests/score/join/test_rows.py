@@ -14,8 +14,9 @@ from typing import Any
 import polars as pl
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.contract import ContractError
 from niah_score.errors import IntegrityError, ScoreError
@@ -249,7 +250,7 @@ texts = st.text(alphabet="ab:#1", max_size=3)
 lists_of_texts = st.lists(texts, max_size=3)
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@examples(30)
 @given(
     records=st.lists(
         st.fixed_dictionaries(
@@ -332,7 +333,7 @@ def test_a_parquet_file_without_rows_holds_none(tmp_path: Path) -> None:
         read_rows(tmp_path / "rows.parquet")
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@examples(60)
 @given(
     parts=st.lists(st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.integers(0, 2)), max_size=3), min_size=1),
     lacking=st.sets(st.integers(0, 5)),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import steady
+from properties import examples
 
 from niah_score.metrics import METRICS, Chunk, Metric, Score, Target, default_metrics, judge_all
 
@@ -50,7 +50,7 @@ def is_of(value: Any, kind: object) -> bool:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@steady(60)
+@examples(60)
 @given(text=texts, target=targets)
 def test_a_value_is_0_to_100_or_none_and_parts_are_those_declared(metric: str, text: str, target: Target) -> None:
     score = METRICS[metric].judge(text, target)
@@ -60,7 +60,7 @@ def test_a_value_is_0_to_100_or_none_and_parts_are_those_declared(metric: str, t
 
 
 @pytest.mark.parametrize("metric", FAST)
-@steady(60)
+@examples(60)
 @given(rows=rows_of_targets)
 def test_a_fast_version_says_of_any_rows_what_judging_each_alone_says(
     metric: str, rows: list[tuple[str, Target]]
@@ -69,7 +69,7 @@ def test_a_fast_version_says_of_any_rows_what_judging_each_alone_says(
 
 
 @pytest.mark.parametrize("metric", FAST)
-@steady(60)
+@examples(60)
 @given(
     texts=st.lists(st.text("ab1 ,.中文字é😀", max_size=12), min_size=16, max_size=24),
     reference=st.text("ab1 .中文字é😀", min_size=1, max_size=8),

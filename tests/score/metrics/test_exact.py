@@ -6,7 +6,8 @@ import unicodedata
 
 import pytest
 from hypothesis import given
-from judged import odd, steady, value
+from judged import odd, value
+from properties import examples
 
 from niah_score.text import fold
 
@@ -42,7 +43,7 @@ def test_exact_forgives_width_case_space_and_punctuation_around(text: str, answe
     assert value("exact", text, answer) == wanted
 
 
-@steady(300)
+@examples(300)
 @given(text=odd, answer=odd)
 def test_exact_is_equality_of_what_is_left_between_the_punctuation(text: str, answer: str) -> None:
     def bare(folded: str) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import steady, value
+from judged import value
+from properties import examples
 
 ESSAYS = Path(__file__).parents[4] / "shared" / "corpora" / "paul_graham"
 GOLDENS = Path(__file__).parents[4] / "shared" / "golden" / "mrcr_scores.jsonl"
@@ -59,7 +60,7 @@ def test_mrcr_of_two_unrelated_essays_is_lower_than_chance_explains() -> None:
     assert mrcr(PREFIX + one, PREFIX + other) < plain / 2
 
 
-@steady(200)
+@examples(200)
 @given(text=st.text("abc 中\n", max_size=20), reference=st.text("abc 中\n", max_size=20))
 def test_mrcr_is_the_ratio_of_difflib_answer_first(text: str, reference: str) -> None:
     assert mrcr(PREFIX + text, PREFIX + reference) == 100 * SequenceMatcher(None, text, reference).ratio()

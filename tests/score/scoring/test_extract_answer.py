@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judged import steady
+from properties import examples
 
 from niah_score.scoring.extract_answer import REASONING_TAGS, Extracted, extract_answer, extract_answers
 
@@ -120,7 +120,7 @@ def slow_boxed(text: str) -> str:
     return text
 
 
-@steady(300)
+@examples(300)
 @given(parts=st.lists(st.sampled_from(["\\boxed{", "\\text{}", "{", "}", "}", "a", " ", "\\"]), max_size=14))
 def test_boxes_are_found_as_counting_braces_finds_them(parts: list[str]) -> None:
     raw = "".join(parts)
@@ -157,7 +157,7 @@ def test_a_prefix_that_ends_within_a_word_was_not_said() -> None:
 words = st.text("ab 。blue上海{}\n", max_size=12)
 
 
-@steady(300)
+@examples(300)
 @given(
     thought=st.none() | words,
     tags=st.sampled_from(REASONING_TAGS),
@@ -176,7 +176,7 @@ def test_what_was_meant_means_itself(
         assert once == Extracted(answer.strip())
 
 
-@steady(300)
+@examples(300)
 @given(raw=st.text(max_size=30), prefix=st.none() | st.text(max_size=4))
 def test_any_text_means_a_stripped_text(raw: str, prefix: str | None) -> None:
     found = extract_answer(raw, prefix).text
@@ -210,7 +210,7 @@ def test_a_million_characters_of_anything_are_read(name: str, raw: str) -> None:
     assert found.text == found.text.strip(), name
 
 
-@steady(200)
+@examples(200)
 @given(
     raw=st.lists(
         st.lists(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from judge_case import ASKED, FACTS, GKAMRADT, IDS, SAID, WORDS, dataset, files, requests, scored
-from judged import steady
+from properties import examples
 
 from niah_score.contract import BATCH_REQUESTS
 from niah_score.errors import IntegrityError, ScoreError
@@ -242,7 +242,7 @@ def test_a_mark_that_an_answer_holds_already_is_not_taken(monkeypatch: pytest.Mo
     assert "</answer-cccccccccccc>" in shown
 
 
-@steady(200)
+@examples(200)
 @given(answer=st.text(max_size=40), other=st.text(max_size=10))
 def test_the_mark_stands_in_no_text_and_depends_on_nothing_else(answer: str, other: str) -> None:
     first, second = (prompt_for(FACTS, other, [other], answer) for _ in range(2))

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from judge_case import ASKED, FACTS, GKAMRADT, IDS, WORDS, dataset, files, requests, scored
-from judged import steady
 from made import RUBRIC
+from properties import examples
 
 from niah_score.contract import BATCH_REQUESTS, sha256_hex
 from niah_score.errors import IntegrityError, ScoreError
@@ -303,7 +303,7 @@ def test_a_reply_without_an_id_is_malformed_whatever_its_prompt_or_place(rows: R
     assert found.counts["missing"] == 6
 
 
-@steady(200)
+@examples(200)
 @given(data=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 @pytest.mark.parametrize("rubric", [GKAMRADT, FACTS, WORDS], ids=lambda rubric: rubric.name)
 def test_any_bytes_give_verdicts_or_a_sentence(
@@ -324,7 +324,7 @@ def test_any_bytes_give_verdicts_or_a_sentence(
 PIECES = st.sampled_from(["[[", "]]", "7", "10", "/", " ", "Score:", "\0", "{", "x"])
 
 
-@steady(200)
+@examples(200)
 @given(st.lists(st.text(max_size=60) | st.lists(PIECES).map("".join), min_size=6, max_size=6))
 def test_any_reply_has_a_verdict_of_the_scale_or_none(replies: list[str]) -> None:
     """What is read from brackets is what a plain search for them finds."""

@@ -6,12 +6,13 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.text import fold, holds
 
-steady = settings(derandomize=True, deadline=None, max_examples=200)
+steady = examples(200)
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import os
+import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from rapidfuzz.distance import Levenshtein
 
 from niah_score.text import fold, without_spaces
 from niah_score.text.vectorised import WORTH, counted, fold_all, in_letters, without_spaces_all
 
-steady = settings(derandomize=True, deadline=None, max_examples=200 * int(os.environ.get("NIAH_EXAMPLES", "1")))
+steady = examples(100)
+
+
+def is_given(char: str) -> bool:
+    """Whether Unicode has a character at this place, private use aside."""
+    return unicodedata.category(char) not in ("Cn", "Co")
+
 
 # What folding acts on, alone and beside others: cases, widths, marks that combine, white space, digit groups, halves of
 # pairs, what takes two units of UTF-16, NUL, and the character that the tables use for "not here".
@@ -41,7 +48,8 @@ def test_a_column_loses_its_white_space_as_each_of_its_texts(texts: list[str]) -
 
 
 def test_every_character_folds_in_a_column_as_it_does_alone() -> None:
-    every = [chr(point) for point in range(0x110000)]
+    # Thousands of places hold no character yet, and fold to themselves; one in a hundred stands for them.
+    every = [char for point, char in enumerate(map(chr, range(0x110000))) if point % 100 == 0 or is_given(char)]
     assert fold_all(every) == [fold(char) for char in every]
     assert without_spaces_all(every) == [without_spaces(char) for char in every]
 

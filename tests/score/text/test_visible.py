@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from niah_score.text.visible import one_line, visible, without_surrogates
 
@@ -16,6 +17,7 @@ def test_what_acts_is_written_out_and_letters_of_any_script_stay() -> None:
     assert one_line("  a\n\tb \ufffe ") == "a b \\ufffe"
 
 
+@examples(60)
 @given(st.text())
 def test_a_line_is_one_line_that_any_xml_file_may_hold(text: str) -> None:
     line = one_line(text)
