@@ -25,6 +25,7 @@ import io
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,11 +47,22 @@ END_OF_SENTENCE = re.compile(
 ASKED = re.compile(r"(?:^Question:|^问题：|Now, the question is:|现在请问：|</context>\n\n)[ ]*(.+)", re.MULTILINE)
 
 
+def files_of(dataset: Path) -> list[Path]:
+    """The files with rows of a dataset folder, in row order; or the one file that is named."""
+    if not dataset.is_dir():
+        return [dataset]
+    from niah_score.contract import ContractError, open_dataset  # a file needs nothing of niah
+
+    try:
+        return [file.path for file in open_dataset(dataset).files()]
+    except ContractError as error:
+        print(f"lexical_retriever: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
 def rows(dataset: Path) -> Iterator[tuple[str, Any]]:
-    """(id, prompt) of every row, in the order of the files' names."""
-    kinds = ("data/*/*.parquet", "jsonl/*/*.jsonl", "jsonl/*/*.jsonl.gz", "jsonl/*/*.jsonl.zst")
-    every = [sorted(dataset.glob(kind)) for kind in kinds] if dataset.is_dir() else [[dataset]]
-    for file in next(filter(None, every), []):  # the same rows stand in files of every kind
+    """(id, prompt) of every row, in row order."""
+    for file in files_of(dataset):
         if file.suffix == ".parquet":
             with pq.ParquetFile(file) as table:
                 for batch in table.iter_batches(batch_size=16, columns=["id", "prompt"]):

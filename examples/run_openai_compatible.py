@@ -72,11 +72,21 @@ class HopelessError(Exception):
     """No row can be answered: what is wrong, and what to do."""
 
 
+def files_of(dataset: Path) -> list[Path]:
+    """The files with rows of a dataset folder, in row order; or the one file that is named. Raises HopelessError."""
+    if not dataset.is_dir():
+        return [dataset]
+    from niah_score.contract import ContractError, open_dataset  # a file needs nothing of niah
+
+    try:
+        return [file.path for file in open_dataset(dataset).files()]
+    except ContractError as error:
+        raise HopelessError(str(error)) from None
+
+
 def rows(dataset: Path, answered: set[str]) -> Iterator[Row]:
     """The rows without an answer, in file order. Few are in memory at once, and finished row groups are not read."""
-    kinds = ("data/*/*.parquet", "jsonl/*/*.jsonl", "jsonl/*/*.jsonl.gz", "jsonl/*/*.jsonl.zst")
-    every = [sorted(dataset.glob(kind)) for kind in kinds] if dataset.is_dir() else [[dataset]]
-    for file in next(filter(None, every), []):  # the same rows stand in files of every kind
+    for file in files_of(dataset):
         for row in _parquet(file, answered) if file.suffix == ".parquet" else _json_lines(file):
             if not {"id", "prompt"} <= set(row):
                 raise HopelessError(f"{file}: expected rows with id and prompt")

@@ -83,9 +83,7 @@ def _words(folded: str, language: str) -> list[str]:
     try:
         import jieba
     except ImportError:
-        raise ScoreError(
-            "word_f1 of Chinese needs jieba: pip install 'niah-kit[gen]', or leave the metric out"
-        ) from None
+        raise ScoreError("word_f1 of Chinese needs jieba: pip install 'niah-kit[gen]', or leave it out") from None
     jieba.setLogLevel(60)
     return [word for word in jieba.lcut(folded) if _WORD.fullmatch(word)]
 

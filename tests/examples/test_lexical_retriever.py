@@ -17,6 +17,7 @@ import niah_gen
 from examples.lexical_retriever import K1, B, answer, bm25, last_words, question_in, rows, terms
 from niah_score import evaluate
 
+SMALL = {"lengths": [600, 700], "depths": [0, 50, 100]}
 ROOT = Path(__file__).parents[2]
 
 
@@ -27,7 +28,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def poisoned(dataset: Path, folder: Path) -> Path:
     """The Parquet files of a dataset, every byte of every column but id and prompt overwritten."""
-    shutil.copytree(dataset / "data", folder / "data")
+    shutil.copytree(dataset, folder)
     for path in folder.glob("data/*/*.parquet"):
         data = bytearray(path.read_bytes())
         found = pq.ParquetFile(path).metadata
@@ -60,16 +61,23 @@ def test_an_answer_is_the_needle_as_it_stands(truth: list[dict[str, Any]]) -> No
 
 
 def test_every_kind_of_file_gives_the_same_answers_to_the_byte(dataset: Path, tmp_path: Path) -> None:
-    kinds = {"data": "parquet", "jsonl": "jsonl", "packed": "jsonl.zst"}
-    for name, suffix in kinds.items():
-        for file in dataset.glob(f"*/*/*.{suffix}"):
-            goal = tmp_path / name / ("data" if suffix == "parquet" else "jsonl") / file.parent.name / file.name
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, goal)
-        assert run(tmp_path / name, tmp_path / f"{name}.answers").returncode == 0
+    for suffix in ("parquet", "jsonl", "jsonl.zst"):
+        folder = niah_gen.build("default", tmp_path / suffix, formats=[suffix], overrides=SMALL)
+        assert run(folder, tmp_path / f"{suffix}.answers").returncode == 0
     assert run(dataset, tmp_path / "whole.answers").returncode == 0
     (found,) = {path.read_bytes() for path in tmp_path.glob("*.answers")}
     assert found.count(b"\n") == 36
+
+
+def test_a_file_of_a_dataset_can_be_answered_alone_and_a_folder_that_is_none_is_refused(
+    dataset: Path, tmp_path: Path
+) -> None:
+    (file,) = dataset.glob("data/en-600/*.parquet")
+    assert run(file, tmp_path / "file.answers").returncode == 0
+    assert (tmp_path / "file.answers").read_bytes().count(b"\n") == 9
+    done = run(dataset / "data", tmp_path / "none.answers")
+    assert done.returncode == 2
+    assert "no manifest.json, so this is not a finished dataset" in done.stderr
 
 
 def test_chat_prompts_are_answered_like_texts(dataset: Path, chat_dataset: Path) -> None:

@@ -68,6 +68,6 @@ def test_word_f1_of_chinese_without_jieba_says_what_to_install(monkeypatch: pyte
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ScoreError, match=r"pip install 'niah\[gen\]'"):
+    with pytest.raises(ScoreError, match=r"pip install 'niah-kit\[gen\]'"):
         value("word_f1", "上海", "上海", language="zh")
     assert value("word_f1", "Rome", "Rome") == 100
