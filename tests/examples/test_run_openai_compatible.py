@@ -327,7 +327,7 @@ def test_what_every_row_would_be_told_ends_the_run_at_once(
 
 
 def test_answers_under_way_are_kept_when_a_run_is_given_up(server: Server, dataset: Path, tmp_path: Path) -> None:
-    first, second, third = (row.id for row, _ in zip(rows(dataset, set()), range(3), strict=False))
+    _, second, third = (row.id for row, _ in zip(rows(dataset, set()), range(3), strict=False))
     given_up = threading.Event()
 
     def refused(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
