@@ -78,7 +78,7 @@ demo: .venv/built  ## the whole loop without a model: build, answer by matching 
 # One process a core; many cores would wait for each other's imports.
 PYTEST = .venv/bin/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
-test: .venv/ready  ## run the tests: two to three minutes on two cores
+test: .venv/ready  ## run the tests, one process a core
 	$(PYTEST)
 
 check: .venv/ready  ## lint, formatting, types, architecture
@@ -91,7 +91,7 @@ format: .venv/ready  ## format the code
 	.venv/bin/ruff check --fix --select I .
 	.venv/bin/ruff format .
 
-soak: .venv/ready  ## try 20 times as many new examples in the property tests: about ten minutes on two cores
+soak: .venv/ready  ## try 20 times as many new examples in the property tests: 10 to 15 minutes on two cores
 	NIAH_EXAMPLES=20 $(PYTEST) -q -m hypothesis
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators
