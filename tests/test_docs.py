@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +40,7 @@ def help_of(executable: str, *command: str) -> str:
 
 def commands() -> list[str]:
     lines = [line.split("#")[0].strip() for _, text in blocks("sh") for line in text.splitlines()]
-    return [re.sub(r"^\.venv/bin/", "", line) for line in lines if line]
+    return [re.sub(r"^(PYTHONPATH=\S+ )?(\.venv/bin/)?", "", line) for line in lines if line]
 
 
 @pytest.mark.parametrize("line", [line for line in commands() if line.startswith("niah-")])
@@ -140,6 +142,118 @@ def test_the_citation_names_this_project_and_version() -> None:
     assert f"title: {project['name']}" in citation
     assert f"license: {project['license']}" in citation
     assert f"version: {VERSION}" in citation
+
+
+# Files that the page for contributors tells a reader to make.
+TO_MAKE = {
+    "niah_score/metrics/starts.py", "tests/score/metrics/test_starts.py", "niah_score/formats/example_server.py",
+    "tests/score/formats/examples/example_server.jsonl", "tests/score/formats/test_example_server.py",
+    "niah_gen/tasks/key_lines.py", "tests/gen/tasks/test_key_lines.py", "niah_gen/haystacks/at_tokens.py",
+    "tests/gen/haystacks/test_at_tokens.py",
+}  # fmt: skip
+
+
+def test_every_file_module_and_test_that_is_named_exists() -> None:
+    tests = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.MULTILINE)
+    }
+    found, wrong = set(), []
+    for page in [*PAGES, ROOT / "NOTICE", ROOT / "corpora" / "README.md"]:
+        text = page.read_text("utf-8")
+        paths = re.findall(r"(?<![\w/.])(?:niah_gen|niah_score|tests|examples)/[\w/]+(?:\.[\w.]*\w)?", text)
+        modules = re.findall(r"(?<![\w/.])(?:niah_gen|niah_score)(?:\.\w+)+", text)
+        named = set(re.findall(r"(?<![\w/.])test_\w{20,}(?!\w|\.py)", BLOCK.sub("", text)))
+        wrong += [(page.name, path) for path in paths if path not in TO_MAKE and not (ROOT / path).exists()]
+        wrong += [(page.name, name) for name in modules if not is_there(name)]
+        wrong += [(page.name, name) for name in sorted(named - tests)]
+        found.update(paths)
+    assert wrong == []
+    assert found >= TO_MAKE
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is that of a package, a module, or something in one."""
+    path = ROOT / name.replace(".", "/")
+    if path.is_dir() or path.with_suffix(".py").is_file() or f"{name.replace('.', '/')}.py" in TO_MAKE:
+        return True
+    module, _, attribute = name.rpartition(".")
+    return hasattr(importlib.import_module(module), attribute)
+
+
+def contributors(beginning: str) -> str:
+    """The block of Python on the page for contributors that begins with a text."""
+    (text,) = (text for name, text in blocks("python") if name == "contributing.md" and text.startswith(beginning))
+    return text
+
+
+def run(code: str) -> dict[str, Any]:
+    """The names that a block of Python defines."""
+    names: dict[str, Any] = {"__name__": "shown"}
+    exec(compile(code, "docs/contributing.md", "exec", dont_inherit=True), names)
+    return names
+
+
+def test_every_room_has_its_line_for_contributors() -> None:
+    page = (ROOT / "docs" / "contributing.md").read_text("utf-8")
+    for package in ("niah_gen", "niah_score"):
+        listed = re.findall(r"^\| `(\w+)` \|", page.partition(f"| room of `{package}` |")[2].partition("\n\n")[0], re.M)
+        rooms = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+        assert set(listed) - {"evaluation"} == rooms, package
+
+
+def test_the_metric_for_contributors_passes_its_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    from niah_score.metrics import METRICS
+
+    metric = run(contributors('"""Scores whether the answer begins'))["STARTS"]
+    monkeypatch.setitem(METRICS, metric.name, metric)
+    tests = run(contributors('"""starts:'))
+    for name in [name for name in tests if name.startswith("test_")]:
+        tests[name]()
+
+
+def test_the_format_for_contributors_reads_its_example() -> None:
+    from niah_score.formats.answers import answers_of
+    from niah_score.formats.record import FieldNames
+
+    form = run(contributors('"""Reads the answer files'))["EXAMPLE_SERVER"]
+    record = json.loads(form.example)
+    assert form.matches(record)
+    (answer,) = answers_of(form, record, 1, 0, FieldNames())
+    assert (answer.id, answer.text, answer.finish) == ("X", "It is 42.", "stop")
+    (failed,) = answers_of(form, {"request_id": "a", "served": {"error": "overloaded"}}, 1, 0, FieldNames())
+    assert (failed.text, failed.error) == (None, "overloaded")
+
+
+def test_the_family_for_contributors_is_the_example() -> None:
+    assert contributors('"""A task family of your own') == (ROOT / "examples" / "key_lines.py").read_text("utf-8")
+
+
+def test_the_recipe_of_the_family_for_contributors_makes_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tomllib
+
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    (recipe,) = (tomllib.loads(text) for name, text in blocks("toml") if name == "contributing.md")
+    rows = list(niah_gen.iter_rows({**recipe, "depths": [50]}))
+    assert [row["control"] for row in rows] == [None, "absent"] * 3
+
+
+def test_the_conversation_for_contributors_makes_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "talk_of_the_docs.py").write_text(contributors('"""A family whose contexts'), "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    recipe = {"task": "talk_of_the_docs:TALK", "template": "gkamradt-openai", "guide": False, "lengths": [1000]}
+    rows = list(niah_gen.iter_rows({**recipe, "depths": [0, 60, 100]}))
+    assert [row["context_message"] for row in rows] == [1, 5, 8]
+
+
+def test_the_placement_for_contributors_passes_its_tests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from niah_gen.haystacks.placements import PLACEMENTS
+
+    monkeypatch.setitem(PLACEMENTS, "at-tokens", run(contributors('"""Places each needle'))["AT_TOKENS"])
+    tests = run(contributors('"""at-tokens:'))
+    tests["test_the_first_needle_is_within_half_a_token_of_its_depth"]()
+    tests["test_its_rows_are_proved"](tmp_path)
 
 
 def test_every_link_leads_somewhere() -> None:
