@@ -98,10 +98,12 @@ def test_the_recipe_in_the_docs_is_a_recipe(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
     import tomllib
 
-    first, second = (tomllib.loads(text) for name, text in blocks("toml") if name == "recipes.md")
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    first, second, third = (tomllib.loads(text) for name, text in blocks("toml") if name == "recipes.md")
     assert load_recipe(first).table()["diff"] == 25
     assert set(first) - {"paraphrase"} | {"needles"} == set(load_recipe(first).table())
     assert load_recipe({**first, **second, "guide": False}).needles[0].id == "vault"
+    assert load_recipe(third).table().items() >= third.items()
 
 
 def test_the_needle_file_in_the_docs_is_one_without_doubts(tmp_path: Path) -> None:
