@@ -120,7 +120,7 @@ def prove(
     if digest != manifest.plan_digest:
         lacking = lacking or f"its plan_digest is not {digest[:8]}, so this release would build something else"
     family = family_digest(recipe, task, found.sha256)
-    setup = _Setup(folder, recipe, manifest, family, tokenizer, None if lacking else tuple(sources))
+    setup = _ProofSetup(folder, recipe, manifest, family, tokenizer, None if lacking else tuple(sources))
     figures = _prove_rows(setup, task, files, intact, problems, jobs, progress)
     return Proof(manifest, tuple(problems.kept), problems.count, figures, lacking)
 
@@ -260,7 +260,7 @@ def _wrong_schema(file: DataFile, recipe: Recipe) -> Iterator[str]:
         yield f"{file.entry.path}: its schema is not that of rows: {what}"
 
 
-class _Setup(NamedTuple):
+class _ProofSetup(NamedTuple):
     """What a process needs to prove rows. `corpora`: where each is found; None if rows are not built again."""
 
     folder: Path
@@ -271,7 +271,7 @@ class _Setup(NamedTuple):
     corpora: tuple[str, ...] | None
 
 
-class _Line(NamedTuple):
+class _ProvedLine(NamedTuple):
     """What of a row is compared with other rows."""
 
     path: str
@@ -285,14 +285,14 @@ class _Line(NamedTuple):
 
 
 class _ProvedPiece(NamedTuple):
-    lines: list[_Line]
+    lines: list[_ProvedLine]
     tokens: int
     problems: _Problems
     figures: Figures
     readable: bool
 
 
-def _piece_prover(setup: _Setup) -> Callable[[RowGroup], _ProvedPiece]:
+def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
     """The function that proves pieces of a dataset."""
     task = find_task(setup.recipe.task, here=False)
     tokenizer = _tokenizer(setup.manifest, setup.tokenizer)
@@ -306,7 +306,7 @@ def _piece_prover(setup: _Setup) -> Callable[[RowGroup], _ProvedPiece]:
         rebuilder = Rebuilder(setup.recipe, task, tokenizer, corpora)
 
     def prove_piece(piece: RowGroup) -> _ProvedPiece:
-        lines: list[_Line] = []
+        lines: list[_ProvedLine] = []
         problems = _Problems()
         figures = Figures(0)
         tokens = 0
@@ -314,11 +314,11 @@ def _piece_prover(setup: _Setup) -> Callable[[RowGroup], _ProvedPiece]:
         try:
             for read in read_row_group(setup.folder, piece):
                 if read.problem is not None:
-                    line = _Line(piece.path, read.number, None, "", None)
+                    line = _ProvedLine(piece.path, read.number, None, "", None)
                     problems.add([f"{line}: no row can be read ({read.problem})"])
                 else:
                     row = prover.prove(read.value, piece.path.split("/")[1])
-                    line = _Line(piece.path, read.number, row.id, row.digest, row.rank)
+                    line = _ProvedLine(piece.path, read.number, row.id, row.digest, row.rank)
                     wrong = row.problems
                     if rebuilder is not None and row.cell is not None and not wrong:
                         wrong = tuple(rebuilder.differences(row.cell, read.value, row.digest))
@@ -346,17 +346,17 @@ def _together(one: Figures, other: Figures) -> Figures:
 
 
 @dataclass
-class _Format:
+class _FormatRows:
     """All rows of one format, in row order; `whole`: none of its files is missing, damaged or unreadable."""
 
     suffix: str
     whole: bool
-    lines: list[_Line] = field(default_factory=list)
+    lines: list[_ProvedLine] = field(default_factory=list)
     tokens: int = 0
 
 
 def _prove_rows(
-    setup: _Setup,
+    setup: _ProofSetup,
     task: Task,
     files: Sequence[DataFile],
     intact: set[str],
@@ -376,7 +376,7 @@ def _prove_rows(
     )
     figures = Figures(0)
     for suffix, group in groupby(zip(tasks, results, strict=True), key=lambda item: item[0][0].format):
-        rows = _Format(suffix, suffix not in lacking)
+        rows = _FormatRows(suffix, suffix not in lacking)
         for file, pieces in groupby(group, key=lambda item: item[0][0]):
             count = 0
             readable = True
@@ -396,7 +396,7 @@ def _prove_rows(
     return figures
 
 
-def _wrong_together(rows: _Format, setup: _Setup, task: Task) -> Iterator[str]:
+def _wrong_together(rows: _FormatRows, setup: _ProofSetup, task: Task) -> Iterator[str]:
     """What is wrong with the rows of one format taken together."""
     manifest, lines = setup.manifest, rows.lines
     yield from _wrong_families(lines, setup)
@@ -417,7 +417,7 @@ def _wrong_together(rows: _Format, setup: _Setup, task: Task) -> Iterator[str]:
         yield f"{MANIFEST}: tokens is {manifest.tokens}, the .{rows.suffix} rows add up to {rows.tokens}"
 
 
-def _wrong_families(lines: Sequence[_Line], setup: _Setup) -> Iterator[str]:
+def _wrong_families(lines: Sequence[_ProvedLine], setup: _ProofSetup) -> Iterator[str]:
     """Rows whose id begins with another digest than the recipe's; one sentence if all of them begin alike."""
     named = [(line, line.id[:8]) for line in lines if line.id is not None]
     families = {family for _, family in named}
@@ -432,9 +432,9 @@ def _wrong_families(lines: Sequence[_Line], setup: _Setup) -> Iterator[str]:
             yield f"{line}: its id begins with {family}, expected {setup.family} for this recipe"
 
 
-def _once(lines: Iterable[_Line]) -> tuple[list[_Line], list[str]]:
+def _once(lines: Iterable[_ProvedLine]) -> tuple[list[_ProvedLine], list[str]]:
     """The lines without those whose id or coordinates an earlier one has, and a sentence for each of these."""
-    once: list[_Line] = []
+    once: list[_ProvedLine] = []
     repeated: list[str] = []
     ids: set[str] = set()
     ranks: set[int] = set()
@@ -452,7 +452,7 @@ def _once(lines: Iterable[_Line]) -> tuple[list[_Line], list[str]]:
     return once, repeated
 
 
-def _wrong_order(lines: Iterable[_Line]) -> Iterator[str]:
+def _wrong_order(lines: Iterable[_ProvedLine]) -> Iterator[str]:
     """Rows that do not stand where their coordinates put them."""
     ranked = [(line.rank, line) for line in lines if line.rank is not None]
     for (rank, line), (expected, other) in zip(ranked, sorted(ranked, key=lambda item: item[0]), strict=True):
@@ -461,7 +461,7 @@ def _wrong_order(lines: Iterable[_Line]) -> Iterator[str]:
 
 
 def _missing(
-    suffix: str, lines: Sequence[_Line], axes: Axes, recipe: Recipe, task: Task, settings: Settings
+    suffix: str, lines: Sequence[_ProvedLine], axes: Axes, recipe: Recipe, task: Task, settings: Settings
 ) -> Iterator[str]:
     """Rows that the recipe asks for and a format does not hold."""
     there = {line.rank for line in lines}
