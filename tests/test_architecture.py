@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("niah_gen", "niah_score")
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Dotted names of all modules of both packages."""
     found = {}
@@ -41,6 +43,7 @@ def imports(path: Path) -> set[str]:
     return names & set(known)
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """What each module imports."""
     return {name: imports(path) - {name} for name, path in modules().items()}
