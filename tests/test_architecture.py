@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("niah_gen", "niah_score")
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Dotted names of all modules of both packages."""
     found = {}
@@ -28,38 +30,120 @@ def modules() -> dict[str, Path]:
 
 
 def imports(path: Path) -> set[str]:
-    """Every module of ours that a file imports, deferred imports included, type-only ones not."""
-    tree = ast.parse(path.read_text("utf-8"))
-    typing_only = {
-        id(node)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
-        for node in ast.walk(block)
-    }
+    """Every module of ours that a file imports: at its top, inside functions, and for types alone."""
+    known = modules()
     names: set[str] = set()
-    for node in ast.walk(tree):
-        if id(node) in typing_only:
-            continue
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module)
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            # `from package import module` means the module, anything else the one that is named.
+            names |= {found if found in known else node.module for found in inside}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return {name for name in names if name.split(".")[0] in PACKAGES}
+    return names & set(known)
 
 
-def test_no_module_imports_in_a_circle() -> None:
-    graph = {name: imports(path) - {name, name.split(".")[0]} for name, path in modules().items()}
-    assert len(list(TopologicalSorter(graph).static_order())) >= len(graph)
+@cache
+def arrows() -> dict[str, set[str]]:
+    """What each module imports."""
+    return {name: imports(path) - {name} for name, path in modules().items()}
+
+
+# The rooms of each package; a room imports only what stands before it, and `errors` and `progress`.
+ROOMS = {
+    "niah_score": (
+        "contract", "text", "machine", "formats", "join", "metrics", "scoring", "statistics", "report", "evaluation",
+        "cli",
+    ),
+    "niah_gen": (
+        "corpora", "tokenizers", "prompts", "haystacks", "tasks", "recipe", "rows", "dataset", "checks", "cli",
+    ),
+}  # fmt: skip
+
+
+def room_of(name: str) -> str:
+    return name.split(".")[1] if "." in name else ""
+
+
+def test_no_module_imports_in_a_circle_counting_imports_for_types_and_inside_functions() -> None:
+    graph = arrows()
+    assert len(list(TopologicalSorter(graph).static_order())) == len(graph)
+
+
+def test_a_circle_through_a_type_or_a_function_would_be_found(tmp_path: Path) -> None:
+    file = tmp_path / "one.py"
+    file.write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from niah_gen.rows.plan import Plan\n"
+        "def late() -> None:\n    from niah_gen.dataset import build\n    import niah_score.errors\n"
+    )
+    assert imports(file) == {"niah_gen.rows.plan", "niah_gen.dataset.build", "niah_score.errors"}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_rooms_import_only_rooms_above_them(package: str) -> None:
+    order = ROOMS[package]
+    below = [
+        (name, found)
+        for name, names in arrows().items()
+        for found in names
+        if name.startswith(f"{package}.") and found.startswith(f"{package}.")
+        if room_of(name) in order and room_of(found) in order
+        if order.index(room_of(found)) > order.index(room_of(name))
+    ]
+    assert below == []
+
+
+def test_charts_know_no_report_and_no_page() -> None:
+    for name, names in arrows().items():
+        if name.startswith("niah_score.report.charts"):
+            outside = {found for found in names if found.startswith("niah_score.report.")}
+            assert {found for found in outside if not found.startswith("niah_score.report.charts")} == set(), name
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_folder_is_a_room_that_says_what_it_is_for_and_few_files_stand_beside_them(package: str) -> None:
+    folders = {path.name for path in (ROOT / package).iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders - {"library"} == set(ROOMS[package]) - {"evaluation"}
+    beside = [path.name for path in (ROOT / package).iterdir() if path.is_file()]
+    assert len(beside) <= 6, beside
+    for room in folders - {"library"}:
+        said = ast.get_docstring(ast.parse((ROOT / package / room / "__init__.py").read_text("utf-8"))) or ""
+        assert len(said.split("\n\n")) >= 2, f"{package}.{room}: say what it is for, and what it may import"
+
+
+# Why a file may be longer than 400 lines.
+LONG: dict[str, str] = {
+    "niah_gen/checks/prove.py": "one pass over a dataset, whose steps share what a row is compared by",
+}
+
+
+def test_no_file_is_long_without_a_reason() -> None:
+    lengths = {
+        path.relative_to(ROOT).as_posix(): len(path.read_text("utf-8").splitlines()) for path in modules().values()
+    }
+    assert {name for name, length in lengths.items() if length > 400} == set(LONG)
+
+
+def test_no_two_records_of_a_package_share_a_name() -> None:
+    for package in PACKAGES:
+        homes: dict[str, list[str]] = {}
+        for name, path in modules().items():
+            if name.startswith(package):
+                for node in ast.parse(path.read_text("utf-8")).body:
+                    if isinstance(node, ast.ClassDef):
+                        homes.setdefault(node.name.strip("_"), []).append(name)
+        assert {name: found for name, found in homes.items() if len(found) > 1} == {}
 
 
 def test_the_scorer_imports_nothing_of_the_generator() -> None:
-    for name, path in modules().items():
+    for name, names in arrows().items():
         if name.startswith("niah_score"):
-            assert not {found for found in imports(path) if found.startswith("niah_gen")}, name
+            assert not {found for found in names if found.startswith("niah_gen")}, name
 
 
 def test_the_generator_sees_only_contract_text_and_machine_of_the_scorer() -> None:
-    seen = {found for name, path in modules().items() if name.startswith("niah_gen") for found in imports(path)}
+    seen = {found for name, names in arrows().items() if name.startswith("niah_gen") for found in names}
     rooms = {".".join(found.split(".")[:2]) for found in seen if found.startswith("niah_score")}
     assert rooms == {"niah_score.contract", "niah_score.text", "niah_score.machine"}
 

@@ -85,6 +85,7 @@ def prove(
     *,
     tokenizer: str | None = None,
     corpora: Sequence[str] = (),
+    rebuild: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Proof:
@@ -93,8 +94,8 @@ def prove(
     Each is proved from its own columns, and, where all corpora are on this machine, built again and compared;
     `Proof.not_rebuilt` says why it was not.
     tokenizer, corpora: names or paths of the dataset's own, where its recorded names are not found here; they are told
-    by their sha256. jobs: processes; None decides by size. Their number changes nothing in the result. progress is told
-    how it goes.
+    by their sha256. rebuild: build rows again where that is possible. jobs: processes; None decides by size. Their
+    number changes nothing in the result. progress is told how it goes.
     Raises ContractError for a folder without a valid manifest, TokenizerError where the dataset's tokenizer is not on
     this machine, CorpusError where a corpus that was named is not, RecipeError where the dataset's own task family is
     not, IntegrityError where something else has their name, and ResourceError when a process dies.
@@ -109,7 +110,7 @@ def prove(
         return Proof(manifest, tuple(problems.kept), problems.count, Figures(0))
     task = find_task(recipe.task, here=False)
     found = _tokenizer(manifest, tokenizer)
-    sources, lacking = _sources(recipe, manifest, corpora)
+    sources, lacking = _sources(recipe, manifest, corpora) if rebuild else ([], "that was not asked for")
     hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
     digest = plan_digest(recipe, task, found.name, found.sha256, hashes)
     problems.add(_wrong_manifest(recipe, manifest, digest))
@@ -120,7 +121,7 @@ def prove(
     if digest != manifest.plan_digest:
         lacking = lacking or f"its plan_digest is not {digest[:8]}, so this release would build something else"
     family = family_digest(recipe, task, found.sha256)
-    setup = _Setup(folder, recipe, manifest, family, tokenizer, None if lacking else tuple(sources))
+    setup = _ProofSetup(folder, recipe, manifest, family, tokenizer, None if lacking else tuple(sources))
     figures = _prove_rows(setup, task, files, intact, problems, jobs, progress)
     return Proof(manifest, tuple(problems.kept), problems.count, figures, lacking)
 
@@ -260,7 +261,7 @@ def _wrong_schema(file: DataFile, recipe: Recipe) -> Iterator[str]:
         yield f"{file.entry.path}: its schema is not that of rows: {what}"
 
 
-class _Setup(NamedTuple):
+class _ProofSetup(NamedTuple):
     """What a process needs to prove rows. `corpora`: where each is found; None if rows are not built again."""
 
     folder: Path
@@ -271,7 +272,7 @@ class _Setup(NamedTuple):
     corpora: tuple[str, ...] | None
 
 
-class _Line(NamedTuple):
+class _ProvedLine(NamedTuple):
     """What of a row is compared with other rows."""
 
     path: str
@@ -285,14 +286,14 @@ class _Line(NamedTuple):
 
 
 class _ProvedPiece(NamedTuple):
-    lines: list[_Line]
+    lines: list[_ProvedLine]
     tokens: int
     problems: _Problems
     figures: Figures
     readable: bool
 
 
-def _piece_prover(setup: _Setup) -> Callable[[RowGroup], _ProvedPiece]:
+def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
     """The function that proves pieces of a dataset."""
     task = find_task(setup.recipe.task, here=False)
     tokenizer = _tokenizer(setup.manifest, setup.tokenizer)
@@ -306,7 +307,7 @@ def _piece_prover(setup: _Setup) -> Callable[[RowGroup], _ProvedPiece]:
         rebuilder = Rebuilder(setup.recipe, task, tokenizer, corpora)
 
     def prove_piece(piece: RowGroup) -> _ProvedPiece:
-        lines: list[_Line] = []
+        lines: list[_ProvedLine] = []
         problems = _Problems()
         figures = Figures(0)
         tokens = 0
@@ -314,11 +315,11 @@ def _piece_prover(setup: _Setup) -> Callable[[RowGroup], _ProvedPiece]:
         try:
             for read in read_row_group(setup.folder, piece):
                 if read.problem is not None:
-                    line = _Line(piece.path, read.number, None, "", None)
+                    line = _ProvedLine(piece.path, read.number, None, "", None)
                     problems.add([f"{line}: no row can be read ({read.problem})"])
                 else:
                     row = prover.prove(read.value, piece.path.split("/")[1])
-                    line = _Line(piece.path, read.number, row.id, row.digest, row.rank)
+                    line = _ProvedLine(piece.path, read.number, row.id, row.digest, row.rank)
                     wrong = row.problems
                     if rebuilder is not None and row.cell is not None and not wrong:
                         wrong = tuple(rebuilder.differences(row.cell, read.value, row.digest))
@@ -346,17 +347,17 @@ def _together(one: Figures, other: Figures) -> Figures:
 
 
 @dataclass
-class _Format:
+class _FormatRows:
     """All rows of one format, in row order; `whole`: none of its files is missing, damaged or unreadable."""
 
     suffix: str
     whole: bool
-    lines: list[_Line] = field(default_factory=list)
+    lines: list[_ProvedLine] = field(default_factory=list)
     tokens: int = 0
 
 
 def _prove_rows(
-    setup: _Setup,
+    setup: _ProofSetup,
     task: Task,
     files: Sequence[DataFile],
     intact: set[str],
@@ -376,7 +377,7 @@ def _prove_rows(
     )
     figures = Figures(0)
     for suffix, group in groupby(zip(tasks, results, strict=True), key=lambda item: item[0][0].format):
-        rows = _Format(suffix, suffix not in lacking)
+        rows = _FormatRows(suffix, suffix not in lacking)
         for file, pieces in groupby(group, key=lambda item: item[0][0]):
             count = 0
             readable = True
@@ -396,7 +397,7 @@ def _prove_rows(
     return figures
 
 
-def _wrong_together(rows: _Format, setup: _Setup, task: Task) -> Iterator[str]:
+def _wrong_together(rows: _FormatRows, setup: _ProofSetup, task: Task) -> Iterator[str]:
     """What is wrong with the rows of one format taken together."""
     manifest, lines = setup.manifest, rows.lines
     yield from _wrong_families(lines, setup)
@@ -417,7 +418,7 @@ def _wrong_together(rows: _Format, setup: _Setup, task: Task) -> Iterator[str]:
         yield f"{MANIFEST}: tokens is {manifest.tokens}, the .{rows.suffix} rows add up to {rows.tokens}"
 
 
-def _wrong_families(lines: Sequence[_Line], setup: _Setup) -> Iterator[str]:
+def _wrong_families(lines: Sequence[_ProvedLine], setup: _ProofSetup) -> Iterator[str]:
     """Rows whose id begins with another digest than the recipe's; one sentence if all of them begin alike."""
     named = [(line, line.id[:8]) for line in lines if line.id is not None]
     families = {family for _, family in named}
@@ -432,9 +433,9 @@ def _wrong_families(lines: Sequence[_Line], setup: _Setup) -> Iterator[str]:
             yield f"{line}: its id begins with {family}, expected {setup.family} for this recipe"
 
 
-def _once(lines: Iterable[_Line]) -> tuple[list[_Line], list[str]]:
+def _once(lines: Iterable[_ProvedLine]) -> tuple[list[_ProvedLine], list[str]]:
     """The lines without those whose id or coordinates an earlier one has, and a sentence for each of these."""
-    once: list[_Line] = []
+    once: list[_ProvedLine] = []
     repeated: list[str] = []
     ids: set[str] = set()
     ranks: set[int] = set()
@@ -452,7 +453,7 @@ def _once(lines: Iterable[_Line]) -> tuple[list[_Line], list[str]]:
     return once, repeated
 
 
-def _wrong_order(lines: Iterable[_Line]) -> Iterator[str]:
+def _wrong_order(lines: Iterable[_ProvedLine]) -> Iterator[str]:
     """Rows that do not stand where their coordinates put them."""
     ranked = [(line.rank, line) for line in lines if line.rank is not None]
     for (rank, line), (expected, other) in zip(ranked, sorted(ranked, key=lambda item: item[0]), strict=True):
@@ -461,7 +462,7 @@ def _wrong_order(lines: Iterable[_Line]) -> Iterator[str]:
 
 
 def _missing(
-    suffix: str, lines: Sequence[_Line], axes: Axes, recipe: Recipe, task: Task, settings: Settings
+    suffix: str, lines: Sequence[_ProvedLine], axes: Axes, recipe: Recipe, task: Task, settings: Settings
 ) -> Iterator[str]:
     """Rows that the recipe asks for and a format does not hold."""
     there = {line.rank for line in lines}

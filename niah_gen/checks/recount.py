@@ -80,7 +80,7 @@ def recount(
         table = stack.enter_context(atomic_file(csv_file)) if csv_file else None
         if table:
             table.write(_csv([Recounted._fields]))
-        for rows in over_row_groups(_piece_counter, _Setup(folder, tokenizer), pieces, jobs):
+        for rows in over_row_groups(_piece_counter, _CountSetup(folder, tokenizer), pieces, jobs):
             for row in rows:
                 _add(found, row)
             if table:
@@ -111,14 +111,14 @@ def _add(found: Recount, row: Recounted) -> None:
             found.over.append(row)
 
 
-class _Setup(NamedTuple):
+class _CountSetup(NamedTuple):
     """What a process needs to count rows."""
 
     folder: Path
     tokenizer: str
 
 
-def _piece_counter(setup: _Setup) -> Callable[[RowGroup], list[Recounted]]:
+def _piece_counter(setup: _CountSetup) -> Callable[[RowGroup], list[Recounted]]:
     """The function that counts the rows of pieces."""
     tokenizer = find_tokenizer(setup.tokenizer)
 

@@ -35,6 +35,9 @@ def verify(
         list[str] | None,
         typer.Option("--corpus", help="One of the dataset's own, where its name is not found here (--full)."),
     ] = None,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild/--no-rebuild", help="Build the rows again where corpora are here (--full).")
+    ] = True,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Processes for --full; by default as the size asks.")
     ] = None,
@@ -48,12 +51,12 @@ def verify(
         from niah_gen.progress import ProgressBar
 
         with ProgressBar() as bar:
-            proof = prove(dataset, tokenizer=tokenizer, corpora=corpus or (), jobs=jobs, progress=bar)
+            proof = prove(dataset, tokenizer=tokenizer, corpora=corpus or (), rebuild=rebuild, jobs=jobs, progress=bar)
         manifest, problems, count = proof.manifest, list(proof.problems), proof.count
         proved = f"; {proof.figures}"
         if proof.not_rebuilt is None:
             proved += "; the recipe builds the same rows again"
-        else:
+        elif rebuild:
             notice(f"the rows were not built again: {proof.not_rebuilt}")
     else:
         from niah_gen.checks.hashes import verify as verify_dataset

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.dataset.complete import SHEET, Notice, complete, plan_sheet, usable_record
+from niah_gen.dataset.folders import BuildFolders, forget_empty, lock
 from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, ShardRecord, write_shard
-from niah_gen.dataset.target import Target, forget_empty, lock
 from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_gen.progress import Progress
@@ -72,7 +72,7 @@ def build(
         aside.submit(importlib.import_module, "niah_gen.dataset.arrow")
         plan = make_plan(load_recipe(recipe, overrides))
         check_fit(plan)
-        target = Target(Path(out) / plan.recipe.name / plan.folder_name)
+        target = BuildFolders(Path(out) / plan.recipe.name / plan.folder_name)
         tell = notice or (lambda sentence: None)
         for sentence in plan.shortfalls:
             tell(sentence)
@@ -104,7 +104,7 @@ def iter_rows(
 
 def _build_part(
     plan: Plan,
-    target: Target,
+    target: BuildFolders,
     formats: Sequence[str],
     jobs: int | None,
     shard: tuple[int, int],
@@ -122,7 +122,7 @@ def _build_part(
 
 def _write_shards(
     plan: Plan,
-    target: Target,
+    target: BuildFolders,
     formats: Sequence[str],
     numbers: Sequence[int],
     jobs: int | None,
@@ -162,7 +162,7 @@ def _shard_tokens(plan: Plan, number: int) -> int:
 
 
 def _write_in_parallel(
-    recipe: Recipe, target: Target, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
+    recipe: Recipe, target: BuildFolders, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
 ) -> dict[int, ShardRecord]:
     done: dict[int, ShardRecord] = {}
     with processes(jobs, _start_worker, (recipe, target, tuple(formats)), raising=ResourceError) as workers:
@@ -182,7 +182,7 @@ class _ShardBuilder:
 
     plan: Plan
     assembler: Assembler
-    target: Target
+    target: BuildFolders
     formats: tuple[str, ...]
     writers: tuple[WriterThread, ...]
     advance: Advance
@@ -214,7 +214,7 @@ class _ShardBuilder:
 _builder: _ShardBuilder | None = None
 
 
-def _start_worker(recipe: Recipe, target: Target, formats: tuple[str, ...]) -> None:
+def _start_worker(recipe: Recipe, target: BuildFolders, formats: tuple[str, ...]) -> None:
     global _builder
     plan = make_plan(recipe)
     _builder = _ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)
@@ -230,7 +230,7 @@ def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
     return tuple(suffix for suffix in DATA_FORMATS if suffix in (*wanted, *kept))
 
 
-def _intact_formats(target: Target, plan: Plan) -> tuple[str, ...]:
+def _intact_formats(target: BuildFolders, plan: Plan) -> tuple[str, ...]:
     """The formats of a finished dataset whose files are all intact; none if there is no such dataset.
 
     Raises IntegrityError if only the card was changed: those are somebody's own words, which building would replace.

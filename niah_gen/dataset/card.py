@@ -53,7 +53,7 @@ def dataset_card(
     front: dict[str, Any] = {
         "pretty_name": f"{recipe.name} {recipe.version}",
         "license": "cc0-1.0" if free else "other",
-        **({} if free else {"license_name": "see-corpora"}),
+        **({} if free else {"license_name": "see-corpora" if corpora else "not-stated"}),
         "language": languages,
         "task_categories": ["question-answering", "text-generation"],
         "size_categories": [next((name for limit, name in _SIZES if rows < limit), _LARGEST)],
@@ -133,30 +133,35 @@ def _body(
         "",
         "| | |",
         "|---|---|",
-        f"| task | {recipe.task} |",
-        f"| placement | {recipe.placement}, needles at {recipe.boundary} boundaries |",
+        f"| task | {_cell(recipe.task)} |",
+        *([f"| placement | {recipe.placement}, needles at {recipe.boundary} boundaries |"] if corpora else []),
         f"| tokenizer | {tokenizer.name} (sha256 {tokenizer.sha256}) |",
         f"| template | {recipe.template}, {recipe.form}, question at {POSITIONS[recipe.question_position].words} |",
         f"| lengths (tokens) | {_listed(recipe.lengths)} |",
         f"| depths (percent) | {_listed(recipe.depths)} |",
         f"| repeats | {recipe.repeats} |",
-        f"| needles | {_cell(', '.join(needle.id for needle in recipe.needles))} |",
+        *([f"| needles | {_cell(', '.join(n.id for n in recipe.needles))} |"] if recipe.needles else []),
+        *[f"| {_cell(name)} | {_cell(str(value))} |" for name, value in recipe.options.items()],
+        *([f"| controls | {_cell(', '.join(recipe.controls))} |"] if recipe.controls else []),
         "",
         "| config | rows |",
         "|---|---|",
         *[f"| {name} | {rows} |" for name, rows in configs.items()],
         "",
-        "## Corpora",
-        "",
-        "| name | files | documents | tokens | never used | licence | source |",
-        "|---|---|---|---|---|---|---|",
-        *[
-            f"| {_cell(c.name)} | {c.files} | {c.documents:,} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
-            f"| {_cell(c.license)} | {_cell(c.source)} |"
-            for c in corpora
-        ],
-        "",
     ]
+    if corpora:
+        lines += [
+            "## Corpora",
+            "",
+            "| name | files | documents | tokens | never used | licence | source |",
+            "|---|---|---|---|---|---|---|",
+            *[
+                f"| {_cell(c.name)} | {c.files} | {c.documents:,} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
+                f"| {_cell(c.license)} | {_cell(c.source)} |"
+                for c in corpora
+            ],
+            "",
+        ]
     if notes:
         lines += ["## Worth knowing", "", *[f"- {_cell(note)}" for note in notes], ""]
     if overlap is not None:

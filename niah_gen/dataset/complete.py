@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.dataset.card import dataset_card, write_entry
+from niah_gen.dataset.folders import PARTIAL, BuildFolders, lock
 from niah_gen.dataset.shards import ShardRecord
-from niah_gen.dataset.target import PARTIAL, Target, lock
 from niah_gen.dataset.word_overlap import kept
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.recipe.read import load_recipe
@@ -95,7 +95,7 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def usable_record(target: Target, plan_digest: str, number: int, formats: Sequence[str]) -> ShardRecord | str:
+def usable_record(target: BuildFolders, plan_digest: str, number: int, formats: Sequence[str]) -> ShardRecord | str:
     """The record of a shard whose files are all intact, or what is wrong."""
     path = target.record(number)
     if not path.is_file():
@@ -112,7 +112,7 @@ def usable_record(target: Target, plan_digest: str, number: int, formats: Sequen
     return "; ".join(problems) if problems else record
 
 
-def complete(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
+def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
     """Write card, recipe and, last, the manifest; give the folder its name."""
     recipe = load_recipe(sheet["recipe"], here=False)
     tokenizer = TokenizerEntry(**sheet["tokenizer"])
@@ -150,12 +150,12 @@ def complete(target: Target, sheet: Mapping[str, Any], records: Sequence[ShardRe
     return target.final
 
 
-def _replace_files(target: Target, files: Sequence[FileEntry]) -> None:
+def _replace_files(target: BuildFolders, files: Sequence[FileEntry]) -> None:
     for path in [*(entry.path for entry in files), MANIFEST]:
         move_file(target.dataset / path, target.final / path)
 
 
-def _find_partial(folder: Path) -> Target:
+def _find_partial(folder: Path) -> BuildFolders:
     folder = folder.resolve()
     candidates = [folder, folder.with_name(folder.name + PARTIAL)]
     if folder.is_dir():
@@ -166,4 +166,4 @@ def _find_partial(folder: Path) -> Target:
             "no part of a dataset" if not found else f"{len(found)} unfinished datasets ({', '.join(map(str, found))})"
         )
         raise NiahError(f"{folder}: {what} here; name the folder that `build --shard` printed, it ends in {PARTIAL}")
-    return Target(found[0].with_name(found[0].name.removesuffix(PARTIAL)))
+    return BuildFolders(found[0].with_name(found[0].name.removesuffix(PARTIAL)))

@@ -22,7 +22,7 @@ from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, encode, retokenised_prefix, unchanged_tokens
 
 
-class _Repeated(NamedTuple):
+class _RepeatedCorpus(NamedTuple):
     """A corpus as one text, repeated to at least `longest` tokens; `once`: tokens of a single copy."""
 
     longest: int
@@ -36,7 +36,7 @@ class GkamradtFiller:
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
         self._corpus = corpus
         self._tokenizer = tokenizer
-        self._whole: _Repeated | None = None
+        self._whole: _RepeatedCorpus | None = None
         self._lock = threading.Lock()
 
     def fill(self, request: FillRequest) -> Haystack:
@@ -59,7 +59,7 @@ class GkamradtFiller:
         """Any number: every repeat has the same filler."""
         return None
 
-    def _repeated(self, longest: int) -> _Repeated:
+    def _repeated(self, longest: int) -> _RepeatedCorpus:
         """All documents as one text, the whole repeated until it has `longest` tokens."""
         with self._lock:
             if self._whole is None or self._whole.longest < longest:
@@ -70,7 +70,7 @@ class GkamradtFiller:
                 while whole.size < longest:
                     copies += 1
                     whole = encode(text * copies, self._tokenizer)
-                self._whole = _Repeated(longest, once, whole)
+                self._whole = _RepeatedCorpus(longest, once, whole)
             return self._whole
 
 

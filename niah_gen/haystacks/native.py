@@ -45,7 +45,7 @@ class NativeFiller:
         self._kept: dict[int, Kept] = {}
         self._folded: dict[int, str] = {}
         self._leaking: dict[Secret, frozenset[int]] = {}
-        self._joined: dict[tuple[str, frozenset[int]], _Joined] = {}
+        self._joined: dict[tuple[str, frozenset[int]], _JoinedSentences] = {}
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
         """Tokens of all documents, each with a line end, and the share of them never used.
@@ -171,7 +171,7 @@ class NativeFiller:
             yield from map(self._keep, numbers[1:])
             yield head
 
-    def _join(self, request: FillRequest, dropped: frozenset[int], room: int) -> _Joined:
+    def _join(self, request: FillRequest, dropped: frozenset[int], room: int) -> _JoinedSentences:
         """The documents' sentences in the order of a repeat, at least what `fit` needs for `room` tokens."""
         name = f"{request.seed}/{self.corpus.name}/{request.repeat}"
         if request.depth is not None:
@@ -183,7 +183,7 @@ class NativeFiller:
             if not any(len(self._keep(number).ends) for number in numbers):
                 raise FitError(self._without_places(bool(dropped)))
             pieces = self._from_somewhere(numbers, name)
-            known = _Joined(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer), {})
+            known = _JoinedSentences(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer), {})
         self._joined[name, dropped] = known
         while (
             sum(joined.sentences.text.size for joined in self._joined.values()) > _MOST_JOINED and len(self._joined) > 1
@@ -192,7 +192,7 @@ class NativeFiller:
         return known
 
 
-class _Joined:
+class _JoinedSentences:
     """Sentences for up to `room` tokens, and what each needle adds at their places."""
 
     def __init__(self, room: int, sentences: Sentences, added: dict[Secret, tuple[Ints, ...]]) -> None:

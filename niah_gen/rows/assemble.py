@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from niah_gen.errors import FitError
+from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.messages import Piece, count_tokens, prompt_json
@@ -18,7 +18,7 @@ from niah_gen.rows.ids import row_id
 from niah_gen.rows.plan import Plan
 from niah_gen.tasks.records import Cell, Item, Workbench, cell_seed
 from niah_gen.tokenizers.spliced import Counter, Fragment
-from niah_score.contract import Message, Row, Span, Truth, canonical_json
+from niah_score.contract import METRIC_NAMES, Message, Row, Span, Truth, canonical_json, unknown_metric
 
 _SMALLEST_PLAIN_FLOAT = 1e-4
 # A corpus a few sentences short of a length is no repeated corpus yet.
@@ -189,6 +189,8 @@ class Assembler:
                 raise FitError(f"template {recipe.template!r} has no form for {cell.language}; choose another one")
             item = plan.task.item(plan.settings, cell)
             shown = item if cell.control is None else plan.task.controls[cell.control](item)
+            if shown.metric not in METRIC_NAMES:
+                raise RecipeError([f"task {plan.task.name!r}, item {item.id!r}: {unknown_metric(shown.metric)}"])
             filled, frame = (
                 make_frame(
                     template, recipe.form, recipe.placement, recipe.guide, asked.question or "",

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
+from niah_score.contract import METRIC_NAMES, unknown_metric
 from niah_score.text import fold, holds
 
 _FOLDER = Path(__file__).parents[1] / "library" / "needles"
@@ -172,6 +173,8 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
     metric = table.get("metric", "keyword" if keywords else "edit")
     if not isinstance(metric, str):
         problems.append(f"metric: expected a name, found {metric!r}")
+    elif metric not in METRIC_NAMES:
+        problems.append(f"metric: {unknown_metric(metric)}")
     if problems or not needles or keywords is None:
         return None, problems
     return Needle(

@@ -153,6 +153,7 @@ def test_sentences_are_about_as_long_and_as_unequal_as_in_the_real_corpora(name:
     assert short / 2 <= ours.short <= short * 2
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", CORPORA)
 def test_the_figures_of_the_real_corpora_are_as_measured(name: str) -> None:
     real = "paul_graham" if name == "en_essays" else f"cdme/{name.partition('/')[2]}.jsonl"

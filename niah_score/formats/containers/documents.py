@@ -27,21 +27,21 @@ from niah_score.formats.record import (
 )
 
 
-class Document(NamedTuple):
+class JsonDocument(NamedTuple):
     """A parsed document: its records, and their format if the document as a whole tells it."""
 
     form: Format | None
     records: list[Any]
 
 
-def split(value: object, formats: Sequence[Format]) -> Document | None:
+def split(value: object, formats: Sequence[Format]) -> JsonDocument | None:
     """A document's records; None for an object that no stack writes as a whole."""
     if isinstance(value, list):
-        return Document(None, value)
+        return JsonDocument(None, value)
     for form in formats:
         records = None if form.documents is None else form.documents(value)
         if records is not None:
-            return Document(form, records)
+            return JsonDocument(form, records)
     return None
 
 
@@ -59,7 +59,7 @@ def begins(source: Source, formats: Sequence[Format]) -> bool:
         return False
 
 
-def load(source: Source, formats: Sequence[Format], *, exact: bool = False) -> Document:
+def load(source: Source, formats: Sequence[Format], *, exact: bool = False) -> JsonDocument:
     """Parse a document. Raises ScoreError if it is none, with its line."""
     path = source.path
     data = whole(path, source.chunks())
@@ -84,7 +84,7 @@ def load(source: Source, formats: Sequence[Format], *, exact: bool = False) -> D
     return found
 
 
-def format_in(source: Source, document: Document, formats: Sequence[Format], names: FieldNames) -> Format:
+def format_in(source: Source, document: JsonDocument, formats: Sequence[Format], names: FieldNames) -> Format:
     """The format of a document's records. Raises ScoreError if they are of none."""
     if document.form is not None:
         return document.form
@@ -103,7 +103,7 @@ def format_in(source: Source, document: Document, formats: Sequence[Format], nam
 
 
 def read(
-    source: Source, document: Document, form: Format, formats: Sequence[Format], names: FieldNames
+    source: Source, document: JsonDocument, form: Format, formats: Sequence[Format], names: FieldNames
 ) -> Iterator[Answer | Malformed]:
     """All records of a document; `line` is the record's number from 1."""
     others = [other for other in formats if other.by_id]

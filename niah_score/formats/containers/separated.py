@@ -35,7 +35,7 @@ class TableHeader(NamedTuple):
     columns: TableColumns
 
 
-class _Row(NamedTuple):
+class _TableRow(NamedTuple):
     line: int
     fields: list[str] | None
     problem: str = ""
@@ -123,7 +123,7 @@ def _name(separator: str) -> str:
     return "a tab" if separator == "\t" else repr(separator)
 
 
-def _rows(blocks: Iterable[LineBlock], separator: str, path: str) -> Iterator[_Row]:
+def _rows(blocks: Iterable[LineBlock], separator: str, path: str) -> Iterator[_TableRow]:
     """Rows of fields; blank lines between them are no rows."""
     row = _OpenRow(separator)
     number = 0
@@ -145,17 +145,17 @@ def _rows(blocks: Iterable[LineBlock], separator: str, path: str) -> Iterator[_R
             try:
                 row.feed(text)
             except UnreadableError as error:
-                yield _Row(row.line, None, str(error))
+                yield _TableRow(row.line, None, str(error))
                 row = _OpenRow(separator)
                 continue
             if not row.quoted:
-                yield _Row(row.line, row.fields)
+                yield _TableRow(row.line, row.fields)
             elif row.held > MAX_LINE:
                 raise ResourceError(
                     f"{path}:{row.line}: a row of more than {MAX_LINE:,} characters; its quote may never be closed"
                 )
     if row.quoted:
-        yield _Row(
+        yield _TableRow(
             row.line,
             None,
             f"the quote that opens column {len(row.fields) + 1} is never closed, so that all lines from here to the "

@@ -68,7 +68,7 @@ class Chooser:
 
         chosen = self._chosen(step)
         frame = self._report.scored.frame[chosen["row"]]
-        tables = {name: _Table(self._filters.get(name)) for name in _NAMES}
+        tables = {name: _NameTable(self._filters.get(name)) for name in _NAMES}
         codes = {name: tables[name].codes(self._report, name, frame) for name in _NAMES}
         truth, texts = self._truths(chosen["row"], step)
         hits = frame["keyword.needles"].to_list() if "keyword.needles" in frame.columns else [None] * frame.height
@@ -131,7 +131,7 @@ class Chooser:
         return [fold(word) for group in self._truth.lists[self._known[place]]["keywords"] for word in group]
 
 
-class _Table:
+class _NameTable:
     """The different values of a name that examples have; all of them where the page filters by it."""
 
     def __init__(self, values: list[str | None] | None) -> None:
@@ -148,14 +148,14 @@ class _Table:
         return [known[value] for value in own]
 
 
-class _Truth(NamedTuple):
+class _RowTexts(NamedTuple):
     """`keys`: for rows by number, which lists and question are theirs; `lists`: answers, needles, keywords of each."""
 
     keys: dict[int, tuple[int, str | None]]
     lists: list[dict[str, Any]]
 
 
-def _truth(report: Report, rows: pl.Series) -> _Truth:
+def _truth(report: Report, rows: pl.Series) -> _RowTexts:
     import polars as pl
 
     assert report.rows is not None
@@ -167,7 +167,7 @@ def _truth(report: Report, rows: pl.Series) -> _Truth:
         row: (place[target], question)
         for row, question, target in texts.select("row", "question", "target").iter_rows()
     }
-    return _Truth(keys, report.rows.targets[targets].select(pl.all()).to_dicts())
+    return _RowTexts(keys, report.rows.targets[targets].select(pl.all()).to_dicts())
 
 
 def _ranked(report: Report) -> pl.DataFrame:

@@ -259,7 +259,7 @@ def test_documents_left_out_for_a_leak_are_told_and_counted(tmp_path: Path) -> N
         niah_gen.build({**recipe, "leaks": "refuse"}, tmp_path)
 
 
-BIG = ["--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats", "12", "--set", "depths.steps=30"]
+BIG = ["--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats", "5", "--set", "depths.steps=20"]
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def test_places_are_all_sentence_ends_and_know_the_tokens_before_them(
     tokenizer: BytePairTokenizer, texts: list[str]
 ) -> None:
     filler = NativeFiller(corpus_of(texts), tokenizer)
-    for length in range(40, 400, 7):
+    for length in range(40, 400, 31):
         found = filler.fill(request(tokenizer, length))
         text = text_of(found)
         assert found.places is not None

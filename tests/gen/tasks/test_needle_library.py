@@ -108,6 +108,8 @@ def test_library_needles_and_inline_ones_mix_in_order() -> None:
         ({"language": "fr"}, "language"),
         ({"language": ["en"]}, "language"),
         ({"metric": 5}, "metric"),
+        ({"metric": "keywrod"}, "metric: metric 'keywrod' is unknown; did you mean 'keyword'"),
+        ({"metric": "nonsense"}, "expected one of keyword, "),
         ({"id": 5}, "id"),
         ({"id": ""}, "id"),
         ({"keyword": ["green"]}, "unknown field 'keyword'"),

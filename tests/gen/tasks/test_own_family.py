@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 import niah_gen
 from niah_gen.checks.prove import prove
+from niah_gen.dataset.card import rewrite_card
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.prompts.frame import Frame
@@ -164,6 +166,23 @@ def test_version_one_of_a_family_adds_nothing_to_the_digests_and_a_later_one_doe
 def test_options_are_in_every_id(folder: Path) -> None:
     other = {row["id"][:8] for row in niah_gen.iter_rows({**RECIPE, "options": {"keys": 2}})}
     assert not other & {row["id"][:8] for row in rows_of(folder)}
+
+
+def test_a_metric_that_no_scoring_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    key_lines = importlib.import_module("key_lines")
+
+    odd = key_lines.KEY_LINES._replace(item=lambda settings, cell: key_lines.item(settings, cell)._replace(metric="kw"))
+    monkeypatch.setattr(key_lines, "KEY_LINES", odd)
+    with pytest.raises(RecipeError, match="task 'key-lines', item 'key-0': metric 'kw' is unknown"):
+        list(niah_gen.iter_rows(RECIPE))
+
+
+def test_its_card_speaks_of_no_corpora_and_names_options_and_controls(folder: Path) -> None:
+    card = (folder / "README.md").read_text("utf-8")
+    assert "## Corpora" not in card
+    assert "| placement |" not in card
+    assert "| keys | 3 |\n| controls | absent |" in card
+    assert (folder / "README.md").read_bytes() == rewrite_card(folder).read_bytes()
 
 
 # A conversation -----------------------------------------------------------------------------------------------------

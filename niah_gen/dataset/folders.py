@@ -19,7 +19,7 @@ _LOOK_IN_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class BuildFolders:
     """The places of one dataset on disk."""
 
     final: Path
@@ -42,7 +42,7 @@ class Target:
 
 
 @contextmanager
-def lock(target: Target, part: str | None = None) -> Iterator[None]:
+def lock(target: BuildFolders, part: str | None = None) -> Iterator[None]:
     """Hold a target alone, or one part of it. Raises LockedError; a killed holder leaves no lock.
 
     Parts are built beside each other, but not beside the whole: that takes every part's lock as well, and a part looks
@@ -71,13 +71,13 @@ def lock(target: Target, part: str | None = None) -> Iterator[None]:
         yield
 
 
-def _prepare(target: Target) -> None:
+def _prepare(target: BuildFolders) -> None:
     """Make the partial folder."""
     target.dataset.mkdir(parents=True, exist_ok=True)
     target.parts.mkdir(exist_ok=True)
 
 
-def forget_empty(target: Target) -> None:
+def forget_empty(target: BuildFolders) -> None:
     """Remove the partial folder unless parts are in it: they may belong to another format that is being built."""
     for folder in (target.dataset, target.parts, target.partial):
         try:
