@@ -1,4 +1,4 @@
-"""A task family of your own: a key and its value among lines of other keys and values.
+"""Defines a task family of your own: a key and its value among lines of other keys and values.
 
 PYTHONPATH=examples niah-gen build --set task=key_lines:KEY_LINES --length 1000 --set 'controls=["absent"]'
 """

@@ -1,4 +1,4 @@
-"""Prompts in, answers out, without a model: BM25 finds the sentence that shares the rarest words with the question.
+"""Answers prompts without a model: BM25 finds the sentence that shares the rarest words with the question.
 
     python examples/lexical_retriever.py DATASET answers.jsonl
     python examples/lexical_retriever.py DATASET answers.jsonl --window 4000

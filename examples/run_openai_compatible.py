@@ -1,4 +1,4 @@
-"""A dataset's prompts in, a server's answers out: a resumable runner for whatever speaks the OpenAI API.
+"""Sends a dataset's prompts to a server that speaks the OpenAI API, and goes on where a run was stopped.
 
     python examples/run_openai_compatible.py DATASET answers.jsonl --model NAME --url http://127.0.0.1:8000/v1
 

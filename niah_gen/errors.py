@@ -1,4 +1,4 @@
-"""Every error that a user's input or machine can cause, and the exit code each one ends a command with.
+"""Defines every error that a user's input or machine can cause, and the exit code each one ends a command with.
 
 NiahError                2
 ├── RecipeError          2   the recipe asks for something that does not exist or does not fit together

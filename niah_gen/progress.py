@@ -1,4 +1,4 @@
-"""What long work tells of how it goes, and the bar that a terminal shows of it."""
+"""Reports the progress of long work, as a bar where there is a terminal."""
 
 from __future__ import annotations
 

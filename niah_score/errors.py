@@ -1,4 +1,4 @@
-"""Every error that a scorer's input or machine can cause, and the exit code each one ends a command with.
+"""Defines every error that a scorer's input or machine can cause, and the exit code each one ends a command with.
 
 ScoreError               2   a file, a field or a flag is not what it should be
 ├── IntegrityError       4   bytes are not what their sha256 says, or answers belong to another dataset

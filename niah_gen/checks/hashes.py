@@ -1,4 +1,4 @@
-"""A dataset folder against its manifest: every byte is where it should be, and nothing else is there."""
+"""Compares a dataset folder with its manifest: every byte where it should be, and nothing else there."""
 
 from __future__ import annotations
 

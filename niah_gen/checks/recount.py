@@ -1,4 +1,4 @@
-"""A dataset's prompts in, their lengths under another tokenizer out: by config, by row, and what overflows a limit."""
+"""Counts a dataset's prompts under another tokenizer: by config, by row, and what overflows a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row as a person reads it: its coordinates, its truth, and its prompt with the needles marked."""
+"""Shows one row as a person reads it: its coordinates, its truth, and its prompt with the needles marked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends commands: expected errors in a sentence with their exit code, bugs in their traceback."""
+"""Ends commands: expected errors with a sentence and their exit code, bugs with their traceback."""
 
 from __future__ import annotations
 

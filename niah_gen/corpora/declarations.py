@@ -1,4 +1,4 @@
-"""Reads and writes what a corpus declares of itself in its corpus.toml.
+"""Reads and writes corpus.toml, in which a corpus declares its name, language, licence, source and files.
 
     name = "my_corpus"
     language = "en"                     # en or zh

@@ -1,4 +1,4 @@
-"""Names the places of one dataset on disk, and locks them for one writer at a time.
+"""Names the folders of one dataset on disk, and locks them for one writer at a time.
 
 <name>/<version>-<digest8>/            the dataset
 <name>/<version>-<digest8>.partial/    work in progress: `dataset/`, and `parts/` with a record per shard

@@ -1,4 +1,4 @@
-"""Reads what a system scores that only matches words, for a dataset's card to state, and keeps it when cards change.
+"""Reads the scores of a system that only matches words, which a dataset's card states and keeps when it is rewritten.
 
 The card's YAML holds it as one line of JSON, so that a card that is written anew still has it. It is in no digest.
 """

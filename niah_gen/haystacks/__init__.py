@@ -1,4 +1,4 @@
-"""Makes contexts: sentences and words, filling a token budget, placements, generated units.
+"""Fills haystacks to a token budget, from corpora or with generated lines, and places needles in them.
 
 May import corpora, tokenizers and prompts.
 """

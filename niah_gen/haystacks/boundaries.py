@@ -1,4 +1,4 @@
-"""Text in, character offsets out: where sentences or words end, the only places where a needle may stand.
+"""Finds where sentences or words end, as character offsets: the only places where a needle may stand.
 
 A sentence ends right after closing punctuation and the quotes or brackets that close with it, before white space or, in
 Chinese, anywhere. The end of a paragraph that closes without punctuation is none.

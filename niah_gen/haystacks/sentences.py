@@ -1,4 +1,4 @@
-"""Documents to whole sentences, tokenised once: what native haystacks are cut from, and where needles may stand."""
+"""Cuts documents into whole sentences, tokenised once, from which native haystacks are filled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds the prompt templates and what a prompt is: messages of pieces.
+"""Reads prompt templates, and describes prompts as messages made of pieces.
 
 May import tokenizers.
 """

@@ -1,4 +1,4 @@
-"""Spreads lengths and depths over a grid: the schedules of the published systems as data."""
+"""Computes schedules of lengths and depths, those of the published systems among them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names rows: an id says the coordinates and digests what was asked."""
+"""Names rows: an id spells the coordinates and digests what is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lays a recipe out as data: every cell in row order, the files they go into, the digests that name the dataset."""
+"""Plans a dataset: every cell in row order, the files they go into, the digests that name the dataset."""
 
 from __future__ import annotations
 

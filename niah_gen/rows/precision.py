@@ -1,4 +1,4 @@
-"""How far a share found in some trials can be trusted, in percentage points: what a number of rows is worth."""
+"""Computes how precisely a number of rows tells a score: half the width of its interval, in percentage points."""
 
 from __future__ import annotations
 

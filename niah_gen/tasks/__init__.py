@@ -1,4 +1,4 @@
-"""Says what is hidden and asked: one file a task family, the controls, the needle library.
+"""Decides what is hidden and what is asked: one file for each task family, and the needle library.
 
 May import haystacks and the rooms above it.
 """

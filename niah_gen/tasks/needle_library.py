@@ -1,4 +1,4 @@
-"""The needle library: what is hidden, what is asked, what counts as an answer. TOML files, one table a needle.
+"""Reads needles: what is hidden, what is asked, what counts as an answer. TOML files, one table for each needle.
 
 [name]
 language = "en"

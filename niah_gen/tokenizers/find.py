@@ -1,4 +1,4 @@
-"""Turns a tokenizer's name into something that encodes plain text exactly, with no network.
+"""Finds tokenizers by name or path, each of which encodes plain text exactly, with no network.
 
 cl100k_base and o200k_base are bundled and checked by sha256. tiktoken's other encodings come from its own cache or
 download; a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or a folder holding either comes by path, or by

@@ -1,4 +1,4 @@
-"""A text tokenised once; exact token counts of anything spliced from it, without encoding it again.
+"""Counts exactly the tokens of whatever is spliced from texts that were tokenised once, without encoding it again.
 
 A **safe cut** is a place where encoding the two sides apart gives the tokens of the whole. Between a letter or digit
 and one of `_BREAKERS` every tiktoken pattern ends a piece: no alternative holds a letter or digit followed by such a

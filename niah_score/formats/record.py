@@ -1,4 +1,4 @@
-"""Defines what comes out of answer files, an Answer or a Malformed a record, and what an answer format consists of.
+"""Defines Answer and Malformed, what is read of answer files, and Format, which says how a stack's records are read.
 
 The readers in `containers` know no format by name: whatever one stack needs of them is a field of its `Format`.
 """

@@ -1,4 +1,4 @@
-"""Answer files and rows in, every answer at its row out, and every line accounted for.
+"""Joins answers to the rows that they belong to, and accounts for every line of the answer files.
 
 Two equations hold whatever the files are: dataset rows = sum over statuses, and prediction lines read = used +
 duplicate + unknown + malformed. Lines are what a format calls a record: a line, an array element, a table row.

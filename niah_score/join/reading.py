@@ -1,4 +1,4 @@
-"""Answer files in, frames of their answers out; a large file is read a range at a time by several processes.
+"""Reads answer files as frames of answers; a large file is read a range at a time by several processes.
 
 Ranges come back in the order of the file, so nothing depends on which process was first.
 """

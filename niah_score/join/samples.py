@@ -1,4 +1,4 @@
-"""Rows with several samples in, one line for each row out: their mean, the best of them, or what most of them say."""
+"""Reduces the samples of a row to one line: their mean, the best of them, or what most of them say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores whether the answer is an accepted one, but for case, width, spaces and the punctuation around it."""
+"""Scores whether the answer equals an accepted one, apart from case, width, spaces and the punctuation around it."""
 
 from __future__ import annotations
 

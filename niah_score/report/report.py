@@ -1,4 +1,4 @@
-"""Holds what scoring found: the record of a run, and the figures that follow from it alone."""
+"""Defines the report, which is the record of a scored run, and computes the figures that follow from it alone."""
 
 from __future__ import annotations
 

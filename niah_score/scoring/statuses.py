@@ -1,4 +1,4 @@
-"""Tells what came back for each row: an answer, nothing, an error, a refusal, or a text that was cut."""
+"""Determines what came back for each row: an answer, nothing, an error, a refusal, or a text that was cut."""
 
 from __future__ import annotations
 

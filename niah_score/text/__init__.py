@@ -1,4 +1,4 @@
-"""Compares texts: folding, keywords in folded text, whole columns at once, and showing hostile text safely.
+"""Folds texts and finds keywords in them, one text or whole columns at once, and shows hostile texts safely.
 
 Imports no other room of the scorer.
 """

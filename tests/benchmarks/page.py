@@ -1,4 +1,4 @@
-"""How large report.html is, how long it takes to make, and how soon a browser shows its heatmap.
+"""Measures how large report.html is, how long it takes to make, and how soon a browser shows its heatmap.
 
 .venv/bin/python tests/benchmarks/page.py [ROWS]
 

@@ -1,4 +1,4 @@
-"""What each placement does to the same corpora: broken characters, needles inside sentences, depths, token counts.
+"""Measures what each placement does to the same corpora: broken characters, cut sentences, depths, token counts.
 
 make measure            needs the corpora paul_graham and cdme (niah-gen corpora fetch ...), or NIAH_CORPORA
 

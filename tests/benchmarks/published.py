@@ -1,4 +1,4 @@
-"""The published generators as their descriptions give them, cell by cell: what the benchmarks compare with.
+"""Builds contexts as the published generators are described, cell by cell, for benchmarks and tests to compare with.
 
 Slow on purpose: everything is read and encoded again for every cell, on token lists. Also the reference of the parity
 tests, where goldens alone would leave most of a grid unseen.

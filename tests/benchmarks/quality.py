@@ -1,4 +1,4 @@
-"""Documents in, figures out that tell written prose from filler: repetition, shared runs, rhythm, vocabulary.
+"""Measures what tells written prose from filler: repetition, shared runs, rhythm, vocabulary.
 
 make measure            the bundled corpora beside the real ones, as in docs/corpora.md
 

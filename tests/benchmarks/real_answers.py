@@ -1,4 +1,4 @@
-"""How well each metric agrees with a judge on 1,376 real answers of Claude 2.1, and where it does not: docs/metrics.md.
+"""Measures how well each metric agrees with a judge on 1,376 real answers of Claude 2.1: see docs/metrics.md.
 
 make measure            needs ../shared/real_results/claude_2_1_judged.jsonl beside the project
 

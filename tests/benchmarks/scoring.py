@@ -1,4 +1,4 @@
-"""Scoring speed: whole `niah-score` processes on a million answers, beside the published evaluator in the same run.
+"""Measures scoring: whole `niah-score` processes on a million answers, beside the published evaluator in the same run.
 
 make bench
 

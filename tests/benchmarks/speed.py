@@ -1,4 +1,4 @@
-"""Speed as ratios within one run: whole processes of ours against the published loops, in turns, on the same machine.
+"""Measures speed as ratios within one run: whole processes of ours and the published loops, in turns.
 
 Rows of a million tokens are compared with a bare `pq.write_table` of the same rows instead.
 

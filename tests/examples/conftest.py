@@ -1,4 +1,4 @@
-"""Small datasets for the examples: 36 rows in both languages, as text and as chat, in Parquet and JSONL."""
+"""Builds small datasets for the examples: 36 rows in both languages, as text and as chat, in Parquet and JSONL."""
 
 from __future__ import annotations
 

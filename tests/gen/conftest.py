@@ -1,4 +1,4 @@
-"""What several tests of the generator need: tokenizers, texts that break things, small corpora on disk."""
+"""Provides what several tests of the generator need: tokenizers, texts that break things, small corpora on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several tests of answer files need: broken and good ones, and what came out of them."""
+"""Makes good and broken answer files, and picks out what was read from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page in a real headless Chromium: opened, looked at, typed and clicked into, and every request of it refused.
+"""Drives a real headless Chromium: opens a page, reads it, types and clicks into it, and refuses all its requests.
 
 Speaks the DevTools protocol over the two pipes that Chromium has for it: no port, no driver, no package.
 """

@@ -1,4 +1,4 @@
-"""What several tests of the scorer need."""
+"""Provides a fixture that writes records as a JSONL file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that would act on a page, a terminal or a table that took them for more than texts."""
+"""Lists texts that would act on a page, a terminal or a table that took them for more than texts."""
 
 from __future__ import annotations
 

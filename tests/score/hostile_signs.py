@@ -1,4 +1,4 @@
-"""Signs that mean something in Markdown and LaTeX, and all other texts that would act on what takes them for more."""
+"""Lists signs that mean something in Markdown and LaTeX, and all other texts that would act unless escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small dataset, answers to it, and rubrics, for asking a judge and reading its verdicts."""
+"""Makes a small dataset, answers to it, and rubrics, for asking a judge and reading its verdicts."""
 
 from __future__ import annotations
 

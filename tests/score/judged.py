@@ -1,4 +1,4 @@
-"""Judging single answers, and the odd texts that metrics are tried on."""
+"""Judges single answers, and draws odd texts to try metrics on."""
 
 from __future__ import annotations
 

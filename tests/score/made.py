@@ -1,4 +1,4 @@
-"""Small hand-made datasets and answers to them."""
+"""Makes small datasets by hand, and answers to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of needles and haystacks that differ in how hard they are, and their intervals."""
+"""Makes rows of needles and haystacks that differ in how hard they are, and computes their intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of the files of a comparison."""
+"""Names the files that a comparison writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hand-made grids for what is drawn of them."""
+"""Makes grids by hand, for tests of what is drawn of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports for pages, and what a page shows of them."""
+"""Makes reports for pages, and reads what a page shows of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of hand-made scores: 3 lengths x 2 depths x 4 needles."""
+"""Makes reports of hand-made scores: 3 lengths x 2 depths x 4 needles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three runs that nobody made with a model: right where a number drawn from the row's name is below a chance."""
+"""Makes three runs without a model: right where a number drawn from the row's name is below a chance."""
 
 from __future__ import annotations
 

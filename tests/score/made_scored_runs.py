@@ -1,4 +1,4 @@
-"""Scored frames of runs over the same rows."""
+"""Makes scored frames of runs over the same rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scored frames of hand-made rows, and what loops over their rows give."""
+"""Makes scored frames of hand-made rows, and computes by plain loops what they should give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads JSON Lines: one line at a time, but for lines of the usual shapes by the loops that formats bring with them.
+"""Reads JSON Lines, a line at a time; formats bring faster loops for lines of their usual shapes.
 
 Which format a file has is decided once, by the first record that is of any.
 """

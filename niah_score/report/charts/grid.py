@@ -1,4 +1,4 @@
-"""Holds figures by length and depth, which heatmaps are drawn of, and makes them of scored rows."""
+"""Computes grids of figures by length and depth, which heatmaps are drawn of, from scored rows."""
 
 from __future__ import annotations
 

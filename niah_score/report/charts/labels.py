@@ -1,4 +1,4 @@
-"""Words what stands beside the cells of a heatmap: tick labels, kinds of cells, title and note.
+"""Writes the words beside the cells of a heatmap: tick labels, kinds of cells, title and note.
 
 A figure whose `method` is `table` was read as a mean from somebody's table: nobody knows how many rows it was made of.
 """

@@ -1,4 +1,4 @@
-"""Prompts around plain texts, and requests for haystacks, for tests."""
+"""Makes prompts around plain texts, and requests for haystacks, for tests."""
 
 from __future__ import annotations
 

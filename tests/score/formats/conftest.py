@@ -1,4 +1,4 @@
-"""Fixtures that write answer files and read them."""
+"""Provides fixtures that write answer files and read them."""
 
 from __future__ import annotations
 

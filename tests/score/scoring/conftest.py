@@ -1,4 +1,4 @@
-"""The rows and scores that a judge is asked about."""
+"""Provides the rows and scores that a judge is asked about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report that several tests of the page need."""
+"""Provides a report that several tests of the page need."""
 
 from __future__ import annotations
 
