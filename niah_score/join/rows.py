@@ -1,7 +1,7 @@
 """Reads the truth of a dataset's rows as one table, sorted by id. Prompts are never read.
 
-A dataset is a folder (niah_score.contract), one of its data files, or any Parquet or JSONL file with id, answers and keywords;
-hand-made ones may say `answer` for a single answer and give keywords as one flat list.
+A dataset is a folder (niah_score.contract), one of its data files, or any Parquet or JSONL file with id, answers and
+keywords; hand-made ones may say `answer` for a single answer and give keywords as one flat list.
 """
 
 from __future__ import annotations
