@@ -16,7 +16,7 @@ from niah_score.contract import Manifest
 
 @dataclass(frozen=True)
 class Axes:
-    """The coordinates that a recipe asks for; rows are in the order of these fields, the last one changing first."""
+    """The coordinates that a recipe asks for; rows are in the order of these fields, the last one changing fastest."""
 
     languages: tuple[str, ...]
     lengths: tuple[int, ...]

@@ -174,7 +174,7 @@ def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer:
 
 
 def _sources(recipe: Recipe, manifest: Manifest, given: Sequence[str]) -> tuple[list[str], str | None]:
-    """Where each corpus of the manifest is found on this machine, in order; and why that cannot be said of one.
+    """Where each corpus of the manifest is found on this machine, in order; and why one of them is not found.
 
     Raises CorpusError or IntegrityError for a corpus that the user named and that cannot be read or is no other's.
     """

@@ -265,13 +265,13 @@ def _contents(row: Row) -> list[str]:
 
 
 def _place_of(frame: Frame, row: Row) -> _Place:
-    """Where the context of a prompt stands that is its template with a context in it."""
+    """Where the context stands in a prompt that is its template with a context in it."""
     content = _contents(row)[max(row["context_message"], 0)]
     return _Place(content, len(frame.before), len(content) - len(frame.after))
 
 
 def _outside_frame(frame: Frame, row: Row, conversation: bool) -> Iterator[str]:
-    """What of a prompt is not its template with a context in it, and of `context_message` not where that stands."""
+    """How a prompt differs from its template with a context in it, and `context_message` from where that stands."""
     prompt = row["prompt"]
     if isinstance(prompt, str):
         yield from _different(row, "context_message", -1)

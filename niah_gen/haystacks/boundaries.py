@@ -1,7 +1,7 @@
 """Finds where sentences or words end, as character offsets: the only places where a needle may stand.
 
 A sentence ends right after closing punctuation and the quotes or brackets that close with it, before white space or, in
-Chinese, anywhere. The end of a paragraph that closes without punctuation is none.
+Chinese, anywhere. A paragraph that closes without punctuation ends no sentence.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def _is_end(text: str, match: re.Match[str]) -> bool:
-    """Whether a sentence could end here: none goes on in small letters on its line, and an abbreviation is no end."""
+    """Whether a sentence could end here: not if its line goes on in small letters, nor after an abbreviation."""
     following = text[match.end() : match.end() + 2]
     if "\n" not in following and following.lstrip()[:1].islower():
         return False
@@ -76,7 +76,7 @@ def word_ends(text: str, language: str) -> list[int]:
 
 
 def _is_gap(left: str, right: str) -> bool:
-    """Whether something may be put between two characters: not behind white space, nor apart from its punctuation."""
+    """Whether something may be put between two characters: not after white space, nor before a word's punctuation."""
     if left.isspace() or unicodedata.category(left) in ("Ps", "Pi"):
         return False
     return unicodedata.category(right) not in _CLINGING

@@ -1,8 +1,8 @@
 """Fits sentences to a token budget: as many as fit, then a few from further on that fill what is left.
 
-The prompt may never be longer than its budget and should be hardly shorter, wherever the needles stand. So a haystack
-is judged by the tokens of its prompts over all places that the needles take as the depth goes from 0 to 100, and does
-not depend on the depths that a recipe lists. What a needle adds to the prompt is counted at its seam alone.
+A prompt may never be longer than its budget and should be only a little shorter, wherever its needles stand. So a
+haystack is judged by the tokens of its prompts over all places that the needles take as the depth goes from 0 to 100,
+and does not depend on the depths that a recipe lists. What a needle adds to the prompt is counted at its seam alone.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Extent(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """A haystack tried: how far its longest prompt stays below the budget, and how far that may be."""
+    """A haystack that was tried: how far its longest prompt stays below the budget, and how far it may."""
 
     below: int
     aim: int
@@ -223,7 +223,7 @@ class Fitting:
 
 
 def arrangements(before: Ints, tokens: int, lines: Sequence[DepthLine]) -> Ints:
-    """The ways in which a set's needles stand as the depth goes from 0 to 100: a row each, in it a place per needle."""
+    """The ways in which a set's needles stand as the depth goes from 0 to 100: a row each, a place for each needle."""
     middles = (before[:-1] + before[1:]) * (50 / tokens)
     moves = [(middles - line.offset) / line.slope for line in lines if line.slope]
     turns = np.unique(np.concatenate([[0.0, 100.0], *moves]))
@@ -234,9 +234,9 @@ def arrangements(before: Ints, tokens: int, lines: Sequence[DepthLine]) -> Ints:
 
 
 def pick(sizes: Sequence[int], left: int, aim: int) -> tuple[int, ...]:
-    """Numbers of sizes that add up to at most `left` and at least `left - aim`; empty if none do. None of size 0.
+    """Numbers of sizes that add up to at most `left` and at least `left - aim`; empty if none do.
 
-    The single one that comes nearest, else the first sum found.
+    Sizes of 0 are never picked. The single one that comes nearest, else the first sum found.
     """
     single = min(
         ((left - size, number) for number, size in enumerate(sizes) if 0 < size <= left <= size + aim), default=None
@@ -255,7 +255,7 @@ def pick(sizes: Sequence[int], left: int, aim: int) -> tuple[int, ...]:
 
 
 def _windows(sentences: Sentences, count: int) -> Iterator[tuple[int, int]]:
-    """Where closing sentences are picked: behind the haystack's own, at first only those that it does not hold yet."""
+    """Where closing sentences are picked: after the haystack's own, at first only those that it does not hold yet."""
     each = sentences.per_pass
     unused = (count // each + 1) * each if each else len(sentences.places)
     for end in (unused, len(sentences.places)):

@@ -1,7 +1,7 @@
 """Places needles as LLMTest_NeedleInAHaystack does, bug for bug.
 
-The concatenated corpus is repeated until the recipe's longest length is reached, trimmed, and what was trimmed is
-encoded once more. A needle goes right after the nearest period token at or before its depth.
+The concatenated corpus is repeated until the recipe's longest length is reached, trimmed, and encoded once more. A
+needle goes right after the nearest period token at or before its depth.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class GkamradtFiller:
 
 
 def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
-    """The published rule; depth is divided by 100 before it is multiplied, which floor sees."""
+    """The published rule. Depth is divided by 100 before it is multiplied, which can change what floor gives."""
     period = tuple(int(token) for token in tokenizer.encode(".").ids)
     ranges = [TokenRange(haystack.source, 0, haystack.tokens)]
     depth = targets.depth

@@ -91,7 +91,7 @@ class Secret(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FillRequest:
-    """What a haystack is wanted for. `longest`: the recipe's greatest length, in tokens as all lengths.
+    """What a haystack is wanted for. `longest`: the recipe's greatest length; lengths are in tokens.
 
     `needles`: the secret's texts, encoded; `lines`: how they follow the row's depth; `joiner`: what joins them to the
     sentences around. `depth`: of the only row that the haystack is for, in percent; None if all depths share it.
@@ -120,7 +120,7 @@ class FillRequest:
 
 
 class Usage(NamedTuple):
-    """What a filler makes of a corpus: its tokens, and the share of them that is never used, 0 to 1."""
+    """What a filler uses of a corpus: its tokens, and the share of them that is never used, 0 to 1."""
 
     tokens: int
     share_left_out: float

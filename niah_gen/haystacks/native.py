@@ -87,7 +87,7 @@ class NativeFiller:
         return frozenset(word for group in secret.keywords for word in group if fold(word).isalnum())
 
     def notes(self, secret: Secret) -> tuple[str, ...]:
-        """What keeping a needle's haystacks clean took, as sentences."""
+        """What it took to keep a needle's haystacks free of leaks, a sentence each."""
         dropped = self._dropped(secret)
         if not dropped:
             return ()
@@ -99,7 +99,7 @@ class NativeFiller:
         )
 
     def _dropped(self, secret: Secret) -> frozenset[int]:
-        """Numbers of the documents that a needle's haystacks do without. Raises FitError where that is refused."""
+        """Numbers of the documents left out of a needle's haystacks. Raises FitError where that is refused."""
         known = self._leaking.get(secret)
         if known is None:
             known = self._leaking[secret] = self._find_leaking(secret)
@@ -161,7 +161,8 @@ class NativeFiller:
     def _from_somewhere(self, numbers: Sequence[int], name: str) -> Iterator[Kept]:
         """Documents over and over, beginning with a sentence of the first one that the name decides.
 
-        What is before that sentence comes last: a few documents would begin few different haystacks.
+        What is before that sentence comes last. Begun at
+        documents alone, a few of them would give few different haystacks.
         """
         first = self._keep(numbers[0])
         start = int(sha256_hex(f"{name}/start".encode())[:12], 16) % max(1, len(first.ends))

@@ -26,7 +26,7 @@ class Taken(NamedTuple):
 
 
 def check_native(proof: ContextProof) -> Iterator[str]:
-    """What a row says of its context and is not so, a sentence each."""
+    """What a row says of its context that is not true, a sentence each."""
     astray = list(misplaced(proof.needles, proof.context, proof.offset))
     if astray:
         yield from astray
@@ -40,7 +40,7 @@ def check_native(proof: ContextProof) -> Iterator[str]:
 
 
 def take_out(needles: Sequence[PlacedNeedle], context: str, joiner: str) -> Taken | str:
-    """Take needles that stand at their spans, and what joins them, out of a context; or what keeps them from it.
+    """Take needles that stand at their spans, and what joins them, out of a context; or say what prevents it.
 
     A needle is joined to what is on its left; at the very beginning it stands first, and the joiner follows it.
     """
@@ -73,7 +73,7 @@ def wrong_haystack(
     haystack: CountedHaystack,
     local: bool,
 ) -> Iterator[str]:
-    """What a row says of its haystack and is not so.
+    """What a row says of its haystack that is not true.
 
     `places`, `asked`: where its needles stand, and the depths asked for. `local`: whether depths are counted exactly.
     """

@@ -1,7 +1,7 @@
 """Places needles as OpenCompass's dynamic CDME generator does, bug for bug.
 
-Documents' tokens are laid end to end, in an order that each repeat shuffles further. Needles go between tokens, also
-inside a character.
+Documents' tokens are laid end to end, in an order that each repeat shuffles further. Needles go between tokens,
+even inside a character.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class OpenCompassFiller:
 
 
 def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
-    """The published rule; depth is divided by 100 before it is multiplied, which floor sees."""
+    """The published rule. Depth is divided by 100 before it is multiplied, which can change what floor gives."""
     size = haystack.tokens
     points = [int(size * (targets.depth / 100))]
     for number in range(1, len(needles)):

@@ -45,7 +45,7 @@ def as_written(text: str) -> str:
 class Placement:
     """One placement. `version` is raised whenever the rows that it makes change.
 
-    template, boundary, spread, leaks: what a recipe that does not say them gets.
+    template, boundary, spread, leaks: the values for recipes that leave these fields out.
     fill: makes the filler of a corpus, given the recipe's `boundary` and `leaks`.
     place: puts needles into a haystack. depths: those of the recipe that rows are made for.
     check: what is wrong with a context, as far as its row and the tokenizer can prove.

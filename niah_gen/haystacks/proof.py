@@ -112,9 +112,9 @@ class CountedHaystack:
         return frozenset(sentence_ends(self.text))
 
     def is_nearest(self, place: int, asked: float, boundary: str | None, local: bool) -> bool:
-        """Whether no sentence end is clearly nearer to a depth in percent than a place; the ends are exact.
+        """Whether no sentence end is clearly nearer to a depth in percent than a place; at 0 and 100 it is exact.
 
-        Counted by the segment on the side of the depth, with two tokens for what counting apart adds.
+        It may be off by half of the segment on the side of the depth, and two tokens for what counting apart adds.
         """
         if asked in (0, 100):
             return place == (len(self.text) if asked else 0)

@@ -28,7 +28,7 @@ class Kept(NamedTuple):
 
 
 def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]]) -> Kept:
-    """A document without segments over 256 tokens (from one end to the next), nor what follows the last end.
+    """A document without segments over 256 tokens (from one end to the next) and without what follows its last end.
 
     `ends_of`: character offsets of the ends in a text. Nothing is kept of a document without any.
     """

@@ -56,7 +56,7 @@ class DepthTargets(NamedTuple):
 
 
 def nearest(before: Ints, tokens: npt.ArrayLike) -> Ints:
-    """Numbers of the places nearest to some distances from the beginning, in tokens; of two as near, the first.
+    """Numbers of the places nearest to some distances from the beginning, in tokens; of two equally near, the first.
 
     `before`: tokens before each place, ascending.
     """

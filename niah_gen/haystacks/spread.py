@@ -24,7 +24,7 @@ def depth_lines(count: int, spread: str | Sequence[float], diff: float, seed: in
     """How the needles of a set follow the first, which stands at the row's depth d.
 
     even: d + (100 - d) / count further each, so the last stops one step before the end. diff: `diff` percent further
-    each. random: at seeded even-chance depths between d and 100, in the set's order. A list: at its depths, whatever d.
+    each. random: at uniform seeded depths between d and 100, in the set's order. A list: at its depths, whatever d.
     """
     if not isinstance(spread, str):
         return tuple(DepthLine(depth, 0.0) for depth in spread)

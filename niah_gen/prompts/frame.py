@@ -1,4 +1,4 @@
-"""Fills a template's question in and puts contexts where the template has its hole."""
+"""Fills in a template's question and puts contexts where the template has its hole."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Frame:
         return tuple(message.content for n, message in enumerate(self.messages) if n != self.hole)
 
     def takes_turns(self) -> bool:
-        """Whether a conversation can stand in place of the message with the hole: a chat whose hole is all of it."""
+        """Whether a conversation can replace the message with the hole: in a chat, where the hole is all of it."""
         return self.messages[self.hole].role is not None and not (self.before + self.after).strip()
 
     def around(self, turns: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:

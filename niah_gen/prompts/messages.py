@@ -15,7 +15,7 @@ NO_NEEDLE = -1
 
 
 class Piece(NamedTuple):
-    """A piece of a message, in order. `needle`: the number of the needle that it is (a part of), -1 for all else."""
+    """A piece of a message, in order. `needle`: the number of the needle that it is, or is part of; else -1."""
 
     content: Slice | str
     needle: int = NO_NEEDLE
@@ -35,14 +35,14 @@ class PromptMessage(NamedTuple):
 
 
 def count_tokens(messages: Sequence[PromptMessage], counter: Counter) -> int:
-    """Tokens of a prompt: the sum over its messages, what a chat template adds around each not counted."""
+    """Tokens of a prompt: the sum over its messages, without what a chat template adds around each."""
     return sum(counter.count(piece.content for piece in message.pieces) for message in messages)
 
 
 def prompt_json(
     prompt: Sequence[PromptMessage], fragments: Sequence[Sequence[Fragment]]
 ) -> Iterator[bytes | memoryview]:
-    """A prompt's canonical JSON in pieces: a string, or a list of messages. `fragments`: of each message's pieces."""
+    """A prompt's canonical JSON in pieces: a string, or a list of messages. `fragments`: those of each message."""
     if prompt[0].role is None:
         yield b'"'
         for fragment in fragments[0]:

@@ -152,7 +152,7 @@ def template_for(name: str, language: str) -> Template | None:
 
 
 def template_family(name: str) -> dict[str, object]:
-    """Everything that a template name stands for in any language: what a family digest is over."""
+    """Everything that a template name stands for in any language, which family digests cover."""
     library = template_library()
     members = [library[name]] if name in library else [library[f"{name}-{code}"] for code in ("en", "zh")]
     return {

@@ -80,7 +80,7 @@ def load_recipe(
 
 
 def _not_for(task: object, here: bool) -> list[str]:
-    """The fields that a family has no use for, or that only the family before it knew."""
+    """The fields that a family has no use for, or that only the family it replaces knew."""
     fields = ["options", "controls"]
     try:
         found = find_task(str(task), here=here)
@@ -292,7 +292,7 @@ class _Reader:
         return "chat" if asked == "chat" else "text"
 
     def _check_together(self, recipe: Recipe, task: Task | None) -> None:
-        """What no field can tell alone."""
+        """Check what involves several fields."""
         for spec in recipe.corpora if self.here else ():
             try:
                 locate(spec)
@@ -348,7 +348,7 @@ class _Reader:
 
 
 def settings_of(recipe: Recipe, task: Task) -> Settings:
-    """What a task family sees of a recipe whose options were read by it."""
+    """What a task family sees of a recipe that names it."""
     options, _ = read_options(task.options, recipe.options)
     return Settings(options, recipe.needles, recipe.seed, not recipe.placing.keeps_languages)
 

@@ -54,7 +54,7 @@ class PendingRow:
         return sum(len(piece) for message in self.messages for piece in message.utf8)
 
     def row(self) -> Row:
-        """The row whole."""
+        """The whole row."""
         contents = [b"".join(message.utf8).decode() for message in self.messages]
         prompt: str | list[Message] = contents[0]
         if self.messages[0].role is not None:

@@ -1,4 +1,4 @@
-"""Forecasts what building a plan will make: rows, tokens, bytes, time, and how sure the scores will be."""
+"""Forecasts what building a plan will make: rows, tokens, bytes, time, and how precise the scores will be."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WANTED_POINTS = 15
 
 
 def _trust(plan: Plan, configs: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
-    """What scores over these rows will be worth."""
+    """How precise scores over these rows will be."""
     each = min(len(cells) // len({cell.depth for cell in cells}) for cells in configs.values())
     length = min(map(len, configs.values()))
     yield (

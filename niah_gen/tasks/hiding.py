@@ -35,7 +35,7 @@ def no_boundary(placement: Placement, boundary: str, depth: float) -> str | None
 
 
 class ContextKind(NamedTuple):
-    """A way to make contexts. `make`: gives the maker of one process.
+    """A way to make contexts. `make`: returns the maker that one process uses.
 
     check: what is wrong with the context of a row, as far as its columns can prove it.
     joiner: what joins a needle to the text on its left, by language.

@@ -63,7 +63,7 @@ class Item(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What of a recipe a task family sees. `options`: an instance of the family's options.
+    """What a task family sees of a recipe. `options`: an instance of the family's options.
 
     `needles`: those of the recipe, for families that hide them. `any_language`: whether needles go into corpora of
     every language.
