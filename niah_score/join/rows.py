@@ -300,7 +300,7 @@ def _check_version(found: object, file: Path) -> None:
     if isinstance(found, bytes) and found.isdigit() and int(found) > SCHEMA_VERSION:
         raise ScoreError(
             f"{file}: schema version {int(found)} is newer than the {SCHEMA_VERSION} that this release reads; "
-            "upgrade niah"
+            "upgrade niah-kit"
         )
 
 
