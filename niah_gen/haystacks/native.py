@@ -256,6 +256,7 @@ NATIVE = Placement(
     check=check_native,
     hidden=str.strip,
     choices=("question_position", "boundary", "leaks", "fresh_haystacks"),
+    any_spread=True,
     keeps_languages=True,
     exact=True,
 )

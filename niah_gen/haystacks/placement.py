@@ -52,6 +52,7 @@ class Placement:
     notes: what a user should know about a finished row (its columns but the prompt), a sentence each.
     boundary_at: where needles stand in rows of a depth. hidden: a needle's text as it is put in.
     choices: the recipe's fields that it leaves to the recipe; all of them are in family8 of the row ids.
+    any_spread: the recipe decides how a set's needles are spread, and whether rows have filler of their own.
     keeps_languages: needles go into corpora of their language alone.
     exact: every needle stands once, and prompts end within a few tokens below their budget.
     most_needles: how many texts it can hide in a row; None for any number.
@@ -73,6 +74,7 @@ class Placement:
     boundary_at: Callable[[str, float], str] = same_boundary
     hidden: Callable[[str], str] = as_written
     choices: tuple[str, ...] = ()
+    any_spread: bool = False
     keeps_languages: bool = False
     exact: bool = False
     most_needles: int | None = None

@@ -172,7 +172,7 @@ class _Reader:
             seed=self.take("seed", whole(0, 2**31 - 1), 0),
             max_new_tokens=self.take("max_new_tokens", whole(1, 1_000_000), 200),
             diff=self.take("diff", parse_percent, 25.0),
-            spread=spread if "fresh_haystacks" in kind.choices or "spread" in self.raw else kind.spread,
+            spread=spread if kind.any_spread or "spread" in self.raw else kind.spread,
             boundary=self.take("boundary", one_of(boundaries), kind.boundary),
             leaks=self.take("leaks", one_of(leaks), kind.leaks),
             fresh_haystacks=self.take("fresh_haystacks", parse_boolean, False),
@@ -327,7 +327,7 @@ class _Reader:
 
     def _check_spread(self, recipe: Recipe) -> None:
         kind = recipe.placing
-        if "fresh_haystacks" not in kind.choices:
+        if not kind.any_spread:
             for name, value, own in (
                 ("spread", recipe.spread, kind.spread), ("fresh_haystacks", recipe.fresh_haystacks, False),
             ):  # fmt: skip

@@ -93,9 +93,19 @@ class Assembler:
         self._plan = plan
         self._counter = Counter(plan.tokenizer)
         bench = Workbench(
-            plan.tokenizer, self._counter, recipe.placing, plan.fillers, max(recipe.lengths), recipe.reserve,
-            recipe.seed, recipe.spread, recipe.diff, recipe.boundary, recipe.fresh_haystacks, plan.settings.options,
-        )  # fmt: skip
+            tokenizer=plan.tokenizer,
+            counter=self._counter,
+            placement=recipe.placing,
+            fillers=plan.fillers,
+            longest=max(recipe.lengths),
+            reserve=recipe.reserve,
+            seed=recipe.seed,
+            spread=recipe.spread,
+            diff=recipe.diff,
+            boundary=recipe.boundary,
+            fresh_haystacks=recipe.fresh_haystacks,
+            options=plan.settings.options,
+        )
         self._make = plan.task.context.make(bench)
         self._exact = plan.task.context.exact(recipe.placing)
         self._asked: _Asked | None = None
