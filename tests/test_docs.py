@@ -245,8 +245,8 @@ def test_the_recipe_of_the_family_for_contributors_makes_rows(monkeypatch: pytes
 def test_the_conversation_for_contributors_makes_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "talk_of_the_docs.py").write_text(contributors('"""A family whose contexts'), "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    recipe = {"task": "talk_of_the_docs:TALK", "template": "gkamradt-openai", "guide": False, "lengths": [1000]}
-    rows = list(niah_gen.iter_rows({**recipe, "depths": [0, 60, 100]}))
+    recipe = {"task": "talk_of_the_docs:TALK", "template": "gkamradt-openai", "form": "chat", "guide": False}
+    rows = list(niah_gen.iter_rows("default", {**recipe, "lengths": [1000], "depths": [0, 60, 100]}))
     assert [row["context_message"] for row in rows] == [1, 5, 8]
 
 
