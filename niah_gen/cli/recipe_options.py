@@ -31,7 +31,8 @@ TokenizerOption = Annotated[
     typer.Option("--tokenizer", help="tiktoken model or encoding, a tokenizer.json, or a local model folder."),
 ]
 PlacementOption = Annotated[
-    str | None, typer.Option("--placement", help="native, gkamradt, opencompass or opencompass-processed.")
+    str | None,
+    typer.Option("--placement", help="native, or that of a published system, such as gkamradt or opencompass."),
 ]
 TemplateOption = Annotated[str | None, typer.Option("--template", help="Prompt template.")]
 LanguageOption = Annotated[
