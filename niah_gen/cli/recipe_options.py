@@ -32,7 +32,7 @@ TokenizerOption = Annotated[
 ]
 PlacementOption = Annotated[
     str | None,
-    typer.Option("--placement", help="native, or that of a published system, such as gkamradt or opencompass."),
+    typer.Option("--placement", help="native, or a published system's, such as gkamradt or opencompass."),
 ]
 TemplateOption = Annotated[str | None, typer.Option("--template", help="Prompt template.")]
 LanguageOption = Annotated[

@@ -90,7 +90,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} (schema_version is {found!r})")
     if found > SCHEMA_VERSION:
         raise ContractError(
-            f"{path}: schema_version {found} is newer than the {SCHEMA_VERSION} that this release reads; upgrade niah-kit"
+            f"{path}: schema_version {found} is newer than the {SCHEMA_VERSION} that is read here; upgrade niah-kit"
         )
     try:
         manifest = _parse_manifest(record)
