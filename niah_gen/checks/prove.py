@@ -27,7 +27,7 @@ from niah_gen.recipe.read import load_recipe, settings_of
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.plan import family_digest, plan_digest
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.records import Cell, Settings
+from niah_gen.tasks.records import Cell
 from niah_gen.tasks.registry import find_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import (
@@ -54,7 +54,7 @@ class Figures:
     """What a user may want to know of rows that were proved.
 
     `rows`: in all formats. `below`: fewest and most tokens between a prompt and its budget; `off`: most points between
-    the depth asked for and the one obtained of a first needle; both None but for placement native.
+    the depth asked for and the one obtained of a first needle; both None where contexts are not exact.
     """
 
     rows: int
@@ -110,7 +110,7 @@ def prove(
         return Proof(manifest, tuple(problems.kept), problems.count, Figures(0))
     task = find_task(recipe.task, here=False)
     found = _tokenizer(manifest, tokenizer)
-    sources, lacking = _sources(recipe, manifest, corpora) if rebuild else ([], "that was not asked for")
+    sources, lacking = _sources(manifest, corpora) if rebuild else ([], "that was not asked for")
     hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
     digest = plan_digest(recipe, task, found.name, found.sha256, hashes)
     problems.add(_wrong_manifest(recipe, manifest, digest))
@@ -173,7 +173,7 @@ def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer:
     return tokenizer
 
 
-def _sources(recipe: Recipe, manifest: Manifest, given: Sequence[str]) -> tuple[list[str], str | None]:
+def _sources(manifest: Manifest, given: Sequence[str]) -> tuple[list[str], str | None]:
     """Where each corpus of the manifest is found on this machine, in order; and why one of them is not found.
 
     Raises CorpusError or IntegrityError for a corpus that the user named and that cannot be read or is no other's.
@@ -406,9 +406,8 @@ def _wrong_together(rows: _FormatRows, setup: _ProofSetup, task: Task) -> Iterat
     yield from _wrong_order(once)
     if not rows.whole:
         return  # what they add up to cannot be right
-    settings = settings_of(setup.recipe, task)
-    axes = axes_of(setup.recipe, task, settings, manifest)
-    yield from _missing(rows.suffix, once, axes, setup.recipe, task, settings)
+    axes = axes_of(setup.recipe, task, settings_of(setup.recipe, task), manifest)
+    yield from _missing(rows.suffix, once, axes, setup.recipe, task)
     digest = content_digest(line.digest for line in lines)
     if digest != manifest.content_digest:
         yield f"{MANIFEST}: content_digest is {manifest.content_digest}, the .{rows.suffix} rows give {digest}"
@@ -461,9 +460,7 @@ def _wrong_order(lines: Iterable[_ProvedLine]) -> Iterator[str]:
             yield f"{line}: stands where row {other.id} belongs"
 
 
-def _missing(
-    suffix: str, lines: Sequence[_ProvedLine], axes: Axes, recipe: Recipe, task: Task, settings: Settings
-) -> Iterator[str]:
+def _missing(suffix: str, lines: Sequence[_ProvedLine], axes: Axes, recipe: Recipe, task: Task) -> Iterator[str]:
     """Rows that the recipe asks for and a format does not hold."""
     there = {line.rank for line in lines}
     # Where coordinates cannot be read, the row was named; how many repeats there are only the corpus can tell.
@@ -474,14 +471,14 @@ def _missing(
     # A corpus is of the language that most of its rows have; what reads no corpus may ask in several.
     languages = {corpus: {language} for (corpus, language), _ in reversed(pairs.most_common())}
     if task.corpus is not None:
-        languages = {task.corpus: {code for code in axes.languages if task.ids(settings, code)}}
+        languages = {task.corpus: {code for code in axes.languages if axes.needles[code]}}
     for corpus in axes.corpora:
         if corpus not in languages:
             yield f"{MANIFEST}: corpus {corpus} has no row in the .{suffix} files"
     for language, length, corpus in product(axes.languages, axes.lengths, axes.corpora):
         if language not in languages.get(corpus, ()):
             continue
-        for needle in task.ids(settings, language):
+        for needle in axes.needles[language]:
             for repeat, control, depth in product(range(axes.repeats), axes.controls, axes.depths):
                 cell = Cell(language, corpus, length, needle, repeat, depth, control)
                 if axes.rank(cell) not in there:

@@ -13,14 +13,14 @@ from typing import NamedTuple, cast
 from niah_gen.checks.axes import axes_of
 from niah_gen.checks.row_types import column_kinds, digest_of, wrong_types
 from niah_gen.haystacks.proof import ContextProof, CountedHaystack, PlacedNeedle, not_once, shown
-from niah_gen.haystacks.spread import depth_lines
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.templates import guide_problem, template_for
 from niah_gen.recipe.read import settings_of
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.ids import row_id
-from niah_gen.rows.plan import item_of
 from niah_gen.tasks.base import Task
+from niah_gen.tasks.check_item import item_of, shown_of
+from niah_gen.tasks.hiding import lines_of
 from niah_gen.tasks.records import Cell, Item, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import ROW_ID, Manifest, Message, Row, Truth, config_name, prompt_digest
@@ -54,6 +54,15 @@ class _Place(NamedTuple):
     last: int
 
 
+class _CellTruth(NamedTuple):
+    """What the rows of a cell ask, at any depth. `hidden`: how many needles the item of a control's twin hides."""
+
+    key: Cell
+    item: Item
+    hidden: int
+    frame: Frame | None
+
+
 class RowProver:
     """Proves the rows of one dataset. What depends on a haystack alone is kept while consecutive rows share it."""
 
@@ -67,7 +76,7 @@ class RowProver:
         self._axes = axes_of(recipe, task, self._settings, manifest)
         self._exact = task.context.exact(recipe.placing)
         self._kinds = column_kinds(recipe.form)
-        self._asked: tuple[Cell, Item, Frame | None] | None = None
+        self._asked: _CellTruth | None = None
         self._haystack: CountedHaystack | None = None
 
     def prove(self, value: object, config: str) -> ProvedRow:
@@ -108,15 +117,13 @@ class RowProver:
             ("corpus", row["corpus"], axes.corpora),
             ("length", row["length"], axes.lengths),
             ("depth_percent", row["depth_percent"], axes.depths),
-            ("needle_id", row["needle_id"], axes.needles),
+            ("needle_id", row["needle_id"], axes.needles.get(cell.language, ())),
             ("repeat", row["repeat"], range(axes.repeats)),
             ("control", row["control"], axes.controls),
         )
         for name, found, wanted in asked:
             if found not in wanted:
                 yield f"{name} is {shown(found)}; the recipe asks for {', '.join(map(str, wanted[:20]))}"
-        if cell.needle in axes.needles and cell.needle not in self._task.ids(self._settings, cell.language):
-            yield f"needle_id is {shown(cell.needle)}, which is not asked for in {cell.language}"
         template = template_for(recipe.template, cell.language)
         yield from _different(row, "template", template and template.name)
         yield from _different(row, "seed", cell_seed(recipe.seed, cell))
@@ -126,14 +133,15 @@ class RowProver:
 
     def _item(self, cell: Cell) -> Item | None:
         """What a row of a cell asks; None for coordinates that the recipe does not ask for."""
-        axes = self._axes
-        if cell.needle not in self._task.ids(self._settings, cell.language) or cell.control not in axes.controls:
+        # A depth that the recipe does not ask for is named, and the rest of the row is still proved.
+        key = cell._replace(depth=self._axes.depths[0])
+        if self._axes.rank(key) is None:
             return None
-        key = cell._replace(depth=0.0)
-        if self._asked is None or self._asked[0] != key:
-            item = item_of(self._task, self._settings, cell)
-            self._asked = (key, item, self._frame(item, cell.language))
-        return self._asked[1]
+        if self._asked is None or self._asked.key != key:
+            item = item_of(self._task, self._settings, key)
+            twin = shown_of(self._task, key, item)
+            self._asked = _CellTruth(key, twin, len(item.hide), self._frame(twin, cell.language))
+        return self._asked.item
 
     def _wrong_truth(self, row: Row, item: Item | None) -> Iterator[str]:
         recipe = self._recipe
@@ -201,7 +209,7 @@ class RowProver:
     def _wrong_context(self, row: Row, cell: Cell, item: Item, tokens: int) -> list[str]:
         """What is wrong with the messages, the spans, and what the family promises about its contexts."""
         assert self._asked is not None
-        frame = self._asked[2]
+        frame = self._asked.frame
         if frame is None:
             return [f"template {self._recipe.template!r} cannot ask the question of {shown(item.id)} in this language"]
         problems = list(self._wrong_budget(row, cell, tokens))
@@ -213,20 +221,24 @@ class RowProver:
             return problems + outside
         place = _place_of(frame, row)
         spans = [(span["start"], span["end"]) for span in row["needle_spans"]]
-        if row["target_span"] is not None:
-            spans.append((row["target_span"]["start"], row["target_span"]["end"]))
+        named = [(f"needle {number}", span) for number, span in enumerate(spans, 1)]
+        target = row["target_span"]
+        if target is not None:
+            named.append(("target_span", (target["start"], target["end"])))
+            if not self._task.context.has_target:
+                problems.append("target_span: rows of this task have none")
         outside = [
-            f"needle {number} spans {start} to {end}, outside the context, which is {place.first} to {place.last}"
-            for number, (start, end) in enumerate(spans, 1)
+            f"{name} spans {start} to {end}, outside the context, which is {place.first} to {place.last}"
+            for name, (start, end) in named
             if not place.first <= start <= end <= place.last
         ]
         if outside or not len(row["needle_spans"]) == len(row["needle_depths"]) == len(texts):
             return problems + outside
         recipe = self._recipe
-        lines = depth_lines(len(texts), recipe.spread, recipe.diff, row["seed"])
+        lines = lines_of(recipe.spread, recipe.diff, row["seed"], self._asked.hidden, len(texts))
         needles = tuple(
             PlacedNeedle(text, start - place.first, end - place.first)
-            for text, (start, end) in zip(texts, spans, strict=False)
+            for text, (start, end) in zip(texts, spans, strict=True)
         )
         proof = ContextProof(
             row,

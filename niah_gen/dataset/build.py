@@ -196,7 +196,7 @@ class _ShardBuilder:
         shard = plan.shards[number]
         cells = plan.cells[shard.first : shard.last]
         row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
-        alike = 1 if plan.recipe.fresh_haystacks else len(plan.recipe.depths)
+        alike = 1 if plan.recipe.fresh_haystacks else len(plan.recipe.placed_depths()) * (1 + len(plan.recipe.controls))
         job = ShardJob(
             plan.digest, number, self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes, alike
         )

@@ -141,7 +141,7 @@ def _body(
         f"| depths (percent) | {_listed(recipe.depths)} |",
         f"| repeats | {recipe.repeats} |",
         *([f"| needles | {_cell(', '.join(n.id for n in recipe.needles))} |"] if recipe.needles else []),
-        *[f"| {_cell(name)} | {_cell(str(value))} |" for name, value in recipe.options.items()],
+        *[f"| {_cell(name)} | {_cell(str(value))} |" for name, value in sorted(recipe.options.items())],
         *([f"| controls | {_cell(', '.join(recipe.controls))} |"] if recipe.controls else []),
         "",
         "| config | rows |",

@@ -59,7 +59,7 @@ class UnitsFiller:
         """A unit that gives nothing away; one that holds a keyword or a needle is drawn again."""
         for _ in range(_TRIES):
             unit = self._unit(draw)
-            if not unit.strip() or "\n" in unit:
+            if not isinstance(unit, str) or not unit.strip() or "\n" in unit:
                 raise FitError(f"{self._name}: a unit is {unit!r}; expected one line that is not empty")
             folded = fold(unit)
             if not any(holds(folded, word) for group in secret.keywords for word in group) and not any(

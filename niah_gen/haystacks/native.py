@@ -70,7 +70,6 @@ class NativeFiller:
         joiner = "\n" if by_sentence else request.joiner
         alone = is_sentence if by_sentence else _any_text
         haystack = fitting.haystack(joined.sentences, added, joiner, alone)
-        _check_once(request, haystack)
         return replace(haystack, cleared=self._cleared(request.secret))
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
@@ -209,36 +208,6 @@ def _any_text(text: str) -> bool:
 def _seeded_order(size: int, seed: str) -> list[int]:
     """A permutation that depends on the seed text alone, on every platform and Python."""
     return sorted(range(size), key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())
-
-
-def _check_once(request: FillRequest, haystack: Haystack) -> None:
-    """Raise FitError unless every needle will stand in its prompt exactly once."""
-    frame, texts = request.frame, request.secret.texts
-    beside = "\n".join([frame.before, frame.after, *frame.others])
-    filler = haystack.data
-    places = [] if haystack.places is None else haystack.places.tolist()
-    for number, text in enumerate(texts):
-        others = [other for n, other in enumerate(texts) if n != number]
-        if (
-            text.encode() in filler
-            or text in beside
-            or any(text in other for other in others)
-            or _over_its_edge(text, filler, places)
-        ):
-            raise FitError(
-                f"needle {request.secret.id!r}: its text {text!r} stands in the filler, the prompt or another needle "
-                "already; hide something that occurs nowhere else, or use another corpus"
-            )
-
-
-def _over_its_edge(text: str, filler: bytes, places: Sequence[int]) -> bool:
-    """Whether a text that begins as it ends could be read a second time where it meets the filler."""
-    for size in range(1, len(text)):
-        if text.startswith(text[-size:]):
-            before, after = text[:-size].rstrip().encode(), text[size:].encode()
-            if any(filler.endswith(before, 0, place) or filler.startswith(after, place) for place in places):
-                return True
-    return False
 
 
 def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:

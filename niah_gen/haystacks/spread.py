@@ -28,6 +28,8 @@ def depth_lines(count: int, spread: str | Sequence[float], diff: float, seed: in
     """
     if not isinstance(spread, str):
         return tuple(DepthLine(depth, 0.0) for depth in spread)
+    if not count:
+        return ()
     if spread == "diff":
         return tuple(DepthLine(diff * number, 1.0) for number in range(count))
     shares = [number / count for number in range(count)]

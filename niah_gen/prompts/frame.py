@@ -37,7 +37,7 @@ class Frame:
 
     def takes_turns(self) -> bool:
         """Whether a conversation can replace the message with the hole: in a chat, where the hole is all of it."""
-        return self.messages[self.hole].role is not None and not (self.before + self.after).strip()
+        return self.messages[self.hole].role is not None and not self.before and not self.after
 
     def around(self, turns: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
         """The prompt around a context.

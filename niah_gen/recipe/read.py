@@ -71,7 +71,7 @@ def load_recipe(
         raw["spread"] = "diff"
     if overrides.get("spread", "even") not in SPREADS and not any(name.startswith("depths") for name in overrides):
         raw.pop("depths", None)  # the preset's own: a depth for each needle leaves no choice of the first one's
-    if "task" in overrides:
+    if "task" in overrides and overrides["task"] != raw.get("task"):
         for name in _not_for(overrides["task"], here):
             raw.pop(name, None)  # the preset's own
     for name, value in overrides.items():
@@ -244,6 +244,8 @@ class _Reader:
 
     def _corpora(self, task: Task | None) -> tuple[str, ...]:
         if task is not None and task.corpus is not None:
+            if self.raw.get("placement", "native") != "native":
+                self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")
             if self.raw.get("corpora"):
                 self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
             return ()

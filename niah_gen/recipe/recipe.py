@@ -71,7 +71,7 @@ class Recipe:
             table["spread"] = _plain(self.spread)
         table["needles"] = [needle.table() for needle in self.needles]
         table["pins"] = dict(self.pins)
-        table["options"] = dict(self.options)
+        table["options"] = dict(sorted(self.options.items()))
         for name in ("pins", "options", "controls"):
             if not table[name]:
                 del table[name]

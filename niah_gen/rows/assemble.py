@@ -13,12 +13,13 @@ from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.messages import Piece, count_tokens, prompt_json
-from niah_gen.prompts.templates import Template, template_for
+from niah_gen.prompts.templates import Template, guide_problem, template_for
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.plan import Plan
+from niah_gen.tasks.check_item import item_of, shown_of
 from niah_gen.tasks.records import Cell, Item, Workbench, cell_seed
 from niah_gen.tokenizers.spliced import Counter, Fragment
-from niah_score.contract import METRIC_NAMES, Message, Row, Span, Truth, canonical_json, unknown_metric
+from niah_score.contract import Message, Row, Span, Truth, canonical_json
 
 _SMALLEST_PLAIN_FLOAT = 1e-4
 # A corpus a few sentences short of a length is no repeated corpus yet.
@@ -128,7 +129,7 @@ class Assembler:
         utf8 = tuple(tuple(part for fragment in found for part in fragment.utf8) for found in fragments)
         json = tuple(prompt_json(prompt, fragments))
         tokens = count_tokens(prompt, self._counter)
-        if self._exact and cell.control is None:
+        if self._exact:
             self._check_budget(cell, tokens)
         truth = Truth(
             id="",
@@ -182,7 +183,10 @@ class Assembler:
             yield f"some prompts over {corpus} of length {length} end more than {MOST_BELOW} tokens below their budget"
 
     def _check_budget(self, cell: Cell, tokens: int) -> None:
-        budget = cell.length - self._plan.recipe.reserve
+        # A control's twin may say more than the item that its haystack was filled for, but no more than the length.
+        budget = cell.length - (self._plan.recipe.reserve if cell.control is None else 0)
+        if tokens > budget and cell.control is not None:
+            raise FitError(f"{cell}: the prompt of the control has {tokens} tokens, above its length; hide less in it")
         if tokens > budget:
             raise FitError(
                 f"{cell}: the prompt has {tokens} tokens, above {budget}; ask for a reserve of "
@@ -197,10 +201,12 @@ class Assembler:
             template = template_for(recipe.template, cell.language)
             if template is None:
                 raise FitError(f"template {recipe.template!r} has no form for {cell.language}; choose another one")
-            item = plan.task.item(plan.settings, cell)
-            shown = item if cell.control is None else plan.task.controls[cell.control](item)
-            if shown.metric not in METRIC_NAMES:
-                raise RecipeError([f"task {plan.task.name!r}, item {item.id!r}: {unknown_metric(shown.metric)}"])
+            item = item_of(plan.task, plan.settings, cell)
+            shown = shown_of(plan.task, cell, item)
+            for asked in (item, shown) if recipe.guide else ():
+                problem = guide_problem(template, recipe.placement, asked.id, asked.question or "")
+                if problem:
+                    raise RecipeError([problem])
             filled, frame = (
                 make_frame(
                     template, recipe.form, recipe.placement, recipe.guide, asked.question or "",
@@ -213,9 +219,12 @@ class Assembler:
 
 
 def check_fit(plan: Plan) -> None:
-    """Make one row of each (corpus, needle) at the shortest length. Raises FitError before anything is written."""
+    """Make one row of each item and control at the shortest length. Raises FitError before anything is written."""
     shortest = min(plan.recipe.lengths)
-    first = {(cell.corpus, cell.needle): cell for cell in reversed(plan.cells) if cell.length == shortest}
+    first: dict[tuple[object, ...], Cell] = {}
+    for cell in plan.cells:
+        if cell.length == shortest:
+            first.setdefault((cell.language, cell.corpus, cell.needle, cell.control), cell)
     assembler = Assembler(plan)
     for cell in first.values():
         assembler.pending_row(cell)

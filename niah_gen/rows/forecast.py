@@ -19,9 +19,10 @@ _WANTED_POINTS = 15
 
 
 def _trust(plan: Plan, configs: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
-    """How precise scores over these rows will be."""
-    each = min(len(cells) // len({cell.depth for cell in cells}) for cells in configs.values())
-    length = min(map(len, configs.values()))
+    """How precise scores over these rows will be; the rows of controls are none of a cell's."""
+    scored = [[cell for cell in cells if cell.control is None] for cells in configs.values()]
+    each = min(len(cells) // len({cell.depth for cell in cells}) for cells in scored)
+    length = min(map(len, scored))
     yield (
         f"interval     the {each} row{'' if each == 1 else 's'} of a cell tell its score to within "
         f"{half_width(each):.0f} points, the {length} of a length to within {half_width(length):.0f} "
@@ -49,8 +50,10 @@ def forecast(plan: Plan) -> Iterator[str]:
         yield f"corpus       {corpus.name}: {corpus.language}, {len(corpus.documents)} documents"
     yield f"rows         {len(plan.cells)}"
     for name, cells in configs.items():
-        per_depth = len(cells) // max(1, len({cell.depth for cell in cells}))
-        yield f"  {name:10} {len(cells)}: {len({cell.depth for cell in cells})} depths, {per_depth} rows in each cell"
+        scored = [cell for cell in cells if cell.control is None]
+        depths = len({cell.depth for cell in scored})
+        twins = f", {len(cells) - len(scored)} rows of controls" if len(cells) > len(scored) else ""
+        yield f"  {name:10} {len(cells)}: {depths} depths, {len(scored) // depths} rows in each cell{twins}"
     yield from _trust(plan, configs)
     yield f"tokens       {plan.tokens():,} at most"
     yield f"prompt text  {size / 1e6:,.1f} MB, far less on disk: neighbouring rows are near-copies"

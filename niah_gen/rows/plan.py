@@ -16,8 +16,9 @@ from niah_gen.prompts.templates import guide_problem, template_family, template_
 from niah_gen.recipe.read import settings_of
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.tasks.base import Task
+from niah_gen.tasks.check_item import item_ids, item_of
 from niah_gen.tasks.hiding import secret_of
-from niah_gen.tasks.records import Cell, Item, Settings
+from niah_gen.tasks.records import Cell, Settings
 from niah_gen.tasks.registry import find_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import SCHEMA_VERSION, canonical_json, sha256_hex
@@ -82,9 +83,9 @@ class Plan:
     def secrets(self, corpus: Corpus) -> list[Secret]:
         """What is hidden in a corpus, at the first length and repeat."""
         found = []
-        for name in self.task.ids(self.settings, corpus.language):
+        for name in item_ids(self.task, self.settings, corpus.language):
             cell = Cell(corpus.language, corpus.name, self.recipe.lengths[0], name, 0, self.recipe.depths[0])
-            found.append(secret_of(self.task.item(self.settings, cell), self.recipe.placing.hidden))
+            found.append(secret_of(item_of(self.task, self.settings, cell), self.recipe.placing.hidden))
         return found
 
     def tokens(self) -> int:
@@ -162,10 +163,10 @@ def make_plan(
     placing = recipe.placing
     fillers = {c.name: placing.fill(c, tokenizer, recipe.boundary, recipe.leaks) for c in corpora}
     cells = list(_cells(recipe, task, settings, corpora))
-    if not cells and task.corpus is not None:
+    silent = [code for code in recipe.languages or LANGUAGES if not item_ids(task, settings, code)]
+    if task.corpus is not None and (not cells or (recipe.languages and silent)):
         raise RecipeError(
-            [f"languages: task {task.name!r} has nothing to ask in {', '.join(recipe.languages or LANGUAGES)}"],
-            f"recipe {recipe.name!r}",
+            [f"languages: task {task.name!r} has nothing to ask in {', '.join(silent)}"], f"recipe {recipe.name!r}"
         )
     kept, shortfalls = _fillable(recipe, task, settings, fillers, tokenizer, cells)
     if not kept:
@@ -190,7 +191,7 @@ def _wrong_corpora(recipe: Recipe, task: Task, settings: Settings, corpora: Sequ
     if task.corpus is None and not corpora:
         yield f"languages: no corpus of {', '.join(recipe.corpora)} is in {', '.join(recipe.languages)}"
     for corpus in corpora:
-        ids = task.ids(settings, corpus.language)
+        ids = item_ids(task, settings, corpus.language)
         template = template_for(recipe.template, corpus.language)
         if template is None:
             yield f"template: {recipe.template!r} has no form for {corpus.name!r}, whose language is {corpus.language}"
@@ -199,7 +200,10 @@ def _wrong_corpora(recipe: Recipe, task: Task, settings: Settings, corpora: Sequ
                 problem = guide_problem(template, recipe.placement, needle.id, needle.question)
                 if needle.id in ids and problem:
                     yield problem
-        if not ids:
+        if not ids and not task.hides_needles:
+            asked = f"languages: task {task.name!r} has nothing to ask in {corpus.language}"
+            yield f"{asked}, the language of corpus {corpus.name!r}"
+        elif not ids:
             yield (
                 f"needles: none is in {corpus.language}, the language of corpus {corpus.name!r}; "
                 "add one, or leave the corpus out"
@@ -225,7 +229,7 @@ def _cells(recipe: Recipe, task: Task, settings: Settings, corpora: Sequence[Cor
     depths = recipe.placed_depths()
     for language in (code for code in LANGUAGES if code in (recipe.languages or LANGUAGES)):
         named = [corpus.name for corpus in corpora if corpus.language == language]
-        ids = task.ids(settings, language)
+        ids = item_ids(task, settings, language)
         for length in recipe.lengths:
             for corpus in [task.corpus] if task.corpus is not None else named:
                 for needle in ids:
@@ -233,12 +237,6 @@ def _cells(recipe: Recipe, task: Task, settings: Settings, corpora: Sequence[Cor
                         for control in (None, *recipe.controls):
                             for depth in depths:
                                 yield Cell(language, corpus, length, needle, repeat, depth, control)
-
-
-def item_of(task: Task, settings: Settings, cell: Cell) -> Item:
-    """What a row of a cell asks: the item, or its twin where the cell is a control's."""
-    item = task.item(settings, cell)
-    return item if cell.control is None else task.controls[cell.control](item)
 
 
 def _fillable(
@@ -255,7 +253,12 @@ def _fillable(
         key = (cell.corpus, cell.length, cell.needle)
         if key not in held:
             filler = fillers.get(cell.corpus)
-            hide = task.item(settings, cell).hide
+            hide = item_of(task, settings, cell).hide
+            most = recipe.placing.most_needles
+            if filler and most is not None and len(hide) > most:
+                raise RecipeError(
+                    [f"placement: {recipe.placement!r} hides {most} needle a row, item {cell.needle!r} {len(hide)}"]
+                )
             tokens = sum(tokenizer.count(recipe.placing.hidden(text)) for text in hide)
             held[key] = filler.repeats(cell.length, recipe.reserve, tokens) if filler else None
     shortfalls = [
@@ -265,8 +268,8 @@ def _fillable(
     ]
     if not shortfalls:
         return tuple(cells), ()
-    most = {key: recipe.repeats if count is None else count for key, count in held.items()}
-    kept = tuple(cell for cell in cells if cell.repeat < most[cell.corpus, cell.length, cell.needle])
+    there = {key: recipe.repeats if count is None else count for key, count in held.items()}
+    kept = tuple(cell for cell in cells if cell.repeat < there[cell.corpus, cell.length, cell.needle])
     return kept, tuple(dict.fromkeys(shortfalls))
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from niah_gen.errors import RecipeError
 from niah_gen.haystacks.boundaries import JOINERS
 from niah_gen.haystacks.generated import JOINER, MakeUnit, UnitsFiller
 from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
 from niah_gen.haystacks.native_proof import check_native
-from niah_gen.haystacks.placement import Placement
+from niah_gen.haystacks.once import check_once
+from niah_gen.haystacks.placement import Place, Placement
 from niah_gen.haystacks.proof import ContextProof, misplaced
-from niah_gen.haystacks.splice import DepthTargets, place_nearest
+from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
 from niah_gen.haystacks.spread import DepthLine, depth_lines
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
+from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, encode
 
 
@@ -41,6 +44,7 @@ class ContextKind(NamedTuple):
     joiner: what joins a needle to the text on its left, by language.
     boundary_at: what rows record as `boundary`, given the recipe's and the depth.
     conversation: contexts are messages of their own, not one text for the template's hole.
+    has_target: rows say in `target_span` what log-probabilities are asked for.
     exact: whether every needle stands once, and prompts end within a few tokens below their budget.
     """
 
@@ -50,6 +54,7 @@ class ContextKind(NamedTuple):
     boundary_at: Callable[[Placement, str, float], str | None] = no_boundary
     exact: Callable[[Placement], bool] = not_exact
     conversation: bool = False
+    has_target: bool = False
 
 
 def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
@@ -63,16 +68,28 @@ class _Filled(NamedTuple):
     key: tuple[object, ...]
     haystack: Haystack
     notes: tuple[str, ...]
-    leaks: dict[tuple[tuple[str, ...], ...], str | None]
+    leaks: dict[Secret, str | None]
+
+
+def lines_of(spread: str | tuple[float, ...], diff: float, seed: int, hidden: int, shown: int) -> tuple[DepthLine, ...]:
+    """How the needles of a row follow its depth. `hidden`: how many its item hides; `shown`: how many the row does.
+
+    A control's twin that hides fewer leaves the last ones out. Raises RecipeError where a list of depths is too short.
+    """
+    lines = depth_lines(max(hidden, shown), spread, diff, seed)
+    if len(lines) < shown or (not isinstance(spread, str) and len(lines) != hidden):
+        raise RecipeError([f"spread: {len(lines)} depths, but a row hides {max(hidden, shown)} needles"])
+    return lines[:shown]
 
 
 class _Hider:
     """Hides needles in haystacks, which it keeps while consecutive cells share them."""
 
-    def __init__(self, bench: Workbench, filler_of: Callable[[Cell], Filler], between_lines: bool) -> None:
+    def __init__(self, bench: Workbench, filler_of: Callable[[Cell], Filler], kind: ContextKind, place: Place) -> None:
         self._bench = bench
         self._filler_of = filler_of
-        self._between_lines = between_lines
+        self._kind = kind
+        self._place = place
         self._filled: _Filled | None = None
         self._encoded: dict[str, Encoded] = {}
 
@@ -80,26 +97,22 @@ class _Hider:
         bench, placement = self._bench, self._bench.placement
         filled = self._fill(cell, item, frame)
         haystack = filled.haystack
-        if shown.keywords not in filled.leaks:
-            filled.leaks[shown.keywords] = haystack.leak(shown.keywords)
-        texts = tuple(map(placement.hidden, shown.hide))
-        needles = [self._encode(text) for text in texts]
-        targets = DepthTargets(cell.depth, bench.diff, self._lines(cell, len(texts)), self._joiner(cell))
-        spliced = (
-            place_nearest(haystack, needles, targets)
-            if self._between_lines
-            else placement.place(haystack, needles, targets, bench.tokenizer)
-        )
+        secret = secret_of(shown, placement.hidden)
+        if secret not in filled.leaks:
+            if self._kind.exact(placement):
+                check_once(secret, frame, haystack)
+            filled.leaks[secret] = haystack.leak(shown.keywords)
+        needles = [self._encode(text) for text in secret.texts]
+        targets = DepthTargets(cell.depth, bench.diff, self._lines(cell, item, shown), self._kind.joiner(cell.language))
+        spliced = self._place(haystack, needles, targets, bench.tokenizer)
         return Context(
             turns=(PromptMessage(None, spliced.pieces),),
             haystack_id=haystack.id,
             haystack_tokens=haystack.tokens,
             haystack_passes=haystack.passes,
             needle_depths=tuple(100 * before / haystack.tokens for before in spliced.tokens_before),
-            boundary=(_line_boundary if self._between_lines else _placement_boundary)(
-                placement, bench.boundary, cell.depth
-            ),
-            leak=filled.leaks[shown.keywords],
+            boundary=self._kind.boundary_at(placement, bench.boundary, cell.depth),
+            leak=filled.leaks[secret],
             notes=filled.notes,
         )
 
@@ -113,17 +126,15 @@ class _Hider:
             needles = tuple(self._encode(text) for text in secret.texts)
             request = FillRequest(
                 cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame,
-                self._lines(cell, len(needles)), self._joiner(cell), depth,
+                self._lines(cell, item, item), self._kind.joiner(cell.language), depth,
             )  # fmt: skip
             filler = self._filler_of(cell)
             self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {})
         return self._filled
 
-    def _lines(self, cell: Cell, count: int) -> tuple[DepthLine, ...]:
-        return depth_lines(count, self._bench.spread, self._bench.diff, cell_seed(self._bench.seed, cell))
-
-    def _joiner(self, cell: Cell) -> str:
-        return JOINER if self._between_lines else JOINERS[cell.language]
+    def _lines(self, cell: Cell, item: Item, shown: Item) -> tuple[DepthLine, ...]:
+        bench = self._bench
+        return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), len(item.hide), len(shown.hide))
 
     def _encode(self, text: str) -> Encoded:
         known = self._encoded.get(text)
@@ -133,7 +144,7 @@ class _Hider:
 
 
 def _hide_in_filler(bench: Workbench) -> ContextMaker:
-    return _Hider(bench, lambda cell: bench.fillers[cell.corpus], between_lines=False)
+    return _Hider(bench, lambda cell: bench.fillers[cell.corpus], IN_FILLER, bench.placement.place)
 
 
 def _check_placement(placement: Placement, proof: ContextProof) -> Iterator[str]:
@@ -150,6 +161,12 @@ IN_FILLER = ContextKind(
 )
 
 
+def _place_between_lines(
+    haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer
+) -> Spliced:
+    return place_nearest(haystack, needles, targets)
+
+
 def _line_boundary(placement: Placement, boundary: str, depth: float) -> str | None:
     return "paragraph"
 
@@ -163,9 +180,10 @@ def generated_units(name: str, unit: MakeUnit) -> ContextKind:
 
     def make(bench: Workbench) -> ContextMaker:
         filler = UnitsFiller(name, unit, bench.tokenizer)
-        return _Hider(bench, lambda cell: filler, between_lines=True)
+        return _Hider(bench, lambda cell: filler, kind, _place_between_lines)
 
     def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
         yield from check_native(proof)
 
-    return ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True)
+    kind = ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True)
+    return kind

@@ -38,18 +38,21 @@ def find_task(name: str, *, here: bool = True) -> Task:
     if added:
         # Behind everything installed, as `python -m` would put it first; workers get the same path.
         sys.path.append(os.getcwd())
+    if not module or not attribute:
+        raise RecipeError([f"expected module:NAME; found {name!r}"])
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise RecipeError([f"{name!r}: importing {module} fails ({error})"]) from None
         raise RecipeError(
             [f"{name!r}: no module {module!r}; install it, or put the folder that holds it on PYTHONPATH"]
         ) from None
-    except AttributeError:
-        raise RecipeError([f"{name!r}: module {module!r} has no {attribute!r}"]) from None
-    except Exception as error:  # noqa: BLE001  # whatever the user's own module raises
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever the user's own module raises
         raise RecipeError([f"{name!r}: importing {module} fails ({type(error).__name__}: {error})"]) from None
+    found = getattr(loaded, attribute, None)
+    if found is None:
+        raise RecipeError([f"{name!r}: module {module!r} has no {attribute!r}"])
     if not isinstance(found, Task):
         raise RecipeError([f"{name!r}: expected a niah_gen.tasks.base.Task, found {type(found).__name__}"])
     return found

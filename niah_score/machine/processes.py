@@ -29,6 +29,7 @@ from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import partial
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -88,6 +89,9 @@ def processes(
     from loky.backend.context import get_context
 
     process_executor.kill_process_tree = _kill
+    if os.name != "nt":
+        # loky starts it with the first worker, and in Python 3.11 that unblocks SIGINT for all workers after it.
+        resource_tracker.ensure_running()
     context = get_context("loky")
     with tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder:
         if start is not None:

@@ -225,7 +225,7 @@ def test_a_changed_word_of_the_prompt_is_found_in_digest_and_haystack(copy: Path
         ("language", lambda old: "zh", "do not belong into config en-700"),
         ("length", lambda old: 800, "length is 800; the recipe asks for 700"),
         ("corpus", lambda old: "books", "corpus is 'books'; the recipe asks for en_essays, zh_articles"),
-        ("needle_id", lambda old: "heyuan-archive", "which is not asked for in en"),
+        ("needle_id", lambda old: "heyuan-archive", "needle_id is 'heyuan-archive'; the recipe asks for"),
         ("answers", lambda old: ["Drawer 418."], "answers is ['Drawer 418.'], expected ['Drawer 417.']"),
         ("keywords", lambda old: [["417"]], "keywords is [['417']], expected [['417', 'four hundred and"),
         ("question", lambda old: old + " ", "question is"),

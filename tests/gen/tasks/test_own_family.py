@@ -139,6 +139,7 @@ def test_the_command_finds_a_family_in_the_working_folder_but_not_one_that_a_dat
         ({"controls": ["abset"]}, "has no control 'abset'; did you mean 'absent'"),
         ({"needles": ["velden-archive"]}, "needles: task 'key-lines' has items of its own"),
         ({"corpora": ["en_essays"]}, "corpora: task 'key-lines' reads none"),
+        ({"placement": "gkamradt"}, "placement: task 'key-lines' makes contexts of its own; leave placement out"),
     ],
 )
 def test_what_a_family_cannot_do_is_refused_by_field(changes: dict[str, Any], words: str) -> None:
@@ -173,7 +174,7 @@ def test_a_metric_that_no_scoring_knows_is_refused(monkeypatch: pytest.MonkeyPat
 
     odd = key_lines.KEY_LINES._replace(item=lambda settings, cell: key_lines.item(settings, cell)._replace(metric="kw"))
     monkeypatch.setattr(key_lines, "KEY_LINES", odd)
-    with pytest.raises(RecipeError, match="task 'key-lines', item 'key-0': metric 'kw' is unknown"):
+    with pytest.raises(RecipeError, match="task 'key-lines': 1 problem\\n  item 'key-0': metric 'kw' is unknown"):
         list(niah_gen.iter_rows(RECIPE))
 
 
@@ -246,6 +247,11 @@ def test_a_prompt_of_several_messages_is_built_proved_and_written_alike_in_every
         (lambda row: row.update(context_message=0), "context_message is 0, expected 1 to 8"),
         (lambda row: row.update(needle_spans=[{"start": 0, "end": 4}]), "needle 1 is not at its span"),
         (lambda row: row["prompt"][3].update(content="Sun."), "prompt_sha256 is"),
+        (lambda row: row.update(needle_id="door"), "needle_id is 'door'; the recipe asks for gate"),
+        (lambda row: row.update(repeat=9), "repeat is 9; the recipe asks for 0"),
+        (lambda row: row.update(length=77), "length is 77; the recipe asks for 1000"),
+        (lambda row: row.update(target_span={"start": 0, "end": 4}), "target_span: rows of this task have none"),
+        (lambda row: row.update(target_span={"start": 0, "end": 99}), "target_span spans 0 to 99, outside"),
     ],
 )
 def test_a_damaged_conversation_is_found(change: Callable[[Any], None], words: str) -> None:

@@ -161,6 +161,18 @@ def test_nothing_is_left_and_nothing_is_said_however_the_block_ends(tmp_path: Pa
         assert_nothing_is_left(process, tmp_path)
 
 
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked on this system")
+def test_no_worker_ever_gets_an_interrupt(tmp_path: Path) -> None:
+    body = """
+    with processes(3, raising=LostError) as workers:
+        masks = [workers.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []) for _ in range(9)]
+        print(all(signal.SIGINT in mask.result() for mask in masks))
+    print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    """
+    with script(tmp_path, body) as process:
+        assert process.communicate(timeout=DEADLINE) == ("True\nFalse\n", "")
+
+
 @needs_proc
 @pytest.mark.parametrize("target", ["the script", "the whole session, as a terminal does"])
 def test_an_interrupt_ends_all_of_them_quietly(tmp_path: Path, target: str) -> None:

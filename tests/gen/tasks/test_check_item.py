@@ -1,0 +1,97 @@
+"""Slips of a task family: each ends in a sentence that names the item, before any row is written."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import niah_gen
+from niah_gen.errors import RecipeError
+from niah_gen.tasks.base import NoOptions, Task
+from niah_gen.tasks.check_item import item_ids, item_of, shown_of
+from niah_gen.tasks.records import Cell, Item, Settings
+
+GOOD = Item("a", "en", "Which?", ("Red.",), (("red",),), "keyword", ("The gate is red.",))
+SETTINGS = Settings(NoOptions())
+CELL = Cell("en", "none", 1000, "a", 0, 50.0)
+
+
+def changed(**fields: Any) -> Item:
+    """The good item with fields of whatever type."""
+    return GOOD._replace(**fields)
+
+
+def family(item: Any = GOOD, ids: Any = ("a",), twin: Callable[[Item], Any] = lambda item: item) -> Task:
+    return Task("t", 1, lambda settings, language: ids, lambda settings, cell: item, controls={"twin": twin})
+
+
+def test_an_item_in_order_is_given_as_it_is() -> None:
+    assert item_of(family(), SETTINGS, CELL) is GOOD
+    assert shown_of(family(), CELL, GOOD) is GOOD
+    silent = GOOD._replace(question=None, keywords=(), hide=())
+    assert item_of(family(silent), SETTINGS, CELL) is silent
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        (None, "expected an Item, found NoneType"),
+        (changed(id="b"), "id is 'b', expected the cell's needle"),
+        (changed(question=3), "question is 3, expected a text or None"),
+        (changed(answers=()), r"answers are \(\), expected a tuple of texts, at least one"),
+        (changed(answers="Red."), "answers are 'Red.', expected a tuple"),
+        (changed(answers=(7,)), r"answers are \(7,\), expected a tuple of texts"),
+        (changed(keywords=("red",)), "keywords are .*, expected a tuple of groups"),
+        (changed(keywords=((),)), "keywords are .*, expected a tuple of groups"),
+        (changed(hide="The gate"), "hide is 'The gate', expected a tuple of texts, none blank"),
+        (changed(hide=(" ",)), "hide is .*, expected a tuple of texts, none blank"),
+        (changed(hide=("One.", "One.")), "hide holds a text twice"),
+        (changed(metric=None), "metric is None, expected a name"),
+        (changed(metric="kw"), "metric 'kw' is unknown"),
+    ],
+)
+def test_an_item_that_cannot_make_a_row_is_refused_by_field(item: Any, words: str) -> None:
+    with pytest.raises(RecipeError, match=f"task 't': .*\n  item 'a': {words}"):
+        item_of(family(item), SETTINGS, CELL)
+    with pytest.raises(RecipeError, match=f"task 't': .*\n  item 'a', control 'twin': {words}"):
+        shown_of(family(twin=lambda _: item), CELL._replace(control="twin"), GOOD)
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [(["a", "b", "a"], "id 'a' of en comes twice"), ([7], "an id of en is 7"), ([""], "an id of en is ''")],
+)
+def test_every_item_has_one_name(ids: list[Any], words: str) -> None:
+    with pytest.raises(RecipeError, match=words):
+        item_ids(family(ids=ids), SETTINGS, "en")
+
+
+def test_a_family_never_sees_the_depth_or_the_control() -> None:
+    seen = set()
+
+    def item(settings: Settings, cell: Cell) -> Item:
+        seen.add((cell.depth, cell.control))
+        return GOOD
+
+    task = family()._replace(item=item)
+    for depth, control in ((0.0, None), (100.0, "twin"), (33.0, None)):
+        item_of(task, SETTINGS, CELL._replace(depth=depth, control=control))
+    assert len(seen) == 1
+
+
+def test_a_slip_in_any_item_or_control_is_found_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "examples"))
+    key_lines = importlib.import_module("key_lines")
+    odd = key_lines.KEY_LINES._replace(controls={"absent": lambda item: item._replace(answers=())})
+    monkeypatch.setitem(sys.modules, "odd_lines", type("odd_lines", (), {"ODD": odd}))
+    recipe = {"task": "odd_lines:ODD", "lengths": [1000], "controls": ["absent"], "languages": ["en"]}
+    with pytest.raises(RecipeError, match="item 'key-0', control 'absent': answers are"):
+        niah_gen.build(recipe, tmp_path)
+    assert list(tmp_path.iterdir()) == []

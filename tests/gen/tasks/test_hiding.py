@@ -1,0 +1,89 @@
+"""Hiding several needles: what twins that hide fewer or more, and lists of depths, come to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.errors import FitError, RecipeError
+from niah_gen.haystacks.spread import depth_lines
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.hiding import lines_of
+from niah_gen.tasks.records import Cell, Item, Settings
+
+FACTS = ("The red key hangs in Oru.", "The blue key hangs in Pelm.", "The green key hangs in Quist.")
+
+
+def ids(settings: Settings, language: str) -> list[str]:
+    """Two names, which stand in another order in Chinese."""
+    return ["one", "two"] if language == "en" else ["two", "one"]
+
+
+def item(settings: Settings, cell: Cell) -> Item:
+    return Item(cell.needle, cell.language, "Where hang the keys?", ("Oru",), (("Oru",),), "keyword", FACTS)
+
+
+THREE = Task(
+    "three", 1, ids, item,
+    controls={
+        "absent": lambda item: item._replace(hide=()),
+        "first": lambda item: item._replace(hide=item.hide[:1]),
+        "long": lambda item: item._replace(hide=(*item.hide, "The lake is deep. " * 400)),
+    },
+)  # fmt: skip
+RECIPE: dict[str, Any] = {
+    "name": "three", "task": "test_three:THREE", "lengths": [1000, 1500], "depths": [0, 40, 90],
+    "controls": ["absent", "first"],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _family(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This module, importable by a name of its own."""
+    monkeypatch.setitem(sys.modules, "test_three", sys.modules[__name__])
+
+
+@pytest.mark.parametrize("spread", ["even", "random", "diff", [5, 50, 95]])
+def test_twins_that_hide_less_and_ids_in_another_order_are_built_and_proved(spread: object, tmp_path: Path) -> None:
+    recipe = {**RECIPE, "spread": spread}
+    if spread == "diff":
+        recipe["diff"] = 5
+    if not isinstance(spread, str):
+        del recipe["depths"]  # the list says where every needle stands
+    proof = prove(niah_gen.build(recipe, tmp_path))
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+    for row in niah_gen.iter_rows(recipe):
+        hidden = {None: 3, "absent": 0, "first": 1}[row["control"]]
+        assert len(row["needle_spans"]) == len(row["needle_depths"]) == len(row["needles"]) == hidden
+
+
+@pytest.mark.parametrize("spread", ["even", "random", (5.0, 50.0, 95.0)])
+def test_a_twin_that_hides_fewer_leaves_the_last_needles_out(spread: Any) -> None:
+    lines = depth_lines(3, spread, 10.0, 7)
+    for shown in range(4):
+        assert lines_of(spread, 10.0, 7, 3, shown) == lines[:shown]
+
+
+def test_a_list_of_depths_has_one_for_each_needle(tmp_path: Path) -> None:
+    for spread in ((5.0, 50.0), (5.0, 50.0, 60.0, 70.0)):
+        with pytest.raises(RecipeError, match=rf"spread: {len(spread)} depths, but a row hides 3 needles"):
+            lines_of(spread, 0.0, 7, 3, 3)
+    with pytest.raises(RecipeError, match="spread: 2 depths, but a row hides 3 needles"):
+        niah_gen.build({**RECIPE, "depths": [5], "spread": [5, 50]}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_control_whose_prompt_passes_the_length_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FitError, match=r"the prompt of the control has \d+ tokens, above its length"):
+        niah_gen.build({**RECIPE, "controls": ["long"]}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_placement_that_hides_one_needle_refuses_an_item_of_three() -> None:
+    with pytest.raises(RecipeError, match="'opencompass-processed' hides 1 needle a row, item 'one' 3"):
+        list(niah_gen.iter_rows({"task": "test_three:THREE", "placement": "opencompass-processed", "lengths": [1000]}))
