@@ -1,4 +1,4 @@
-"""Lists the task families by name, and finds those of the user's own."""
+"""Lists the task families by name, and finds those of the user's own; docs/contributing.md tells how to add one."""
 
 from __future__ import annotations
 
