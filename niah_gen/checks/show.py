@@ -35,17 +35,8 @@ def _row_in(path: Path, row_id: str) -> Row | None:
 def describe(row: Row, whole: bool, colour: bool) -> Iterator[str]:
     """The lines to print. `whole`: the prompt in full, else the text around needles and at both ends."""
     for name in (
-        "id",
-        "task",
-        "control",
-        "language",
-        "corpus",
-        "placement",
-        "template",
-        "tokenizer",
-        "length",
-        "prompt_tokens",
-    ):
+        "id", "task", "control", "language", "corpus", "placement", "template", "tokenizer", "length", "prompt_tokens",
+    ):  # fmt: skip
         yield f"{name:16} {_clean(row[name])}"
     yield f"{'haystack':16} {row['haystack_tokens']} tokens, {row['haystack_passes']:g} passes, id {row['haystack_id']}"
     obtained = ", ".join(map(_percent, row["needle_depths"]))

@@ -34,12 +34,12 @@ def find_task(name: str, *, here: bool = True) -> Task:
             )
         return TASKS[name]
     module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise RecipeError([f"expected module:NAME; found {name!r}"])
     added = here and os.getcwd() not in sys.path
     if added:
         # Behind everything installed, as `python -m` would put it first; workers get the same path.
         sys.path.append(os.getcwd())
-    if not module or not attribute:
-        raise RecipeError([f"expected module:NAME; found {name!r}"])
     try:
         loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -132,6 +132,8 @@ def test_the_command_finds_a_family_in_the_working_folder_but_not_one_that_a_dat
         ({"task": "nowhere:TASK"}, "no module 'nowhere'"),
         ({"task": "key_lines:NOTHING"}, "module 'key_lines' has no 'NOTHING'"),
         ({"task": "key_lines:line"}, "expected a niah_gen.tasks.base.Task, found function"),
+        ({"task": ":TASK"}, "expected module:NAME; found ':TASK'"),
+        ({"task": "key_lines:"}, "expected module:NAME; found 'key_lines:'"),
         ({"task": "sinlge"}, "did you mean 'single'"),
         ({"options": {"key": 3}}, "options.key: unknown field; did you mean 'keys'"),
         ({"options": {"keys": "3"}}, "options.keys: expected a whole number; found '3'"),
