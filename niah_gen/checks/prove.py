@@ -7,38 +7,34 @@ from the recipe and compared.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby, product
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from niah_gen.checks.axes import Axes, axes_of
 from niah_gen.checks.hashes import hash_files
 from niah_gen.checks.rebuild import Rebuilder
 from niah_gen.checks.row_proof import RowProver
+from niah_gen.checks.together import FormatRows, ProvedLine, other_release, wrong_together
 from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
 from niah_gen.errors import IntegrityError, NiahError, TokenizerError
-from niah_gen.recipe.read import load_recipe, settings_of
+from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.plan import family_digest, plan_digest
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.records import Cell
 from niah_gen.tasks.registry import find_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import (
     MANIFEST,
     RECIPE,
-    VERSION,
     DataFile,
     Dataset,
     Manifest,
     config_name,
-    content_digest,
     row_schema,
 )
 
@@ -215,14 +211,8 @@ def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator
     if manifest.plan_digest != digest:
         yield (
             f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but recipe and hashes give {digest}"
-            + _other_release(manifest)
+            + other_release(manifest)
         )
-
-
-def _other_release(manifest: Manifest) -> str:
-    if manifest.generator_version == VERSION:
-        return ""
-    return f"; niah {manifest.generator_version} made the dataset, this is {VERSION}: prove it with that one"
 
 
 def _data_files(recipe: Recipe, dataset: Dataset, problems: _Problems) -> list[DataFile]:
@@ -272,21 +262,8 @@ class _ProofSetup(NamedTuple):
     corpora: tuple[str, ...] | None
 
 
-class _ProvedLine(NamedTuple):
-    """What of a row is compared with other rows."""
-
-    path: str
-    number: int
-    id: str | None
-    digest: str
-    rank: int | None
-
-    def __str__(self) -> str:
-        return f"{self.path} row {self.number}" + (f" ({self.id})" if self.id else "")
-
-
 class _ProvedPiece(NamedTuple):
-    lines: list[_ProvedLine]
+    lines: list[ProvedLine]
     tokens: int
     problems: _Problems
     figures: Figures
@@ -307,7 +284,7 @@ def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
         rebuilder = Rebuilder(setup.recipe, task, tokenizer, corpora)
 
     def prove_piece(piece: RowGroup) -> _ProvedPiece:
-        lines: list[_ProvedLine] = []
+        lines: list[ProvedLine] = []
         problems = _Problems()
         figures = Figures(0)
         tokens = 0
@@ -315,11 +292,11 @@ def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
         try:
             for read in read_row_group(setup.folder, piece):
                 if read.problem is not None:
-                    line = _ProvedLine(piece.path, read.number, None, "", None)
+                    line = ProvedLine(piece.path, read.number, None, "", None)
                     problems.add([f"{line}: no row can be read ({read.problem})"])
                 else:
                     row = prover.prove(read.value, piece.path.split("/")[1])
-                    line = _ProvedLine(piece.path, read.number, row.id, row.digest, row.rank)
+                    line = ProvedLine(piece.path, read.number, row.id, row.digest, row.rank)
                     wrong = row.problems
                     if rebuilder is not None and row.cell is not None and not wrong:
                         wrong = tuple(rebuilder.differences(row.cell, read.value, row.digest))
@@ -346,16 +323,6 @@ def _together(one: Figures, other: Figures) -> Figures:
     )
 
 
-@dataclass
-class _FormatRows:
-    """All rows of one format, in row order; `whole`: none of its files is missing, damaged or unreadable."""
-
-    suffix: str
-    whole: bool
-    lines: list[_ProvedLine] = field(default_factory=list)
-    tokens: int = 0
-
-
 def _prove_rows(
     setup: _ProofSetup,
     task: Task,
@@ -377,7 +344,7 @@ def _prove_rows(
     )
     figures = Figures(0)
     for suffix, group in groupby(zip(tasks, results, strict=True), key=lambda item: item[0][0].format):
-        rows = _FormatRows(suffix, suffix not in lacking)
+        rows = FormatRows(suffix, suffix not in lacking)
         for file, pieces in groupby(group, key=lambda item: item[0][0]):
             count = 0
             readable = True
@@ -393,97 +360,5 @@ def _prove_rows(
             if readable and count != file.entry.rows:
                 problems.add([f"{file.entry.path}: holds {count} rows, the manifest says {file.entry.rows}"])
             rows.whole = rows.whole and readable
-        problems.add(_wrong_together(rows, setup, task))
+        problems.add(wrong_together(rows, setup.recipe, task, setup.manifest, setup.family))
     return figures
-
-
-def _wrong_together(rows: _FormatRows, setup: _ProofSetup, task: Task) -> Iterator[str]:
-    """What is wrong with the rows of one format taken together."""
-    manifest, lines = setup.manifest, rows.lines
-    yield from _wrong_families(lines, setup)
-    once, repeated = _once(lines)
-    yield from repeated
-    yield from _wrong_order(once)
-    if not rows.whole:
-        return  # what they add up to cannot be right
-    axes = axes_of(setup.recipe, task, settings_of(setup.recipe, task), manifest)
-    yield from _missing(rows.suffix, once, axes, setup.recipe, task)
-    digest = content_digest(line.digest for line in lines)
-    if digest != manifest.content_digest:
-        yield f"{MANIFEST}: content_digest is {manifest.content_digest}, the .{rows.suffix} rows give {digest}"
-    if len(lines) != manifest.rows:
-        yield f"{MANIFEST}: rows is {manifest.rows}, the .{rows.suffix} files hold {len(lines)}"
-    if rows.tokens != manifest.tokens:
-        yield f"{MANIFEST}: tokens is {manifest.tokens}, the .{rows.suffix} rows add up to {rows.tokens}"
-
-
-def _wrong_families(lines: Sequence[_ProvedLine], setup: _ProofSetup) -> Iterator[str]:
-    """Rows whose id begins with another digest than the recipe's; one sentence if all of them begin alike."""
-    named = [(line, line.id[:8]) for line in lines if line.id is not None]
-    families = {family for _, family in named}
-    if len(named) > 1 and len(families) == 1 and setup.family not in families:
-        yield (
-            f"{RECIPE}: ids of its rows begin with {setup.family}, those of this dataset with {families.pop()}"
-            + _other_release(setup.manifest)
-        )
-        return
-    for line, family in named:
-        if family != setup.family:
-            yield f"{line}: its id begins with {family}, expected {setup.family} for this recipe"
-
-
-def _once(lines: Iterable[_ProvedLine]) -> tuple[list[_ProvedLine], list[str]]:
-    """The lines without those whose id or coordinates an earlier one has, and a sentence for each of these."""
-    once: list[_ProvedLine] = []
-    repeated: list[str] = []
-    ids: set[str] = set()
-    ranks: set[int] = set()
-    for line in lines:
-        if line.id is not None and line.id in ids:
-            repeated.append(f"{line}: an earlier row has this id")
-        elif line.rank is not None and line.rank in ranks:
-            repeated.append(f"{line}: an earlier row has these coordinates")
-        else:
-            once.append(line)
-        if line.id is not None:
-            ids.add(line.id)
-        if line.rank is not None:
-            ranks.add(line.rank)
-    return once, repeated
-
-
-def _wrong_order(lines: Iterable[_ProvedLine]) -> Iterator[str]:
-    """Rows that do not stand where their coordinates put them."""
-    ranked = [(line.rank, line) for line in lines if line.rank is not None]
-    for (rank, line), (expected, other) in zip(ranked, sorted(ranked, key=lambda item: item[0]), strict=True):
-        if rank != expected:
-            yield f"{line}: stands where row {other.id} belongs"
-
-
-def _missing(suffix: str, lines: Sequence[_ProvedLine], axes: Axes, recipe: Recipe, task: Task) -> Iterator[str]:
-    """Rows that the recipe asks for and a format does not hold."""
-    there = {line.rank for line in lines}
-    # Where coordinates cannot be read, the row was named; how many repeats there are only the corpus can tell.
-    if None in there or recipe.placing.corpus_may_end:
-        return
-    cells = [axes.cell(rank) for rank in there if rank is not None]
-    pairs = Counter((cell.corpus, cell.language) for cell in cells)
-    # A corpus is of the language that most of its rows have; what reads no corpus may ask in several.
-    languages = {corpus: {language} for (corpus, language), _ in reversed(pairs.most_common())}
-    if task.corpus is not None:
-        languages = {task.corpus: {code for code in axes.languages if axes.needles[code]}}
-    for corpus in axes.corpora:
-        if corpus not in languages:
-            yield f"{MANIFEST}: corpus {corpus} has no row in the .{suffix} files"
-    for language, length, corpus in product(axes.languages, axes.lengths, axes.corpora):
-        if language not in languages.get(corpus, ()):
-            continue
-        for needle in axes.needles[language]:
-            for repeat, control, depth in product(range(axes.repeats), axes.controls, axes.depths):
-                cell = Cell(language, corpus, length, needle, repeat, depth, control)
-                if axes.rank(cell) not in there:
-                    twin = f", control {control}" if control else ""
-                    yield (
-                        f"{MANIFEST}: the .{suffix} files lack the row of {language}, {corpus}, length {length}, "
-                        f"needle {needle}, repeat {repeat}, depth {depth:g}{twin}"
-                    )
