@@ -316,13 +316,21 @@ def test_a_worker_that_dies_is_a_matter_of_resources_and_the_build_goes_on_from_
     assert verify(Path(printed.strip()))[1] == []
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a dataset that two workers built without a break."""
+    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out"]
+    done = subprocess.run([*command, str(tmp_path_factory.mktemp("whole"))], capture_output=True, text=True, check=True)
+    return tree(Path(done.stdout.strip()))
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(tmp_path: Path, jobs: int) -> None:
+def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(
+    tmp_path: Path, whole: dict[str, bytes], jobs: int
+) -> None:
     """The process is killed outright once it has finished one shard, then five; what is left is never a dataset."""
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", str(jobs), "--out"]
-    whole = subprocess.run([*command, str(tmp_path / "whole")], capture_output=True, text=True, check=True)
-    expected = tree(Path(whole.stdout.strip()))
-    out = tmp_path / "killed"
+    out = tmp_path
     for finished in (1, 5):
         with started([*command, str(out)]) as process:
             while process.poll() is None and len(list(out.glob("big/*.partial/parts/*.json"))) < finished:
@@ -341,7 +349,7 @@ def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(
     }
     again = subprocess.run([*command, str(out)], capture_output=True, text=True, check=True)
     folder = Path(again.stdout.strip())
-    assert tree(folder) == expected
+    assert tree(folder) == whole
     assert not list(out.glob("big/*.partial"))
     moved = {path.relative_to(folder): path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
     old = {Path(*path.parts[path.parts.index("data") :]): when for path, when in kept.items()}
