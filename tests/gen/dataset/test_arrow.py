@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from filler import OddText, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -19,9 +19,6 @@ from niah_gen.rows.assemble import Assembler, PendingRow
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.plan import make_plan
 from niah_score.contract import COLUMNS, ROW_ID, PromptForm, Truth, prompt_digest, row_digest, row_schema
-
-OddText = Callable[[random.Random, int], str]
-Write = Callable[[Path, Sequence[str]], Path]
 
 steady = examples(200)
 

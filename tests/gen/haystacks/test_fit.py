@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from filler import OddText
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -24,7 +25,6 @@ from niah_gen.prompts.frame import Frame, FrameMessage
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_gen.tokenizers.spliced import Counter, encode
 
-OddText = Callable[[random.Random, int], str]
 steady = examples(25)
 seeds = st.integers(0, 2**32 - 1)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filler import Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
 import niah_gen
-from niah_gen.corpora.declarations import CorpusFile
-from niah_gen.corpora.read import Corpus, Document
 from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import Haystack, published_room
 from niah_gen.recipe.read import load_recipe
@@ -24,31 +21,7 @@ from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
 from niah_gen.tokenizers.spliced import encode
 from niah_score.contract import Row
 
-OddText = Callable[[random.Random, int], str]
-Write = Callable[[Path, Sequence[str]], Path]
-
 steady = examples(40)
-
-
-def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
-    documents = tuple(Document(text, f"{number}.txt", 1) for number, text in enumerate(texts))
-    return Corpus("test", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
-
-
-def text_of(haystack: Haystack | None) -> str:
-    assert haystack is not None
-    return haystack.source.text(0, haystack.end)
-
-
-def token_list(tokenizer: BytePairTokenizer, text: str) -> list[int]:
-    return list(tokenizer.encode(text).ids.tolist())
-
-
-def decoded(tokenizer: BytePairTokenizer, ids: Sequence[int]) -> str:
-    return tokenizer.encoding.decode(list(ids))
-
-
-TEXTS = [f"Document number {number} says this. It also says that. 第{number}篇文章。" * 3 for number in range(9)]
 
 
 def test_published_budgets_need_one_token_of_filler() -> None:

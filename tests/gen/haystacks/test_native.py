@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from filler import Write, corpus_of, text_of
 from rendering import EMPTY
 from rendering import request as any_request
 
 import niah_gen
-from niah_gen.corpora.declarations import CorpusFile
-from niah_gen.corpora.read import Corpus, Document
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
-from niah_gen.haystacks.haystack import FillRequest, Haystack
+from niah_gen.haystacks.haystack import FillRequest
 from niah_gen.haystacks.native import NativeFiller
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
@@ -27,20 +25,9 @@ from niah_gen.rows.plan import make_plan
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 from niah_score.contract import Row
 
-Write = Callable[[Path, Sequence[str]], Path]
-
-
-def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
-    documents = tuple(Document(text, f"{number}.txt", 1) for number, text in enumerate(texts))
-    return Corpus("test", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
-
 
 def request(tokenizer: Tokenizer, length: int, needle: str = "Nobody knew the number.", **more: Any) -> FillRequest:
     return any_request(tokenizer, length, needle=needle, **more)
-
-
-def text_of(haystack: Haystack) -> str:
-    return haystack.data.decode()
 
 
 STORIES = [

@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from filler import TEXTS, Write, corpus_of, decoded, text_of, token_list
 from rendering import request
 
 import niah_gen
-from niah_gen.corpora.declarations import CorpusFile
-from niah_gen.corpora.read import Corpus, Document
 from niah_gen.errors import FitError
-from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.opencompass_processed import ProcessedFiller
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import make_plan
 from niah_gen.tokenizers.find import BytePairTokenizer
-
-OddText = Callable[[random.Random, int], str]
-Write = Callable[[Path, Sequence[str]], Path]
-
-
-def corpus_of(texts: Sequence[str], language: str = "en") -> Corpus:
-    documents = tuple(Document(text, f"{number}.txt", 1) for number, text in enumerate(texts))
-    return Corpus("test", language, "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
-
-
-def text_of(haystack: Haystack | None) -> str:
-    assert haystack is not None
-    return haystack.source.text(0, haystack.end)
-
-
-def token_list(tokenizer: BytePairTokenizer, text: str) -> list[int]:
-    return list(tokenizer.encode(text).ids.tolist())
-
-
-def decoded(tokenizer: BytePairTokenizer, ids: Sequence[int]) -> str:
-    return tokenizer.encoding.decode(list(ids))
-
-
-TEXTS = [f"Document number {number} says this. It also says that. 第{number}篇文章。" * 3 for number in range(9)]
 
 
 def test_each_processed_record_starts_with_the_document_after_the_last_ones(cl100k: BytePairTokenizer) -> None:

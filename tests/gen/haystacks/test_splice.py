@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import published
 import pytest
+from filler import OddText, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -25,9 +26,6 @@ from niah_gen.prompts.templates import template_for
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokens, find_tokenizer
 from niah_gen.tokenizers.spliced import Encoded, encode
 from niah_score.contract import Row
-
-OddText = Callable[[random.Random, int], str]
-Write = Callable[[Path, Sequence[str]], Path]
 
 steady = examples(200)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import shutil
 import tomllib
-from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from filler import Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -22,8 +22,6 @@ from niah_gen.recipe.read import FIELDS, load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.recipe.values import parse_depths, parse_lengths
 from niah_gen.rows.plan import make_plan
-
-Write = Callable[[Path, Sequence[str]], Path]
 
 steady = examples(200)
 

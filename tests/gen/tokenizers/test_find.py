@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import regex
 import tiktoken.model
+from filler import OddText
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -29,8 +30,6 @@ from niah_gen.tokenizers.find import (
     encoding_name,
     find_tokenizer,
 )
-
-OddText = Callable[[random.Random, int], str]
 
 steady = examples(100)
 seeds = st.integers(0, 2**32 - 1)

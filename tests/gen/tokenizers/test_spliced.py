@@ -6,10 +6,10 @@ import itertools
 import json
 import random
 import unicodedata
-from collections.abc import Callable
 
 import numpy as np
 import pytest
+from filler import OddText
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
@@ -29,8 +29,6 @@ from niah_gen.tokenizers.spliced import (
     safe_cuts,
     unchanged_tokens,
 )
-
-OddText = Callable[[random.Random, int], str]
 
 steady = examples(120)
 seeds = st.integers(0, 2**32 - 1)
