@@ -25,15 +25,10 @@ from niah_score.evaluation import evaluate
 from niah_score.join.join import Lines
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, target_of
-from niah_score.report.report import Report
 from niah_score.report.write import write
 from niah_score.scoring.extract_answer import extract_answer
 
 steady = examples(60, HealthCheck.function_scoped_fixture)
-
-
-def scores_of(report: Report) -> list[dict[str, Any]]:
-    return report.scores.to_dicts()
 
 
 # Equations ----------------------------------------------------------------------------------------------------------

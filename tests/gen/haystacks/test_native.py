@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from filler import Write, corpus_of, text_of
+from filler import Write, corpus_of
 from rendering import EMPTY
 from rendering import request as any_request
 
 import niah_gen
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
-from niah_gen.haystacks.haystack import FillRequest
+from niah_gen.haystacks.haystack import FillRequest, Haystack
 from niah_gen.haystacks.native import NativeFiller
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
@@ -28,6 +28,11 @@ from niah_score.contract import Row
 
 def request(tokenizer: Tokenizer, length: int, needle: str = "Nobody knew the number.", **more: Any) -> FillRequest:
     return any_request(tokenizer, length, needle=needle, **more)
+
+
+def text_of(haystack: Haystack) -> str:
+    """The filler's text, with the sentence that closes it."""
+    return haystack.data.decode()
 
 
 STORIES = [

@@ -411,12 +411,6 @@ REFERENCED = {
 }
 
 
-def answers_in(path: Path, **options: Any) -> list[Answer]:
-    found = list(read_answers(path, **options))
-    assert all(isinstance(record, Answer) for record in found), found
-    return [record for record in found if isinstance(record, Answer)]
-
-
 def check(path: Path, kind: str, pairs: Pairs) -> None:
     file = read_answers(path)
     assert file.format == ""
