@@ -35,7 +35,7 @@ def test_marks_are_left_away(text: str, wanted: str) -> None:
     "text",
     [
         "2**3**4", "5 * 3 * 2", "2*3*4", "a ** b", "**", "****", "* item\n* item", "<blue>", "a < b and c > d",
-        "<img src=x>", "x & y; z", "&unknown;", "[1] blue", "[a] (b)", "~ 5", "a_b_c", "__init__", "`", "a > b",
+        "a<b and c>d", "<img src=x>", "x & y; z", "&unknown;", "[1] blue", "[a] (b)", "~ 5", "a_b_c", "__init__", "`", "a > b",
         "```\na\n```\nb\n```\nc\n```",
         "",
     ],
