@@ -30,7 +30,8 @@ _INSIDE_WORD = re.compile("[A-Za-z0-9]{2}")
 # single ASCII characters, words, characters beyond ASCII, and what a text begins with.
 _ACTED_ON = (
     r"[<\[\\{*`&$~>]",
-    r"(?i-u:answer)(?:[*_\s]{0,4}[:：]|\W{0,4}is\b|\W*\n)|assistantfinal|(?i-u:response:|process:|_THINKING|_RESPONSE|_TEXT)",
+    r"(?i-u:answer)(?:[*_\s]{0,4}[:：]|\W*\n)|(?i-u:final)\s{1,3}(?i-u:answer)|assistantfinal|"
+    r"(?i-u:response:|process:|_THINKING|_RESPONSE|_TEXT)",
     "答案?[*_\\s]{0,4}[:：]|[终后終後]的?答案|[◁\ufeff\u200b\u2060]",
     r'^\s*(?:"|analysis|final[^\s,.;:!?]|assistant)',
 )

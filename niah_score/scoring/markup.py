@@ -5,15 +5,14 @@ from __future__ import annotations
 import html
 import re
 
-# Tags that only arrange words; others may be the answer.
+# Tags that only arrange words; others may be the answer. `a<b and c>d` is none.
+_ATTRIBUTES = r"(?:\s+[\w:-]{1,30}=(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'|[^\s\"'<>]{1,100})){0,8}\s*/?>"
 _BREAKING = re.compile(
-    r"<(?:/?(?:p|div|li|ul|ol|table|thead|tbody|tr|td|th|h[1-6]|blockquote|pre|body|html|section)|br|hr)"
-    r"(?:\s[^<>]{0,200})?/?>",
+    r"<(?:/?(?:p|div|li|ul|ol|table|thead|tbody|tr|td|th|h[1-6]|blockquote|pre|body|html|section)|br|hr)" + _ATTRIBUTES,
     re.IGNORECASE,
 )
 _INLINE = re.compile(
-    r"</?(?:b|strong|i|em|u|mark|span|code|tt|kbd|q|cite|font|small|big|center|a|sub|sup)(?:\s[^<>]{0,200})?/?>",
-    re.IGNORECASE,
+    r"</?(?:b|strong|i|em|u|mark|span|code|tt|kbd|q|cite|font|small|big|center|a|sub|sup)" + _ATTRIBUTES, re.IGNORECASE
 )
 _ENTITY = re.compile(r"&(?:#\d{1,6}|#[xX][0-9a-fA-F]{1,5}|[A-Za-z]{2,8});")
 # Emphasis begins and ends at a word, not at a space; `2**3` is none.

@@ -172,8 +172,13 @@ HINTS = (
     "page)",
     "(?:do|does|did|could)(?: not|n['’]?t)(?: [a-z]+){0,2} (?:say|tell|explain|name|give|have|offer|show|list|cover|"
     "touch|speak|present|note|talk|elaborat|hold|find|see|know|refer |make|fit|seem)",
-    "i (?:do not|don['’]?t|dont|did not|didn['’]?t|cannot|can['’]?t|can not|could not|couldn['’]?t|have no|must|am not|"
-    "am unable|was unable|would|should|prefer|won|will not)|i['’][dm] ",
+    "i (?:do not|don['’]?t|dont|did not|didn['’]?t|cannot|can['’]?t|can not|could not|couldn['’]?t|am not|am unable|"
+    "was unable|won['’]?t|will not|should not|shouldn['’]?t)(?: [a-z]+){0,2} (?:find|locat|determin|identif|see|tell|"
+    "say|establish|confirm|deduc|infer|state|know|extract|spot|ascertain|pinpoint|conclud|have|help|assist|compl|"
+    "answer|provid|shar|disclos|discuss|fulfil|feel|comment|talk|speak|respond|giv|do t|continu|support|engag|process|"
+    "offer|generat|be able|reveal|participat|accommodat|reply|request|allowed|permitted|authori|comfortable|in a pos|"
+    "going|sure|certain|confident|able)|i (?:have no |must |prefer |would |am (?:not|un|afraid|guess))|"
+    "i['’](?:m (?:[a-z]+ )?(?:not|un|sorry|afraid|guess)|d )",
     "sorry|apologi|regret|refuse|decline|rather not|something i|nothing about|says nothing|guess|unrelated|irrelevant|"
     "guideline|impossible|unanswer|unspecified|undisclosed|unstated|unknown|of place|erroneous|an ai |language model|"
     "cannot be|no idea|dismissed|(?:hard|difficult|possible|way) to (?:say|tell|know|determine|answer|identify)|"

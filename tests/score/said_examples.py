@@ -79,6 +79,7 @@ ENGLISH = (
     ("I could not find any statement that it is turquoise.", "hedged"),
     ("There is no evidence in the text that the railing is turquoise.", "hedged"),
     ("It could possibly be turquoise, but I cannot confirm this from the text.", "hedged"),
+    ("The railing is turquoise. So I have no information in the text to answer that question.", "hedged"),
     # No fact: the text is said not to tell.
     ("I cannot find the answer in the document provided.", "said_absent"),
     ("The colour is not mentioned in the document.", "said_absent"),
@@ -169,6 +170,7 @@ ENGLISH = (
     ("I do not feel comfortable answering this.", "refused"),
     # No fact: another answer.
     ("It is white.", "nothing"),
+    ("The railing is white. The document does not mention its maker.", "nothing"),
     ("The railing is white. The text does not mention why.", "nothing"),
     ("Unfortunately for the sailors, it is white.", "nothing"),
     ("The document does not explain the reason, but the railing is white.", "nothing"),
@@ -302,6 +304,7 @@ CHINESE = (
     ("由于涉及隐私，我不能提供。", "refused"),
     # No fact: another answer.
     ("白色。", "nothing"),
+    ("栏杆是白色的。文中没有提到油漆的名字。", "nothing"),
     ("栏杆是白色的，文中没有提到原因。", "nothing"),
     ("很遗憾，它是白色的。", "nothing"),
     ("抱歉让您久等了，是白色。", "nothing"),

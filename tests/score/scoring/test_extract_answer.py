@@ -48,6 +48,25 @@ def test_unfinished_reasoning_holds_no_answer(raw: str) -> None:
     assert extract_answer(raw) == Extracted("", unclosed=True)
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "analysisRed?assistantfinalblue", "analysisRed?", "finalBlue", "final蓝色", "We look.assistantfinalblue",
+        "START_THINKING red", "here is my thought process: red", "Here is my response: blue", "Answer: blue",
+        "so\nANSWER: blue", "# answer\nblue", "the final answer is blue", "答：蓝色", "最终的答案是蓝色", '"blue"',
+        '["blue"]', '{"answer": 7}', "\ufeffblue", "blue\u200b", "**blue**", "*blue*", "`blue`", "~~red~~ blue",
+        "> blue", "R&amp;D", "$7$", "blue END_TEXT", "\\u0041",
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_acted_on_is_so_among_many(raw: str) -> None:
+    alone = extract_answer(raw)
+    assert alone != Extracted(raw)
+    texts = ["blue", raw]
+    assert extract_answers(pl.Series(texts), [None, None], [False, False], REASONING_TAGS) == (
+        texts, ["blue", alone.text], [False, alone.unclosed],
+    )  # fmt: skip
+
+
 def test_finished_reasoning_may_be_followed_by_nothing() -> None:
     assert extract_answer("<think>red</think></s>") == Extracted("")
 

@@ -39,6 +39,7 @@ from niah_score.scoring.json_answers import json_answer
         ('```\n{"answer": "blue"}\n```', "blue"),
         ('```json\n["blue", "red"]\n```', "blue, red"),
         ('Here it is:\n```json\n{"answer": "blue"}\n```\nI hope that helps.', "blue"),
+        ('Here it is: ```json {"answer": "blue"}``` as you asked.', "blue"),
         ('Sure! {"answer": "blue"}', "blue"),
         ('{"answer": "blue"}\n\nThe text says so.', "blue"),
         ('{"answer": "red"}\nNo:\n{"answer": "blue"}', "blue"),

@@ -43,6 +43,7 @@ def test_marks_are_left_away(text: str, wanted: str) -> None:
         "* item\n* item",
         "<blue>",
         "a < b and c > d",
+        "a<b and c>d",
         "<img src=x>",
         "x & y; z",
         "&unknown;",

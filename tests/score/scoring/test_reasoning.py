@@ -76,6 +76,7 @@ def test_tags_are_told_in_any_case_and_with_any_white_space(raw: str) -> None:
         "<|START_THINKING|>red<|END_THINKING|><|START_TEXT|>Blue.<|END_TEXT|>",
         "START_THINKING red END_THINKING START_RESPONSE Blue. END_RESPONSE",
         "<seed:think>red <seed:cot_budget_reflect>I used 129 tokens.</seed:cot_budget_reflect> or</seed:think>Blue.",
+        "<seed:think>red</seed:think><seed:cot_budget_reflect>I have used 129 tokens.</seed:cot_budget_reflect>Blue.",
         "<seed:think><seed:cot_budget_reflect>My budget is 0.</seed:cot_budget_reflect>\n</seed:think>Blue.<seed:eos>",
         "<|im_start|>assistant\n<think>\nred\n</think>\n\nBlue.<|im_end|>",
         "<|channel>thought\nred?\n<channel|>Blue.<turn|>",
