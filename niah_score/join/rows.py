@@ -157,7 +157,8 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
                 yield from_records(opened.read(wanted).to_pylist(), file, "row")
                 return
             # First one without rows, for even a file without any must have the columns of a dataset.
-            batches = chain([schema.empty_table().select(wanted)], opened.iter_batches(_BATCH, columns=wanted))
+            empty = pa.Table.from_batches([], schema).select(wanted)
+            batches = chain([empty], opened.iter_batches(_BATCH, columns=wanted))
             before = 0
             for batch in batches:
                 frame = pl.from_arrow(batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -13,20 +13,22 @@ from niah_score.text import (
     Find,
     Group,
     Letters,
+    Verdict,
+    doubtful,
     find_as_written,
     find_word,
-    first_standing,
     fold_all,
     in_letters,
-    may_be_void,
     may_state,
     spaced,
     stands,
+    verdict,
     without_spaces_all,
 )
 
 # So many words, and texts, are worth being searched for and in at once.
 _MANY = 4
+_NOT_NAMED = Verdict(None, False)
 PerRow = TypeVar("PerRow")
 Prepared = TypeVar("Prepared")
 
@@ -82,16 +84,46 @@ class Chunk:
             self._letters[key] = in_letters(reference, self.spaceless[start:end])
         return self._letters[key]
 
-    @cached_property
+    @property
     def hits(self) -> list[tuple[int | None, ...]]:
         """For every keyword group, where the text states it (code points of the folded text), or None."""
-        doubtful, spaces = may_be_void(self.folded), [spaced(text) for text in self.folded]
-        found: list[tuple[int | None, ...]] = []
-        for target, start, end in self.runs:
-            texts = list(zip(self.folded[start:end], spaces[start:end], doubtful[start:end], strict=True))
-            places = [_stated(group, texts) for group in target.groups]
-            found += zip(*places, strict=True) if places else [()] * (end - start)
-        return found
+        return self._verdicts[0]
+
+    @property
+    def taken_back(self) -> frozenset[int]:
+        """The rows whose text names a fact only to take it back: see `niah_score.text.Verdict`."""
+        return self._verdicts[1]
+
+    @cached_property
+    def _verdicts(self) -> tuple[list[tuple[int | None, ...]], frozenset[int]]:
+        # Says the same as `verdict` of each text, which most texts need not be asked.
+        easy = self._easy_finds()
+        sure = [
+            (text, find, group)
+            for (target, start, end), of_run in zip(self.runs, easy, strict=True)
+            for group, finds in zip(target.groups, of_run, strict=True)
+            for text, find in zip(self.folded[start:end], finds, strict=True)
+            if find is not None
+        ]
+        doubts = iter(doubtful(sure))
+        hits: list[tuple[int | None, ...]] = []
+        taken_back: set[int] = set()
+        for (target, start, end), of_run in zip(self.runs, easy, strict=True):
+            texts, places = self.folded[start:end], []
+            for group, finds in zip(target.groups, of_run, strict=True):
+                verdicts = [_verdict(text, find, group, doubts) for text, find in zip(texts, finds, strict=True)]
+                places.append([find and find.start for find, _ in verdicts])
+                taken_back.update(place for place, verdict in enumerate(verdicts, start) if verdict.taken_back)
+            hits += zip(*places, strict=True) if places else [()] * (end - start)
+        return hits, frozenset(taken_back)
+
+    def _easy_finds(self) -> list[list[list[Find | None]]]:
+        """For each run, keyword group and row, where the text states the fact if that takes no reading."""
+        spaces = [spaced(text) for text in self.folded]
+        return [
+            [_easily_found(group, self.folded[start:end], spaces[start:end]) for group in target.groups]
+            for target, start, end in self.runs
+        ]
 
     def of_runs(
         self,
@@ -126,43 +158,38 @@ class Chunk:
         return Chunk([self.texts[place] for place in places], [self.targets[place] for place in places])
 
 
-def _stated(group: Group, texts: Sequence[tuple[str, str, bool]]) -> list[int | None]:
-    """Where each text states a fact. `texts`: folded, the same spaced, and whether it holds what may void a find.
-
-    Says the same as `first_standing` of each text, which most texts need not be asked.
-    """
-    places: list[int | None] = []
-    sure = not group.owner and not group.rejects
-    for (text, spaces, doubt), has_word in zip(texts, _holding_words(group, texts), strict=True):
-        find = _easily_found(text, spaces, group, has_word)
-        if find is None or not ((sure and not doubt) or stands(text, find, group)):
-            # Another find may stand, or the value in another form.
-            possible = find is not None or (group.values and may_state(text, group))
-            find = first_standing(text, group) if possible else None
-        places.append(None if find is None else find.start)
-    return places
+def _verdict(folded: str, find: Find | None, group: Group, doubts: Iterator[bool]) -> Verdict:
+    """What a text says of a fact. `find`: where it was found without reading; `doubts`: those of such finds in turn."""
+    if find is not None:
+        # Where the first find is void, another one may stand.
+        return verdict(folded, group) if next(doubts) and not stands(folded, find, group) else Verdict(find, False)
+    return verdict(folded, group) if group.values and may_state(folded, group) else _NOT_NAMED
 
 
-def _holding_words(group: Group, texts: Sequence[tuple[str, str, bool]]) -> list[bool]:
-    """Which texts hold the characters of any word of a group."""
-    if len(group.words) < _MANY or len(texts) < _MANY:
-        return [bool(group.words)] * len(texts)
+def _easily_found(group: Group, folded: Sequence[str], spaces: Sequence[str]) -> list[Find | None]:
+    """Where each text states a fact in its first spelling or in a word; None if that would take reading the text."""
+    finds: list[Find | None] = [find_as_written(text, group) if group.values else None for text in folded]
+    if group.words:
+        for place, may_hold in enumerate(_holding_words(group, spaces)):
+            if may_hold and finds[place] is None:
+                finds[place] = _first_word(spaces[place], group)
+    return finds
+
+
+def _holding_words(group: Group, spaces: Sequence[str]) -> list[bool]:
+    """Which spaced texts hold the characters of any word of a group."""
+    if len(group.words) < _MANY or len(spaces) < _MANY:
+        return [True] * len(spaces)
     import polars as pl
 
     words = [word.text for word in group.words]
-    found: list[bool] = pl.Series([spaces for _, spaces, _ in texts], dtype=pl.String).str.contains_any(words).to_list()
+    found: list[bool] = pl.Series("", spaces, pl.String).str.contains_any(words).to_list()
     return found
 
 
-def _easily_found(folded: str, spaces: str, group: Group, has_word: bool) -> Find | None:
-    """Where a text states a fact in its first spelling or in a word; None if that would take reading the text."""
-    if group.values:
-        find = find_as_written(folded, group)
-        if find is not None:
-            return find
-    if has_word:
-        for word in group.words:
-            place = find_word(spaces, word)
-            if place >= 0:
-                return Find(place, place + len(word.text))
+def _first_word(spaces: str, group: Group) -> Find | None:
+    for word in group.words:
+        place = find_word(spaces, word)
+        if place >= 0:
+            return Find(place, place + len(word.text))
     return None

@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from niah_score.statistics.scored import Scored, as_scored, coordinate_text, crossed
+from niah_score.statistics.scored import Scored, as_scored, coordinate_text
 from niah_score.text.spreadsheet import as_plain_cell
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def opencompass_summary(scores: pl.DataFrame | Scored, metric: str, model: str) 
     import numpy as np
 
     scored = as_scored(scores)
-    cells, codes = crossed(scored.factor("length"), scored.factor("depth_percent"))
+    cells, codes = scored.crossed("length", "depth_percent")
     values, has = scored.values(metric)
     n = np.bincount(codes[has], minlength=len(cells)).tolist()
     totals = np.bincount(codes[has], values[has], minlength=len(cells)).tolist()
@@ -53,7 +53,7 @@ def opencompass_summary(scores: pl.DataFrame | Scored, metric: str, model: str) 
 def _kinds(scored: Scored) -> dict[tuple[int, float], list[str]]:
     """For each cell the task and the language of its rows, each only where all have the same."""
     found: dict[tuple[int, float], tuple[set[str], set[str | None]]] = defaultdict(lambda: (set(), set()))
-    combinations, _ = crossed(*(scored.factor(name) for name in ("length", "depth_percent", "task", "language")))
+    combinations, _ = scored.crossed("length", "depth_percent", "task", "language")
     for length, depth, task, language in combinations:
         tasks, languages = found[length, depth]
         tasks.add("origin" if task in (None, "single") else task)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.metrics import Chunk, Target
 from niah_score.scoring.clauses import Clause, is_denial_alone, read_clauses, with_hints
-from niah_score.text import Word, as_word, find_word, may_be_void, takes_back
+from niah_score.text import Word, as_word, find_word
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,19 +50,10 @@ def findings_of(
     nothing = [place for place, finding in enumerate(findings) if finding == "nothing"]
     for place in _holding_another(chunk, folded, nothing, needle_ids, others):
         findings[place] = "wrong_needle"
-    for place in _taking_back(chunk, [place for place in nothing if findings[place] == "nothing"]):
-        findings[place] = "hedged"
+    for place in nothing:
+        if findings[place] == "nothing" and place in chunk.taken_back:
+            findings[place] = "hedged"
     return findings
-
-
-def _taking_back(chunk: Chunk, places: Sequence[int]) -> list[int]:
-    """Those of some rows without a fact that name one and take it back: by a negation, or as one of several guesses."""
-    doubtful = may_be_void([chunk.folded[place] for place in places])
-    return [
-        place
-        for place, doubt in zip(places, doubtful, strict=True)
-        if doubt and any(takes_back(chunk.folded[place], group) for group in chunk.targets[place].groups)
-    ]
 
 
 def _by_hits(hits: tuple[int | None, ...], status: str) -> str | None:

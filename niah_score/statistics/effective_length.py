@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.errors import ScoreError
 from niah_score.statistics.figures import Figure, figures
-from niah_score.statistics.scored import Scored, as_scored, crossed
+from niah_score.statistics.scored import Scored, as_scored
 
 if TYPE_CHECKING:
     import polars as pl
@@ -125,7 +125,7 @@ def effective_context(
 ) -> EffectiveContext:
     """Compute the effective context, by default with RULER's threshold."""
     scored = as_scored(scores)
-    places, codes = crossed(scored.factor("length"), scored.factor("depth_percent"))
+    places, codes = scored.crossed("length", "depth_percent")
     return effective_context_of(list(zip(places, figures(scored, metric, codes, len(places)), strict=True)), threshold)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.statistics.clusters import Clusters
 from niah_score.statistics.intervals import Interval, several_means
-from niah_score.statistics.scored import Scored, as_scored, coordinate_text, crossed
+from niah_score.statistics.scored import Scored, as_scored, coordinate_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,7 +68,31 @@ def figures_by_metric(
     weights: Floats | None = None,
     kept: Any = None,
 ) -> list[list[Figure]]:
-    """Compute the figures of several metrics, a list for each; metrics of the same rows share their clusters."""
+    """Compute the figures of several metrics, a list for each; metrics of the same rows share their clusters.
+
+    The figures of all rows, weighing the same, are kept for the next call: summaries, cells and pictures show the same.
+    """
+    if weights is not None and bool((weights == 1).all()):
+        weights = None
+    if kept is not None and len(kept) == len(codes):
+        kept = None
+    if weights is not None or kept is not None:
+        found = _figures_by_metric(scored, metrics, codes, count, weights, kept)
+        return [found[metric] for metric in metrics]
+    codes = scored.together if count == 1 else codes
+    known = scored.kept_figures.setdefault((id(codes), count), (codes, {}))[1]
+    known.update(_figures_by_metric(scored, [metric for metric in metrics if metric not in known], codes, count))
+    return [known[metric] for metric in metrics]
+
+
+def _figures_by_metric(
+    scored: Scored,
+    metrics: Sequence[str],
+    codes: Whole,
+    count: int,
+    weights: Floats | None = None,
+    kept: Any = None,
+) -> dict[str, list[Figure]]:
     import numpy as np
 
     (needles, named), unanswered = scored.needles, scored.unanswered
@@ -97,7 +121,7 @@ def figures_by_metric(
             for name, one in zip(scores, intervals, strict=True)
         }
         found |= {metric: known[id(scored.values(metric)[0])] for metric in alike}
-    return [found[metric] for metric in metrics]
+    return found
 
 
 def _scoring_the_same(scored: Scored, metrics: Sequence[str]) -> list[list[str]]:
@@ -137,15 +161,15 @@ def _cells(scored: Scored, metrics: Sequence[str]) -> list[pl.DataFrame]:
     import numpy as np
     import polars as pl
 
-    length, depth, language = (scored.factor(name) for name in ("length", "depth_percent", "language"))
-    combinations, codes = crossed(length, depth)
+    language = scored.factor("language")
+    combinations, codes = scored.crossed("length", "depth_percent")
     lines = [
         [(None, *names, *figure) for names, figure in zip(combinations, found, strict=True)]
         for found in figures_by_metric(scored, metrics, codes, len(combinations))
     ]
     named = [name for name in language.values if name is not None]
     if len(named) > 1:
-        apart, codes = crossed(language, length, depth)
+        apart, codes = scored.crossed("language", "length", "depth_percent")
         # None sorts last, so what has a language comes first.
         count = sum(names[0] is not None for names in apart)
         kept = None if count == len(apart) else np.flatnonzero(codes < count)
@@ -196,9 +220,9 @@ def overall_by_metric(scored: Scored, metrics: Sequence[str]) -> list[Overall]:
     import numpy as np
 
     length = scored.factor("length")
-    combinations, codes = crossed(length, scored.factor("depth_percent"))
+    combinations, codes = scored.crossed("length", "depth_percent")
     kept = np.flatnonzero(length.codes < sum(value is not None for value in length.values))
-    one = np.zeros(scored.frame.height, np.int64)
+    one = scored.together
     of_rows = figures_by_metric(scored, metrics, one, 1)
     of_lengths: dict[str, Figure] = {}
     for alike in _scoring_the_same(scored, metrics):
@@ -228,7 +252,7 @@ def by_length_and_depth(scored: Scored, metric: str) -> tuple[dict[tuple[int, in
     import numpy as np
 
     length, depth = scored.factor("length"), scored.factor("depth_percent")
-    combinations, codes = crossed(length, depth)
+    combinations, codes = scored.crossed("length", "depth_percent")
     cells = figures(scored, metric, codes, len(combinations))
     weights = depth_weights([name for name, _ in combinations], [cell.n for cell in cells])
     weighted = figures(scored, metric, length.codes, len(length.values), np.array(weights)[codes])

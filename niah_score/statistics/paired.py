@@ -163,9 +163,8 @@ def drops(comparison: Comparison, points: float) -> Drops:
 
 
 def _whole(scored: Scored, metric: str) -> Figure:
-    import numpy as np
 
-    return figures(scored, metric, np.zeros(scored.frame.height, np.int64), 1)[0]
+    return figures(scored, metric, scored.together, 1)[0]
 
 
 class _Places:

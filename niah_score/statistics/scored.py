@@ -58,6 +58,10 @@ class Scored:
         self.frame = scores
         self._factors: dict[str, Factor] = {}
         self._values: dict[str, tuple[Floats, NDArray[np.bool_]]] = {}
+        self._crossed: dict[tuple[str, ...], tuple[list[tuple[Any, ...]], Whole]] = {}
+        # What `figures` keeps: for the codes of some groups, which are held so that no others get their identity, the
+        # figures of each metric.
+        self.kept_figures: dict[tuple[int, int], tuple[Whole, dict[str, list[Any]]]] = {}
 
     @cached_property
     def asked(self) -> Scored:
@@ -71,6 +75,19 @@ class Scored:
         if name not in self._factors:
             self._factors[name] = _factor(self.frame[name] if name in self.frame.columns else self._nothing)
         return self._factors[name]
+
+    def crossed(self, *names: str) -> tuple[list[tuple[Any, ...]], Whole]:
+        """The combinations of some coordinates that rows have, and each row's among them."""
+        if names not in self._crossed:
+            self._crossed[names] = crossed(*(self.factor(name) for name in names))
+        return self._crossed[names]
+
+    @cached_property
+    def together(self) -> Whole:
+        """The codes of all rows as one group."""
+        import numpy as np
+
+        return np.zeros(self.frame.height, np.int64)
 
     @property
     def _nothing(self) -> pl.Series:

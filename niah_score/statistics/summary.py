@@ -14,7 +14,7 @@ from niah_score.statistics.controls import controls_of
 from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_context_of, effective_length_of
 from niah_score.statistics.figures import Figure, figures, figures_by_metric, groups_by_metric, overall_by_metric
 from niah_score.statistics.needle_recall import needle_recall
-from niah_score.statistics.scored import Scored, as_scored, coordinate_text, crossed
+from niah_score.statistics.scored import Scored, as_scored, coordinate_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,9 +47,8 @@ def headline_of(scored: Scored) -> dict[str, Any]:
     The mean is the weighted mean of the parts' means. A part weighs as much as it has rows with a score, so that the
     headline is the mean of all of them; weights add up to 1. Rows without the column `part` are one, with a null name.
     """
-    import numpy as np
 
-    (whole,) = figures(scored, "score", np.zeros(scored.frame.height, np.int64), 1)
+    (whole,) = figures(scored, "score", scored.together, 1)
     part = scored.factor("part")
     found = figures(scored, "score", part.codes, len(part.values))
     parts = [_part(name, figure, whole.n) for name, figure in zip(part.values, found, strict=True)]
@@ -76,7 +75,7 @@ def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
         named["control"] = control.values
         by_group["control"] = figures_by_metric(scored, metrics, control.codes, len(control.values))
     length = asked.factor("length").values
-    places, codes = crossed(asked.factor("length"), asked.factor("depth_percent"))
+    places, codes = asked.crossed("length", "depth_percent")
     cells = figures_by_metric(asked, metrics, codes, len(places))
     summaries = {}
     for place, (metric, whole) in enumerate(zip(metrics, wholes, strict=True)):

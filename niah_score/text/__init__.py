@@ -24,7 +24,8 @@ from niah_score.text.vectorised import counted as counted
 from niah_score.text.vectorised import fold_all as fold_all
 from niah_score.text.vectorised import in_letters as in_letters
 from niah_score.text.vectorised import without_spaces_all as without_spaces_all
+from niah_score.text.voiding import Verdict as Verdict
+from niah_score.text.voiding import doubtful as doubtful
 from niah_score.text.voiding import first_standing as first_standing
-from niah_score.text.voiding import may_be_void as may_be_void
 from niah_score.text.voiding import stands as stands
-from niah_score.text.voiding import takes_back as takes_back
+from niah_score.text.voiding import verdict as verdict

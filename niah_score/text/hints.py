@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from niah_score.text.dates import Day
 from niah_score.text.groups import Find, Group
-from niah_score.text.money import Amount
-from niah_score.text.numerals import find_plain
+from niah_score.text.money import CURRENCIES, Amount
+from niah_score.text.numerals import find_plain, is_number_word
 from niah_score.text.times import names_half
 
 # In what each digit shows in Chinese numerals and digits; a one need not show before 十.
@@ -17,41 +17,52 @@ _NUMERALS = {
     "1": "1一壹十拾", "2": "2二两贰廿", "3": "3三叁参卅", "4": "4四肆", "5": "5五伍", "6": "6六陆", "7": "7七柒",
     "8": "8八捌", "9": "9九玖",
 }  # fmt: skip
-# In what each shows in English, by the beginnings of words; names of months, quarters and noons among them.
+# In what each shows in English, by the beginnings of words.
 _WORDS: dict[str, tuple[str, ...]] = {
-    "1": ("one", "first", "ten", "elev", "twel", "teen", "hundred", "thousand", "illion", "noon", "midday", "jan",
-          "oct", "nov", "dec"),
-    "2": ("two", "twel", "twen", "second", "feb", "dec", "noon", "midday", "midnight"),
-    "3": ("three", "third", "thir", "mar", "quarter"),
-    "4": ("four", "fort", "apr"),
-    "5": ("five", "fif", "may", "half", "quarter"),
-    "6": ("six", "jun"),
-    "7": ("seven", "jul"),
-    "8": ("eigh", "aug"),
-    "9": ("nin", "sep"),
+    "1": ("one", "first", "ten", "elev", "twel", "teen", "hundred", "thousand", "illion"),
+    "2": ("two", "twel", "twen", "second"),
+    "3": ("three", "third", "thir"),
+    "4": ("four", "fort"),
+    "5": ("five", "fif"),
+    "6": ("six",),
+    "7": ("seven",),
+    "8": ("eigh",),
+    "9": ("nin",),
 }  # fmt: skip
-# Months, quarters and halves that Chinese does not say by their number.
-_NAMED = {"1": "正冬腊午", "2": "腊午", "3": "一三半", "5": "一三半"}
+# What says so many minutes after or before an hour without their number.
+_PARTS_OF_HOURS = {15: "quarter|刻", 45: "quarter|刻", 30: "half|半"}
 _POWERS = ("hundred", "thousand", "illion")
 # What right beside a spelling may make it another value: digits, numerals, letters, a calendar, lesser units of money.
 _BESIDE = re.compile(
-    r"[\d零〇一二两三四五六七八九十百千万廿卅.,:/-]\W{0,3}\||\|\W{0,3}[\d零〇一二两三四五六七八九十百千万廿卅]|[a-z$£€¥]\s?\||\|[a-z]"
+    r"[\d零〇一二两三四五六七八九十百千万廿卅][^\w。！？；]{0,3}\||[.:]\|"
+    r"|\|[^\w。！？；]{0,3}[\d零〇一二两三四五六七八九十百千万廿卅]|[$£€¥]\s?\||[a-z]\||\|[a-z]"
     r"|[历闰].{0,4}\||\|.?[角毛分块]|\|\W{0,3}(?:hund|thou|mil|bil|tril|and)"
 )
-_NEAR = 8  # code points beside a spelling that may change it
-_GAP, _AMOUNT_GAP = 3, 16  # code points between two digits of a number; of an amount with its units
+# Words before a spelling that may make it another value, beside those of numbers, months and currencies.
+_CHANGING = frozenset(
+    ("to", "past", "after", "before", "of", "till", "until", "half", "quarter", "minute", "minutes", "and", "lunar",
+     "am", "pm", "m", "us", "hk", "nt", "a", "au", "c", "ca", "nz", "s", "sg")
+)  # fmt: skip
+_LAST_WORD = re.compile("(?<![a-z])([a-z]+) ?$")
+_NEAR = 16  # code points beside a spelling that may change it
+_ANY = re.compile("")
+_MONTH = re.compile(r"jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|月|\d[-/.]\d")
+_LUNAR = re.compile("月|lunar|[农阴旧夏]历")
+# Between two digits of a number, and of an amount with its units, none but zeros stand.
+_GAP, _AMOUNT_GAP = (f"[^1-9二两三四五六七八九]{{0,{most}}}?" for most in (3, 16))
 
 
 class _Signs(NamedTuple):
-    """What a text shows that states a value: a match of `pattern`, or a form of every clause of `words`.
+    """What a text shows that states a value: a match of `form`, and beside it the value's digits.
 
-    A text with a power of ten in English, and any text where there is no pattern, shows a form of every clause of
-    `either`.
+    These show as a match of `digits`, or as a form of every clause of `words`, or, beside a power of ten in English,
+    as a form of every clause of `either`.
     """
 
-    pattern: re.Pattern[str] | None
+    form: re.Pattern[str]
+    digits: re.Pattern[str]
     words: tuple[tuple[str, ...], ...]
-    either: tuple[tuple[str, ...], ...]
+    either: tuple[tuple[str, ...], ...] = ()
 
 
 def find_as_written(folded: str, group: Group) -> Find | None:
@@ -67,9 +78,19 @@ def find_as_written(folded: str, group: Group) -> Find | None:
     if place < 0:
         return None
     end = place + len(group.written)
-    if _BESIDE.search(f"{folded[max(0, place - _NEAR) : place]}|{folded[end : end + _NEAR]}"):
+    before = folded[max(0, place - _NEAR) : place]
+    if _BESIDE.search(f"{before}|{folded[end : end + _NEAR]}") or _changes(before):
         return None
     return None if group.kind == "time" and names_half(folded, place, end) else Find(place, end)
+
+
+def _changes(before: str) -> bool:
+    """Whether the word that ends a text may change a value behind it."""
+    last = _LAST_WORD.search(before)
+    if not last:
+        return False
+    word = last[1]
+    return word in _CHANGING or word in CURRENCIES or is_number_word(word) or _MONTH.match(word) is not None
 
 
 def may_state(folded: str, group: Group) -> bool:
@@ -78,11 +99,11 @@ def may_state(folded: str, group: Group) -> bool:
 
 
 def _shows(folded: str, signs: _Signs) -> bool:
-    if signs.pattern is None:
-        return _holds_all(folded, signs.either)
-    if signs.pattern.search(folded) or _holds_all(folded, signs.words):
+    if not signs.form.search(folded):
+        return False
+    if signs.digits.search(folded) or _holds_all(folded, signs.words):
         return True
-    return any(power in folded for power in _POWERS) and _holds_all(folded, signs.either)
+    return bool(signs.either) and any(power in folded for power in _POWERS) and _holds_all(folded, signs.either)
 
 
 def _holds_all(folded: str, clauses: tuple[tuple[str, ...], ...]) -> bool:
@@ -91,23 +112,27 @@ def _holds_all(folded: str, clauses: tuple[tuple[str, ...], ...]) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _signs(group: Group) -> tuple[_Signs, ...]:
-    return tuple(dict.fromkeys(signs for value in group.values for signs in _of_value(value, group.kind)))
+    return tuple(signs for value in group.values for signs in _of_value(value, group.kind))
 
 
 def _of_value(value: Any, kind: str) -> list[_Signs]:
     if isinstance(value, Day):
-        return [_in_any_order(f"{value.month}{value.day}")]
+        return [_of_count(value.day, _LUNAR if kind == "lunar_date" else _MONTH)]
     if kind == "time":
-        # Hours differ between both clocks, and minutes may be said before an hour.
-        return [_in_any_order(str(value % 60)), _in_any_order(str(60 - value % 60))]
+        # Minutes may be said before an hour; those of a full hour are not said at all.
+        return [_of_count(minutes, _ANY) for minutes in {value % 60, 60 - value % 60} if minutes < 60]
     digits = f"{value.value if isinstance(value, Amount) else value:f}".replace(".", "").replace("0", "")
-    between = f".{{0,{_AMOUNT_GAP if isinstance(value, Amount) else _GAP}}}?"
-    pattern = re.compile(between.join(f"[{_NUMERALS[digit]}]" for digit in digits))
-    return [_Signs(pattern, tuple(_WORDS[digit] for digit in dict.fromkeys(digits)), _in_any_order(digits).either)]
+    either = tuple((*_NUMERALS[digit], *_WORDS[digit]) for digit in dict.fromkeys(digits))
+    return [_of_digits(digits, _AMOUNT_GAP if isinstance(value, Amount) else _GAP, _ANY)._replace(either=either)]
 
 
-def _in_any_order(digits: str) -> _Signs:
-    either = (
-        (*_NUMERALS[digit], *_NAMED.get(digit, ""), *_WORDS[digit]) for digit in dict.fromkeys(digits.replace("0", ""))
-    )
-    return _Signs(None, (), tuple(either))
+def _of_count(count: int, form: re.Pattern[str]) -> _Signs:
+    """The signs of a count below a hundred; of a count of minutes also as a part of an hour."""
+    signs = _of_digits(str(count).replace("0", ""), _GAP, form)
+    part = _PARTS_OF_HOURS.get(count)
+    return signs._replace(digits=re.compile(f"{signs.digits.pattern}|{part}")) if part and count else signs
+
+
+def _of_digits(digits: str, gap: str, form: re.Pattern[str]) -> _Signs:
+    pattern = gap.join(f"[{_NUMERALS[digit]}]" for digit in digits)
+    return _Signs(form, re.compile(pattern), tuple(_WORDS[digit] for digit in dict.fromkeys(digits)))

@@ -55,7 +55,6 @@ _LAST_WORD = re.compile("[a-z]+$")
 _NUMERALS = frozenset(f"0123456789{HAN}")
 _DIGITS = frozenset("0123456789")
 _MARKS = frozenset(".,:/")
-_JOINTS = _DIGITS | _MARKS
 _BESIDE = 24  # code points beside digits in which a word would join them
 _SPELT_OUT = re.compile(r"(?<![\d.,:/-])\d(?:([ -])\d)(?:\1\d)+(?!\1?\d)")
 
@@ -93,11 +92,10 @@ def find_plain(folded: str, digits: str) -> int:
     place = folded.find(digits)
     while place >= 0:
         end = place + len(digits)
-        before, after = folded[place - 1 : place] if place else "", folded[end : end + 2]
-        is_whole = before not in _JOINTS and not (
-            after[:1] in _DIGITS or (after[:1] in _MARKS and after[1:] in _DIGITS)
-        )
-        if is_whole and _stands_alone(folded, place, end):
+        before, after = folded[max(0, place - 2) : place], folded[end : end + 2]
+        joined = before[-1:] in _DIGITS or (before[-1:] in _MARKS and before[:-1] in _DIGITS)
+        joined = joined or after[:1] in _DIGITS or (after[:1] in _MARKS and after[1:] in _DIGITS)
+        if not joined and _stands_alone(folded, place, end):
             return place
         place = folded.find(digits, place + 1)
     return -1
@@ -110,10 +108,11 @@ def _stands_alone(folded: str, start: int, end: int) -> bool:
     if before[-1:] in _NUMERALS or after[:1] in _NUMERALS:
         return False
     last, first = _LAST_WORD.search(before), _LETTERS.match(after)
-    return not (last and _is_word(last[0])) and not (first and _is_word(first[0]))
+    return not (last and is_number_word(last[0])) and not (first and is_number_word(first[0]))
 
 
-def _is_word(letters: str) -> bool:
+def is_number_word(letters: str) -> bool:
+    """Whether a word is one that numbers are said with in English."""
     return letters in _WORDS or letters.removesuffix("s") in _WORDS
 
 

@@ -146,20 +146,25 @@ def _in_half(hour: int, minute: int, half: str | None) -> int | None:
 
 
 def names_half(folded: str, start: int, end: int) -> bool:
-    """Whether anything near a time may name a half of the day."""
-    return _ANY_HALF.search(folded, max(0, start - _NEAR), end + _NEAR) is not None
+    """Whether anything near a time, in its sentence, may name a half of the day."""
+    before, after = _around(folded, start, end, _SENTENCE_END)
+    return _ANY_HALF.search(before) is not None or _ANY_HALF.search(after) is not None
+
+
+def _around(folded: str, start: int, end: int, stop: re.Pattern[str]) -> tuple[str, str]:
+    """What stands before and behind a time, up to where a clause or sentence ends."""
+    before = folded[max(0, start - _NEAR) : start]
+    cuts = list(stop.finditer(before))
+    after = folded[end : end + _NEAR]
+    cut = stop.search(after)
+    return before[cuts[-1].end() :] if cuts else before, after[: cut.start()] if cut else after
 
 
 def _half_near(folded: str, one: _Candidate, end: re.Pattern[str]) -> str | None:
     """The half of the day that is said nearest to a time, up to where a clause or sentence ends."""
     if not names_half(folded, one.start, one.end):
         return None
-    before = folded[max(0, one.start - _NEAR) : one.start]
-    cuts = list(end.finditer(before))
-    before = before[cuts[-1].end() :] if cuts else before
-    after = folded[one.end : one.end + _NEAR]
-    cut = end.search(after)
-    after = after[: cut.start()] if cut else after
+    before, after = _around(folded, one.start, one.end, end)
     said = [(len(before) - match.end(), match.lastgroup) for match in _HALVES.finditer(before)]
     said += [(match.start(), match.lastgroup) for match in _HALVES.finditer(after)]
     return min(said)[1] if said else None
