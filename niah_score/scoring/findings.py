@@ -6,26 +6,19 @@ A finding explains a score and never changes it. What an answer says of itself i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from niah_score.metrics import Chunk, Target
 from niah_score.scoring.clauses import Clause, is_denial_alone, read_clauses, with_hints
-from niah_score.text import Word, as_word, find_word
+from niah_score.scoring.other_needles import OtherNeedle, holding_another
+from niah_score.text import as_word, first_standing, group_of
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 FINDINGS = (
     "found", "hedged", "partly", "wrong_needle", "said_absent", "nothing", "refused", "truncated", "no_answer",
 )  # fmt: skip
-
-
-class OtherNeedle(NamedTuple):
-    """A needle of the dataset: its id, its language, and its keyword groups folded."""
-
-    id: str
-    language: str
-    groups: tuple[tuple[Word, ...], ...]
 
 
 def findings_of(
@@ -48,7 +41,7 @@ def findings_of(
         if findings[place] == "nothing":
             findings[place] = _said_instead(chunk.folded[place], said)
     nothing = [place for place, finding in enumerate(findings) if finding == "nothing"]
-    for place in _holding_another(chunk, folded, nothing, needle_ids, others):
+    for place in [*holding_another(chunk, folded, nothing, needle_ids, others), *_naming_decoys(chunk, nothing)]:
         findings[place] = "wrong_needle"
     for place in nothing:
         if findings[place] == "nothing" and place in chunk.taken_back:
@@ -129,43 +122,10 @@ def _said_instead(folded: str, clauses: Sequence[Clause]) -> str:
     return "nothing"
 
 
-def _holding_another(
-    chunk: Chunk,
-    folded: pl.Series,
-    places: Sequence[int],
-    needle_ids: Sequence[str | None],
-    others: Sequence[OtherNeedle],
-) -> list[int]:
-    """Those of some rows that hold all keywords of another needle of their language."""
-    import polars as pl
-
-    words = sorted({word.text for other in others for group in other.groups for word in group})
-    if not words:
-        return []
-    asked = pl.Series(places, dtype=pl.Int64)
-    asked = asked.filter(folded.gather(asked).str.contains_any(words))
-    named = folded.gather(asked).str.extract_many(words, overlapping=True).to_list()
-    found = []
-    for place, names in zip(asked.to_list(), map(frozenset, named), strict=True):
-        text, needle, language = chunk.folded[place], needle_ids[place], chunk.targets[place].language
-        for other in others:
-            # Few needles' words are named at all; these are looked for as whole words.
-            if (
-                any(word.text in names for word in other.groups[0])
-                and other.id != needle
-                and other.language == language
-                and _holds_all(text, other.groups)
-            ):
-                found.append(place)
-                break
-    return found
-
-
-def _holds_all(text: str, groups: tuple[tuple[Word, ...], ...]) -> bool:
-    for group in groups:
-        for word in group:
-            if word.text in text and find_word(text, word) >= 0:
-                break
-        else:
-            return False
-    return True
+def _naming_decoys(chunk: Chunk, places: Sequence[int]) -> list[int]:
+    """Those of some rows whose answer states the fact of a distractor."""
+    return [
+        place
+        for place in places
+        if any(first_standing(chunk.folded[place], group_of(decoy)) for decoy in chunk.targets[place].decoys)
+    ]

@@ -16,9 +16,9 @@ from niah_score.join.join import Joined
 from niah_score.join.rows import Rows
 from niah_score.metrics import METRICS, Chunk, Metric, PartType, Target, judge_all, target_of
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answers
-from niah_score.scoring.findings import OtherNeedle, findings_of
+from niah_score.scoring.findings import findings_of
+from niah_score.scoring.other_needles import OtherNeedle, with_other_needles
 from niah_score.scoring.statuses import statuses_of
-from niah_score.text import as_word
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,7 +55,7 @@ def options_for(rows: Rows, metrics: Sequence[str], **how: Any) -> ScoringOption
     found = rows.table.select("needle_id", "language", "target").unique("needle_id", maintain_order=True)
     found = found.with_columns(rows.targets["keywords"][found["target"]]).drop("target")
     others = tuple(
-        OtherNeedle(name, language, tuple(tuple(map(as_word, group)) for group in groups))
+        OtherNeedle(name, language, tuple(map(tuple, groups)))
         for name, language, groups in found.iter_rows()
         if name and groups
     )
@@ -125,6 +125,8 @@ def score_chunk(
     applicable. `score` is that of the row's own metric, null where this release does not know it. `extracted` is null
     where it is the raw answer.
     """
+    if options.others and ("keyword_f1" in options.metrics or "keyword_f1" in frame["metric"]):
+        targets = [with_other_needles(target, options.others) for target in targets]
     # Rows of one target side by side share most of the work.
     order = codes.arg_sort()
     scored = _scored(frame[order], [targets[code] for code in codes[order].to_list()], options)

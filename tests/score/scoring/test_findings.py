@@ -11,8 +11,8 @@ from properties import examples
 from said_examples import CHINESE, ENGLISH
 
 from niah_score.metrics import Chunk, Target
-from niah_score.scoring.findings import FINDINGS, OtherNeedle, findings_of
-from niah_score.text import as_word
+from niah_score.scoring.findings import FINDINGS, findings_of
+from niah_score.scoring.other_needles import OtherNeedle
 
 TURQUOISE = Target(("Turquoise.",), (("turquoise",),))
 INDIGO = Target(("靛蓝色。",), (("靛蓝", "靛藍"),), language="zh")
@@ -63,7 +63,7 @@ def test_a_row_that_asks_for_a_denial_is_not_hedged_by_it() -> None:
 
 
 def test_another_needle_is_told_unless_the_answer_denies() -> None:
-    others = (OtherNeedle("gate", "en", ((as_word("green"),), (as_word("gate"),))),)
+    others = (OtherNeedle("gate", "en", (("green",), ("gate",))),)
     assert finding("The gate is green.", others=others) == "wrong_needle"
     assert finding("The gate is green.", others=others, needle="gate") == "nothing"
     assert finding("The gateway is green.", others=others) == "nothing"

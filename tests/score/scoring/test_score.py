@@ -10,13 +10,13 @@ import pytest
 
 from niah_score.metrics import Target
 from niah_score.scoring.extract_answer import LONGEST
-from niah_score.scoring.findings import FINDINGS, OtherNeedle
+from niah_score.scoring.findings import FINDINGS
+from niah_score.scoring.other_needles import OtherNeedle
 from niah_score.scoring.score import ScoringOptions, score_chunk
 from niah_score.scoring.statuses import STATUSES
-from niah_score.text import as_word
 
 OTHERS = tuple(
-    OtherNeedle(name, language, tuple(tuple(map(as_word, group)) for group in groups))
+    OtherNeedle(name, language, tuple(map(tuple, groups)))
     for name, language, groups in (
         ("gate", "en", [["blue", "azure"], ["gate"]]),
         ("lamp", "en", [["red"], ["lamp"]]),
@@ -161,6 +161,13 @@ def test_published_metrics_judge_the_raw_answer_and_ours_the_extracted_one() -> 
     assert scores == {
         "own": (0, 100, "It is red."), "raw": (100, 100, "It is red."), "extracted": (0, 0, "It is red."),
     }  # fmt: skip
+
+
+def test_values_of_other_needles_are_false_finds_of_keyword_f1() -> None:
+    how = {"metrics": ("keyword_f1",)}
+    assert scored(how)["keyword_f1"] == 100
+    assert scored(how, text="The gate is blue, the lamp red.")["keyword_f1"] == 200 * 2 / (2 + 2 + 2)
+    assert scored(how, text="The gate is blue. 绿灯")["keyword_f1"] == 100  # of another language
 
 
 def test_what_is_extracted_is_only_written_where_it_differs() -> None:

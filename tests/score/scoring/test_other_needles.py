@@ -1,0 +1,34 @@
+"""Other needles: their facts are decoys, unless they are the row's own or stand in its needle."""
+
+from __future__ import annotations
+
+from niah_score.metrics import Target
+from niah_score.scoring.other_needles import OtherNeedle, with_other_needles
+
+DRAWER = OtherNeedle("drawer", "en", (("417", "four hundred and seventeen"),))
+TOWN = OtherNeedle("town", "en", (("Pendlemoss",), ("23 February",)))
+COLOUR = OtherNeedle("colour", "zh", (("靛蓝",),))
+
+
+def decoys(target: Target) -> tuple[tuple[str, ...], ...]:
+    return with_other_needles(target, (DRAWER, TOWN, COLOUR)).decoys
+
+
+def test_facts_of_other_needles_of_the_language_are_decoys() -> None:
+    assert decoys(Target(("turquoise",), (("turquoise",),))) == (*DRAWER.keywords, *TOWN.keywords)
+    assert decoys(Target(("铁木",), (("铁木",),), language="zh")) == COLOUR.keywords
+
+
+def test_own_facts_are_no_decoys_in_whatever_spelling() -> None:
+    target = Target(("drawer 417",), (("four hundred seventeen",),), decoys=(("512",),))
+    assert decoys(target) == (("512",), *TOWN.keywords)
+
+
+def test_what_the_needle_says_is_no_decoy() -> None:
+    target = Target(("turquoise",), (("turquoise",),), ("In Pendlemoss the gate is turquoise.",))
+    assert decoys(target) == (*DRAWER.keywords, ("23 February",))
+
+
+def test_a_target_without_others_stays_the_same() -> None:
+    target = Target(("turquoise",), (("turquoise",),))
+    assert with_other_needles(target, (COLOUR,)) is target
