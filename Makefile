@@ -98,10 +98,11 @@ bench: .venv/ready  ## measure speed against the published generators and evalua
 	.venv/bin/python tests/benchmarks/speed.py
 	.venv/bin/python tests/benchmarks/scoring.py
 
-measure: .venv/ready  ## measure placements, corpora, and how metrics agree with a judge
+measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics agree with a judge
 	.venv/bin/python tests/benchmarks/placement.py
 	.venv/bin/python tests/benchmarks/quality.py
 	.venv/bin/python tests/benchmarks/real_answers.py
+	.venv/bin/python tests/benchmarks/coverage.py
 
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
           --no-emit-find-links --no-emit-index-url
