@@ -91,8 +91,8 @@ format: .venv/ready  ## format the code
 	.venv/bin/ruff check --fix --select I .
 	.venv/bin/ruff format .
 
-soak: .venv/ready  ## try 20 times as many new examples in the property tests: 10 to 15 minutes on two cores
-	NIAH_EXAMPLES=20 $(PYTEST) -q -m "hypothesis or soak"
+soak: .venv/ready  ## try 40 times as many new examples in the property tests: 10 to 15 minutes on two cores
+	NIAH_EXAMPLES=40 $(PYTEST) -q -m "hypothesis or soak"
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators
 	.venv/bin/python tests/benchmarks/speed.py

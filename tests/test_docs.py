@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import niah_gen
+import niah_gen.cli.main
+import niah_score.cli.main
 from niah_gen.recipe.presets import preset_names
 from niah_gen.recipe.read import load_recipe
 from niah_score.contract import COLUMNS, VERSION
@@ -33,8 +36,9 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 @lru_cache
 def help_of(executable: str, *command: str) -> str:
-    path = Path(sys.executable).with_name(executable)
-    done = subprocess.run([path, *command, "--help"], capture_output=True, text=True, check=True)
+    app = niah_gen.cli.main.app if executable == "niah-gen" else niah_score.cli.main.app
+    done = CliRunner().invoke(app, [*command, "--help"])
+    assert done.exit_code == 0, f"{executable} {' '.join(command)}: {done.output}"
     return done.stdout
 
 

@@ -4,7 +4,7 @@ make bench
 
 The dataset has the needles of the library at 8 lengths and 21 depths, one row an answer; as in the published grids the
 needle is the reference. Answers are 120 to 300 characters of the bundled texts, six in ten with the needle in them,
-between words. The published evaluator computes one metric (CDME's); ours all default ones, from start to written tables.
+between words. The published evaluator computes one metric (CDME's), ours all default ones, from start to written files.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def pieces_and_spans(parts: list[tuple[str, str]], tokenizer: Tokenizer) -> tupl
     return pieces, spans
 
 
-@examples(200)
+@examples(100)
 @given(parts=pieces_of)
 def test_the_text_around_needles_tells_what_the_whole_text_tells(parts: list[tuple[str, str]]) -> None:
     pieces, spans = pieces_and_spans(parts, CL100K)

@@ -168,7 +168,7 @@ def test_what_is_wrong_with_a_group_is_said(item: object, said: str) -> None:
 _SCALARS: Any = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.dates() | st.times()
 
 
-@examples(200)
+@examples(100)
 @given(
     item=st.dictionaries(
         st.sampled_from(

@@ -187,7 +187,7 @@ def test_what_is_wrong_in_a_file_is_told_with_its_line(tmp_path: Path, content: 
     assert all(part in str(caught.value) for part in said), str(caught.value)
 
 
-@examples(200)
+@examples(100)
 @given(content=st.binary(max_size=60) | st.text(alphabet="[]ab=\"'.\n 1needlequestion", max_size=60).map(str.encode))
 def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     file = tmp_path_factory.mktemp("any") / "any.toml"

@@ -26,7 +26,7 @@ def check(found: Sequence[str]) -> None:
     assert len(set(found)) == len(found)
 
 
-@examples(100)
+@examples(50)
 @given(value=st.integers(0, 10**12 + 5) | st.integers(0, 20_000), language=LANGUAGES)
 def test_every_spelling_of_a_number_says_it(value: int, language: str) -> None:
     found = spellings.number(Decimal(value), language)
@@ -61,7 +61,7 @@ def test_every_spelling_of_a_lunar_day_says_it(language: str) -> None:
             assert all([value[:2] for value in parsed(fold(word), "lunar_date")] == wanted for word in found), found
 
 
-@examples(100)
+@examples(50)
 @given(
     value=st.decimals(0, 10**7, places=2) | st.integers(0, 10**13).map(Decimal) | st.decimals(0, 9, places=3),
     currency=st.sampled_from(sorted(CODES)),

@@ -61,7 +61,7 @@ def test_errors_keep_one_line_and_500_characters(read: Read) -> None:
     assert found.text is None
 
 
-@examples(200)
+@examples(100)
 @given(text=st.text(alphabet=st.characters(codec="utf-8"), min_size=1))
 def test_a_text_and_a_chat_of_it_alone_have_the_same_digests_in_any_spelling(text: str) -> None:
     """Canonical JSON is spelled by another library than the one that makes the digests of datasets."""

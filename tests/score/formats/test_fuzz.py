@@ -147,7 +147,7 @@ def _spelled(values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return objects | st.lists(values, max_size=3).map(lambda found: "[" + ",".join(found) + "]")
 
 
-@examples(300)
+@examples(150)
 @given(text=st.recursive(_STRING | st.just("1"), _spelled, max_leaves=12))
 def test_every_key_that_stands_twice_is_found_and_no_other_is_blamed(text: str) -> None:
     twice = False

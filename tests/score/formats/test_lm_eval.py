@@ -67,7 +67,7 @@ def test_lm_eval_log_likelihoods_are_no_text(read_records: ReadRecords) -> None:
     assert "not text" in found.message
 
 
-@examples(100)
+@examples(50)
 @given(
     st.lists(st.sampled_from(["none", "strict", "loose", None]), min_size=1, max_size=8), st.sampled_from([64, 10**6])
 )

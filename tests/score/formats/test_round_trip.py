@@ -527,7 +527,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
 )
 
 
-@examples(200)
+@examples(100)
 @given(st.sampled_from(list(WRITERS)), st.lists(st.tuples(ids, texts), min_size=1, max_size=4))
 @example("comma", [("001", "NA"), ("1", '""')])
 @example("plain", [("a:b", ':":'), ("a", "\\u003a : \t:")])

@@ -396,7 +396,7 @@ LINE = st.fixed_dictionaries(
 FILES = st.lists(st.lists(LINE, max_size=8), min_size=1, max_size=3)
 
 
-@examples(150, HealthCheck.function_scoped_fixture)
+@examples(75, HealthCheck.function_scoped_fixture)
 @given(files=FILES, mode=st.sampled_from(["error", "first", "last"]))
 def test_lines_are_what_was_written_whatever_it_was(
     tmp_path_factory: pytest.TempPathFactory, files: list[list[dict[str, Any]]], mode: str

@@ -139,7 +139,7 @@ TARGETS = (
 )
 
 
-@examples(400)
+@examples(200)
 @given(
     texts=st.lists(st.lists(st.sampled_from(PIECES), max_size=7).map(" ".join), min_size=1, max_size=5),
     target=st.sampled_from(TARGETS),

@@ -55,7 +55,7 @@ def in_order(one: str, other: str) -> int:
 plain = st.text("ab 中é😀", min_size=1, max_size=12).filter(lambda text: text == fold(text) and text[0] > "!")
 
 
-@examples(300)
+@examples(150)
 @given(reference=plain, text=st.text("ab 中é😀", max_size=40).map(fold))
 def test_edit_is_the_share_of_the_reference_in_the_best_stretch(reference: str, text: str) -> None:
     assert aligned(text, reference) == pytest.approx(best_window(reference, text), abs=1e-9)

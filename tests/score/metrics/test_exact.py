@@ -43,7 +43,7 @@ def test_exact_forgives_width_case_space_and_punctuation_around(text: str, answe
     assert value("exact", text, answer) == wanted
 
 
-@examples(300)
+@examples(150)
 @given(text=odd, answer=odd)
 def test_exact_is_equality_of_what_is_left_between_the_punctuation(text: str, answer: str) -> None:
     def bare(folded: str) -> str:

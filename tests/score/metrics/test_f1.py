@@ -25,14 +25,14 @@ def overlap(one: list[str], other: list[str]) -> float:
     return 200 * shared / (len(one) + len(other)) if one or other else 100.0
 
 
-@examples(300)
+@examples(150)
 @given(text=odd, answers=st.lists(odd, min_size=1, max_size=3))
 def test_char_f1_counts_each_shared_character_once_and_takes_the_best_answer(text: str, answers: list[str]) -> None:
     wanted = max(overlap([*fold(text).replace(" ", "")], [*fold(answer).replace(" ", "")]) for answer in answers)
     assert value("char_f1", text, *answers) == pytest.approx(wanted)
 
 
-@examples(300)
+@examples(150)
 @given(
     text=st.text("ab Ab.,'", max_size=20), answers=st.lists(st.text("ab Ab.,'", max_size=20), min_size=1, max_size=3)
 )

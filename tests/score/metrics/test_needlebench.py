@@ -44,7 +44,7 @@ def published_parallel(predictions: Sequence[str], golds: Sequence[str]) -> dict
     return {**{f"Depth{depth}": score for depth, score in scores.items()}, "average": fmean(scores.values())}
 
 
-@examples(300)
+@examples(150)
 @given(text=odd, answer=odd, keyword=odd)
 def test_multi_is_what_the_published_steps_give_on_any_texts(text: str, answer: str, keyword: str) -> None:
     wanted = published_multi(text, f"{answer}*{keyword}")
@@ -78,7 +78,7 @@ def test_multi_finds_nothing_of_an_empty_keyword_and_needs_one() -> None:
         assert value("needlebench_multi", "a b", "x", keywords=keywords) is None
 
 
-@examples(200)
+@examples(100)
 @given(rows=st.integers(1, 6).flatmap(lambda depths: st.lists(
     st.tuples(odd, st.lists(st.text("aAb *小1", max_size=3), min_size=depths, max_size=depths)), min_size=1, max_size=5
 )))  # fmt: skip
@@ -112,7 +112,7 @@ def test_parallel_is_null_without_keywords_and_where_a_hash_hides_the_depths() -
         assert judged("needlebench_parallel", "a #b", keywords=keywords) == Score(None, {"found": None})
 
 
-@examples(100)
+@examples(50)
 @given(keyword=words, text=odd)
 def test_with_one_keyword_parallel_is_the_single_score_of_v2(keyword: str, text: str) -> None:
     keywords = ((keyword,),)

@@ -95,7 +95,7 @@ def test_a_prefix_that_ends_within_a_word_was_not_said() -> None:
 words = st.text("ab 。blue上海\n", max_size=12)
 
 
-@examples(300)
+@examples(150)
 @given(
     thought=st.none() | words,
     tags=st.sampled_from(REASONING_TAGS),
@@ -113,7 +113,7 @@ def test_what_was_meant_means_itself(
         assert once == Extracted(answer.strip())
 
 
-@examples(300)
+@examples(150)
 @given(raw=st.text(max_size=30), prefix=st.none() | st.text(max_size=4))
 def test_any_text_means_a_stripped_text(raw: str, prefix: str | None) -> None:
     found = extract_answer(raw, prefix).text
@@ -128,7 +128,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@examples(400)
+@examples(200)
 @given(
     raw=st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), max_size=4),
     prefix=st.none() | st.just("Answer:"),

@@ -90,7 +90,7 @@ def test_nesting_without_end_ends_in_the_text_itself() -> None:
     assert json_answer(deep) in ("blue", deep)
 
 
-@examples(200)
+@examples(100)
 @given(
     answer=st.text(min_size=1).filter(lambda text: text.strip() == text and text[:1] not in '{["`'),
     other=st.text(),

@@ -242,7 +242,7 @@ def test_a_mark_that_an_answer_holds_already_is_not_taken(monkeypatch: pytest.Mo
     assert "</answer-cccccccccccc>" in shown
 
 
-@examples(200)
+@examples(100)
 @given(answer=st.text(max_size=40), other=st.text(max_size=10))
 def test_the_mark_stands_in_no_text_and_depends_on_nothing_else(answer: str, other: str) -> None:
     first, second = (prompt_for(FACTS, other, [other], answer) for _ in range(2))

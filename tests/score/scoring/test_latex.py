@@ -117,14 +117,14 @@ balanced = st.recursive(
 )
 
 
-@examples(200)
+@examples(100)
 @given(before=st.text("ab ", max_size=6), inside=balanced, after=st.sampled_from(["", ".", " $", "}", " !\n"]))
 def test_a_box_holds_what_stands_between_its_braces(before: str, inside: str, after: str) -> None:
     found = without_latex(f"{before}\\boxed{{{inside}}}{after}")
     assert found == (inside.strip() if inside.strip() else f"{before}{inside}{after}")
 
 
-@examples(300)
+@examples(150)
 @given(parts=st.lists(st.sampled_from(["\\boxed{", "\\text{", "{", "}", "}", "a", "b", " "]), max_size=14))
 def test_of_any_braces_words_are_left_in_their_order(parts: list[str]) -> None:
     text = "".join(parts)

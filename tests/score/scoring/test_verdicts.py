@@ -309,7 +309,7 @@ def test_a_reply_without_an_id_is_malformed_whatever_its_prompt_or_place(rows: R
     assert found.counts["missing"] == 6
 
 
-@examples(200)
+@examples(100)
 @given(data=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 @pytest.mark.parametrize("rubric", [GKAMRADT, FACTS, WORDS], ids=lambda rubric: rubric.name)
 def test_any_bytes_give_verdicts_or_a_sentence(
@@ -330,7 +330,7 @@ def test_any_bytes_give_verdicts_or_a_sentence(
 PIECES = st.sampled_from(["[[", "]]", "7", "10", "/", " ", "Score:", "\0", "{", "x"])
 
 
-@examples(200)
+@examples(100)
 @given(st.lists(st.text(max_size=60) | st.lists(PIECES).map("".join), min_size=6, max_size=6))
 def test_any_reply_has_a_verdict_of_the_scale_or_none(replies: list[str]) -> None:
     """What is read from brackets is what a plain search for them finds."""

@@ -117,7 +117,7 @@ def test_a_lunar_keyword_is_one_day() -> None:
     assert lunar_date_of("12月17日") is None
 
 
-@examples(100)
+@examples(50)
 @given(number=st.integers(0, 364))
 def test_every_day_of_the_year_is_read(number: int) -> None:
     day = date(2023, 1, 1) + timedelta(number)

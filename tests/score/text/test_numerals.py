@@ -88,7 +88,7 @@ def test_a_space_may_group_digits() -> None:
     assert set(read("1 318 feet")) == {"1", "318", "1318"}
 
 
-@examples(300)
+@examples(150)
 @given(number=whole)
 def test_english_words_say_their_number_with_or_without_and_hyphens_and_commas(number: int) -> None:
     words = num2words.num2words(number)
@@ -104,7 +104,7 @@ def test_english_words_say_their_number_with_or_without_and_hyphens_and_commas(n
         assert number_of(num2words.num2words(number, to="ordinal")) == number
 
 
-@examples(300)
+@examples(150)
 @given(number=whole)
 def test_chinese_numerals_say_their_number_plain_and_formal(number: int) -> None:
     plain, formal = cn2an.an2cn(number, "low"), cn2an.an2cn(number, "up")
@@ -112,7 +112,7 @@ def test_chinese_numerals_say_their_number_plain_and_formal(number: int) -> None
     assert number_of(fold(formal)) == (number if len(formal) > 1 or not number else None)
 
 
-@examples(200)
+@examples(100)
 @given(number=whole, more=whole)
 def test_no_number_is_read_out_of_the_middle_of_another(number: int, more: int) -> None:
     for text in (f"x{number}y", f"{number}.", f"({number})"):
@@ -120,7 +120,7 @@ def test_no_number_is_read_out_of_the_middle_of_another(number: int, more: int) 
     assert {reading.value for reading in numbers_in(f"{number}{more}")} == {int(f"{number}{more}")}
 
 
-@examples(200)
+@examples(100)
 @given(text=st.text("0123456789.,:/- 一二百千万thousand and oneten第\n", max_size=25))
 def test_plain_digits_that_are_found_are_a_number_that_is_read(text: str) -> None:
     folded = fold(text)

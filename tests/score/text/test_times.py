@@ -98,7 +98,7 @@ def test_a_keyword_is_a_time_if_it_says_nothing_else(text: str, minutes: set[int
     assert times_of(fold(text)) == minutes
 
 
-@examples(200)
+@examples(100)
 @given(minutes=st.integers(0, 24 * 60 - 1))
 def test_every_minute_of_the_day_is_read_in_digits_of_both_clocks(minutes: int) -> None:
     hour, minute = divmod(minutes, 60)
