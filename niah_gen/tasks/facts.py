@@ -50,7 +50,7 @@ def read_fact(item: object, language: str, needles: Sequence[str]) -> Fact | str
     """
     if isinstance(item, dict):
         return next(_wrong(item), None) or _of_table(item, language, needles)
-    given = _texts(item)
+    given = texts_of(item)
     if not given:
         return f"expected a text, a list of texts or a table such as {{number = 283}}, found {item!r}"
     kind = _recognised(given, needles)
@@ -89,14 +89,14 @@ def _wrong(item: dict[Any, Any]) -> Iterator[str]:
         yield f"expected one of {', '.join(_KEYS)}, and beside it {', '.join(_MORE)}; found {found}"
         return
     for key in ("rejects", "spellings"):
-        if not isinstance(item.get(key, []), list) or (item.get(key) and not _texts(item[key])):
+        if not isinstance(item.get(key, []), list) or (item.get(key) and not texts_of(item[key])):
             yield f"{key}: expected a list of texts, none empty, found {item[key]!r}"
     unit, of = item.get("unit"), item.get("of")
     if unit is not None and named[0] not in ("number", "amount"):
         yield f"unit: {named[0]} takes none"
     elif unit is not None and not (isinstance(unit, str) and units.unit_named(unit)):
         yield f"unit: {unit!r} is unknown; leave it out and list in rejects what would be wrong"
-    if of is not None and (named[0] != "text" or not _texts(of) or any("|" in name for name in _texts(of))):
+    if of is not None and (named[0] != "text" or not texts_of(of) or any("|" in name for name in texts_of(of))):
         yield f"of: expected the owner of a text, or a list of its names, none with a |; found {of!r}"
 
 
@@ -111,7 +111,7 @@ def _of_table(item: dict[str, Any], language: str, needles: Sequence[str]) -> Fa
         if not group_of(tuple(words), kind).values:
             return f"{key}: {item[key]!r} has more digits than are read as a value; state it as a text"
     elif "of" in item:
-        kind = PAIR + "|".join(_texts(item["of"]))
+        kind = PAIR + "|".join(texts_of(item["of"]))
     words = list(dict.fromkeys((*words, *item.get("spellings", []))))
     rejects = dict.fromkeys((*item.get("rejects", []), *_rejects(kind, words, item.get("unit"), needles)))
     return Fact(tuple(words), kind, tuple(rejects))
@@ -120,7 +120,9 @@ def _of_table(item: dict[str, Any], language: str, needles: Sequence[str]) -> Fa
 def _spelt(key: str, value: Any, unit: Any, language: str) -> tuple[str, list[str]] | str:
     """The kind and spellings of a value that a table states, or what is wrong with it."""
     if key == "text":
-        return (TEXT, list(_texts(value))) if _texts(value) else f"text: expected texts, none empty, found {value!r}"
+        return (
+            (TEXT, list(texts_of(value))) if texts_of(value) else f"text: expected texts, none empty, found {value!r}"
+        )
     if key in ("number", "amount"):
         number = _number(value)
         if number is None:
@@ -200,16 +202,16 @@ def _rejects(kind: str, words: Sequence[str], unit: str | None, needles: Sequenc
     return () if unit is None else units.other_units(unit)
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def texts_of(value: object) -> tuple[str, ...]:
     """One text or a list of texts, none blank, all of which can be written as UTF-8; empty for anything else."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple):
         return ()
-    texts = tuple(item for item in items if isinstance(item, str) and item.strip() and _is_encodable(item))
+    texts = tuple(item for item in items if isinstance(item, str) and item.strip() and is_encodable(item))
     return texts if len(texts) == len(items) else ()
 
 
-def _is_encodable(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     """Half a surrogate pair is no text."""
     try:
         text.encode()

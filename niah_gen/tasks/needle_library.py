@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
-from niah_gen.tasks.facts import Fact, read_fact, told_apart
+from niah_gen.tasks.facts import Fact, is_encodable, read_fact, texts_of, told_apart
 from niah_score.contract import METRIC_NAMES, unknown_metric
 from niah_score.text import fold, holds_group
 from niah_score.text.values import TEXT, is_kind, kinds_expected
@@ -159,12 +159,12 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
     answer; without a language, the script of the first needle tells it.
     """
     problems = [f"unknown field {name!r}" for name in table if name not in _FIELDS]
-    needles = _texts(table.get("needles", table.get("needle")))
+    needles = texts_of(table.get("needles", table.get("needle")))
     question = table.get("question")
-    answers: tuple[str, ...] = ("".join(needles or ()),)
+    answers: tuple[str, ...] = ("".join(needles),)
     if "answers" in table or "answer" in table:
-        given = _texts(table.get("answers", table.get("answer")))
-        if given is None:
+        given = texts_of(table.get("answers", table.get("answer")))
+        if not given:
             problems.append("answers: expected a text or a list of texts, none empty")
         answers = given or answers
     name = table.get("id")
@@ -172,10 +172,10 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
         problems.append(f"id: expected a name, found {name!r}")
     if not needles:
         problems.append("needles: expected a text or a list of texts, none empty")
-    if not isinstance(question, str) or not question.strip() or not _is_encodable(question):
+    if not isinstance(question, str) or not question.strip() or not is_encodable(question):
         problems.append(f"question: expected a text, found {question!r}")
     paraphrase = table.get("paraphrase", "")
-    if not isinstance(paraphrase, str) or not _is_encodable(paraphrase):
+    if not isinstance(paraphrase, str) or not is_encodable(paraphrase):
         problems.append(f"paraphrase: expected a text, found {paraphrase!r}")
     language = table.get("language")
     if language is None and needles:
@@ -249,20 +249,3 @@ def _names_kind(kind: object) -> bool:
 
 def _lists_texts(words: object) -> bool:
     return isinstance(words, list | tuple) and all(isinstance(word, str) and word for word in words)
-
-
-def _texts(value: object) -> tuple[str, ...] | None:
-    items = [value] if isinstance(value, str) else value
-    if not isinstance(items, list | tuple) or not items:
-        return None
-    texts = tuple(item for item in items if isinstance(item, str) and item.strip() and _is_encodable(item))
-    return texts if len(texts) == len(items) else None
-
-
-def _is_encodable(text: str) -> bool:
-    """Half a surrogate pair is no text."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
