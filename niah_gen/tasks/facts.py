@@ -162,8 +162,11 @@ def _number(value: object) -> Decimal | None:
 
 
 def _as_written_first(words: list[str], kind: str, needles: Sequence[str]) -> list[str]:
-    """The spelling that the needles hold before all others, the longest if they hold several; it can be read back."""
-    read = [word for word in words if parsed(fold(word), kind)] or words
+    """The spelling that the needles hold before all others, the longest if they hold several.
+
+    It is read back as the one value: 六点二十三分 would be the morning's and the evening's.
+    """
+    read = [word for word in words if len(parsed(fold(word), kind)) == 1] or words
     held = [word for word in read if any(word in text for text in needles)]
     first = max(held, key=len, default=read[0])
     return [first, *(word for word in words if word != first)]

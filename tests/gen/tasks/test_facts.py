@@ -97,6 +97,15 @@ def test_the_spelling_of_the_needle_comes_first() -> None:
     assert read('{date = "02-23"}', "on February 23, they").spellings[0] == "February 23"
 
 
+@pytest.mark.parametrize("needle", ["店门六点二十三分开。", "店门6点23分开。", "店门清早6点23分开。"])
+def test_a_time_of_the_morning_is_none_of_the_evening_however_the_needle_says_it(needle: str) -> None:
+    fact = read('{time = "6:23"}', needle, language="zh")
+    for answer in ("6:23", "六点二十三分", "清早6点23分", "6:23 a.m."):
+        assert states(fact, answer)
+    for answer in ("18:23", "下午6点23分", "傍晚六点二十三分", "6:23 p.m."):
+        assert not states(fact, answer)
+
+
 def test_further_spellings_never_hide_the_value() -> None:
     fact = read(
         '{time = "19:52", spellings = ["the 19:52, which carries the mail"]}', "the 19:52, which carries the mail"
