@@ -157,6 +157,7 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
                 yield from_records(opened.read(wanted).to_pylist(), file, "row")
                 return
             # First one without rows, for even a file without any must have the columns of a dataset.
+            # `Schema.empty_table` would import pandas.
             empty = pa.Table.from_batches([], schema).select(wanted)
             batches = chain([empty], opened.iter_batches(_BATCH, columns=wanted))
             before = 0

@@ -13,22 +13,22 @@ from niah_score.text import Find, first_standing, fold, group_of
 def judge_keyword_f1(answer: str, target: Target) -> Score:
     """F1 of the facts found: 100 x 2 found / (found + false + keyword groups). None without keywords.
 
-    False are the decoys that the answer states, and the items of its lists that are none of the facts asked for. Parts:
-    `found`, `false` and `groups` count them.
+    False are the decoys and facts of other needles that the answer states, and the items of its lists that are none of
+    the facts asked for. Parts: `found`, `false` and `groups` count them.
     """
     groups = target.groups
     if not groups:
         return Score(None, {"found": None, "false": None, "groups": None})
-    folded = fold(answer)
+    folded, others = fold(answer), (*target.decoys, *target.foreign)
     finds = [find for group in groups if (find := first_standing(folded, group)) is not None]
     decoys = [
         find
-        for keywords in target.decoys
+        for keywords in others
         if (find := first_standing(folded, group_of(keywords))) is not None and not _overlaps(find, finds)
     ]
     found, false = len(finds), len(set(decoys))
     if len(groups) > 1:
-        named = [*groups, *map(group_of, target.decoys)]
+        named = [*groups, *map(group_of, others)]
         false += invented_items(answer, named)
     return Score(200 * found / (found + false + len(groups)), {"found": found, "false": false, "groups": len(groups)})
 

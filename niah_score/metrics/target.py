@@ -17,7 +17,8 @@ class Target:
     an answer should hold one each. `needles`: the hidden texts. `prefix`: the text that the prompt ends with, or None.
     `language`: a code such as `en` or `zh`; it decides how words are told apart. `keyword_kinds` and `rejects`: of each
     group, what kind of fact it is and what voids a find that it touches; either may be empty, then the spellings tell
-    the kind and nothing is rejected. `decoys`: the facts of distractors, a group of spellings each.
+    the kind and nothing is rejected. `decoys`: the facts of distractors, a group of spellings each; `foreign`: those of
+    the dataset's other needles, which a row does not state and scoring adds for `keyword_f1`.
     """
 
     answers: tuple[str, ...]
@@ -28,6 +29,7 @@ class Target:
     keyword_kinds: tuple[str, ...] = ()
     rejects: tuple[tuple[str, ...], ...] = ()
     decoys: tuple[tuple[str, ...], ...] = ()
+    foreign: tuple[tuple[str, ...], ...] = ()
 
     @property
     def groups(self) -> tuple[Group, ...]:

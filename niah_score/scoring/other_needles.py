@@ -30,12 +30,12 @@ class OtherNeedle(NamedTuple):
 
 
 def with_other_needles(target: Target, others: Sequence[OtherNeedle]) -> Target:
-    """A target whose decoys are also the facts of the dataset's other needles of its language.
+    """A target with the facts of the dataset's other needles of its language as `foreign` ones.
 
     None that is one of its own facts, or stands in its needles: an answer may say the needle again.
     """
     added = _foreign(target.keywords, target.needles, target.language, tuple(others))
-    return replace(target, decoys=(*target.decoys, *added)) if added else target
+    return replace(target, foreign=added) if added else target
 
 
 @lru_cache(maxsize=1_024)

@@ -81,7 +81,9 @@ def figures_by_metric(
         return [found[metric] for metric in metrics]
     codes = scored.together if count == 1 else codes
     known = scored.kept_figures.setdefault((id(codes), count), (codes, {}))[1]
-    known.update(_figures_by_metric(scored, [metric for metric in metrics if metric not in known], codes, count))
+    missing = [metric for metric in metrics if metric not in known]
+    if missing:
+        known.update(_figures_by_metric(scored, missing, codes, count))
     return [known[metric] for metric in metrics]
 
 

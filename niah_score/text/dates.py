@@ -27,7 +27,7 @@ class DateReading(NamedTuple):
     end: int
 
 
-_MONTHS = {
+MONTHS = {
     name: number
     for number, names in enumerate(
         (
@@ -39,11 +39,11 @@ _MONTHS = {
     )
     for name in names
 }  # fmt: skip
-_MONTH_NAME = re.compile("jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec")
+MONTH_NAME = re.compile("jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec")
 _CHINESE_MONTH = re.compile("月")
 _MARKED = re.compile(r"\d[-/.]\d")
 _DAYS_OF = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
+_MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
 _WORD = rf"(?:(?:{'|'.join(TENS)})[ -])?(?:{'|'.join(sorted((*SMALL, *TENS, *ORDINALS), key=len, reverse=True))})"
 _DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?|{_WORD})"
 _YEAR = r"(?:,?\s(?P<{}>\d{{4}})(?!\d))?"
@@ -84,8 +84,8 @@ def dates_in(folded: str) -> list[DateReading]:
     """
     found: list[DateReading] = []
     for pattern, before in ((_DAY_MONTH, 40), (_MONTH_DAY, 0)):
-        for match in found_near(pattern, _MONTH_NAME, folded, before):
-            found += _reading(match, _MONTHS[match["month"]], _day(match["day"]), match["year"])
+        for match in found_near(pattern, MONTH_NAME, folded, before):
+            found += _reading(match, MONTHS[match["month"]], _day(match["day"]), match["year"])
     for match in _NUMERIC.finditer(folded) if _MARKED.search(folded) else ():
         if match["y"]:
             found += _reading(match, int(match["a"]), int(match["b"]), match["y"])

@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from niah_score.text.dates import Day
+from niah_score.text.chinese_numerals import HAN
+from niah_score.text.dates import MONTH_NAME, Day
 from niah_score.text.groups import Find, Group
 from niah_score.text.money import CURRENCIES, Amount
 from niah_score.text.numerals import find_plain, is_number_word
@@ -34,8 +35,8 @@ _PARTS_OF_HOURS = {15: "quarter|刻", 45: "quarter|刻", 30: "half|半"}
 _POWERS = ("hundred", "thousand", "illion")
 # What right beside a spelling may make it another value: digits, numerals, letters, a calendar, lesser units of money.
 _BESIDE = re.compile(
-    r"[\d零〇一二两三四五六七八九十百千万廿卅][^\w。！？；]{0,3}\||[.:]\|"
-    r"|\|[^\w。！？；]{0,3}[\d零〇一二两三四五六七八九十百千万廿卅]|[$£€¥]\s?\||[a-z]\||\|[a-z]"
+    rf"[\d{HAN}][^\w。！？；]{{0,3}}\||[.:]\|"
+    rf"|\|[^\w。！？；]{{0,3}}[\d{HAN}]|[$£€¥]\s?\||[a-z]\||\|[a-z]"
     r"|[历闰].{0,4}\||\|.?[角毛分块]|\|\W{0,3}(?:hund|thou|mil|bil|tril|and)"
 )
 # Words before a spelling that may make it another value, beside those of numbers, months and currencies.
@@ -46,7 +47,7 @@ _CHANGING = frozenset(
 _LAST_WORD = re.compile("(?<![a-z])([a-z]+) ?$")
 _NEAR = 16  # code points beside a spelling that may change it
 _ANY = re.compile("")
-_MONTH = re.compile(r"jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|月|\d[-/.]\d")
+_MONTH = re.compile(rf"{MONTH_NAME.pattern}|月|\d[-/.]\d")
 _LUNAR = re.compile("月|lunar|[农阴旧夏]历")
 # Between two digits of a number, and of an amount with its units, none but zeros stand.
 _GAP, _AMOUNT_GAP = (f"[^1-9二两三四五六七八九]{{0,{most}}}?" for most in (3, 16))

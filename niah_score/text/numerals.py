@@ -40,7 +40,7 @@ ORDINALS = {name: value for value, name in enumerate(_ORDINALS_BELOW_TWENTY, 1)}
     f"{name[:-1]}ieth": value for name, value in TENS.items()
 }
 _LARGE = (*_POWERS, *(f"{power}th" for power in _POWERS), "hundred", "hundredth")
-_WORDS = frozenset((*SMALL, *TENS, *ORDINALS, *_LARGE, "oh"))
+NUMBER_WORDS = frozenset((*SMALL, *TENS, *ORDINALS, *_LARGE, "oh"))
 _LETTERS = re.compile("[a-z]+")
 # Digits with the marks that join them; without any, or with one point, they are a plain number.
 _BLOB = re.compile(r"\d+(?:[.,:/]\d+)*")
@@ -81,7 +81,7 @@ def numbers_in(folded: str) -> list[Reading]:
 
 def says_numbers(folded: str) -> bool:
     """Whether a text holds a word that numbers are said with in English."""
-    return not _WORDS.isdisjoint(_LETTERS.findall(folded))
+    return not NUMBER_WORDS.isdisjoint(_LETTERS.findall(folded))
 
 
 def find_plain(folded: str, digits: str) -> int:
@@ -113,7 +113,7 @@ def _stands_alone(folded: str, start: int, end: int) -> bool:
 
 def is_number_word(letters: str) -> bool:
     """Whether a word is one that numbers are said with in English."""
-    return letters in _WORDS or letters.removesuffix("s") in _WORDS
+    return letters in NUMBER_WORDS or letters.removesuffix("s") in NUMBER_WORDS
 
 
 def number_of(folded: str) -> Decimal | None:
@@ -145,8 +145,8 @@ def _tokens(folded: str, taken: Sequence[tuple[int, int]]) -> tuple[list[_Token]
             (words if is_plain else blobs).append(token)
     if says_numbers(folded):
         for match in _LETTERS.finditer(folded):
-            word = match[0] if match[0] in _WORDS else match[0].removesuffix("s")
-            if word in _WORDS:
+            word = match[0] if match[0] in NUMBER_WORDS else match[0].removesuffix("s")
+            if word in NUMBER_WORDS:
                 words.append(_Token(word, match.start(), match.start() + len(word)))
         words.sort(key=lambda token: token.start)
     return words, blobs

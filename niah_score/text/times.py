@@ -147,8 +147,7 @@ def _in_half(hour: int, minute: int, half: str | None) -> int | None:
 
 def names_half(folded: str, start: int, end: int) -> bool:
     """Whether anything near a time, in its sentence, may name a half of the day."""
-    before, after = _around(folded, start, end, _SENTENCE_END)
-    return _ANY_HALF.search(before) is not None or _ANY_HALF.search(after) is not None
+    return any(map(_ANY_HALF.search, _around(folded, start, end, _SENTENCE_END)))
 
 
 def _around(folded: str, start: int, end: int, stop: re.Pattern[str]) -> tuple[str, str]:
@@ -162,9 +161,9 @@ def _around(folded: str, start: int, end: int, stop: re.Pattern[str]) -> tuple[s
 
 def _half_near(folded: str, one: _Candidate, end: re.Pattern[str]) -> str | None:
     """The half of the day that is said nearest to a time, up to where a clause or sentence ends."""
-    if not names_half(folded, one.start, one.end):
-        return None
     before, after = _around(folded, one.start, one.end, end)
+    if not (_ANY_HALF.search(before) or _ANY_HALF.search(after)):
+        return None
     said = [(len(before) - match.end(), match.lastgroup) for match in _HALVES.finditer(before)]
     said += [(match.start(), match.lastgroup) for match in _HALVES.finditer(after)]
     return min(said)[1] if said else None

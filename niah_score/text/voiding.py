@@ -17,7 +17,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from niah_score.text.chinese_numerals import HAN
+from niah_score.text.dates import MONTH_NAME
 from niah_score.text.groups import Find, Group, Word, finds, spaced
+from niah_score.text.numerals import NUMBER_WORDS
 from niah_score.text.owners import belongs
 from niah_score.text.values import Value, is_same, values_in
 
@@ -70,19 +72,19 @@ _BESIDES_ZH = re.compile(r"[^。；！？\n]{0,40}(?:[还也]|别无|再无|没�
 _DENYING_ZH = r"[^，。；！？\n]{0,6}(?:不对|不正确|是错的|是错误的|并?不是(?:正确)?答案)"
 _NEGATED_AFTER_ZH = re.compile(_DENYING_ZH)
 
-_OR = r"(?:or|or maybe|or perhaps|or possibly|或者?|或是|还是|抑或)"
+_MAYBE = "(?: maybe| perhaps| possibly)?"
+_OR_ZH = "或者?|或是|还是|抑或"
 _OF_PLACES = r"(?:(?:in|at|on|the|drawer|number|no\.?|room|#|第)\s?){0,3}"
 # What every value begins with.
 _VALUE_BEGINS = (
-    rf"[\d{HAN}£$€¥₹₩₽正冬腊差午农阴旧夏公阳新西人]|[a-z]{{1,3}}\$?[ -]?\d|an? (?:hun|tho|mil|bil|tri|quarter)"
-    "|one|two|three|thir|four|fort|fi[fr]|six|sev|eigh|nin|ten|elev|twe|zero|oh|hund|thou|mil|bil|tril|sec|half|quarter"
-    "|noon|mid|jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec"
+    rf"[\d{HAN}£$€¥₹₩₽正冬腊差午农阴旧夏公阳新西人]|[a-z]{{1,3}}\$?[ -]?\d"
+    rf"|(?:an? )?(?:{'|'.join(sorted(NUMBER_WORDS))}|half|quarter|noon|mid)|{MONTH_NAME.pattern}"
 )
-_OR_VALUE = rf"(?:\bor(?: maybe| perhaps| possibly)?\b|或者?|或是|还是|抑或)[\s,第]*{_OF_PLACES}"
+_OR_VALUE = rf"(?:\bor{_MAYBE}\b|{_OR_ZH})[\s,第]*{_OF_PLACES}"
 _ANY_OR = re.compile(f"{_OR_VALUE}(?:{_VALUE_BEGINS})")
 _CHOICE = re.compile(
     rf"(?P<unit>[\s-]?[a-z]{{1,12}}|[\u4e00-\u9fff]{{1,4}}?)??"
-    rf"[\s,、/第]*(?:(?P<or>{_OR})[\s,第]*)?{_OF_PLACES}"
+    rf"[\s,、/第]*(?:(?P<or>or{_MAYBE}|{_OR_ZH})[\s,第]*)?{_OF_PLACES}"
 )
 
 

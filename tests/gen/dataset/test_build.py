@@ -335,5 +335,5 @@ def test_a_build_killed_at_any_time_and_started_again_ends_in_the_same_manifest(
     assert not list(out.glob("big/*.partial"))
     moved = {path.relative_to(folder): path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
     old = {Path(*path.parts[path.parts.index("data") :]): when for path, when in kept.items()}
-    assert len(old) >= 3
+    assert len(old) >= finished
     assert all(moved[path] == when for path, when in old.items()), "finished shards were written again"

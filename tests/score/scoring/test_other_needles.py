@@ -1,4 +1,4 @@
-"""Other needles: their facts are decoys, unless they are the row's own or stand in its needle."""
+"""Other needles: their facts are foreign, unless they are the row's own or stand in its needle."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ TOWN = OtherNeedle("town", "en", (("Pendlemoss",), ("23 February",)))
 COLOUR = OtherNeedle("colour", "zh", (("靛蓝",),))
 
 
-def decoys(target: Target) -> tuple[tuple[str, ...], ...]:
-    return with_other_needles(target, (DRAWER, TOWN, COLOUR)).decoys
+def foreign(target: Target) -> tuple[tuple[str, ...], ...]:
+    return with_other_needles(target, (DRAWER, TOWN, COLOUR)).foreign
 
 
-def test_facts_of_other_needles_of_the_language_are_decoys() -> None:
-    assert decoys(Target(("turquoise",), (("turquoise",),))) == (*DRAWER.keywords, *TOWN.keywords)
-    assert decoys(Target(("铁木",), (("铁木",),), language="zh")) == COLOUR.keywords
+def test_facts_of_other_needles_of_the_language_are_foreign() -> None:
+    assert foreign(Target(("turquoise",), (("turquoise",),))) == (*DRAWER.keywords, *TOWN.keywords)
+    assert foreign(Target(("铁木",), (("铁木",),), language="zh")) == COLOUR.keywords
 
 
-def test_own_facts_are_no_decoys_in_whatever_spelling() -> None:
+def test_own_facts_are_not_in_whatever_spelling_and_decoys_stay() -> None:
     target = Target(("drawer 417",), (("four hundred seventeen",),), decoys=(("512",),))
-    assert decoys(target) == (("512",), *TOWN.keywords)
+    assert foreign(target) == TOWN.keywords
+    assert with_other_needles(target, (TOWN,)).decoys == (("512",),)
 
 
-def test_what_the_needle_says_is_no_decoy() -> None:
+def test_what_the_needle_says_is_not_foreign() -> None:
     target = Target(("turquoise",), (("turquoise",),), ("In Pendlemoss the gate is turquoise.",))
-    assert decoys(target) == (*DRAWER.keywords, ("23 February",))
+    assert foreign(target) == (*DRAWER.keywords, ("23 February",))
 
 
 def test_a_target_without_others_stays_the_same() -> None:

@@ -170,6 +170,12 @@ def test_values_of_other_needles_are_false_finds_of_keyword_f1() -> None:
     assert scored(how, text="The gate is blue. 绿灯")["keyword_f1"] == 100  # of another language
 
 
+def test_a_finding_does_not_depend_on_the_metrics_that_are_asked_for() -> None:
+    for text in ("The lamp.", "The lamp is red.", "The gate is blue, the lamp red."):
+        one, other = scored(text=text), scored({"metrics": ("keyword", "keyword_f1")}, text=text)
+        assert one["finding"] == other["finding"]
+
+
 def test_what_is_extracted_is_only_written_where_it_differs() -> None:
     assert scored()["extracted"] is None
     assert scored(text=" The gate")["extracted"] == "The gate"

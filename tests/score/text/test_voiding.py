@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from niah_score.text import Find, doubtful, finds, first_standing, fold, group_of
+from niah_score.text.numerals import SMALL, TENS
 
 DRAWER = (("417",), None, ())
 FEET = (("1,318",), "number", ("metres", "metre", "m", "miles", "米"))
@@ -147,3 +148,10 @@ def test_a_spelling_that_holds_a_reject_itself_is_not_voided_by_it() -> None:
     pupil = (("Hallorane", "Hallorane's pupil"), None, ("'s",))
     assert states("She was Piet Hallorane's pupil.", pupil)
     assert not states("She was the pupil of Hallorane's rival.", pupil)
+
+
+@pytest.mark.parametrize("word", [*sorted({*SMALL, *TENS} - {"three"}), "512", "第512", "五百一十二"])
+def test_a_number_beside_any_other_one_and_an_or_is_a_guess(word: str) -> None:
+    three = (("3",), "number", ())
+    assert not states(f"three or {word}", three)
+    assert not states(f"Drawer {word} or drawer three", three)
