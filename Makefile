@@ -16,12 +16,13 @@ FLAGS  = $(if $(LEN),--length $(LEN)) \
          $(if $(JOBS),--jobs $(JOBS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dataset score demo test soak check format bench measure lock clean
+.PHONY: help setup dataset score publish demo test soak check format bench measure lock clean
 
 help:  ## show this list
 	@echo "make TARGET [NAME=value ...]"
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
 	@echo "score takes PRED=answers.jsonl DATASET=folder MODEL=name MISSING=zero"
+	@echo "publish takes REPO=user/name DATASET=folder PRIVATE=1 DRY_RUN=1"
 	@echo "dataset takes LEN=8k LANGS=en,zh CORPUS=name PRESET=name TOKENIZER=name FORMAT=parquet,jsonl JOBS=n OUT=folder"
 
 # constraints.txt has three parts, each of which names all that it needs: build backends, what builds and scores, the rest.
@@ -58,20 +59,27 @@ score: .venv/built  ## score the answers in PRED
 	@test -n "$(DATASET)" || { echo "no dataset in $(OUT): make dataset LEN=8k, or say DATASET=..." >&2; exit 2; }
 	.venv/bin/niah-score score $(DATASET) $(PRED) $(if $(MODEL),--model $(MODEL)) $(if $(MISSING),--missing $(MISSING))
 
+publish: .venv/ready  ## publish DATASET on the Hub as REPO, and tag its version
+	@test -n "$(REPO)" || { echo "say where: make publish REPO=user/name [DATASET=build/default/...]" >&2; exit 2; }
+	@test -n "$(DATASET)" || { echo "no dataset in $(OUT): make dataset LEN=8k, or say DATASET=..." >&2; exit 2; }
+	.venv/bin/niah-gen publish $(DATASET) $(REPO) --tag $(if $(PRIVATE),--private) $(if $(DRY_RUN),--dry-run)
+
 # Everything lies in one folder of its own, so that no dataset and no scores of the user's are touched.
 DEMO = $(OUT)/demo
-WORDS = 2500
+WINDOW = 4000
 
-demo: .venv/built  ## the whole loop without a model: build, answer by matching words, score, report
+demo: .venv/built  ## the whole loop without a model: build, answer by search and from a window, score, report
 	@set -ex; \
-	dataset=$$(.venv/bin/niah-gen build --length $(or $(LEN),8k) --out $(DEMO)); \
-	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/whole.jsonl --overwrite; \
-	.venv/bin/niah-score score $$dataset $(DEMO)/whole.jsonl --model BM25 --out $(DEMO)/whole --overwrite; \
-	.venv/bin/niah-gen card $$dataset --word-overlap $(DEMO)/whole; \
-	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/window.jsonl --window $(WORDS) --overwrite; \
-	.venv/bin/niah-score score $$dataset $(DEMO)/window.jsonl --model "BM25, $(WORDS) words" --out $(DEMO)/window --overwrite
-	@echo "A system that only matches words and reads the last $(WORDS) words of a prompt: $(DEMO)/window/heatmap.png"
-	@echo "Open $(DEMO)/window/report.html in a browser; $(DEMO)/whole is the same without the limit."
+	dataset=$$(.venv/bin/niah-gen build $(or $(PRESET),default) --length $(or $(LEN),8k) --out $(DEMO)); \
+	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/search.jsonl --overwrite; \
+	.venv/bin/niah-score score $$dataset $(DEMO)/search.jsonl --model BM25 --out $(DEMO)/search --overwrite; \
+	.venv/bin/python examples/lexical_retriever.py $$dataset $(DEMO)/hops.jsonl --hops 5 --overwrite; \
+	.venv/bin/niah-score score $$dataset $(DEMO)/hops.jsonl --model "BM25, 5 hops" --out $(DEMO)/hops --overwrite; \
+	.venv/bin/niah-gen card $$dataset --word-overlap $(DEMO)/search --word-overlap $(DEMO)/hops; \
+	.venv/bin/python examples/windowed_reader.py $$dataset $(DEMO)/window.jsonl --window $(WINDOW) --overwrite; \
+	.venv/bin/niah-score score $$dataset $(DEMO)/window.jsonl --model "the last $(WINDOW) tokens" --out $(DEMO)/window --overwrite
+	@echo "A perfect reader that is sent only the last $(WINDOW) tokens of each prompt: $(DEMO)/window/heatmap.png"
+	@echo "Open $(DEMO)/window/report.html in a browser; $(DEMO)/search and $(DEMO)/hops are what search alone scores."
 	@if [ -t 1 ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] && command -v xdg-open >/dev/null; then \
 	    xdg-open $(DEMO)/window/report.html >/dev/null 2>&1 || true; fi
 

@@ -2,15 +2,17 @@
 
     python examples/lexical_retriever.py DATASET answers.jsonl
     python examples/lexical_retriever.py DATASET answers.jsonl --window 4000
+    python examples/lexical_retriever.py DATASET answers.jsonl --hops 5
 
 Of a dataset it reads `id` and `prompt` and nothing else: what it knows is what a model would be told. It finds the
 question in the prompt, cuts the rest into sentences, and answers with the one that fits the question best, whole, as
 it stands. It understands nothing; what it scores says how much of a dataset is solvable by word overlap. Questions
-that ask for several facts need --sentences. With --window it reads only so many words from the prompt's end, as an
+that ask for several facts need --sentences. With --hops it searches again: the sentence found becomes the query, and
+the answer is all that was found on the way. With --window it reads only so many words from the prompt's end, as an
 engine does that truncates long prompts: what stands before them cannot be found.
 
 BM25 as in Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), section 3.5, with
-sentences for documents. For every term of the question that it holds, `count` times, a sentence of `length` terms gets
+sentences for documents. For every term of the query that it holds, `count` times, a sentence of `length` terms gets
 
     rarity * count * (k1 + 1) / (count + k1 * (1 - b + b * length / mean length))
     rarity = log(1 + (sentences - holding + 0.5) / (holding + 0.5))
@@ -22,14 +24,14 @@ from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import json
 import math
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -74,15 +76,43 @@ def rows(dataset: Path) -> Iterator[tuple[str, Any]]:
                     yield row["id"], row["prompt"]
 
 
-def answer(prompt: str | list[dict[str, str]], window: int | None = None, most: int = 1) -> str:
-    """The sentences that fit the prompt's question best, at `most` so many, in their order; empty if none fits."""
+class Index(NamedTuple):
+    """`holding`: by term, how often it stands in each sentence that holds it; `lengths`: the terms of each sentence."""
+
+    holding: dict[str, dict[int, int]]
+    lengths: list[int]
+
+
+def answer(prompt: str | list[dict[str, str]], window: int | None = None, most: int = 1, hops: int = 1) -> str:
+    """The sentences that fit the prompt's question best, at `most` so many, in their order; empty if none fits.
+
+    `hops`: searches one after another, each for what the one before found; then the answer is all of it, in order.
+    """
     text = prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
     text = last_words(text, window)
     question = question_in(text)
-    sentences = [part for part in END_OF_SENTENCE.split(text.replace(question, "\n")) if part.strip()]
-    scores = bm25(question, sentences)
-    ranked = sorted((-score, at) for at, score in enumerate(scores) if score > 0)
-    return " ".join(sentences[at].strip() for at in sorted(at for _, at in ranked[:most]))
+    sentences = [part.strip() for part in END_OF_SENTENCE.split(text.replace(question, "\n")) if part.strip()]
+    index = index_of(sentences)
+    places = best(bm25(question, index), most) if hops == 1 else chain(question, sentences, index, hops)
+    return " ".join(sentences[place] for place in places)
+
+
+def best(scores: dict[int, float], most: int) -> list[int]:
+    """The places of the highest scores, in the order of the text; of like scores the first count."""
+    return sorted(sorted(scores, key=lambda place: (-scores[place], place))[:most])
+
+
+def chain(question: str, sentences: list[str], index: Index, hops: int) -> list[int]:
+    """The best sentence for the question, the best other one for that sentence, and so on; ends where none fits."""
+    places: list[int] = []
+    query = question
+    for _ in range(hops):
+        scores = {place: score for place, score in bm25(query, index).items() if place not in places}
+        if not scores:
+            break
+        places += best(scores, 1)
+        query = sentences[places[-1]]
+    return places
 
 
 def last_words(text: str, window: int | None) -> str:
@@ -106,18 +136,29 @@ def terms(text: str) -> list[str]:
     return found
 
 
-def bm25(question: str, sentences: list[str]) -> list[float]:
-    """The score of every sentence, 0 where it shares no term with the question."""
-    asked = set(terms(question))
-    listed = [terms(sentence) for sentence in sentences]
-    counts = [Counter(term for term in found if term in asked) for found in listed]
-    holding = Counter(term for count in counts for term in count)
-    rarity = {term: math.log(1 + (len(sentences) - n + 0.5) / (n + 0.5)) for term, n in sorted(holding.items())}
-    mean = sum(map(len, listed)) / max(len(listed), 1)
-    scores = []
-    for found, count in zip(listed, counts, strict=True):
-        damping = K1 * (1 - B + B * len(found) / mean) if mean else K1
-        scores.append(math.fsum(rarity[term] * n * (K1 + 1) / (n + damping) for term, n in count.items()))
+def index_of(sentences: list[str]) -> Index:
+    """Counts the terms of every sentence, once for all searches."""
+    index = Index({}, [])
+    for place, sentence in enumerate(sentences):
+        found = terms(sentence)
+        index.lengths.append(len(found))
+        for term in found:
+            counts = index.holding.setdefault(term, {})
+            counts[place] = counts.get(place, 0) + 1
+    return index
+
+
+def bm25(query: str, index: Index) -> dict[int, float]:
+    """The score of every sentence that shares a term with the query, by its place."""
+    sentences = len(index.lengths)
+    mean = sum(index.lengths) / max(sentences, 1)
+    scores: dict[int, float] = {}
+    for term in dict.fromkeys(terms(query)):
+        counts = index.holding.get(term, {})
+        rarity = math.log(1 + (sentences - len(counts) + 0.5) / (len(counts) + 0.5))
+        for place, count in counts.items():
+            damping = K1 * (1 - B + B * index.lengths[place] / mean)
+            scores[place] = scores.get(place, 0.0) + rarity * count * (K1 + 1) / (count + damping)
     return scores
 
 
@@ -128,21 +169,32 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="JSONL file for the answers")
     parser.add_argument("--window", type=int, metavar="WORDS", help="words read from the prompt's end; default all")
     parser.add_argument("--sentences", type=int, default=1, metavar="N", help="sentences an answer may have; default 1")
+    parser.add_argument("--hops", type=int, default=1, metavar="N", help="searches, each for the last hit; default 1")
     parser.add_argument("--overwrite", action="store_true", help="replace answers that are there")
     options = parser.parse_args()
-    if options.sentences < 1 or (options.window is not None and options.window < 1):
-        parser.error("--window and --sentences: expected at least 1")
+    if min(options.sentences, options.hops) < 1 or (options.window is not None and options.window < 1):
+        parser.error("--window, --sentences and --hops: expected at least 1")
+    if options.sentences > 1 and options.hops > 1:
+        parser.error("--sentences and --hops: choose one; with hops the answer is one sentence of each")
     if not options.dataset.exists():
         parser.error(f"{options.dataset}: no such dataset")
     if options.out.exists() and not options.overwrite:
         parser.error(f"{options.out}: is there already; choose another file, or say --overwrite")
     answered = 0
-    with options.out.open("w", encoding="utf-8") as out:
-        for row_id, prompt in rows(options.dataset):
-            line = {"id": row_id, "prediction": answer(prompt, options.window, options.sentences)}
-            out.write(json.dumps(line, ensure_ascii=False) + "\n")
-            out.flush()
-            answered += 1
+    coming = rows(options.dataset)
+    try:
+        first = next(coming, None)  # read before anything is written: a file that is none replaces no answers
+        with options.out.open("w", encoding="utf-8") as out:
+            for row_id, prompt in itertools.chain([first] if first else [], coming):
+                said = answer(prompt, options.window, options.sentences, options.hops)
+                line = {"id": row_id, "prediction": said}
+                out.write(json.dumps(line, ensure_ascii=False) + "\n")
+                out.flush()
+                answered += 1
+    except OSError as error:
+        parser.error(f"{error.filename or options.out}: {error.strerror or error}")
+    except (ValueError, LookupError, TypeError, RecursionError) as error:  # pyarrow's own among them
+        parser.error(f"{options.dataset}: expected rows with id and prompt ({type(error).__name__}: {error})")
     if not answered:
         parser.error(f"{options.dataset}: no rows there; expected a folder with data/*/*.parquet or jsonl/*/*.jsonl")
     print(f"{options.out}: {answered:,} answers")

@@ -6,8 +6,13 @@ A row is one line of answers.jsonl, written as soon as its answer comes. The sam
 however it ended: rows that have an answer are not asked again, rows that ended in an error are. The key is taken from
 the environment variable OPENAI_API_KEY and goes nowhere but into the request.
 
+A server that limits its requests (status 429) is asked less: half as many requests at once, then one more after every
+full round of answers, up to --concurrency. If no server answers at --url the run ends at once, unless --wait says how
+long a server that is starting may take.
+
 Ctrl-C lets the requests under way finish; a second one leaves at once. Exit codes: 0 every row has an answer, 2 given
-up (an argument, key or model that is refused, a server that is gone), 3 some rows have no answer, 130 interrupted.
+up (an argument, key or model that is refused, no server, a server that is gone), 3 some rows have no answer, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -42,10 +47,12 @@ ROWS_AT_ONCE = 4  # a prompt of a million tokens has some 5 MB
 LARGEST_ANSWER = 64 * 2**20
 LONGEST_DELAY = 60.0  # seconds between two tries, unless the server asks for more
 LONGEST_WAIT = 3600.0  # seconds, whatever the server asks for
+CONNECT_TIMEOUT = 10.0  # seconds; a server that is there accepts at once, however long it takes to answer
+KNOCK_EVERY = 1.0  # seconds, while a server starts
 ERROR_CHARACTERS = 400
 GIVE_UP_AFTER = 20  # rows in a row that the server did not answer at any try
 BEGINNING = b'{"id": '  # of every line that is written
-HOPELESS = (301, 302, 307, 308, 401, 403, 404, 405)  # every other row would be told the same
+HOPELESS = (301, 302, 307, 308, 401, 403, 404, 405, 501)  # every other row would be told the same
 
 
 class Row(NamedTuple):
@@ -61,11 +68,15 @@ class RowError(Exception):
 
 
 class TryAgainError(Exception):
-    """This row has no answer yet; the server, or the way to it, may do better. `delay`: seconds that it asks for."""
+    """This row has no answer yet; the server, or the way to it, may do better. `delay`: seconds that it asks for.
 
-    def __init__(self, message: str, delay: float = 0.0) -> None:
+    `limited`: the server refused the request only because there were too many.
+    """
+
+    def __init__(self, message: str, delay: float = 0.0, limited: bool = False) -> None:
         super().__init__(message)
         self.delay = delay
+        self.limited = limited
 
 
 class HopelessError(Exception):
@@ -108,6 +119,47 @@ def _json_lines(file: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, io.TextIOWrapper(stream, encoding="utf-8", newline="\n"))
 
 
+class Gate:
+    """How many requests may be under way at once: halved when the server limits them, raised while it answers.
+
+    This is TCP's rule (additive increase, multiplicative decrease). Requests that were sent before a cut say nothing
+    about it: those refused together halve the number once. Safe to use from several threads.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = self.allowed = self.fewest = most
+        self.limited = 0  # requests refused with 429
+        self._under_way = self._cuts = self._answered = 0
+        self._changed = threading.Condition()
+
+    def enter(self, stopped: threading.Event) -> int | None:
+        """Wait for a free place and take it. Returns what `leave` wants, or None if the run was stopped before."""
+        with self._changed:
+            while not stopped.is_set():
+                if self._under_way < self.allowed:
+                    self._under_way += 1
+                    return self._cuts
+                self._changed.wait(0.2)  # wakes by itself because a signal handler cannot notify
+            return None
+
+    def leave(self, entered: int, limited: bool | None) -> None:
+        """Give a place back. `limited`: True if the request was refused with 429, False if answered, None otherwise."""
+        with self._changed:
+            self._under_way -= 1
+            self.limited += limited is True
+            if limited and entered == self._cuts:
+                self._cuts += 1
+                self._answered = 0
+                self.allowed = max(1, self.allowed // 2)
+                self.fewest = min(self.fewest, self.allowed)
+            elif limited is False and entered == self._cuts and self.allowed < self.most:
+                self._answered += 1
+                if self._answered >= self.allowed:
+                    self._answered = 0
+                    self.allowed += 1
+            self._changed.notify_all()
+
+
 @dataclass
 class Client:
     """One server and how it is asked. Safe to use from several threads."""
@@ -119,10 +171,26 @@ class Client:
     timeout: float = 600.0  # seconds without a byte
     tries: int = 6
     first_delay: float = 1.0  # seconds
+    gate: Gate = field(default_factory=lambda: Gate(8))
     seed: int = 0
     stopped: threading.Event = field(default_factory=threading.Event)
     closed_until: float = 0.0  # when the server wants to be asked again, by time.monotonic
+    answers: int = 0
     unanswered: int = 0  # rows since the last answer
+
+    def reach(self, patience: float) -> None:
+        """Connect once, and send nothing. Raises HopelessError if no server accepts within `patience` seconds."""
+        end = time.monotonic() + patience
+        while not self.stopped.is_set():
+            try:
+                self._connect().close()
+                return
+            except OSError as error:
+                if time.monotonic() >= end:
+                    raise HopelessError(
+                        f"{self.url}: no server answers ({error.strerror or error}); start it, or check --url"
+                    ) from None
+            self.stopped.wait(min(KNOCK_EVERY, max(0.0, end - time.monotonic())))
 
     def ask(self, row: Row) -> dict[str, Any] | None:
         """The line of answers.jsonl for a row; None if the run was stopped before there was one.
@@ -130,25 +198,37 @@ class Client:
         Raises HopelessError for what every row would be told.
         """
         rng = random.Random(f"{self.seed} {row.id}")
-        for tried in range(1, self.tries + 1):
-            if self.stopped.wait(max(0.0, self.closed_until - time.monotonic())):
+        tried = answers = 0
+        while True:
+            entered = self.gate.enter(self.stopped)
+            if entered is None:
                 return None
+            limited: bool | None = None
             try:
+                if self.stopped.wait(max(0.0, self.closed_until - time.monotonic())):
+                    return None
                 line = {"id": row.id, **self._answer(row)}
+                limited = False
             except TryAgainError as error:
+                limited = error.limited or None
                 # A limit is the key's, not the row's: while it lasts, no other row is asked either.
                 self.closed_until = max(self.closed_until, time.monotonic() + error.delay)
-                if tried == self.tries:
+                # While other rows are answered, a row that is refused for their number has only to wait for its turn.
+                tried = 1 if error.limited and self.answers > answers else tried + 1
+                answers = self.answers
+                if tried >= self.tries:
                     return self._unanswered(row, error)
             except RowError as error:
                 return {"id": row.id, "error": str(error)}
             else:
                 self.unanswered = 0
+                self.answers += 1
                 return line
+            finally:
+                self.gate.leave(entered, limited)
             # Half of it by chance, so that requests that failed together do not come again together.
-            if self.stopped.wait(min(LONGEST_DELAY, self.first_delay * 2 ** (tried - 1)) * rng.uniform(0.5, 1.0)):
+            if self.stopped.wait(min(LONGEST_DELAY, self.first_delay * 2.0 ** (tried - 1)) * rng.uniform(0.5, 1.0)):
                 return None
-        raise AssertionError("the last try returns")
 
     def _unanswered(self, row: Row, error: TryAgainError) -> dict[str, Any]:
         self.unanswered += 1
@@ -174,31 +254,44 @@ class Client:
             raise TryAgainError(f"the server's answer is not a completion: {self._shown(text)}") from None
 
     def _post(self, body: bytes) -> tuple[int, http.client.HTTPMessage, bytes]:
-        at = urlsplit(self.url)
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {self.key}"} if self.key else {})}
-        kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
-        connection = kind(at.hostname or "", at.port, timeout=self.timeout)
+        path = f"{urlsplit(self.url).path.rstrip('/')}/{'completions' if self.completions else 'chat/completions'}"
         try:
-            path = f"{at.path.rstrip('/')}/{'completions' if self.completions else 'chat/completions'}"
-            connection.request("POST", path, body, headers)
-            response = connection.getresponse()
-            text = response.read(LARGEST_ANSWER + 1)
-        except ssl.SSLCertVerificationError as error:
-            raise HopelessError(f"{self.url}: its certificate is not trusted ({error.verify_message})") from None
+            with closing(self._connect()) as connection:
+                connection.request("POST", path, body, headers)
+                response = connection.getresponse()
+                text = response.read(LARGEST_ANSWER + 1)
         except (OSError, http.client.HTTPException) as error:
             raise TryAgainError(f"no answer: {type(error).__name__}: {self._shown(str(error).encode())}") from None
-        finally:
-            connection.close()
         if len(text) > LARGEST_ANSWER:
             raise RowError(f"the server's answer is longer than {LARGEST_ANSWER} bytes")
         return response.status, response.headers, text
 
+    def _connect(self) -> http.client.HTTPConnection:
+        """An open connection. Raises OSError, or HopelessError for a certificate that is not trusted."""
+        at = urlsplit(self.url)
+        kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
+        connection = kind(at.hostname or "", at.port, timeout=min(CONNECT_TIMEOUT, self.timeout))
+        try:
+            connection.connect()
+        except ssl.SSLCertVerificationError as error:
+            connection.close()
+            raise HopelessError(f"{self.url}: its certificate is not trusted ({error.verify_message})") from None
+        except BaseException:
+            connection.close()
+            raise
+        connection.sock.settimeout(self.timeout)
+        return connection
+
     def _failure(self, status: int, headers: http.client.HTTPMessage, text: bytes) -> Exception:
         message = f"status {status}: {self._shown(text)}"
+        # OpenAI's code where the account, not the rate, is at an end: waiting does not help.
+        if status == 429 and b'"insufficient_quota"' in text:
+            return HopelessError(f"{self.url}: {message}")
         if status in HOPELESS:
             return HopelessError(f"{self.url}: {message}; check --url, --model and OPENAI_API_KEY")
         if status in (408, 409, 425, 429) or status >= 500:
-            return TryAgainError(message, _delay(headers.get("Retry-After")))
+            return TryAgainError(message, _delay(headers.get("Retry-After")), limited=status == 429)
         return RowError(message)
 
     def _shown(self, text: bytes) -> str:
@@ -294,8 +387,12 @@ def _lock(file: BinaryIO, path: Path) -> None:
         raise HopelessError(f"{path}: another run writes it") from None
 
 
-def run(client: Client, dataset: Path, out: Path, concurrency: int, limit: int | None) -> int:
-    """Ask for every row that has no answer; the exit code. The main thread alone writes."""
+def run(client: Client, dataset: Path, out: Path, limit: int | None, patience: float) -> int:
+    """Ask for every row that has no answer; the exit code. The main thread alone writes.
+
+    patience: seconds that a server may take to start.
+    """
+    concurrency = client.gate.most
     errors = asked = 0
     began = time.monotonic()
     with answers_file(out) as (file, answered), ThreadPoolExecutor(concurrency) as pool:
@@ -320,6 +417,8 @@ def run(client: Client, dataset: Path, out: Path, concurrency: int, limit: int |
                 if client.stopped.is_set() or asked == limit:
                     left = True
                     break
+                if not asked:
+                    client.reach(patience)
                 under_way.add(pool.submit(client.ask, row))
                 asked += 1
                 if len(under_way) >= concurrency:
@@ -334,7 +433,10 @@ def run(client: Client, dataset: Path, out: Path, concurrency: int, limit: int |
             raise
         done = len(answered) - errors
     seconds = time.monotonic() - began
-    print(f"\r{out}: {done:,} answers, {errors:,} errors; {asked:,} asked in {seconds:.1f} s", file=sys.stderr)
+    told = f"\r{out}: {done:,} answers, {errors:,} errors; {asked:,} asked in {seconds:.1f} s"
+    if client.gate.limited:
+        told += f"; {client.gate.limited:,} refused with 429, so {client.gate.fewest} to {concurrency} requests at once"
+    print(told, file=sys.stderr)
     if client.stopped.is_set():
         return 130
     return 3 if errors or left else 0
@@ -348,15 +450,17 @@ def main() -> int:
     parser.add_argument("--model", required=True, help="the model, as the server names it")
     parser.add_argument("--url", default="http://127.0.0.1:8000/v1", help="default %(default)s")
     parser.add_argument("--completions", action="store_true", help="/completions instead of /chat/completions")
-    parser.add_argument("--concurrency", type=int, default=8, help="requests at once; default %(default)s")
+    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="requests at once; default %(default)s")
     parser.add_argument("--temperature", type=float, default=0.0, help="default %(default)s")
     parser.add_argument("--body", default="{}", metavar="JSON", help="fields for every request; null leaves one out")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds of silence; default %(default)s")
     parser.add_argument("--tries", type=int, default=6, help="requests a row at most; default %(default)s")
     parser.add_argument("--first-delay", type=float, default=1.0, help="seconds, doubled each time; default 1")
+    parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="for a server to start; default 0")
     parser.add_argument("--limit", type=int, metavar="N", help="rows to ask in this run; default all")
     options = parser.parse_args()
-    if min(options.concurrency, options.tries, options.limit or 1) < 1 or options.timeout <= 0:
+    positive = (options.concurrency, options.tries, options.timeout, 1 if options.limit is None else options.limit)
+    if not all(number > 0 for number in positive):
         parser.error("--concurrency, --tries, --limit and --timeout: expected more than 0")
     try:
         at = urlsplit(options.url)
@@ -374,8 +478,17 @@ def main() -> int:
         body = {"model": options.model, "temperature": options.temperature, **json.loads(options.body)}
     except (ValueError, TypeError):
         parser.error("--body: expected a JSON object")
+    if body.get("stream"):
+        parser.error("--body: stream: answers are read whole; leave it out")
     client = Client(
-        options.url, body, key, options.completions, options.timeout, options.tries, max(0.0, options.first_delay)
+        options.url,
+        body,
+        key,
+        options.completions,
+        options.timeout,
+        options.tries,
+        max(0.0, options.first_delay),
+        Gate(options.concurrency),
     )
 
     def stop(*_: object) -> None:
@@ -387,7 +500,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
     try:
-        return run(client, options.dataset, options.out.resolve(), options.concurrency, options.limit)
+        return run(client, options.dataset, options.out.resolve(), options.limit, options.wait)
     except HopelessError as error:
         print(f"run_openai_compatible: {error}", file=sys.stderr)
         return 2

@@ -122,6 +122,7 @@ def evaluate(
             *_unknown_metrics(rows),
         ],
         signatures={name: _signature(name, rows, options, missing, table) for name in known},
+        parts=rows.parts,
         rows=rows,
     )
 

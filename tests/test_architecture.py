@@ -56,7 +56,8 @@ ROOMS = {
         "cli",
     ),
     "niah_gen": (
-        "corpora", "tokenizers", "prompts", "haystacks", "tasks", "recipe", "rows", "dataset", "checks", "cli",
+        "corpora", "tokenizers", "prompts", "haystacks", "tasks", "recipe", "rows", "dataset", "checks", "export",
+        "cli",
     ),
 }  # fmt: skip
 
@@ -136,10 +137,18 @@ def test_the_scorer_imports_nothing_of_the_generator() -> None:
             assert not {found for found in names if found.startswith("niah_gen")}, name
 
 
-def test_the_generator_sees_only_contract_text_and_machine_of_the_scorer() -> None:
+def test_the_generator_sees_only_contract_text_machine_and_formats_of_the_scorer() -> None:
     seen = {found for name, names in arrows().items() if name.startswith("niah_gen") for found in names}
     rooms = {".".join(found.split(".")[:2]) for found in seen if found.startswith("niah_score")}
-    assert rooms == {"niah_score.contract", "niah_score.text", "niah_score.machine"}
+    shared = {"niah_score.contract", "niah_score.text", "niah_score.machine"}
+    assert rooms == {*shared, "niah_score.formats", "niah_score.errors"}
+    # Answers are read where rows without one are exported, and nowhere else.
+    readers = {name for name, names in arrows().items() if name.startswith("niah_gen") and _formats(names)}
+    assert {room_of(name) for name in readers} == {"export"}
+
+
+def _formats(names: set[str]) -> bool:
+    return any(found.startswith("niah_score.formats") for found in names)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -23,6 +23,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_score.contract import COLUMNS, VERSION
 
 ROOT = Path(__file__).parent.parent
+OURS = ("default", "plain", "smoke")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "build" / "README.md"]
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 
@@ -80,7 +81,7 @@ def test_no_documented_command_was_forgotten_by_these_tests() -> None:
 def test_the_row_in_the_readme_is_a_real_row() -> None:
     shown = json.loads(next(text for _, text in blocks("json")))
     recipe = {"lengths": "1000", "depths": "50", "languages": ["en"]}
-    row = next(row for row in niah_gen.iter_rows("default", recipe) if row["id"] == shown["id"])
+    row = next(row for row in niah_gen.iter_rows("plain", recipe) if row["id"] == shown["id"])
     beginning = shown.pop("prompt").removesuffix(" ...")
     assert str(row["prompt"]).startswith(beginning)
     assert {name: value for name, value in row.items() if name in shown} == shown
@@ -89,7 +90,7 @@ def test_the_row_in_the_readme_is_a_real_row() -> None:
 def test_the_python_in_the_readme_runs(tmp_path: Path) -> None:
     code = next(text for name, text in blocks("python") if name == "README.md" and "niah_gen" in text)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert len(done.stdout.splitlines()) == 2 * 21 * 3
+    assert len(done.stdout.splitlines()) == 2 * 121
 
 
 def test_the_recipe_in_the_docs_is_a_recipe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -103,11 +104,26 @@ def test_the_recipe_in_the_docs_is_a_recipe(monkeypatch: pytest.MonkeyPatch, tmp
     import tomllib
 
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
-    first, second, third = (tomllib.loads(text) for name, text in blocks("toml") if name == "recipes.md")
+    first, second, parts, third = (
+        tomllib.loads(text) for name, text in blocks("toml") if name == "recipes.md" and "{context}" not in text
+    )
     assert load_recipe(first).table()["diff"] == 25
     assert set(first) - {"paraphrase"} | {"needles"} == set(load_recipe(first).table())
-    assert load_recipe({**first, **second, "guide": False}).needles[0].id == "vault"
+    assert load_recipe({**first, **second, "guide": False}).parts[0].needles[0].id == "vault"
     assert load_recipe(third).table().items() >= third.items()
+    assert [(part.name, part.weight) for part in load_recipe(parts).parts] == [("facts", 2), ("knowledge", 1)]
+    assert "facts" in {row["part"] for row in niah_gen.iter_rows(parts, {"lengths": [1000], "depths": [50]})}
+
+
+def test_the_template_file_in_the_docs_is_one(tmp_path: Path) -> None:
+    (text,) = (text for name, text in blocks("toml") if name == "recipes.md" and "{context}" in text)
+    file = tmp_path / "my.toml"
+    file.write_text(text, "utf-8")
+    for position in ("end", "start"):
+        recipe = {"template": str(file), "languages": ["en"], "lengths": "1000", "depths": [50]}
+        rows = list(niah_gen.iter_rows("plain", {**recipe, "question_position": position}))
+        assert {row["template"] for row in rows} == {"mine-en"}
+    assert {row["template"] for row in niah_gen.iter_rows("plain", {**recipe, "languages": ["zh"]})} == {"mine-zh"}
 
 
 def test_the_needle_file_in_the_docs_is_one_without_doubts(tmp_path: Path) -> None:
@@ -127,7 +143,7 @@ def test_the_dataset_in_the_readme_is_the_one_that_make_dataset_builds() -> None
     from niah_gen.rows.plan import make_plan
 
     plan = make_plan(load_recipe("default", {"lengths": "8k"}))
-    assert len(plan.cells) == 1008
+    assert len(plan.cells) == 1420
     named = set(re.findall(r"default/(\d\.\d\.\d-[0-9a-f]{8})", readme))
     assert named == {plan.folder_name}
 
@@ -136,7 +152,7 @@ def test_every_column_preset_and_page_is_documented() -> None:
     rows = (ROOT / "docs" / "rows.md").read_text("utf-8")
     assert [name for name in COLUMNS if not re.search(rf"\b{name}\b", rows)] == []
     parity = (ROOT / "docs" / "parity.md").read_text("utf-8")
-    assert [name for name in preset_names() if name != "default" and name not in parity] == []
+    assert [name for name in preset_names() if name not in OURS and name not in parity] == []
     readme = (ROOT / "README.md").read_text("utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in readme] == []
 
@@ -251,7 +267,7 @@ def test_the_conversation_for_contributors_makes_rows(monkeypatch: pytest.Monkey
     (tmp_path / "talk_of_the_docs.py").write_text(contributors('"""A family whose contexts'), "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     recipe = {"task": "talk_of_the_docs:TALK", "template": "gkamradt-openai", "form": "chat", "guide": False}
-    rows = list(niah_gen.iter_rows("default", {**recipe, "lengths": [1000], "depths": [0, 60, 100]}))
+    rows = list(niah_gen.iter_rows("plain", {**recipe, "lengths": [1000], "depths": [0, 60, 100]}))
     assert [row["context_message"] for row in rows] == [1, 5, 8]
 
 

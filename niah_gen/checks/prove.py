@@ -24,7 +24,7 @@ from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_
 from niah_gen.errors import IntegrityError, NiahError, TokenizerError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
-from niah_gen.rows.plan import family_digest, plan_digest
+from niah_gen.rows.plan import plan_digest
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.registry import find_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
@@ -104,11 +104,11 @@ def prove(
     recipe = _recipe(folder, intact, problems)
     if recipe is None:
         return Proof(manifest, tuple(problems.kept), problems.count, Figures(0))
-    task = find_task(recipe.task, here=False)
+    tasks = _tasks(recipe)
     found = _tokenizer(manifest, tokenizer)
     sources, lacking = _sources(manifest, corpora) if rebuild else ([], "that was not asked for")
     hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
-    digest = plan_digest(recipe, task, found.name, found.sha256, hashes)
+    digest = plan_digest(recipe, tasks, found.name, found.sha256, hashes)
     problems.add(_wrong_manifest(recipe, manifest, digest))
     files = _data_files(recipe, Dataset(folder, manifest), problems)
     for file in files:
@@ -116,9 +116,8 @@ def prove(
             problems.add(_wrong_schema(file, recipe))
     if digest != manifest.plan_digest:
         lacking = lacking or f"its plan_digest is not {digest[:8]}, so this release would build something else"
-    family = family_digest(recipe, task, found.sha256)
-    setup = _ProofSetup(folder, recipe, manifest, family, tokenizer, None if lacking else tuple(sources))
-    figures = _prove_rows(setup, task, files, intact, problems, jobs, progress)
+    setup = _ProofSetup(folder, recipe, manifest, tokenizer, None if lacking else tuple(sources))
+    figures = _prove_rows(setup, tasks, files, intact, problems, jobs, progress)
     return Proof(manifest, tuple(problems.kept), problems.count, figures, lacking)
 
 
@@ -150,6 +149,11 @@ def _recipe(folder: Path, intact: set[str], problems: _Problems) -> Recipe | Non
             why = str(error)
     problems.add([f"{RECIPE}: no row can be proved without it ({why}); restore it, or build the dataset again"])
     return None
+
+
+def _tasks(recipe: Recipe) -> list[Task]:
+    """The task family of each part. Raises RecipeError where one of the user's own is not on this machine."""
+    return [find_task(part.task, here=False) for part in recipe.parts]
 
 
 def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer:
@@ -201,6 +205,11 @@ def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator
         ("name", manifest.name, recipe.name),
         ("version", manifest.version, recipe.version),
         ("tokenizer", manifest.tokenizer.name, recipe.tokenizer),
+        (
+            "parts",
+            [(part.name, part.weight) for part in manifest.parts],
+            [(part.name, part.weight) for part in recipe.parts if part.name is not None],
+        ),
         ("corpora", [c.name for c in manifest.corpora], [n for n in recipe.corpora if f"corpus {n}" in pins]),
     ):
         if found != expected:
@@ -257,7 +266,6 @@ class _ProofSetup(NamedTuple):
     folder: Path
     recipe: Recipe
     manifest: Manifest
-    family: str
     tokenizer: str | None
     corpora: tuple[str, ...] | None
 
@@ -272,16 +280,16 @@ class _ProvedPiece(NamedTuple):
 
 def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
     """The function that proves pieces of a dataset."""
-    task = find_task(setup.recipe.task, here=False)
+    tasks = _tasks(setup.recipe)
     tokenizer = _tokenizer(setup.manifest, setup.tokenizer)
-    prover = RowProver(setup.recipe, task, setup.manifest, setup.family, tokenizer)
+    prover = RowProver(setup.recipe, tasks, setup.manifest, tokenizer)
     rebuilder = None
     if setup.corpora is not None:
         corpora = [
             replace(read_corpus(locate(spec)), name=entry.name)
             for spec, entry in zip(setup.corpora, setup.manifest.corpora, strict=True)
         ]
-        rebuilder = Rebuilder(setup.recipe, task, tokenizer, corpora)
+        rebuilder = Rebuilder(setup.recipe, tasks, tokenizer, corpora)
 
     def prove_piece(piece: RowGroup) -> _ProvedPiece:
         lines: list[ProvedLine] = []
@@ -296,7 +304,7 @@ def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
                     problems.add([f"{line}: no row can be read ({read.problem})"])
                 else:
                     row = prover.prove(read.value, piece.path.split("/")[1])
-                    line = ProvedLine(piece.path, read.number, row.id, row.digest, row.rank)
+                    line = ProvedLine(piece.path, read.number, row.id, row.digest, row.rank, row.family)
                     wrong = row.problems
                     if rebuilder is not None and row.cell is not None and not wrong:
                         wrong = tuple(rebuilder.differences(row.cell, read.value, row.digest))
@@ -325,7 +333,7 @@ def _together(one: Figures, other: Figures) -> Figures:
 
 def _prove_rows(
     setup: _ProofSetup,
-    task: Task,
+    tasks: Sequence[Task],
     files: Sequence[DataFile],
     intact: set[str],
     problems: _Problems,
@@ -334,21 +342,21 @@ def _prove_rows(
 ) -> Figures:
     """Prove the rows of intact files, each alone, and then those of a format together."""
     here = [file for file in files if file.entry.path in intact]
-    tasks = [(file, piece) for file in here for piece in row_groups_of(setup.folder, file.entry.path)]
+    pieces = [(file, piece) for file in here for piece in row_groups_of(setup.folder, file.entry.path)]
     lacking = {file.format for file in files if file.entry.path not in intact}
     tokens = setup.manifest.tokens * len({file.format for file in here})
     if progress:
         progress.start(sum(file.entry.rows or 0 for file in here), tokens)
     results = over_row_groups(
-        _piece_prover, setup, [piece for _, piece in tasks], jobs_for(tokens) if jobs is None else jobs
+        _piece_prover, setup, [piece for _, piece in pieces], jobs_for(tokens) if jobs is None else jobs
     )
     figures = Figures(0)
-    for suffix, group in groupby(zip(tasks, results, strict=True), key=lambda item: item[0][0].format):
+    for suffix, group in groupby(zip(pieces, results, strict=True), key=lambda item: item[0][0].format):
         rows = FormatRows(suffix, suffix not in lacking)
-        for file, pieces in groupby(group, key=lambda item: item[0][0]):
+        for file, of_file in groupby(group, key=lambda item: item[0][0]):
             count = 0
             readable = True
-            for _, proved in pieces:
+            for _, proved in of_file:
                 rows.lines += proved.lines
                 rows.tokens += proved.tokens
                 count += len(proved.lines)
@@ -360,5 +368,5 @@ def _prove_rows(
             if readable and count != file.entry.rows:
                 problems.add([f"{file.entry.path}: holds {count} rows, the manifest says {file.entry.rows}"])
             rows.whole = rows.whole and readable
-        problems.add(wrong_together(rows, setup.recipe, task, setup.manifest, setup.family))
+        problems.add(wrong_together(rows, setup.recipe, tasks, setup.manifest))
     return figures

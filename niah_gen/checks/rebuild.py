@@ -17,8 +17,8 @@ from niah_gen.tokenizers.find import Tokenizer
 class Rebuilder:
     """Builds rows of one dataset from its recipe, one at a time; fast for rows in the order of the dataset."""
 
-    def __init__(self, recipe: Recipe, task: Task, tokenizer: Tokenizer, corpora: Sequence[Corpus]) -> None:
-        self._plan = make_plan(recipe, task=task, tokenizer=tokenizer, corpora=corpora)
+    def __init__(self, recipe: Recipe, tasks: Sequence[Task], tokenizer: Tokenizer, corpora: Sequence[Corpus]) -> None:
+        self._plan = make_plan(recipe, tasks=tasks, tokenizer=tokenizer, corpora=corpora)
         self._assembler = Assembler(self._plan)
         self._cells = frozenset(self._plan.cells)
 

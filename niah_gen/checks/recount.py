@@ -1,4 +1,4 @@
-"""Counts a dataset's prompts under another tokenizer: by config, by row, and what overflows a limit."""
+"""Counts a dataset's prompts under a model's tokenizer and chat template: by config, by row, and what does not fit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
 from niah_gen.errors import SHOWN_PROBLEMS, IntegrityError
+from niah_gen.tokenizers.chat_template import ChatTemplate, chat_counter, find_chat_template
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import open_dataset
 from niah_score.machine.files import atomic_file
@@ -19,17 +20,21 @@ from niah_score.machine.files import atomic_file
 if TYPE_CHECKING:
     from niah_gen.progress import Progress
 
-_COLUMNS = ("id", "length", "prompt_tokens", "prompt")
+_COLUMNS = ("id", "length", "prompt_tokens", "max_new_tokens", "prompt")
 
 
 class Recounted(NamedTuple):
-    """A row under another tokenizer. `length`: nominal, `prompt_tokens`: as recorded, `tokens`: as counted now."""
+    """A row under another tokenizer. `length`: nominal, `prompt_tokens`: as recorded, `tokens`: as counted now.
+
+    `output`: tokens of the answer that must fit behind the prompt.
+    """
 
     id: str
     config: str
     length: int
     prompt_tokens: int
     tokens: int
+    output: int
 
 
 @dataclass
@@ -41,15 +46,22 @@ class Tally:
     over: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Recount:
-    """A dataset under another tokenizer. `limit`: tokens; None: each row's length. `over`: the first rows above it."""
+    """A dataset under another tokenizer. `template`: the chat template that was applied.
+
+    `limit`: tokens of prompt and answer; None: each row's length, for the prompt alone. `output`: tokens of every
+    answer; None: each row's max_new_tokens. `over`: the first rows above the limit. `largest`: the row that needs most.
+    """
 
     recorded_by: str
     counted_by: str
+    template: Path | None
     limit: int | None
+    output: int | None
     configs: dict[str, Tally]
     over: list[Recounted]
+    largest: Recounted | None = None
 
 
 def recount(
@@ -57,21 +69,30 @@ def recount(
     tokenizer: str,
     *,
     limit: int | None = None,
+    output: int | None = None,
+    chat_template: bool = True,
     csv_file: Path | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Recount:
-    """Count every prompt of a dataset anew, each encoded whole (chat: the sum over message contents).
+    """Count every prompt of a dataset anew, each encoded whole.
 
-    tokenizer: as a recipe names one. limit: tokens that no row should exceed; None: its nominal length. csv_file: gets
-    id, config, length, prompt_tokens and tokens of every row. jobs: processes; None decides by size.
-    Raises ContractError for a folder that is no dataset, TokenizerError, IntegrityError for rows that cannot be read.
+    Where the tokenizer's folder has a chat template, the messages are rendered with it, a text as one message of the
+    user, and what it adds is counted; else, or without `chat_template`, a chat is the sum over its messages' contents.
+
+    tokenizer: as a recipe names one. limit: tokens that no prompt with its answer should exceed; None: the row's
+    nominal length, for the prompt alone. output: tokens of an answer; None: the row's max_new_tokens. csv_file: gets
+    id, config, length, prompt_tokens, tokens and output of every row. jobs: processes; None decides by size.
+    Raises ContractError for a folder that is no dataset, TokenizerError, also for prompts that the chat template
+    refuses, IntegrityError for rows that cannot be read.
     """
     dataset = open_dataset(folder)
     manifest, files = dataset.manifest, dataset.files()
     if not files:
         raise IntegrityError(f"{folder}: no file with rows is listed; verify the dataset, and build it again")
-    found = Recount(manifest.tokenizer.name, find_tokenizer(tokenizer).name, limit, {}, [])
+    template = find_chat_template(tokenizer) if chat_template else None
+    counted_by = find_tokenizer(tokenizer).name
+    found = Recount(manifest.tokenizer.name, counted_by, template.file if template else None, limit, output, {}, [])
     pieces = [piece for file in files for piece in row_groups_of(folder, file.entry.path)]
     if progress:
         progress.start(manifest.rows, manifest.tokens)
@@ -80,7 +101,7 @@ def recount(
         table = stack.enter_context(atomic_file(csv_file)) if csv_file else None
         if table:
             table.write(_csv([Recounted._fields]))
-        for rows in over_row_groups(_piece_counter, _CountSetup(folder, tokenizer), pieces, jobs):
+        for rows in over_row_groups(_piece_counter, _CountSetup(folder, tokenizer, template, output), pieces, jobs):
             for row in rows:
                 _add(found, row)
             if table:
@@ -105,7 +126,9 @@ def _add(found: Recount, row: Recounted) -> None:
     tally = found.configs.setdefault(row.config, Tally())
     tally.recorded.append(row.prompt_tokens)
     tally.tokens.append(row.tokens)
-    if row.tokens > (row.length if found.limit is None else found.limit):
+    if found.largest is None or row.tokens + row.output > found.largest.tokens + found.largest.output:
+        found.largest = row
+    if row.tokens > row.length if found.limit is None else row.tokens + row.output > found.limit:
         tally.over += 1
         if len(found.over) < SHOWN_PROBLEMS:
             found.over.append(row)
@@ -116,45 +139,62 @@ class _CountSetup(NamedTuple):
 
     folder: Path
     tokenizer: str
+    template: ChatTemplate | None
+    output: int | None
 
 
 def _piece_counter(setup: _CountSetup) -> Callable[[RowGroup], list[Recounted]]:
     """The function that counts the rows of pieces."""
-    tokenizer = find_tokenizer(setup.tokenizer)
+    count = _prompt_counter(setup.tokenizer, setup.template)
 
     def count_piece(piece: RowGroup) -> list[Recounted]:
         rows = []
         for read in read_row_group(setup.folder, piece, _COLUMNS):
-            contents = None if read.problem else _contents(read.value)
-            if contents is None:
+            if read.problem or not _is_row(read.value):
                 raise IntegrityError(
                     f"{setup.folder / piece.path} row {read.number}: {read.problem or 'not a row with a prompt'}; "
                     "verify the dataset, and build it again"
                 )
-            tokens = sum(tokenizer.count(content) for content in contents)
             row = read.value
-            rows.append(Recounted(row["id"], _config(piece.path), row["length"], row["prompt_tokens"], tokens))
+            output = row["max_new_tokens"] if setup.output is None else setup.output
+            tokens = count(row["prompt"])
+            rows.append(Recounted(row["id"], _config(piece.path), row["length"], row["prompt_tokens"], tokens, output))
         return rows
 
     return count_piece
 
 
-def _contents(row: Any) -> list[str] | None:
-    """The texts that a model reads; None for what is no row."""
+def _prompt_counter(spec: str, template: ChatTemplate | None) -> Callable[[Any], int]:
+    """Counts a prompt: a text, or messages."""
+    if template is None:
+        tokenizer = find_tokenizer(spec)
+        return lambda prompt: sum(
+            map(tokenizer.count, [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt])
+        )
+    count = chat_counter(spec, template)
+    return lambda prompt: count([{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt)
+
+
+def _is_row(row: Any) -> bool:
+    """Whether this is a row whose prompt can be counted."""
     try:
         prompt = row["prompt"]
-        contents = [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
-        for text in (row["id"], *contents):
+        texts = [prompt] if isinstance(prompt, str) else [m[name] for m in prompt for name in ("role", "content")]
+        for text in (row["id"], *texts):
             text.encode()  # half a surrogate pair is no text
-        is_row = type(row["length"]) is type(row["prompt_tokens"]) is int
+        return all(type(row[name]) is int for name in ("length", "prompt_tokens", "max_new_tokens"))
     except (KeyError, TypeError, AttributeError, ValueError):
-        return None
-    return contents if is_row else None
+        return False
 
 
 def report(found: Recount) -> Iterator[str]:
-    """The lines to print: a table by config, and the first rows above the limit."""
-    limit = "its length" if found.limit is None else f"{found.limit} tokens"
+    """The lines to print: a table by config, what the largest row needs, and the first rows above the limit."""
+    if found.limit is None:
+        limit = "its length"
+    elif found.output is None:
+        limit = f"{found.limit} tokens with max_new_tokens of output"
+    else:
+        limit = f"{found.limit} tokens" + (f" with {found.output} of output" if found.output else "")
     head = ("config", "rows", found.recorded_by, "min", "mean", "max", "ratio", "over")
     body = [_line(name, tally) for name, tally in found.configs.items()]
     if len(found.configs) > 1:
@@ -165,17 +205,24 @@ def report(found: Recount) -> Iterator[str]:
             sum(tally.over for tally in tallies),
         )
         body.append(_line("all", everything))
-    yield f"Tokens as recorded by {found.recorded_by}, under {found.counted_by} (min, mean, max); over: above {limit}."
+    under = found.counted_by + (f" with {found.template.name}" if found.template else "")
+    if found.template and found.template.suffix == ".json":
+        under = f"{found.counted_by} with the chat template of {found.template.name}"
+    yield f"Tokens as recorded by {found.recorded_by}, under {under} (min, mean, max); over: above {limit}."
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
     for line in (head, *body):
         cells = [cell.rjust(width) for cell, width in zip(line, widths, strict=True)]
         cells[0] = line[0].ljust(widths[0])
         yield "  ".join(cells)
+    if found.largest:
+        row = found.largest
+        needs = f"{row.tokens + row.output} tokens, {row.tokens} of prompt and {row.output} of output"
+        yield f"The largest row needs {needs}."
     over = sum(tally.over for tally in found.configs.values())
     if over:
         yield f"{over} rows are above {limit}:"
     for row in found.over:
-        yield f"  {row.id} {row.tokens}"
+        yield f"  {row.id} {row.tokens}" + ("" if found.limit is None else f" + {row.output}")
     if over > len(found.over):
         yield f"  and {over - len(found.over)} more"
 

@@ -1,333 +1,39 @@
-"""Proves one row: every column anew from the recipe, the tokenizer and the prompt itself.
-
-Only rules are shared with the code that made the row: texts are searched, digested and encoded whole.
-"""
+"""Proves rows of a dataset, each by the part of the recipe that it belongs to."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Sequence
+from typing import cast
 
 from niah_gen.checks.axes import axes_of
+from niah_gen.checks.part_proof import PartProver, ProvedRow
 from niah_gen.checks.row_types import column_kinds, digest_of, wrong_types
-from niah_gen.haystacks.proof import ContextProof, CountedHaystack, PlacedNeedle, not_once, shown
-from niah_gen.prompts.frame import Frame, make_frame
-from niah_gen.prompts.templates import guide_problem, template_for
-from niah_gen.prompts.token_spans import whole_token_spans
-from niah_gen.recipe.read import settings_of
+from niah_gen.haystacks.proof import shown
 from niah_gen.recipe.recipe import Recipe
-from niah_gen.rows.ids import row_id
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.check_item import item_of, shown_of
-from niah_gen.tasks.hiding import lines_of
-from niah_gen.tasks.records import Cell, Item, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
-from niah_score.contract import ROW_ID, Manifest, Message, Row, Truth, config_name, prompt_digest
-
-_FAMILY = re.compile("[0-9a-f]{8}-")
-
-
-class ProvedRow(NamedTuple):
-    """What proving a row found, and what the rows of a dataset are compared by.
-
-    `digest`: `row_digest`, empty where the value has none. `rank`: `Axes.rank` of its coordinates, None where these or
-    what its id is made of are wrong. `below`: tokens between prompt and budget; `off`: points between the depth asked
-    for and the one obtained of the first needle; both None unless the haystack was proved.
-    """
-
-    id: str | None
-    digest: str
-    rank: int | None
-    prompt_tokens: int
-    problems: tuple[str, ...]
-    below: int | None = None
-    off: float | None = None
-    cell: Cell | None = None
-
-
-class _Place(NamedTuple):
-    """Where the context stands: the content of its message, and its first and last character there."""
-
-    content: str
-    first: int
-    last: int
-
-
-class _CellTruth(NamedTuple):
-    """What the rows of a cell ask, at any depth. `hidden`: how many needles the item of a control's twin hides."""
-
-    key: Cell
-    item: Item
-    hidden: int
-    frame: Frame | None
+from niah_score.contract import ROW_ID, Manifest, Row
 
 
 class RowProver:
-    """Proves the rows of one dataset. What depends on a haystack alone is kept while consecutive rows share it."""
+    """Proves the rows of one dataset. `tasks`: the family of each part."""
 
-    def __init__(self, recipe: Recipe, task: Task, manifest: Manifest, family: str, tokenizer: Tokenizer) -> None:
-        self._recipe = recipe
-        self._task = task
-        self._settings = settings_of(recipe, task)
-        self._manifest = manifest
-        self._family = family
-        self._tokenizer = tokenizer
-        self._axes = axes_of(recipe, task, self._settings, manifest)
-        self._exact = task.context.exact(recipe.placing)
+    def __init__(self, recipe: Recipe, tasks: Sequence[Task], manifest: Manifest, tokenizer: Tokenizer) -> None:
+        axes = axes_of(recipe, tasks, manifest).values()
+        self._parts = {
+            one.part.name: PartProver(recipe, one, task, manifest, tokenizer)
+            for one, task in zip(axes, tasks, strict=True)
+        }
         self._kinds = column_kinds(recipe.form)
-        self._asked: _CellTruth | None = None
-        self._haystack: CountedHaystack | None = None
 
     def prove(self, value: object, config: str) -> ProvedRow:
         """Prove a row. `value`: what its file holds, of whatever type; `config`: the one that the file belongs to."""
         problems = list(wrong_types(value, self._kinds))
-        name = value.get("id") if isinstance(value, dict) else None
-        if not isinstance(name, str) or not ROW_ID.fullmatch(name):
-            name = None
+        if not problems and (part := cast(Row, value)["part"]) not in self._parts:
+            problems.append(f"part is {shown(part)}; the recipe has {', '.join(map(str, self._parts))}")
         if problems:
-            return ProvedRow(name, digest_of(value), None, 0, tuple(problems))
+            name = value.get("id") if isinstance(value, dict) else None
+            known = isinstance(name, str) and ROW_ID.fullmatch(name)
+            return ProvedRow(name if known else None, digest_of(value), None, 0, tuple(problems))
         row = cast(Row, value)
-        depth = math.nan if row["depth_percent"] is None else row["depth_percent"]
-        cell = Cell(
-            row["language"], row["corpus"], row["length"], row["needle_id"] or "", row["repeat"], depth, row["control"]
-        )
-        problems += self._wrong_coordinates(row, cell, config)
-        item = self._item(cell)
-        problems += self._wrong_truth(row, item)
-        problems += self._wrong_id(row)
-        rank = None if problems else self._axes.rank(cell)
-        tokens = sum(map(self._tokenizer.count, _contents(row)))
-        problems += self._wrong_prompt(row, tokens)
-        if item is not None:
-            problems += self._wrong_context(row, cell, item, tokens)
-            problems += self._task.check(row, item)
-        below = off = None
-        if self._exact and not problems and cell.control is None:
-            below = row["length"] - self._recipe.reserve - tokens
-            off = abs(row["needle_depths"][0] - depth) if row["needle_depths"] else None
-        return ProvedRow(name, digest_of(value), rank, row["prompt_tokens"], tuple(problems), below, off, cell)
-
-    def _wrong_coordinates(self, row: Row, cell: Cell, config: str) -> Iterator[str]:
-        axes, recipe = self._axes, self._recipe
-        if config_name(cell.language, cell.length) != config:
-            yield f"language {shown(cell.language)} and length {cell.length} do not belong into config {config}"
-        asked: Sequence[tuple[str, object, Sequence[object]]] = (
-            ("language", row["language"], axes.languages),
-            ("corpus", row["corpus"], axes.corpora),
-            ("length", row["length"], axes.lengths),
-            ("depth_percent", row["depth_percent"], axes.depths),
-            ("needle_id", row["needle_id"], axes.needles.get(cell.language, ())),
-            ("repeat", row["repeat"], range(axes.repeats)),
-            ("control", row["control"], axes.controls),
-        )
-        for name, found, wanted in asked:
-            if found not in wanted:
-                yield f"{name} is {shown(found)}; the recipe asks for {', '.join(map(str, wanted[:20]))}"
-        template = template_for(recipe.template, cell.language)
-        yield from _different(row, "template", template and template.name)
-        yield from _different(row, "seed", cell_seed(recipe.seed, cell))
-        yield from _different(
-            row, "boundary", self._task.context.boundary_at(recipe.placing, recipe.boundary, cell.depth)
-        )
-
-    def _item(self, cell: Cell) -> Item | None:
-        """What a row of a cell asks; None for coordinates that the recipe does not ask for."""
-        # A depth that the recipe does not ask for is named, and the rest of the row is still proved.
-        key = cell._replace(depth=self._axes.depths[0])
-        if self._axes.rank(key) is None:
-            return None
-        if self._asked is None or self._asked.key != key:
-            item = item_of(self._task, self._settings, key)
-            twin = shown_of(self._task, key, item)
-            self._asked = _CellTruth(key, twin, len(item.hide), self._frame(twin, cell.language))
-        return self._asked.item
-
-    def _wrong_truth(self, row: Row, item: Item | None) -> Iterator[str]:
-        recipe = self._recipe
-        for name, expected in (
-            ("task", self._task.name),
-            ("tokenizer", self._manifest.tokenizer.name),
-            ("placement", recipe.placement),
-            ("part", None),
-        ):
-            yield from _different(row, name, expected)
-        if item is not None:
-            truth: tuple[tuple[str, object], ...] = (
-                ("question", item.question),
-                ("answers", list(item.answers)),
-                ("keywords", [list(group) for group in item.keywords]),
-                ("keyword_kinds", item.kinds),
-                ("rejects", item.rejected),
-                ("decoys", [list(group) for group in item.decoys]),
-                ("metric", item.metric),
-                ("needles", self._hidden(item)),
-                ("answer_prefix", item.answer_prefix),
-                ("max_new_tokens", item.max_new_tokens or recipe.max_new_tokens),
-            )
-            for name, value in truth:
-                yield from _different(row, name, value)
-        if row["haystack_passes"] < 1:
-            yield f"haystack_passes is {row['haystack_passes']}, expected at least 1"
-
-    def _hidden(self, item: Item) -> list[str]:
-        return list(map(self._recipe.placing.hidden, item.hide))
-
-    def _wrong_id(self, row: Row) -> Iterator[str]:
-        if not ROW_ID.fullmatch(row["id"]):
-            yield f"id is {shown(row['id'])}, expected 1 to 64 letters, digits, - and _"
-            return
-        # Whether it is the family of the dataset is asked of all rows together.
-        family = row["id"][:8] if _FAMILY.match(row["id"]) else self._family
-        try:
-            expected = row_id(family, cast(Truth, row))
-        except (ValueError, OverflowError):
-            return  # its coordinates are none, and were named
-        yield from _different(row, "id", expected)
-
-    def _wrong_prompt(self, row: Row, tokens: int) -> Iterator[str]:
-        yield from _different(row, "prompt_sha256", prompt_digest(row["prompt"]))
-        yield from _different(row, "prompt_tokens", tokens)
-        if not len(row["needles"]) == len(row["needle_spans"]) == len(row["needle_depths"]):
-            yield (
-                f"{len(row['needles'])} needles, {len(row['needle_spans'])} needle_spans and "
-                f"{len(row['needle_depths'])} needle_depths, expected as many of each"
-            )
-        content = _contents(row)[max(row["context_message"], 0)] if row["context_message"] < len(_contents(row)) else ""
-        if all(0 <= span["start"] <= span["end"] <= len(content) for span in row["needle_spans"]):
-            expected = whole_token_spans(content, row["needle_spans"], self._tokenizer)
-            yield from _different(row, "needle_token_spans", expected)
-        for number, depth in enumerate(row["needle_depths"], 1):
-            if not 0 <= depth <= 100:
-                yield f"the depth of needle {number} is {depth}, expected 0 to 100"
-
-    def _frame(self, item: Item, language: str) -> Frame | None:
-        """The prompt around an item's contexts; None where the recipe's template cannot ask its question."""
-        recipe = self._recipe
-        template = template_for(recipe.template, language)
-        question = item.question or ""
-        if template is None or (
-            recipe.guide and guide_problem(template, recipe.placement, item.id, question) is not None
-        ):
-            return None
-        return make_frame(
-            template, recipe.form, recipe.placement, recipe.guide, question, recipe.question_position
-        )  # fmt: skip
-
-    def _wrong_context(self, row: Row, cell: Cell, item: Item, tokens: int) -> list[str]:
-        """What is wrong with the messages, the spans, and what the family promises about its contexts."""
-        assert self._asked is not None
-        frame = self._asked.frame
-        if frame is None:
-            return [f"template {self._recipe.template!r} cannot ask the question of {shown(item.id)} in this language"]
-        problems = list(self._wrong_budget(row, cell, tokens))
-        texts = self._hidden(item)
-        if self._exact:
-            problems += not_once(texts, _contents(row))
-        outside = list(_outside_frame(frame, row, self._task.context.conversation))
-        if outside:
-            return problems + outside
-        place = _place_of(frame, row)
-        spans = [(span["start"], span["end"]) for span in row["needle_spans"]]
-        named = [(f"needle {number}", span) for number, span in enumerate(spans, 1)]
-        target = row["target_span"]
-        if target is not None:
-            named.append(("target_span", (target["start"], target["end"])))
-            if not self._task.context.has_target:
-                problems.append("target_span: rows of this task have none")
-        outside = [
-            f"{name} spans {start} to {end}, outside the context, which is {place.first} to {place.last}"
-            for name, (start, end) in named
-            if not place.first <= start <= end <= place.last
-        ]
-        if outside or not len(row["needle_spans"]) == len(row["needle_depths"]) == len(texts):
-            return problems + outside
-        recipe = self._recipe
-        lines = lines_of(recipe.spread, recipe.diff, row["seed"], self._asked.hidden, len(texts))
-        needles = tuple(
-            PlacedNeedle(text, start - place.first, end - place.first)
-            for text, (start, end) in zip(texts, spans, strict=True)
-        )
-        proof = ContextProof(
-            row,
-            place.content[place.first : place.last],
-            place.first,
-            needles,
-            tuple(line.at(row["depth_percent"] or 0.0) for line in lines),
-            self._task.context.joiner(row["language"]),
-            self._tokenizer,
-            self._counted,
-        )
-        return problems + list(self._task.context.check(recipe.placing, proof))
-
-    def _wrong_budget(self, row: Row, cell: Cell, tokens: int) -> Iterator[str]:
-        # A control's twin may say more than the item that its haystack was filled for.
-        budget = row["length"] - (self._recipe.reserve if cell.control is None else 0)
-        if self._exact and tokens > budget:
-            yield f"the prompt has {tokens} tokens, above its budget of {budget}"
-
-    def _counted(self, text: str) -> CountedHaystack:
-        if self._haystack is None or self._haystack.text != text:
-            self._haystack = CountedHaystack(text, self._tokenizer)
-        return self._haystack
-
-
-def _different(row: Row, name: str, expected: object) -> Iterator[str]:
-    found = row[name]  # type: ignore[literal-required]
-    if found != expected:
-        yield f"{name} is {shown(found)}, expected {shown(expected)}"
-
-
-def _contents(row: Row) -> list[str]:
-    """The texts that the model reads: the prompt, or each message's content."""
-    prompt = row["prompt"]
-    return [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
-
-
-def _place_of(frame: Frame, row: Row) -> _Place:
-    """Where the context stands in a prompt that is its template with a context in it."""
-    content = _contents(row)[max(row["context_message"], 0)]
-    return _Place(content, len(frame.before), len(content) - len(frame.after))
-
-
-def _outside_frame(frame: Frame, row: Row, conversation: bool) -> Iterator[str]:
-    """How a prompt differs from its template with a context in it, and `context_message` from where that stands."""
-    prompt = row["prompt"]
-    if isinstance(prompt, str):
-        yield from _different(row, "context_message", -1)
-        yield from _not_around(frame, prompt)
-        return
-    turns = len(prompt) - len(frame.messages) + 1
-    if turns < 1 or (turns > 1 and not conversation):
-        yield _other_roles(prompt)
-        return
-    last = frame.hole + turns
-    own = [*prompt[: frame.hole], *prompt[last:]]
-    expected = [message for number, message in enumerate(frame.messages) if number != frame.hole]
-    if [message["role"] for message in own] != [message.role for message in expected] or (
-        not conversation and prompt[frame.hole]["role"] != frame.messages[frame.hole].role
-    ):
-        yield _other_roles(prompt)
-        return
-    if not frame.hole <= row["context_message"] < last:
-        yield f"context_message is {row['context_message']}, expected {frame.hole}" + (
-            f" to {last - 1}" if turns > 1 else ""
-        )
-        return
-    numbers = [*range(frame.hole), *range(last, len(prompt))]
-    for number, found, wanted in zip(numbers, own, expected, strict=True):
-        if found["content"] != wanted.content:
-            yield f"message {number} is {shown(found['content'])}, expected {shown(wanted.content)}"
-    yield from _not_around(frame, prompt[row["context_message"]]["content"])
-
-
-def _other_roles(prompt: Sequence[Message]) -> str:
-    return f"the prompt has messages of {shown([message['role'] for message in prompt])}, not those of its template"
-
-
-def _not_around(frame: Frame, content: str) -> Iterator[str]:
-    if not content.startswith(frame.before):
-        yield f"the prompt does not begin as its template does: {shown(content[: len(frame.before)])}"
-    elif not content[len(frame.before) :].endswith(frame.after):
-        yield f"the prompt does not end as its template does: {shown(content[-max(1, len(frame.after)) :])}"
+        return self._parts[row["part"]].prove(row, config)

@@ -2,71 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from niah_gen.dataset.read import rows_in
-from niah_gen.errors import NiahError
-from niah_score.contract import Row, open_dataset
+from niah_gen.checks.find_row import FoundRow
 
 _MARKS = ("\x1b[1;7m", "\x1b[0m", "\x1b[2m", "\x1b[0m")
 _PLAIN_MARKS = (">>>", "<<<", "[", "]")
 _SHOWN_AROUND = 240
+# Columns that only some rows have a value for.
+_AT_TIMES = ("part", "control", "leak")
+
+Columns = Mapping[str, Any]
 
 
-def find_row(folder: Path, row_id: str) -> Row:
-    """The row with an id. Raises NiahError if the dataset has none, ContractError if it is no dataset."""
-    dataset = open_dataset(folder)
-    for file in dataset.files():
-        row = _row_in(file.path, row_id)
-        if row is not None:
-            return row
-    raise NiahError(f"{folder}: no row {row_id!r} among {dataset.manifest.rows}; ids are in the column `id`")
+def describe(found: FoundRow, whole: bool, colour: bool) -> Iterator[str]:
+    """The lines to print. `whole`: the prompt in full, else the text around needles and at both ends.
 
-
-def _row_in(path: Path, row_id: str) -> Row | None:
-    if path.suffix == ".parquet" and all(row["id"] != row_id for row in rows_in(path, ["id"])):
-        return None  # the ids alone are read fast
-    found: Row | None = next((row for row in rows_in(path) if row["id"] == row_id), None)
-    return found
-
-
-def describe(row: Row, whole: bool, colour: bool) -> Iterator[str]:
-    """The lines to print. `whole`: the prompt in full, else the text around needles and at both ends."""
-    for name in (
-        "id", "task", "control", "language", "corpus", "placement", "template", "tokenizer", "length", "prompt_tokens",
-    ):  # fmt: skip
-        yield f"{name:16} {_clean(row[name])}"
-    yield f"{'haystack':16} {row['haystack_tokens']} tokens, {row['haystack_passes']:g} passes, id {row['haystack_id']}"
-    obtained = ", ".join(map(_percent, row["needle_depths"]))
-    yield f"{'depth':16} {_percent(row['depth_percent'])} asked, {obtained} obtained"
-    yield f"{'boundary':16} {_clean(row['boundary'])}"
-    yield f"{'question':16} {_clean(row['question'])}"
-    yield f"{'answers':16} {_clean(' | '.join(row['answers']))}"
-    yield f"{'keywords':16} {_clean(' + '.join(' / '.join(group) for group in row['keywords']))}"
-    yield f"{'metric':16} {_clean(row['metric'])}"
-    if row["leak"]:
-        yield f"{'leak':16} {_clean(row['leak'])}"
-    prompt = row["prompt"]
-    messages: list[Any] = [{"role": None, "content": prompt}] if isinstance(prompt, str) else prompt
-    for number, message in enumerate(messages):
+    A column that the row has not, or that is of another type, is shown as `-`.
+    """
+    row = found.row
+    yield from _columns(row, "id")
+    yield f"{'row':16} {found.number} of {found.of}"
+    yield from _columns(row, "task", "part", "control", "language", "corpus", "placement", "template", "tokenizer")
+    yield from _columns(row, "length", "prompt_tokens")
+    tokens, passes = row.get("haystack_tokens"), row.get("haystack_passes")
+    times = f"{passes:g}" if isinstance(passes, int | float) else "-"
+    yield f"{'haystack':16} {_clean(tokens)} tokens, {times} passes, id {_clean(row.get('haystack_id'))}"
+    obtained = ", ".join(map(_percent, _list(row, "needle_depths"))) or "none"
+    yield f"{'depth':16} {_percent(row.get('depth_percent'))} asked, {obtained} obtained"
+    yield from _columns(row, "boundary", "question")
+    yield f"{'answers':16} {_clean(' | '.join(map(str, _list(row, 'answers'))))}"
+    yield f"{'keywords':16} {_clean(_groups(row, 'keywords'))}"
+    if _list(row, "decoys"):
+        yield f"{'decoys':16} {_clean(_groups(row, 'decoys'))}"
+    yield from _columns(row, "metric", "leak")
+    context = row.get("context_message")
+    for number, (role, content) in enumerate(_messages(row)):
         yield ""
-        yield f"--- {message['role'] or 'prompt'} ---"
-        needles = list(_needles(row)) if number == max(row["context_message"], 0) else []
-        yield _marked(message["content"], needles, whole, _MARKS if colour else _PLAIN_MARKS)
+        yield f"--- {_clean(role)} ---"
+        holds_context = number == (max(context, 0) if isinstance(context, int) else 0)
+        needles = list(_needles(row)) if holds_context else []
+        yield _marked(content, needles, whole, _MARKS if colour else _PLAIN_MARKS)
 
 
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f} %"
+def _columns(row: Columns, *names: str) -> Iterator[str]:
+    for name in names:
+        if row.get(name) is not None or name not in _AT_TIMES:
+            yield f"{name:16} {_clean(row.get(name))}"
 
 
-def _needles(row: Row) -> Iterator[tuple[int, int, str]]:
+def _list(row: Columns, name: str) -> list[Any]:
+    value = row.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _groups(row: Columns, name: str) -> str:
+    """Groups of texts any one of which will do."""
+    groups = (group for group in _list(row, name) if isinstance(group, list))
+    return " + ".join(" / ".join(map(str, group)) for group in groups)
+
+
+def _messages(row: Columns) -> Iterator[tuple[str, str]]:
+    """Role and content of each message; a prompt that is one text has the role `prompt`."""
+    prompt = row.get("prompt")
+    for message in prompt if isinstance(prompt, list) else [prompt]:
+        if isinstance(message, dict):
+            yield str(message.get("role")), str(message.get("content"))
+        elif message is not None:
+            yield "prompt", str(message)
+
+
+def _percent(value: Any) -> str:
+    return f"{value:.2f} %" if isinstance(value, int | float) else "-"
+
+
+def _needles(row: Columns) -> Iterator[tuple[int, int, str]]:
     """Where each needle stands, and what to say about it: its number in a set, and the depth it obtained."""
-    depths = row["needle_depths"]
-    for number, span in enumerate(row["needle_spans"]):
-        label = _percent(depths[number]) if number < len(depths) else "-"
-        yield span["start"], span["end"], f"{number + 1}: {label}" if len(row["needle_spans"]) > 1 else label
+    depths, spans = _list(row, "needle_depths"), _list(row, "needle_spans")
+    for number, span in enumerate(spans):
+        start, end = (span.get("start"), span.get("end")) if isinstance(span, dict) else (None, None)
+        if isinstance(start, int) and isinstance(end, int):
+            label = _percent(depths[number]) if number < len(depths) else "-"
+            yield start, end, f"{number + 1}: {label}" if len(spans) > 1 else label
 
 
 def _marked(text: str, needles: list[tuple[int, int, str]], whole: bool, marks: tuple[str, str, str, str]) -> str:

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import NamedTuple
 
-from niah_gen.checks.axes import Axes, axes_of
-from niah_gen.recipe.read import settings_of
+from niah_gen.checks.axes import Axes, Rank, axes_of
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.records import Cell
 from niah_score.contract import MANIFEST, RECIPE, VERSION, Manifest, content_digest
 
 
 class ProvedLine(NamedTuple):
-    """What of a row is compared with other rows."""
+    """What of a row is compared with other rows. `family`: what its id should begin with."""
 
     path: str
     number: int
     id: str | None
     digest: str
-    rank: int | None
+    rank: Rank | None
+    family: str = ""
 
     def __str__(self) -> str:
         return f"{self.path} row {self.number}" + (f" ({self.id})" if self.id else "")
@@ -39,17 +37,25 @@ class FormatRows:
     tokens: int = 0
 
 
-def wrong_together(rows: FormatRows, recipe: Recipe, task: Task, manifest: Manifest, family: str) -> Iterator[str]:
-    """What is wrong with the rows of one format taken together. `family`: what their ids begin with."""
+def wrong_together(rows: FormatRows, recipe: Recipe, tasks: Sequence[Task], manifest: Manifest) -> Iterator[str]:
+    """What is wrong with the rows of one format taken together. `tasks`: the family of each part."""
     lines = rows.lines
-    yield from _wrong_families(lines, manifest, family)
+    yield from _wrong_families(lines, manifest)
     once, repeated = _once(lines)
     yield from repeated
     yield from _wrong_order(once)
     if not rows.whole:
         return  # what they add up to cannot be right
-    axes = axes_of(recipe, task, settings_of(recipe, task), manifest)
-    yield from _missing(rows.suffix, once, axes, recipe, task)
+    known = None not in {line.rank for line in lines}
+    of_parts = Counter(line.rank[2] for line in lines if line.rank is not None)
+    for axes, task in zip(axes_of(recipe, tasks, manifest).values(), tasks, strict=True):
+        yield from _missing(rows.suffix, once, axes, task)
+        for part in manifest.parts if known else ():
+            if part.name == axes.part.name and part.rows != of_parts[axes.number]:
+                yield (
+                    f"{MANIFEST}: part {part.name} has {part.rows} rows, "
+                    f"the .{rows.suffix} files hold {of_parts[axes.number]}"
+                )
     digest = content_digest(line.digest for line in lines)
     if digest != manifest.content_digest:
         yield f"{MANIFEST}: content_digest is {manifest.content_digest}, the .{rows.suffix} rows give {digest}"
@@ -59,19 +65,23 @@ def wrong_together(rows: FormatRows, recipe: Recipe, task: Task, manifest: Manif
         yield f"{MANIFEST}: tokens is {manifest.tokens}, the .{rows.suffix} rows add up to {rows.tokens}"
 
 
-def _wrong_families(lines: Sequence[ProvedLine], manifest: Manifest, family: str) -> Iterator[str]:
-    """Rows whose id begins with another digest than the recipe's; one sentence if all of them begin alike."""
-    named = [(line, line.id[:8]) for line in lines if line.id is not None]
-    found = {digest for _, digest in named}
-    if len(named) > 1 and len(found) == 1 and family not in found:
-        yield (
-            f"{RECIPE}: ids of its rows begin with {family}, those of this dataset with {found.pop()}"
-            + other_release(manifest)
-        )
-        return
-    for line, digest in named:
-        if digest != family:
-            yield f"{line}: its id begins with {digest}, expected {family} for this recipe"
+def _wrong_families(lines: Sequence[ProvedLine], manifest: Manifest) -> Iterator[str]:
+    """Rows whose id begins with another digest than their part's; one sentence where all ids of a part begin alike."""
+    parts: dict[str, list[ProvedLine]] = {}
+    for line in lines:
+        if line.id is not None and line.family:
+            parts.setdefault(line.family, []).append(line)
+    for family, named in parts.items():
+        found = {(line.id or "")[:8] for line in named}
+        if len(named) > 1 and len(found) == 1 and family not in found:
+            yield (
+                f"{RECIPE}: ids of its rows begin with {family}, those of this dataset with {found.pop()}"
+                + other_release(manifest)
+            )
+            continue
+        for line in named:
+            if not (line.id or "").startswith(family):
+                yield f"{line}: its id begins with {(line.id or '')[:8]}, expected {family} for this recipe"
 
 
 def _once(lines: Iterable[ProvedLine]) -> tuple[list[ProvedLine], list[str]]:
@@ -79,7 +89,7 @@ def _once(lines: Iterable[ProvedLine]) -> tuple[list[ProvedLine], list[str]]:
     once: list[ProvedLine] = []
     repeated: list[str] = []
     ids: set[str] = set()
-    ranks: set[int] = set()
+    ranks: set[Rank] = set()
     for line in lines:
         if line.id is not None and line.id in ids:
             repeated.append(f"{line}: an earlier row has this id")
@@ -102,33 +112,28 @@ def _wrong_order(lines: Iterable[ProvedLine]) -> Iterator[str]:
             yield f"{line}: stands where row {other.id} belongs"
 
 
-def _missing(suffix: str, lines: Sequence[ProvedLine], axes: Axes, recipe: Recipe, task: Task) -> Iterator[str]:
-    """Rows that the recipe asks for and a format does not hold."""
-    there = {line.rank for line in lines}
+def _missing(suffix: str, lines: Sequence[ProvedLine], axes: Axes, task: Task) -> Iterator[str]:
+    """Rows that a part asks for and a format does not hold."""
     # Where coordinates cannot be read, the row was named; how many repeats there are only the corpus can tell.
-    if None in there or recipe.placing.corpus_may_end:
+    if any(line.rank is None for line in lines) or axes.part.placing.corpus_may_end:
         return
-    cells = [axes.cell(rank) for rank in there if rank is not None]
-    pairs = Counter((cell.corpus, cell.language) for cell in cells)
+    there = {line.rank for line in lines}
+    pairs = Counter(axes.corpus_and_language(rank) for rank in there if rank is not None and rank[2] == axes.number)
     # A corpus is of the language that most of its rows have; what reads no corpus may ask in several.
     languages = {corpus: {language} for (corpus, language), _ in reversed(pairs.most_common())}
     if task.corpus is not None:
-        languages = {task.corpus: {code for code in axes.languages if axes.needles[code]}}
+        languages = {task.corpus: {code for code in axes.languages if axes.grid.needles[code]}}
+    of_part = f", part {axes.part.name}" if axes.part.name else ""
     for corpus in axes.corpora:
         if corpus not in languages:
-            yield f"{MANIFEST}: corpus {corpus} has no row in the .{suffix} files"
-    for language, length, corpus in product(axes.languages, axes.lengths, axes.corpora):
-        if language not in languages.get(corpus, ()):
-            continue
-        for needle in axes.needles[language]:
-            for repeat, control, depth in product(range(axes.repeats), axes.controls, axes.depths):
-                cell = Cell(language, corpus, length, needle, repeat, depth, control)
-                if axes.rank(cell) not in there:
-                    twin = f", control {control}" if control else ""
-                    yield (
-                        f"{MANIFEST}: the .{suffix} files lack the row of {language}, {corpus}, length {length}, "
-                        f"needle {needle}, repeat {repeat}, depth {depth:g}{twin}"
-                    )
+            yield f"{MANIFEST}: corpus {corpus} has no row in the .{suffix} files{of_part}"
+    for cell in axes.cells():
+        if cell.language in languages.get(cell.corpus, ()) and axes.rank(cell) not in there:
+            twin = f", control {cell.control}" if cell.control else ""
+            yield (
+                f"{MANIFEST}: the .{suffix} files lack the row of {cell.language}, {cell.corpus}, "
+                f"length {cell.length}, needle {cell.needle}, repeat {cell.repeat}, depth {cell.depth:g}{twin}{of_part}"
+            )
 
 
 def other_release(manifest: Manifest) -> str:

@@ -15,6 +15,7 @@ from niah_gen.cli.recipe_options import (
     GuideOption,
     LanguageOption,
     LengthOption,
+    NameOption,
     NeedleOption,
     ParaphraseOption,
     PlacementOption,
@@ -24,6 +25,8 @@ from niah_gen.cli.recipe_options import (
     ReserveOption,
     SetOption,
     SpreadOption,
+    SystemFileOption,
+    SystemOption,
     TemplateOption,
     TokenizerOption,
     recipe_of,
@@ -32,7 +35,8 @@ from niah_gen.cli.reporting import notice
 
 
 def build(
-    recipe: RecipeArgument = "default",
+    recipe: RecipeArgument = None,
+    name: NameOption = None,
     length: LengthOption = None,
     depths: DepthsOption = None,
     repeats: RepeatsOption = None,
@@ -41,6 +45,8 @@ def build(
     tokenizer: TokenizerOption = None,
     placement: PlacementOption = None,
     template: TemplateOption = None,
+    system: SystemOption = None,
+    system_file: SystemFileOption = None,
     language: LanguageOption = None,
     reserve: ReserveOption = None,
     diff: DiffOption = None,
@@ -67,10 +73,10 @@ def build(
     formats = [part.strip() for part in format_.split(",") if part.strip()]
     with ProgressBar() as bar:
         folder = build_dataset(
-            recipe_of(flags), out, formats=formats, jobs=jobs, shard=_shard(shard), progress=bar, notice=notice
+            recipe_of(flags, notice), out, formats=formats, jobs=jobs, shard=_shard(shard), progress=bar, notice=notice
         )
     if shard:
-        notice(f"part {shard} is written; once all parts are, run `niah-gen merge {folder}`")
+        notice(f"shard {shard} is written; once all are, run `niah-gen merge {folder}`")
     typer.echo(str(folder))
 
 
@@ -93,7 +99,8 @@ def merge(
 
 
 def plan(
-    recipe: RecipeArgument = "default",
+    recipe: RecipeArgument = None,
+    name: NameOption = None,
     length: LengthOption = None,
     depths: DepthsOption = None,
     repeats: RepeatsOption = None,
@@ -102,6 +109,8 @@ def plan(
     tokenizer: TokenizerOption = None,
     placement: PlacementOption = None,
     template: TemplateOption = None,
+    system: SystemOption = None,
+    system_file: SystemFileOption = None,
     language: LanguageOption = None,
     reserve: ReserveOption = None,
     diff: DiffOption = None,
@@ -114,11 +123,11 @@ def plan(
 ) -> None:
     """Say what build would make: rows, tokens, bytes, time. Builds nothing."""
     flags = dict(locals())
-    from niah_gen.rows.assemble import check_fit
-    from niah_gen.rows.forecast import forecast
+    from niah_gen.rows.forecast import forecast, foreseen
     from niah_gen.rows.plan import make_plan
 
-    planned = make_plan(recipe_of(flags))
-    check_fit(planned)
-    for line in forecast(planned):
+    notes: list[str] = []
+    planned = make_plan(recipe_of(flags, notes.append))
+    notes += foreseen(planned)
+    for line in forecast(planned, notes):
         typer.echo(line)

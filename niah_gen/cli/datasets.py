@@ -1,4 +1,4 @@
-"""Defines the commands about datasets that exist: show, verify, recount, card."""
+"""Defines the commands about datasets that exist: list, show, verify, recount, card, diff."""
 
 from __future__ import annotations
 
@@ -11,16 +11,65 @@ import typer
 from niah_gen.cli.reporting import notice
 
 
+def list_datasets(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Folder to look in, at any depth.")] = Path("build"),
+) -> None:
+    """List the datasets below a folder: name, version, digest, rows, tokens, lengths, formats."""
+    from niah_gen.dataset.listing import datasets_below, listing_lines
+
+    found = datasets_below(folder)
+    for line in listing_lines(found.folders):
+        typer.echo(line)
+    if not found.folders:
+        notice(f"no dataset below {folder}; `niah-gen build` makes one")
+    if found.hidden:
+        some = "1 folder whose name begins" if found.hidden == 1 else f"{found.hidden} folders whose names begin"
+        notice(f"{some} with a dot: not looked into")
+
+
 def show(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
-    row_id: Annotated[str, typer.Argument(metavar="ID", help="Row id.")],
+    row_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Row id, or how it begins or ends.")] = None,
+    row: Annotated[int | None, typer.Option("--row", metavar="N", help="The Nth row, from 1.")] = None,
+    length: Annotated[str | None, typer.Option("--length", help="First row of this length: 8k or 8000.")] = None,
+    depth: Annotated[float | None, typer.Option("--depth", help="First row of this depth, in percent.")] = None,
+    language: Annotated[str | None, typer.Option("--language", help="First row of this language.")] = None,
+    corpus: Annotated[str | None, typer.Option("--corpus", help="First row over this corpus.")] = None,
+    needle: Annotated[str | None, typer.Option("--needle", help="First row of this needle (needle_id).")] = None,
+    repeat: Annotated[int | None, typer.Option("--repeat", help="First row of this repeat, from 0.")] = None,
+    control: Annotated[str | None, typer.Option("--control", help="First row of this control; none: of none.")] = None,
+    part: Annotated[str | None, typer.Option("--part", help="First row of this part; none: of none.")] = None,
     whole: Annotated[bool, typer.Option("--whole", help="Print the prompt in full.")] = False,
 ) -> None:
-    """Print a row with its needles marked."""
-    from niah_gen.checks.show import describe, find_row
+    """Print a row with its needles marked: by id, by number, or the first with some coordinates."""
+    from niah_gen.checks.find_row import row_by_coordinates, row_by_id, row_by_number
+    from niah_gen.checks.show import describe
+    from niah_gen.errors import NiahError
+    from niah_gen.recipe.values import WrongValueError, parse_tokens
 
-    for line in describe(find_row(dataset, row_id), whole, sys.stdout.isatty()):
+    asked = {
+        "part": part, "language": language, "corpus": corpus, "length": None, "needle": needle, "control": control,
+        "repeat": repeat, "depth": depth,
+    }  # fmt: skip
+    try:
+        asked["length"] = None if length is None else parse_tokens(length)
+    except WrongValueError as error:
+        raise NiahError(f"--length: {error}; found {length!r}") from None
+    given = [name for name, value in asked.items() if value is not None]
+    if (row_id is not None) + (row is not None) + bool(given) > 1:
+        named = [word for word, there in (("an id", row_id is not None), ("--row", row is not None)) if there]
+        told = " and ".join([*named, *(f"--{name}" for name in given[:1])])
+        raise NiahError(f"{told}: give an id, --row, or coordinates such as --length and --depth, not two of these")
+    if row_id is not None:
+        found = row_by_id(dataset, row_id)
+    elif given:
+        found = row_by_coordinates(dataset, asked)
+    else:
+        found = row_by_number(dataset, 1 if row is None else row)
+    for line in describe(found, whole, sys.stdout.isatty()):
         typer.echo(line)
+    if found.others is not None:
+        notice(found.others)
 
 
 def verify(
@@ -75,20 +124,32 @@ def recount(
         str, typer.Option("--tokenizer", help="tiktoken model or encoding, a tokenizer.json, or a local model folder.")
     ],
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Tokens that no row should exceed; by default its length.")
+        int | None,
+        typer.Option(
+            "--limit", min=1, help="Tokens for prompt and answer; by default the length, for the prompt alone."
+        ),
     ] = None,
+    output: Annotated[
+        int, typer.Option("--output", min=0, help="Tokens of an answer that must fit as well; by default none.")
+    ] = 0,
+    chat_template: Annotated[
+        bool, typer.Option("--chat-template/--no-chat-template", help="Apply the model folder's, where it has one.")
+    ] = True,
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write the count of every row to a CSV file.")
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default as the size asks.")] = None,
 ) -> None:
-    """Count a dataset under another tokenizer: each config's lengths, and the rows that overflow a limit."""
+    """Count a dataset under a model's tokenizer and chat template: each config's lengths, and what does not fit."""
     from niah_gen.checks.recount import recount as recount_dataset
     from niah_gen.checks.recount import report
     from niah_gen.progress import ProgressBar
 
     with ProgressBar() as bar:
-        found = recount_dataset(dataset, tokenizer, limit=limit, csv_file=csv, jobs=jobs, progress=bar)
+        found = recount_dataset(
+            dataset, tokenizer, limit=limit, output=output, chat_template=chat_template, csv_file=csv, jobs=jobs,
+            progress=bar,
+        )  # fmt: skip
     for line in report(found):
         typer.echo(line)
 
@@ -96,11 +157,26 @@ def recount(
 def card(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
     word_overlap: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option("--word-overlap", metavar="DIR", help="Scores of a system that only matches words, to be stated."),
     ] = None,
 ) -> None:
-    """Write the dataset card anew; a figure of word overlap that it states already stays."""
+    """Write the dataset card anew; figures of word overlap that it states already stay."""
     from niah_gen.dataset.card import rewrite_card
 
-    typer.echo(str(rewrite_card(dataset, word_overlap)))
+    typer.echo(str(rewrite_card(dataset, *(word_overlap or ()))))
+
+
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="Dataset folder.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Dataset folder of a later version.")],
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default as the size asks.")] = None,
+) -> None:
+    """Say which rows and columns two versions of a dataset differ in, and what that means for the version."""
+    from niah_gen.checks.diff import compare, difference_lines
+    from niah_gen.progress import ProgressBar
+
+    with ProgressBar() as bar:
+        found = compare(old, new, jobs=jobs, progress=bar)
+    for line in difference_lines(found):
+        typer.echo(line)

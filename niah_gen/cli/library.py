@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -75,8 +76,20 @@ def _list_needles(found: Iterable[Needle]) -> None:
         typer.echo(f"  {needle.id:28} {needle.language}  {kind:10}  {needle.question.strip()}")
 
 
-def tokenizers() -> None:
+def tokenizers(
+    tiktoken_cache: Annotated[
+        Path | None,
+        typer.Option("--tiktoken-cache", metavar="DIR", help="Fill a cache folder of tiktoken's with what is bundled."),
+    ] = None,
+) -> None:
     """List the tokenizers that can be named, and which of them need no network."""
+    if tiktoken_cache is not None:
+        from niah_gen.tokenizers.tiktoken_cache import CACHE_VARIABLE, fill_tiktoken_cache
+
+        for path, names in fill_tiktoken_cache(tiktoken_cache).items():
+            typer.echo(f"{path}  {', '.join(names)}")
+        typer.echo(f"{CACHE_VARIABLE}={tiktoken_cache.resolve()}")
+        return
     import tiktoken
     import tiktoken.model
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from niah_gen.cli import build, corpora, datasets, library
+from niah_gen.cli import build, corpora, datasets, export, library, publish
 from niah_gen.cli.reporting import reported
 
 # Plain help: the rich one costs more to import than everything else together.
@@ -24,10 +24,11 @@ app = typer.Typer(
 )
 for _command in (
     build.build, build.merge, build.plan,
-    datasets.show, datasets.verify, datasets.recount, datasets.card,
+    datasets.show, datasets.verify, datasets.recount, datasets.card, datasets.diff, export.export, publish.publish,
     library.presets, library.needles, library.tokenizers,
 ):  # fmt: skip
     app.command()(reported(_command))
+app.command("list")(reported(datasets.list_datasets))
 app.add_typer(corpora.app, name="corpora")
 
 

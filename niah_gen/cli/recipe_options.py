@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,7 +13,15 @@ if TYPE_CHECKING:
     from niah_gen.recipe.recipe import Recipe
 
 RecipeArgument = Annotated[
-    str, typer.Argument(metavar="[PRESET|RECIPE.toml]", help="A preset's name or a recipe file.")
+    str | None,
+    typer.Argument(
+        metavar="[PRESET|RECIPE.toml]",
+        help="A preset's name or a recipe file; default, or plain where --needle, --placement, --spread, --diff or "
+        "--paraphrase say what a row is.",
+    ),
+]
+NameOption = Annotated[
+    str | None, typer.Option("--name", help="Name of the dataset and its folder, instead of the recipe's.")
 ]
 LengthOption = Annotated[
     str | None,
@@ -34,7 +44,15 @@ PlacementOption = Annotated[
     str | None,
     typer.Option("--placement", help="native, or a published system's, such as gkamradt or opencompass."),
 ]
-TemplateOption = Annotated[str | None, typer.Option("--template", help="Prompt template.")]
+TemplateOption = Annotated[
+    str | None,
+    typer.Option("--template", help="Prompt template: a name, or a file of your own (my.toml, my.toml#name)."),
+]
+SystemOption = Annotated[str | None, typer.Option("--system", help="What the system message of each chat says.")]
+SystemFileOption = Annotated[
+    Path | None,
+    typer.Option("--system-file", help="A text file with what --system says; line ends at its end are cut."),
+]
 LanguageOption = Annotated[
     list[str] | None, typer.Option("--language", help="Only corpora of this language: en or zh.")
 ]
@@ -59,20 +77,30 @@ SetOption = Annotated[
 ]
 
 
-def recipe_of(flags: dict[str, Any]) -> Recipe:
-    """The recipe that a command's flags, by the names of its parameters, ask for. Raises RecipeError."""
+# Fields that say what the rows are, so that they cannot be those of the several parts of `default`.
+_OF_ONE_KIND = frozenset({"task", "needles", "placement", "spread", "diff", "paraphrase"})
+
+
+def recipe_of(flags: dict[str, Any], notice: Callable[[str], None]) -> Recipe:
+    """The recipe that a command's flags, by the names of its parameters, ask for.
+
+    `notice` is told what a user should know about it, a sentence at a time. Raises RecipeError.
+    """
     from niah_gen.recipe.read import load_recipe
 
-    return load_recipe(flags["recipe"], _overrides(flags))
+    overrides = _overrides(flags)
+    usual = "plain" if _OF_ONE_KIND & overrides.keys() else "default"
+    return load_recipe(flags["recipe"] or usual, overrides, notice=notice)
 
 
 def _overrides(flags: dict[str, Any]) -> dict[str, Any]:
     """Recipe fields that command line flags replace."""
     fields = {
-        "length": "lengths", "depths": "depths", "repeats": "repeats", "corpus": "corpora", "needle": "needles",
-        "tokenizer": "tokenizer", "placement": "placement", "template": "template", "language": "languages",
-        "reserve": "reserve", "diff": "diff", "spread": "spread", "question": "question_position",
-        "paraphrase": "paraphrase", "guide": "guide",
+        "name": "name", "length": "lengths", "depths": "depths", "repeats": "repeats", "corpus": "corpora",
+        "needle": "needles", "tokenizer": "tokenizer", "placement": "placement", "template": "template",
+        "language": "languages", "reserve": "reserve", "diff": "diff", "spread": "spread",
+        "question": "question_position", "paraphrase": "paraphrase", "guide": "guide",
+        "system": "system",
     }  # fmt: skip
     found: dict[str, Any] = {}
     for flag, field in fields.items():
@@ -83,12 +111,28 @@ def _overrides(flags: dict[str, Any]) -> dict[str, Any]:
             found[field] = value
     if flags["chat"] is not None:
         found["form"] = "chat" if flags["chat"] else "text"
+    if flags["system_file"] is not None:
+        if flags["system"] is not None:
+            raise typer.BadParameter("give this or --system, not both", param_hint="--system-file")
+        found["system"] = _text_in(flags["system_file"])
     for item in flags["set_"] or ():
         key, equals, value = item.partition("=")
         if not equals or not key:
             raise typer.BadParameter(f"{item!r}: expected KEY=VALUE", param_hint="--set")
         found[key.strip()] = _toml_value(value.strip())
     return found
+
+
+def _text_in(path: Path) -> str:
+    """A text file without the line ends at its end."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n").rstrip("\n")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise typer.BadParameter(f"{path}: cannot be read: {why}", param_hint="--system-file") from None
+    if not text.strip():
+        raise typer.BadParameter(f"{path}: holds no text", param_hint="--system-file")
+    return text
 
 
 def _toml_value(text: str) -> Any:

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from niah_gen.dataset.complete import SHEET, Notice, complete, plan_sheet, usable_record
-from niah_gen.dataset.folders import BuildFolders, forget_empty, lock
+from niah_gen.dataset.complete import Notice, complete, plan_sheet, usable_record
+from niah_gen.dataset.folders import SHEET, BuildFolders, forget_empty, lock
 from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, ShardRecord, write_shard
 from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_gen.progress import Progress
 from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.recipe import Recipe
+from niah_gen.recipe.recipe import Part, Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan, make_plan
 from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
@@ -70,10 +70,10 @@ def build(
     with ThreadPoolExecutor(1) as aside:
         # What writing needs loads while the corpora are encoded, which releases the interpreter.
         aside.submit(importlib.import_module, "niah_gen.dataset.arrow")
-        plan = make_plan(load_recipe(recipe, overrides))
+        tell = notice or (lambda sentence: None)
+        plan = make_plan(load_recipe(recipe, overrides, notice=tell))
         check_fit(plan)
         target = BuildFolders(Path(out) / plan.recipe.name / plan.folder_name)
-        tell = notice or (lambda sentence: None)
         for sentence in plan.shortfalls:
             tell(sentence)
         if shard is not None:
@@ -196,7 +196,7 @@ class _ShardBuilder:
         shard = plan.shards[number]
         cells = plan.cells[shard.first : shard.last]
         row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
-        alike = 1 if plan.recipe.fresh_haystacks else len(plan.recipe.placed_depths()) * (1 + len(plan.recipe.controls))
+        alike = max(_rows_alike(plan.part_of[name].part) for name in {cell.part for cell in cells})
         job = ShardJob(
             plan.digest, number, self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes, alike
         )
@@ -209,6 +209,11 @@ class _ShardBuilder:
             return found
 
         return writer.then(record)
+
+
+def _rows_alike(part: Part) -> int:
+    """How many rows of a part share a haystack, at most."""
+    return 1 if part.fresh_haystacks else len(part.placed_depths()) * (1 + len(part.controls))
 
 
 _builder: _ShardBuilder | None = None

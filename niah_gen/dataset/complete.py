@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from niah_gen.dataset.card import dataset_card, write_entry
-from niah_gen.dataset.folders import PARTIAL, BuildFolders, lock
+from niah_gen.dataset.card import cell_rows, dataset_card
+from niah_gen.dataset.card_text import CellRows
+from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, lock
+from niah_gen.dataset.preview import chosen_rows, write_entry, write_preview
 from niah_gen.dataset.shards import ShardRecord
 from niah_gen.dataset.word_overlap import kept
 from niah_gen.errors import IntegrityError, NiahError, listed
@@ -24,12 +27,15 @@ from niah_gen.rows.plan import Plan
 from niah_score.contract import (
     CARD,
     MANIFEST,
+    PREVIEW,
     RECIPE,
     SCHEMA_VERSION,
     VERSION,
     CorpusEntry,
+    Dataset,
     FileEntry,
     Manifest,
+    PartEntry,
     TokenizerEntry,
     content_digest,
     file_problem,
@@ -37,9 +43,6 @@ from niah_score.contract import (
 from niah_score.machine.files import move_file, remove_all_but, sync_folder, write_atomically
 
 Notice = Callable[[str], None]
-
-# The file of a partial folder that says what completing the dataset needs to know of its plan.
-SHEET = "plan.json"
 
 
 def merge(folder: str | Path, notice: Notice | None = None) -> Path:
@@ -61,22 +64,25 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
             if isinstance(record, ShardRecord):
                 records.append(record)
             else:
-                problems.append(f"part {number} ({stem}): {record}")
+                problems.append(f"file {number} ({stem}): {record}")
         if problems:
-            head = f"{target.partial}: {len(problems)} parts are not there; run their shards again"
+            head = f"{target.partial}: {len(problems)} files are not there; run their shards again"
             raise IntegrityError(listed(head, problems))
-        return complete(target, sheet, records, notice or (lambda sentence: None))
+        tell = notice or (lambda sentence: None)
+        for note in sheet.get("notes", ()):
+            tell(note)
+        return complete(target, sheet, records, tell)
 
 
 def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
     """All that completing a dataset needs to know of its plan, so that merging needs neither corpora nor tokenizer."""
-    configs: dict[str, int] = {}
-    for cell in plan.cells:
-        configs[cell.config] = configs.get(cell.config, 0) + 1
-    used = {
-        corpus.name: plan.fillers[corpus.name].usage(max(plan.recipe.lengths), plan.secrets(corpus))
-        for corpus in plan.corpora
-    }
+    rows = Counter(cell.part for cell in plan.cells)
+    parts = [
+        asdict(PartEntry(part.name, part.weight, rows[part.name]))
+        for part in plan.recipe.parts
+        if part.name is not None
+    ]
+    used = {corpus.name: plan.usage(corpus) for corpus in plan.corpora}
     corpora = [
         CorpusEntry(
             corpus.name, len(corpus.files), corpus.sha256, len(corpus.documents), *used[corpus.name],
@@ -88,10 +94,13 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         "plan_digest": plan.digest,
         "formats": list(formats),
         "shards": [shard.stem for shard in plan.shards],
-        "configs": list(configs.items()),
+        "cells": [list(cell) for cell in cell_rows((cell.length, cell.depth, cell.control) for cell in plan.cells)],
+        "preview": chosen_rows(plan),
+        "parts": parts,
         "recipe": plan.recipe.table(),
         "tokenizer": asdict(TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)),
         "corpora": [asdict(entry) for entry in corpora],
+        "notes": list(plan.shortfalls),
     }
 
 
@@ -113,18 +122,25 @@ def usable_record(target: BuildFolders, plan_digest: str, number: int, formats: 
 
 
 def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
-    """Write card, recipe and, last, the manifest; give the folder its name."""
+    """Write card, recipe and, last, the manifest; give the folder its name.
+
+    What making the rows noticed is told; what planning noticed is only recorded beside it.
+    """
     recipe = load_recipe(sheet["recipe"], here=False)
     tokenizer = TokenizerEntry(**sheet["tokenizer"])
     corpora = tuple(CorpusEntry(**entry) for entry in sheet["corpora"])
-    notes = tuple(dict.fromkeys(note for record in records for note in record.notes))
-    for note in notes:
+    parts = tuple(PartEntry(**entry) for entry in sheet["parts"])
+    made = dict.fromkeys(note for record in records for note in record.notes)
+    for note in made:
         tell(note)
+    notes = tuple(dict.fromkeys((*sheet.get("notes", ()), *made)))
     digest = content_digest(digest for record in records for digest in record.digests)
-    overlap = kept(target.final, sheet["plan_digest"])
-    card = dataset_card(recipe, dict(sheet["configs"]), tokenizer, corpora, notes, sheet["formats"], overlap)
-    files = [write_entry(target.dataset / CARD, card), write_entry(target.dataset / RECIPE, recipe.to_toml())]
+    files = [write_entry(target.dataset / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
+    format = sheet["formats"][0]
+    of_format = [next(entry for entry in record.files if entry.suffix == format) for record in records]
+    shown = [(target.dataset / of_format[number].path, place) for number, place in sheet["preview"]]
+    files.append(write_preview(target.dataset, shown, format, recipe.form))
     manifest = Manifest(
         schema_version=SCHEMA_VERSION,
         name=recipe.name,
@@ -137,8 +153,15 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
         rows=sum(len(record.digests) for record in records),
         tokens=sum(record.tokens for record in records),
         notes=notes,
-        files=tuple(sorted(files, key=lambda entry: entry.path)),
+        files=tuple(files),
+        parts=parts,
     )
+    # The card names the other files.
+    cells = [CellRows(*cell) for cell in sheet["cells"]]
+    overlap = kept(target.final, manifest.plan_digest)
+    card = dataset_card(recipe, Dataset(target.final, manifest), cells, overlap)
+    files.append(write_entry(target.dataset / CARD, card))
+    manifest = replace(manifest, files=tuple(sorted(files, key=lambda entry: entry.path)))
     remove_all_but(target.dataset, {entry.path for entry in files})
     write_atomically(target.dataset / MANIFEST, manifest.to_json())
     if target.final.exists():
@@ -153,6 +176,10 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
 def _replace_files(target: BuildFolders, files: Sequence[FileEntry]) -> None:
     for path in [*(entry.path for entry in files), MANIFEST]:
         move_file(target.dataset / path, target.final / path)
+    # One in another format, from before this one was added.
+    for preview in (target.final / PREVIEW).iterdir():
+        if preview.relative_to(target.final).as_posix() not in {entry.path for entry in files}:
+            preview.unlink()
 
 
 def _find_partial(folder: Path) -> BuildFolders:

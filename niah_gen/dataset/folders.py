@@ -15,6 +15,8 @@ from niah_gen.errors import LockedError
 from niah_score.machine.files import HeldError, locked, remove_leftovers
 
 PARTIAL = ".partial"
+# The file of a partial folder that says what completing the dataset needs to know of its plan.
+SHEET = "plan.json"
 _LOOK_IN_SECONDS = 5
 
 

@@ -10,9 +10,10 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
@@ -112,11 +113,49 @@ def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
     for group in row_groups_of(path.parent, path.name):
         for read in read_row_group(path.parent, group, columns):
             if read.problem is not None:
-                raise IntegrityError(
-                    f"{path}: cannot be read (row {read.number}: {read.problem}); "
-                    "verify the dataset, and build it again"
-                )
+                raise _unreadable(path, f"row {read.number}: {read.problem}")
             yield read.value
+
+
+def columns_in(path: Path, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Some columns of every row of a data file, in order; None for a column that it has not.
+
+    Of a Parquet file nothing else is read. Raises IntegrityError if it cannot be read to its end.
+    """
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        with _reading(path), pq.ParquetFile(path) as file:
+            there = [name for name in names if name in file.schema_arrow.names]
+            rows: Iterator[Any] = iter(file.read(columns=there).to_pylist())
+    else:
+        rows = rows_in(path)
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise _unreadable(path, f"row {number}: no object")
+        yield {name: row.get(name) for name in names}
+
+
+def row_at(path: Path, number: int) -> Any:
+    """The row of a data file with a number, from 1; of a Parquet file one row group is read.
+
+    Raises IntegrityError if it cannot be read or holds fewer rows.
+    """
+    group = [group for group in row_groups_of(path.parent, path.name) if group.before < number][-1]
+    with _reading(path):
+        rows = _lines(path) if group.number < 0 else _group(path, group.number, None)
+        read = next(islice(rows, number - 1 - group.before, None), None)
+        try:
+            row = None if read is None else read()
+        except RecursionError as error:  # brackets nested without end
+            raise ValueError(error) from None
+    if not isinstance(row, dict):
+        raise _unreadable(path, f"row {number}: " + ("it has fewer rows" if read is None else "no object"))
+    return row
+
+
+def _unreadable(path: Path, problem: object) -> IntegrityError:
+    return IntegrityError(f"{path}: cannot be read ({problem}); verify the dataset, and build it again")
 
 
 @contextmanager
@@ -132,7 +171,7 @@ def _reading(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise IntegrityError(f"{path}: missing; verify the dataset, and build it again") from None
     except (ValueError, OSError, EOFError, zlib.error, pa.ArrowException, zstandard.ZstdError) as error:
-        raise IntegrityError(f"{path}: cannot be read ({error}); verify the dataset, and build it again") from None
+        raise _unreadable(path, error) from None
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -1,13 +1,15 @@
-"""Reads the scores of a system that only matches words, which a dataset's card states and keeps when it is rewritten.
+"""Reads the scores of systems that only match words, which a dataset's card states and keeps when it is rewritten.
 
-The card's YAML holds it as one line of JSON, so that a card that is written anew still has it. It is in no digest.
+The card's YAML holds them as one line of JSON, so that a card that is written anew still has them. They are in no
+digest.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,9 @@ _SUMMARY = "summary.json"
 class WordOverlap:
     """What a system that only matches words scores: points, 0 to 100, with a 95 % interval, over `n` rows.
 
-    `model`: the name it was scored under. `digest8`: of the dataset that was scored.
+    `model`: the name it was scored under. `digest8`: of the dataset that was scored. `parts`: the mean of each part
+    with a name, those that count in no headline included. `guessed`: percent of rows without a context that it answers
+    all the same; None where there are no such rows.
     """
 
     model: str
@@ -32,10 +36,13 @@ class WordOverlap:
     high: float
     n: int
     digest8: str
+    parts: Mapping[str, float] = field(default_factory=dict)
+    guessed: float | None = None
 
     def __post_init__(self) -> None:
         """Raises TypeError or ValueError for what is no figure."""
-        numbers = (self.mean, self.low, self.high)
+        guessed = () if self.guessed is None else (self.guessed,)
+        numbers = (self.mean, self.low, self.high, *self.parts.values(), *guessed)
         if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
             raise TypeError(f"mean and interval are {numbers}, expected numbers")
         if not all(math.isfinite(number) and 0 <= number <= 100 for number in numbers):
@@ -57,7 +64,7 @@ class WordOverlap:
 
 
 def read_scores(folder: Path, manifest: Manifest) -> WordOverlap:
-    """The figure of a folder that `niah-score score` wrote for this dataset, over all its rows.
+    """The figure of a folder that `niah-score score` wrote for this dataset, over all rows that count.
 
     Raises NiahError if the folder holds no such scores, IntegrityError if they are another dataset's.
     """
@@ -69,9 +76,10 @@ def read_scores(folder: Path, manifest: Manifest) -> WordOverlap:
     except (OSError, ValueError, RecursionError) as error:
         raise NiahError(f"{path}: cannot be read as JSON ({error}); score the answers again") from None
     try:
-        overall = found["metrics"]["score"]["overall"]
-        # Rows of controls are in no overall figure.
+        overall, parts = found["headline"], found["headline"]["parts"]
+        # Rows of controls are in no such figure, nor those of parts without a weight.
         rows = manifest.rows - sum(record["rows"] for record in found.get("controls", {}).values())
+        rows -= sum(part["rows"] for part in parts if not part["weight"])
         overlap = WordOverlap(
             model=found["model"],
             mean=overall["mean"],
@@ -79,6 +87,8 @@ def read_scores(folder: Path, manifest: Manifest) -> WordOverlap:
             high=_end(overall, "high"),
             n=overall["n"],
             digest8=found["dataset"]["digest8"],
+            parts={part["name"]: part["mean"] for part in parts if part["name"] is not None},
+            guessed=found.get("controls", {}).get("no_context", {}).get("guess_rate"),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise NiahError(f"{path}: not what niah-score score writes ({error!r}); score the answers again") from None
@@ -97,17 +107,37 @@ def _end(overall: dict[str, float | None], name: str) -> Any:
     return overall[f"{name}_these"] if overall[name] is None else overall[name]
 
 
-def kept(folder: Path, plan_digest: str) -> WordOverlap | None:
-    """The figure that the card in a dataset folder states; None if it states none about these very rows."""
+def kept(folder: Path, plan_digest: str) -> tuple[WordOverlap, ...]:
+    """The figures that the card in a dataset folder states about these very rows."""
     try:
         front = (folder / CARD).read_text("utf-8").split("\n---\n")[0]
         (line,) = (line for line in front.splitlines() if line.startswith(f"{KEY}: "))
-        found = WordOverlap(**json.loads(line.removeprefix(f"{KEY}: ")))
-    except (OSError, ValueError, TypeError, RecursionError):
-        return None
-    return found if found.digest8 == plan_digest[:8] else None
+        found = tuple(WordOverlap(**record) for record in json.loads(line.removeprefix(f"{KEY}: "))["figures"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return ()
+    return tuple(one for one in found if one.digest8 == plan_digest[:8])
 
 
-def front_matter(overlap: WordOverlap) -> dict[str, object]:
-    """What the card's YAML holds of a figure."""
-    return {KEY: asdict(overlap)}
+def front_matter(overlap: Sequence[WordOverlap]) -> dict[str, object]:
+    """What the card's YAML holds of some figures: a table, which is written as one line of JSON."""
+    return {KEY: {"figures": [asdict(one) for one in overlap]}} if overlap else {}
+
+
+def stated(overlap: Sequence[WordOverlap], cell: Callable[[str], str]) -> Iterator[str]:
+    """The lines that say the figures in a card: a sentence each, and a table of the parts. `cell` makes a text safe."""
+    for one in overlap:
+        yield from (cell(one.sentence()), "")
+    names = list(dict.fromkeys(name for one in overlap for name in one.parts))
+    guessed = any(one.guessed is not None for one in overlap)
+    if names or guessed:
+        yield "| part | " + " | ".join(cell(one.model) for one in overlap) + " |"
+        yield "|---|" + "---:|" * len(overlap)
+        for name in names:
+            yield _line(cell(name), [one.parts.get(name) for one in overlap])
+        if guessed:
+            yield _line("answered without a context (%)", [one.guessed for one in overlap])
+        yield ""
+
+
+def _line(head: str, figures: Sequence[float | None]) -> str:
+    return f"| {head} | " + " | ".join("" if figure is None else f"{figure:.1f}" for figure in figures) + " |"

@@ -1,4 +1,4 @@
-"""Fits sentences to a token budget: as many as fit, then a few from further on that fill what is left.
+"""Fits sentences to a token budget: as many as fit, and a few from further on, put inside, that fill what is left.
 
 A prompt may never be longer than its budget and should be only a little shorter, wherever its needles stand. So a
 haystack is judged by the tokens of its prompts over all places that the needles take as the depth goes from 0 to 100,
@@ -7,7 +7,7 @@ and does not depend on the depths that a recipe lists. What a needle adds to the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import FillRequest, Haystack, passes_of
+from niah_gen.haystacks.joints import EndsOf, Joint, find_joint, inside_ends, inside_text, unfit, whole_paragraphs
 from niah_gen.haystacks.sentences import Sentences
 from niah_gen.haystacks.splice import lay, nearest
 from niah_gen.haystacks.spread import DepthLine
@@ -24,17 +25,14 @@ from niah_gen.tokenizers.spliced import Counter, Slice, encode
 # A prompt ends at most this many tokens below its budget; what a needle adds differs by 0 to 2 from place to place.
 MOST_BELOW = 8
 _AIM = 4
-# Closing sentences are picked among this many; where none fit, some of the haystack's own are given back first.
+# The sentences put inside are picked among this many; where none fit, some of the haystack's own are given back first.
 WINDOW = 256
 _GIVE_BACK = (0, 2, 8, 32, 128)
 _ATTEMPTS = 6
-# haystack_passes of a haystack in which only a closing sentence stands twice.
+# haystack_passes of a haystack in which only a sentence put inside stands twice.
 _SOME_TWICE = 1.0001
 # For a tokenizer that is not local, seams are estimates: tokens kept free below the budget, for each needle.
 _UNSURE = 2
-
-# Whether a sentence may close a haystack: on a line of its own it may be none, as the number of a list.
-StandsAlone = Callable[[str], bool]
 
 
 class Extent(NamedTuple):
@@ -53,8 +51,13 @@ class _Trial(NamedTuple):
 
 
 def seam_tokens(request: FillRequest, sentences: Sentences, counter: Counter) -> tuple[Ints, ...]:
-    """For each needle, the tokens that it adds at each place of the sentences; 0 where a place has no seam."""
-    found = []
+    """For each needle, the tokens that it adds at each place of the sentences; 0 where a place has no seam.
+
+    None for needles that stand at one place each: they are counted there.
+    """
+    found: list[Ints] = []
+    if request.stands_still:
+        return ()
     for needle in request.needles:
         hidden = Slice(needle, 0, len(needle.data))
         added = [
@@ -77,32 +80,41 @@ class Fitting:
         self._fixed = others + request.needle_tokens + counter.count([frame.before, frame.after])
         unsure = 0 if tokenizer.local else _UNSURE * len(request.needles)
         self._budget = request.length - request.reserve - others - unsure
+        self._bare: dict[int, _Trial] = {}
         # To within a few tokens.
         self.room = request.length - request.reserve - self._fixed
 
-    def haystack(self, sentences: Sentences, added: Sequence[Ints], joiner: str, stands_alone: StandsAlone) -> Haystack:
+    def haystack(
+        self, sentences: Sentences, added: Sequence[Ints], joiners: Sequence[str], ends_of: EndsOf
+    ) -> Haystack:
         """The haystack whose prompts come near enough to the budget, or the nearest of those tried.
 
-        `sentences` has at least `room` tokens and WINDOW sentences more; `added` is their `seam_tokens`; `joiner` parts
-        closing sentences, which `stands_alone` accepts. Raises FitError if not one sentence fits.
+        `sentences` has at least `room` tokens and WINDOW sentences more; `added` is their `seam_tokens`; `joiners` part
+        what is put inside, the first where it can; `ends_of` tells whether that leaves whole sentences. Raises FitError
+        if not one sentence fits.
         """
-        self._stands_alone = stands_alone
-        best: _Trial | None = None
         count = int(np.searchsorted(sentences.before, self.room, side="right"))  # one more than the room says
+        own: _Trial | None = None
         while count > 0:
-            best = self._try(_prefix(sentences, count), sentences, added)
-            if best.below >= 0:
+            own = self._try_bare(sentences, count, added)
+            if own.below >= 0:
                 break
-            best = None
+            own = None
             count -= 1
-        for first, last in _windows(sentences, max(count, 0)):
-            if best is not None and best.below <= best.aim:
-                break
-            for trial in self._closed(sentences, added, first, last, joiner):
-                if best is None or trial.below < best.below:
-                    best = trial
+        best = own if own and whole_paragraphs(sentences, count) == count else None
+        for joiner in joiners:
+            for first, last in _windows(sentences, max(count, 0)):
+                if best is not None and best.below <= best.aim:
+                    break
+                joint = find_joint(sentences, first, joiner, ends_of)
+                for trial in self._completed(sentences, added, first, last, joint, ends_of):
+                    if best is None or trial.below < best.below:
+                        best = trial
+        if own and (best is None or (best.below > best.aim and own.below < best.below)):
+            best = own
         if best is None:
-            best = next(self._closed(sentences, added, 0, min(WINDOW, len(sentences.places) - 1), joiner, True), None)
+            last, joint = min(WINDOW, len(sentences.places) - 1), Joint(0, joiners[-1])
+            best = next(self._completed(sentences, added, 0, last, joint, ends_of, anyhow=True), None)
         if best is None:
             raise FitError(
                 f"length {self._request.length} leaves no room for a sentence: the reserve for the answer takes "
@@ -117,28 +129,41 @@ class Fitting:
         least = _SOME_TWICE if haystack.passes > 1 else 1.0
         return replace(haystack, tokens=tokens, before=before, passes=_passes(tokens, sentences, least))
 
-    def _with_closing(self, sentences: Sentences, count: int, picked: Sequence[int], joiner: str) -> Haystack:
-        """The first `count` sentences, and after them the picked ones, each after a joiner."""
-        own = _prefix(sentences, count)
+    def _with_inside(self, sentences: Sentences, count: int, joint: Joint, picked: Sequence[int]) -> Haystack:
+        """The first `count` sentences with the picked ones put in at a joint."""
+        own, place = _prefix(sentences, count), joint.place
         texts = [_text(sentences, number) for number in picked]
-        closing = encode(joiner.join([*([""] if count else []), *texts]), self._tokenizer)
-        gaps = [len(joiner.encode()) if count or number else 0 for number in range(len(texts))]
-        ends = own.end + np.cumsum([gap + len(text.encode()) for gap, text in zip(gaps, texts, strict=True)])
-        whole = replace(own, closing=closing)
-        if self._tokenizer.local:
-            counts = [self._counter.count(whole.slices(0, end)) for end in ends.tolist()]
-        else:
-            counts = (own.tokens + np.searchsorted(closing.ends, ends - own.end, side="right")).tolist()
-        return replace(
-            whole,
-            tokens=counts[-1],
-            passes=_passes(counts[-1], sentences, _SOME_TWICE if _repeats(sentences, count, picked) else 1.0),
-            places=np.concatenate([sentences.places[: count + 1], ends]),
-            before=np.concatenate([sentences.before[: count + 1], np.array(counts, dtype=np.int64)]),
+        inside = encode(inside_text(count, joint, texts), self._tokenizer)
+        at, put = int(sentences.places[place]), len(inside.data)
+        ends = at + inside_ends(joint, texts)
+        after = sentences.places[place + 1 : count + 1] + put
+        haystack = replace(
+            own, inside=inside, at=at, places=np.concatenate([sentences.places[: place + 1], ends, after])
         )
+        before = sentences.before[place + 1 : count + 1] + inside.size
+        if self._tokenizer.local:
+            counts = [self._counter.count(haystack.slices(0, end)) for end in ends.tolist()]
+            # Behind the first safe cut after the joint all places have the same number of tokens more before them.
+            near = int(np.searchsorted(sentences.seam_starts[place + 1 : count + 1], at, side="right")) + 1
+            before[:near] = [self._counter.count(haystack.slices(0, end)) for end in after[:near].tolist()]
+            if near < len(after):
+                before[near:] += before[near - 1] - sentences.before[place + near] - inside.size
+        else:
+            counts = (sentences.before[place] + np.searchsorted(inside.ends, ends - at, side="right")).tolist()
+        before = np.concatenate([sentences.before[: place + 1], np.array(counts, dtype=np.int64), before])
+        tokens = int(before[-1])
+        least = _SOME_TWICE if _repeats(sentences, count, picked) else 1.0
+        return replace(haystack, tokens=tokens, passes=_passes(tokens, sentences, least), before=before)
 
-    def _closed(
-        self, sentences: Sentences, added: Sequence[Ints], first: int, last: int, joiner: str, anyhow: bool = False
+    def _completed(
+        self,
+        sentences: Sentences,
+        added: Sequence[Ints],
+        first: int,
+        last: int,
+        joint: Joint,
+        ends_of: EndsOf,
+        anyhow: bool = False,
     ) -> Iterator[_Trial]:
         """Haystacks of the first sentences and some picked between `first` and `last`, until one comes near enough.
 
@@ -146,17 +171,17 @@ class Fitting:
         """
         left, aim = self.room, self.room if anyhow else _AIM
         if first:
-            left, aim, _ = self._try(_prefix(sentences, first), sentences, added)
+            left, aim, _ = self._try_bare(sentences, first, added)
         sizes = np.diff(sentences.before[first : last + 1]).tolist()
         for _ in range(_ATTEMPTS):
             picked = pick(sizes, left, aim)
-            while unfit := [n for n in picked if not self._stands_alone(_text(sentences, first + n))]:
-                for number in unfit:
-                    sizes[number] = 0
+            while wrong := unfit(sentences, first, joint, [_text(sentences, first + n) for n in picked], ends_of):
+                for number in wrong:
+                    sizes[picked[number]] = 0
                 picked = pick(sizes, left, aim)
             if not picked:
                 return
-            haystack = self._with_closing(sentences, first, [first + number for number in picked], joiner)
+            haystack = self._with_inside(sentences, first, joint, [first + number for number in picked])
             trial = self._try(haystack, sentences, added)
             if trial.below >= 0:
                 yield trial
@@ -166,50 +191,50 @@ class Fitting:
             left += trial.below if trial.below < 0 else trial.below - trial.aim
             aim = left if anyhow else trial.aim
 
+    def _try_bare(self, sentences: Sentences, count: int, added: Sequence[Ints]) -> _Trial:
+        """The first `count` sentences with nothing put in."""
+        if count not in self._bare:
+            self._bare[count] = self._try(_prefix(sentences, count), sentences, added)
+        return self._bare[count]
+
     def _try(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> _Trial:
         fewest, most = self._extent(haystack, sentences, added)
         return _Trial(self._budget - most, max(0, min(_AIM, MOST_BELOW - (most - fewest))), haystack)
 
     def _extent(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> Extent:
         places, before = _places(haystack), _before(haystack)
-        base = self._count(haystack, [])
-        # Seams that reach past the sentences kept end in other text now.
-        kept = int(np.searchsorted(sentences.seam_ends, haystack.end))
-        alone = [
-            self._alone(haystack, places, known[:kept], sentences.seam_at[:kept], n, base)
-            for n, known in enumerate(added)
-        ]
-        if len(alone) == 1:
-            return Extent(base + int(alone[0].min()), base + int(alone[0].max()))
-        if not any(line.slope for line in self._request.lines):
+        if self._request.stands_still:
             found = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._request.lines])
             only = self._count(haystack, sorted((int(places[place]), number) for number, place in enumerate(found)))
             return Extent(only, only)
+        base = self._count(haystack, [])
+        kept = _kept_seams(haystack, sentences)
+        alone = [self._alone(haystack, places, known, kept, n, base) for n, known in enumerate(added)]
+        if len(alone) == 1:
+            return Extent(base + int(alone[0].min()), base + int(alone[0].max()))
         ways = arrangements(before, haystack.tokens, self._request.lines)
         total = np.full(len(ways), base)
         for number, delta in enumerate(alone):
             total += delta[ways[:, number]]
-        starts = np.where(places > haystack.end, haystack.end, sentences.seam_starts[: len(places)])
-        ends = np.full(len(places), haystack.size)
-        ends[:kept] = sentences.seam_ends[:kept]
-        for number in range(len(alone) - 1):
-            # Two needles whose seams overlap, most often at one place, add other than what each adds alone.
-            touching = np.flatnonzero(starts[ways[:, number + 1]] < ends[ways[:, number]])
-            pairs, which = np.unique(
-                ways[touching, number] * len(places) + ways[touching, number + 1], return_inverse=True
-            )
+        starts, ends = _seam_edges(haystack, sentences)
+        # Two needles whose seams overlap, most often at one place, add other than what each adds alone.
+        order = np.argsort(ways, axis=1, kind="stable")
+        inorder = np.take_along_axis(ways, order, axis=1)
+        for left in range(len(alone) - 1):
+            touching = np.flatnonzero(starts[inorder[:, left + 1]] < ends[inorder[:, left]])
+            pairs = np.concatenate([order[touching, left : left + 2], inorder[touching, left : left + 2]], axis=1)
+            found, which = np.unique(pairs, axis=0, return_inverse=True)
             more = []
-            for one, two in zip((pairs // len(places)).tolist(), (pairs % len(places)).tolist(), strict=True):
-                both = self._count(haystack, [(int(places[one]), number), (int(places[two]), number + 1)])
-                more.append(both - base - int(alone[number][one]) - int(alone[number + 1][two]))
-            total[touching] += np.array(more, dtype=np.int64)[which]
+            for first, second, one, two in found.tolist():
+                both = self._count(haystack, [(int(places[one]), first), (int(places[two]), second)])
+                more.append(both - base - int(alone[first][one]) - int(alone[second][two]))
+            total[touching] += np.array(more, dtype=np.int64)[which.reshape(-1)]
         return Extent(int(total.min()), int(total.max()))
 
-    def _alone(self, haystack: Haystack, places: Ints, known: Ints, seam_at: Ints, number: int, base: int) -> Ints:
-        """Tokens that one needle adds at each place of a haystack."""
-        delta = np.empty(len(places), dtype=np.int64)
-        delta[: len(known)] = known
-        for place in [*np.flatnonzero(seam_at < 0), *range(len(known), len(places))]:
+    def _alone(self, haystack: Haystack, places: Ints, known: Ints, kept: Ints, number: int, base: int) -> Ints:
+        """Tokens that one needle adds at each place of a haystack. `kept`: `_kept_seams`."""
+        delta = known[kept]
+        for place in np.flatnonzero(kept < 0).tolist():
             if self._tokenizer.local:
                 delta[place] = self._count(haystack, [(int(places[place]), number)]) - base
             else:
@@ -225,11 +250,12 @@ class Fitting:
 def arrangements(before: Ints, tokens: int, lines: Sequence[DepthLine]) -> Ints:
     """The ways in which a set's needles stand as the depth goes from 0 to 100: a row each, a place for each needle."""
     middles = (before[:-1] + before[1:]) * (50 / tokens)
-    moves = [(middles - line.offset) / line.slope for line in lines if line.slope]
-    turns = np.unique(np.concatenate([[0.0, 100.0], *moves]))
+    ends = (0, 100) if any(line.wraps for line in lines) else (0,)
+    moves = [(middles + end - line.offset) / line.slope for line in lines if line.slope for end in ends]
+    turns = np.unique(np.concatenate([[0.0, 100.0], *moves, *(line.turns() for line in lines)]))
     turns = turns[(turns >= 0) & (turns <= 100)]
     depths = np.concatenate([[0.0, 100.0], (turns[:-1] + turns[1:]) / 2])
-    columns = [nearest(before, np.minimum(100.0, line.offset + line.slope * depths) / 100 * tokens) for line in lines]
+    columns = [nearest(before, line.at_all(depths) / 100 * tokens) for line in lines]
     return np.stack(columns, axis=1)
 
 
@@ -255,11 +281,12 @@ def pick(sizes: Sequence[int], left: int, aim: int) -> tuple[int, ...]:
 
 
 def _windows(sentences: Sentences, count: int) -> Iterator[tuple[int, int]]:
-    """Where closing sentences are picked: after the haystack's own, at first only those that it does not hold yet."""
+    """How many sentences to keep, and up to which the others are picked: at first only those that none repeats."""
     each = sentences.per_pass
     unused = (count // each + 1) * each if each else len(sentences.places)
+    kept = dict.fromkeys([whole_paragraphs(sentences, count), *(max(0, count - back) for back in _GIVE_BACK)])
     for end in (unused, len(sentences.places)):
-        for first in dict.fromkeys(max(0, count - back) for back in _GIVE_BACK):
+        for first in kept:
             last = min(first + WINDOW, end)
             if first < last:
                 yield first, last
@@ -281,6 +308,46 @@ def _prefix(sentences: Sentences, count: int) -> Haystack:
         sentences.places[: count + 1],
         sentences.before[: count + 1],
     )
+
+
+def _kept_seams(haystack: Haystack, sentences: Sentences) -> Ints:
+    """For each place of a haystack, the number of the sentences' place around which the text is the same.
+
+    -1 for the places of what was put in and those too near to it, or to the ends.
+    """
+    # Seams that reach past the sentences kept end in other text now.
+    last = int(np.searchsorted(sentences.seam_ends, haystack.end))
+    numbers = np.where(sentences.seam_at[:last] < 0, -1, np.arange(last))
+    kept = np.full(len(_places(haystack)), -1)
+    if haystack.inside is None:
+        kept[:last] = numbers
+        return kept
+    low = min(int(np.searchsorted(sentences.seam_ends, haystack.at)), last)
+    high = int(np.searchsorted(sentences.seam_starts, haystack.at, side="right"))
+    new = len(kept) - int(np.searchsorted(sentences.places, haystack.end)) - 1
+    kept[:low] = numbers[:low]
+    kept[new + high : new + max(high, last)] = numbers[high:]
+    return kept
+
+
+def _seam_edges(haystack: Haystack, sentences: Sentences) -> tuple[Ints, Ints]:
+    """Where the text around each place of a haystack that a needle there changes the tokens of begins and ends."""
+    own = int(np.searchsorted(sentences.places, haystack.end)) + 1
+    starts, ends = sentences.seam_starts[:own], sentences.seam_ends[:own]
+    cut = ends >= haystack.end
+    at, put = haystack.at, haystack.size - haystack.end
+    if put:
+        joint = int(np.searchsorted(sentences.places, at))
+        low, high = starts[joint], ends[joint]
+        # An edge right at the joint is no safe cut any more: what is put in may begin or end with any character.
+        starts = np.where(starts == at, low, starts + put * (starts > at))
+        ends = np.where(ends == at, high, ends)
+        cut |= ends >= haystack.end
+        ends = np.where(cut, haystack.size, ends + put * (ends > at))
+        new = np.full(len(_places(haystack)) - own, 1)
+        starts = np.concatenate([starts[: joint + 1], new * low, starts[joint + 1 :]])
+        return starts, np.concatenate([ends[: joint + 1], new * ends[joint], ends[joint + 1 :]])
+    return starts, np.where(cut, haystack.size, ends)
 
 
 def _passes(tokens: int, sentences: Sentences, least: float) -> float:

@@ -42,7 +42,7 @@ class UnitsFiller:
         # Units do not come again, so no number of batches is "all of them".
         sentences = sentences_of(batches, _ENDLESS, max(fitting.room, 1), WINDOW, self._tokenizer)
         added = seam_tokens(request, sentences, self._counter)
-        return fitting.haystack(sentences, added, JOINER, lambda text: True)
+        return fitting.haystack(sentences, added, (JOINER,), None)
 
     def _batches(self, request: FillRequest) -> Iterator[Kept]:
         name = f"{request.seed}/{self._name}/{request.secret.id}/{request.length}/{request.repeat}"

@@ -23,8 +23,9 @@ from niah_score.text import fold, holds, stated
 
 @dataclass(frozen=True, eq=False)
 class Haystack:
-    """Filler text before any needle is in it: the first `end` bytes of `source`, then `closing`; `tokens` long.
+    """Filler text before any needle is in it: the first `end` bytes of `source`, with `inside` put in at byte `at`.
 
+    `tokens`: how long that is.
     `places`, `before`: the byte offsets where a needle may stand, and the tokens of the filler before each; None where
     any token boundary will do. `passes`: how often the corpus was gone through, at least 1. `cleared`: keywords that it
     is known not to hold.
@@ -36,27 +37,36 @@ class Haystack:
     passes: float
     places: Ints | None = None
     before: Ints | None = None
-    closing: Encoded | None = None
+    inside: Encoded | None = None
+    at: int = 0
     cleared: frozenset[str] = frozenset()
 
     @property
     def size(self) -> int:
         """Bytes of the filler."""
-        return self.end + (len(self.closing.data) if self.closing else 0)
+        return self.end + (len(self.inside.data) if self.inside else 0)
 
     def slices(self, start: int, end: int) -> list[Slice]:
         """The filler from byte `start` to byte `end`."""
+        if self.inside is None:
+            return [Slice(self.source, start, end)] if start < end else []
+        at, put = self.at, len(self.inside.data)
         found = []
-        if start < min(end, self.end):
-            found.append(Slice(self.source, start, min(end, self.end)))
-        if self.closing and end > self.end:
-            found.append(Slice(self.closing, max(start, self.end) - self.end, end - self.end))
+        if start < min(end, at):
+            found.append(Slice(self.source, start, min(end, at)))
+        if max(start, at) < min(end, at + put):
+            found.append(Slice(self.inside, max(start - at, 0), min(end - at, put)))
+        if max(start, at + put) < end:
+            found.append(Slice(self.source, max(start - put, at), end - put))
         return found
 
     @property
     def data(self) -> bytes:
         """The filler's bytes."""
-        return self.source.data[: self.end] + (self.closing.data if self.closing else b"")
+        source = self.source.data
+        if self.inside is None:
+            return source[: self.end]
+        return source[: self.at] + self.inside.data + source[self.at : self.end]
 
     @cached_property
     def id(self) -> str:
@@ -69,11 +79,15 @@ class Haystack:
 
     def _holds(self, word: str) -> bool:
         # The whole source is folded once for all lengths that share it. Only what the end of this filler cuts through,
-        # or what follows, can be in the filler and not in the source.
+        # or what is put in or touches that, can be in the filler and not in the source.
         if word in self.cleared:
             return False
-        near = self.source.text(max(0, self.end - 4 * len(word) - _NEAR_BYTES), self.end)
-        near += self.closing.text(0, len(self.closing.data)) if self.closing else ""
+        reach = 4 * len(word) + _NEAR_BYTES
+        near = self.source.text(max(0, self.end - reach), self.end)
+        if self.inside:
+            left, right = max(0, self.at - reach), min(self.end, self.at + reach)
+            sides = self.source.text(left, self.at), self.source.text(self.at, right)
+            near += "\n" + self.inside.data.decode().join(sides)
         if not holds(self.source.folded, word) and not holds(fold(near), word):
             return False
         return holds(fold(self.data.decode(errors="replace")), word)
@@ -109,6 +123,11 @@ class FillRequest:
     lines: tuple[DepthLine, ...] = ()
     joiner: str = ""
     depth: float | None = None
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether the needles stand at the same places whatever the row's depth."""
+        return bool(self.needles) and not any(line.slope for line in self.lines)
 
     @property
     def needle_tokens(self) -> int:

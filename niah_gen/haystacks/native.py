@@ -6,13 +6,14 @@ Documents that leak are dropped, the rest are ordered by seed, and their sentenc
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
-from niah_gen.haystacks.boundaries import is_sentence, sentence_ends, word_ends
+from niah_gen.haystacks.boundaries import sentence_ends, word_ends
 from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.native_proof import check_native
@@ -22,8 +23,11 @@ from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded
 from niah_score.contract import sha256_hex
-from niah_score.text import fold, holds
+from niah_score.text import fold, group_of, holds
 
+# What closes a sentence, with more of the same text behind it; 4.35 and p.m. have only points that close none.
+_CLOSING_INSIDE = re.compile(r"[!?。！？…]+\W*\w|\.\W+\w")
+_CLEAR_KINDS = ("text", "number")
 # Joined documents kept for other lengths and needles, in tokens: 40 bytes each.
 _MOST_JOINED = 4_000_000
 
@@ -67,9 +71,8 @@ class NativeFiller:
         if added is None:
             added = joined.added[request.secret] = seam_tokens(request, joined.sentences, self._counter)
         by_sentence = self._boundary == "sentence"
-        joiner = "\n" if by_sentence else request.joiner
-        alone = is_sentence if by_sentence else _any_text
-        haystack = fitting.haystack(joined.sentences, added, joiner, alone)
+        joiners = (request.joiner, "\n") if by_sentence else (request.joiner,)
+        haystack = fitting.haystack(joined.sentences, added, joiners, sentence_ends if by_sentence else None)
         return replace(haystack, cleared=self._cleared(request.secret))
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
@@ -79,11 +82,18 @@ class NativeFiller:
     def _cleared(self, secret: Secret) -> frozenset[str]:
         """Keywords that no haystack of a needle can hold: no document does, and none could stand across a seam.
 
-        Between documents is white space, and what follows a segment left out follows closing punctuation.
+        Before every seam is closing punctuation, which few keywords have inside. What a time or a date means may hang
+        on a sentence before it, so these are looked for.
         """
         if self._leaks != "drop" or self._boundary != "sentence":
             return frozenset()
-        return frozenset(word for group in secret.keywords for word in group if fold(word).isalnum())
+        words = (word for group in secret.keywords for word in group)
+        return frozenset(
+            word
+            for word in words
+            if fold(word).isalnum()
+            or (group_of((word,)).kind in _CLEAR_KINDS and not _CLOSING_INSIDE.search(fold(word)))
+        )
 
     def notes(self, secret: Secret) -> tuple[str, ...]:
         """What it took to keep a needle's haystacks free of leaks, a sentence each."""
@@ -201,10 +211,6 @@ class _JoinedSentences:
         self.added = added
 
 
-def _any_text(text: str) -> bool:
-    return True
-
-
 def _seeded_order(size: int, seed: str) -> list[int]:
     """A permutation that depends on the seed text alone, on every platform and Python."""
     return sorted(range(size), key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())
@@ -217,7 +223,7 @@ def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets,
 
 NATIVE = Placement(
     "native",
-    2,
+    3,
     "niah",
     NativeFiller,
     place,

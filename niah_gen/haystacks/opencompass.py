@@ -80,10 +80,14 @@ def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets,
     return spliced(ranges, len(needles))
 
 
-def notes(row: Mapping[str, Any]) -> Iterator[str]:
-    """A corpus that is too short is not repeated: the prompts stay short."""
-    if row["prompt_tokens"] < row["length"] / 2:
-        yield (f"{row['corpus']} ends early: length {row['length']} holds {row['haystack_tokens']} tokens of filler")
+def notes(row: Mapping[str, Any], reserve: int) -> Iterator[str]:
+    """A corpus that is too short is not repeated: the prompts stay short.
+
+    A full haystack with needles and template takes more than the length less its reserve; one that lacks fewer tokens
+    than the template has is not told.
+    """
+    if row["control"] is None and row["prompt_tokens"] < row["length"] - reserve:
+        yield f"{row['corpus']} ends early: length {row['length']} holds {row['haystack_tokens']} tokens of filler"
 
 
 OPENCOMPASS = Placement(

@@ -21,7 +21,7 @@ def no_problems(proof: ContextProof) -> Iterator[str]:
     yield from ()
 
 
-def no_notes(row: Mapping[str, Any]) -> Iterator[str]:
+def no_notes(row: Mapping[str, Any], reserve: int) -> Iterator[str]:
     """Nothing to say about a row."""
     yield from ()
 
@@ -49,7 +49,8 @@ class Placement:
     fill: makes the filler of a corpus, given the recipe's `boundary` and `leaks`.
     place: puts needles into a haystack. depths: those of the recipe that rows are made for.
     check: what is wrong with a context, as far as its row and the tokenizer can prove.
-    notes: what a user should know about a finished row (its columns but the prompt), a sentence each.
+    notes: what a user should know about a finished row (its columns but the prompt; the recipe's reserve in tokens), a
+    sentence each.
     boundary_at: where needles stand in rows of a depth. hidden: a needle's text as it is put in.
     choices: the recipe's fields that it leaves to the recipe; all of them are in family8 of the row ids.
     any_spread: the recipe decides how a set's needles are spread, and whether rows have filler of their own.
@@ -70,7 +71,7 @@ class Placement:
     leaks: str = "report"
     depths: Callable[[Sequence[float]], tuple[float, ...]] = all_depths
     check: Callable[[ContextProof], Iterator[str]] = no_problems
-    notes: Callable[[Mapping[str, Any]], Iterator[str]] = no_notes
+    notes: Callable[[Mapping[str, Any], int], Iterator[str]] = no_notes
     boundary_at: Callable[[str, float], str] = same_boundary
     hidden: Callable[[str], str] = as_written
     choices: tuple[str, ...] = ()

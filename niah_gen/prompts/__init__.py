@@ -1,4 +1,4 @@
 """Reads prompt templates, and describes prompts as messages made of pieces.
 
-May import tokenizers.
+May import corpora and tokenizers.
 """

@@ -22,13 +22,15 @@ class FrameMessage(NamedTuple):
 class Frame:
     """A prompt without its context: `before` and `after` stand around it in message number `hole`.
 
-    `messages`: all of them; the content of the one with the hole is `before` and `after` together.
+    `messages`: all of them; the content of the one with the hole is `before` and `after` together. `question`: as it is
+    asked.
     """
 
     messages: tuple[FrameMessage, ...]
     hole: int
     before: str
     after: str
+    question: str = ""
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -55,6 +57,16 @@ class Frame:
             raise ValueError("a conversation needs a chat template with a message that is {context} alone")
         return (*map(_literal, first), *middle, *map(_literal, last))
 
+    @property
+    def alone(self) -> tuple[FrameMessage, ...]:
+        """The question as a prompt of its own, in the same form: no context, and nothing that speaks of one."""
+        is_text = self.messages[0].role is None
+        return (FrameMessage(None, f"{self.question}\n") if is_text else FrameMessage("user", self.question),)
+
+    def asked_alone(self) -> tuple[PromptMessage, ...]:
+        """The prompt without a context."""
+        return tuple(map(_literal, self.alone))
+
 
 def _literal(message: FrameMessage) -> PromptMessage:
     return PromptMessage(message.role, (Piece(message.content),))
@@ -79,4 +91,4 @@ def make_frame(
         )
         for number, message in enumerate(messages)
     ]
-    return Frame(tuple(filled), hole, before, after)
+    return Frame(tuple(filled), hole, before, after, asked)

@@ -3,12 +3,13 @@
 A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each, the question
 at the end. Tables `start` and `both` hold the same with the question before the context, or before and after it. A name
 without language (`niah`) stands for the pair `niah-en`, `niah-zh`. `guide` rules change a guided prompt's question.
+Functions that look names up take `own`: templates of a user's own, by name.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -82,7 +83,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One prompt template: a wording for each position of the question that it has; `end` is always one of them.
+    """One prompt template: a wording for each position of the question that it has, the usual one first.
 
     `guide` maps a placement, or `default`, to its rule.
     """
@@ -94,7 +95,7 @@ class Template:
 
     def forms(self) -> tuple[PromptForm, ...]:
         """The forms that the template itself has, the preferred one first."""
-        return self.wordings["end"].forms()
+        return next(iter(self.wordings.values())).forms()
 
     def guide_rule(self, placement: str) -> GuideRule | None:
         """The rule of a placement, if guided prompts differ at all."""
@@ -107,24 +108,45 @@ def template_library() -> dict[str, Template]:
     found: dict[str, Template] = {}
     for file in sorted(_FOLDER.iterdir()):
         for name, table in tomllib.loads(file.read_text("utf-8")).items():
-            found[name] = _parse(name, table)
+            found[name] = parse_template(name, table)
     return dict(sorted(found.items()))
 
 
-def _parse(name: str, table: dict[str, Any]) -> Template:
+def parse_template(name: str, table: Mapping[str, Any]) -> Template:
+    """The template of a table. Raises ValueError where the question or the context is misplaced."""
     guide = {placement: GuideRule(**rule) for placement, rule in table.get("guide", {}).items()}
-    tables = {"end": table} | {position: table[position] for position in POSITIONS if position in table}
+    tables = {"end": table} if "text" in table or "chat" in table else {}
+    tables |= {position: table[position] for position in POSITIONS if position in table}
     wordings = {
-        position: Wording(found.get("text"), tuple(found["chat"]) if "chat" in found else None)
+        position: Wording(found.get("text"), tuple(map(_message, found["chat"])) if "chat" in found else None)
         for position, found in tables.items()
     }
     for position, wording in wordings.items():
         for form in wording.forms():
-            whole = "".join(message["content"] for message in wording.messages(form))
-            sides = [side.count(QUESTION) for side in whole.split(CONTEXT)]
-            if sides != [POSITIONS[position].before, POSITIONS[position].after]:
-                raise ValueError(f"template {name!r}, question at {position}: {CONTEXT} or {QUESTION} is misplaced")
+            problem = wrong_sides(position, [message["content"] for message in wording.messages(form)])
+            if problem:
+                raise ValueError(f"template {name!r}, question at {position}: {problem}")
     return Template(name, table["language"], wordings, guide)
+
+
+def _message(table: Mapping[str, str]) -> Message:
+    return Message(role=table["role"], content=table["content"])
+
+
+def wrong_sides(position: str, contents: Sequence[str]) -> str | None:
+    """What is wrong with where context and question stand in a prompt's messages; None if nothing is."""
+    whole = "".join(contents)
+    if whole.count(CONTEXT) != 1:
+        return f"expected {CONTEXT} once, where the haystack goes; found it {whole.count(CONTEXT)} times"
+    before, after = (side.count(QUESTION) for side in whole.split(CONTEXT))
+    wanted = POSITIONS[position]
+    if (before, after) == (wanted.before, wanted.after):
+        return None
+    sides = [f"once {side} {CONTEXT}" for side, count in (("before", wanted.before), ("after", wanted.after)) if count]
+    return (
+        f"with the question at {wanted.words}, expected {QUESTION} {' and '.join(sides)}; "
+        f"found it {before} times before and {after} times after"
+    )
 
 
 def guide_problem(template: Template, placement: str, needle: str, question: str) -> str | None:
@@ -138,29 +160,37 @@ def guide_problem(template: Template, placement: str, needle: str, question: str
     )
 
 
-def template_names() -> list[str]:
+def base_name(name: str) -> str:
+    """A template's name without its language: `niah` for `niah-en`."""
+    return name.rsplit("-", 1)[0] if name.endswith(("-en", "-zh")) else name
+
+
+def template_names(own: Mapping[str, Template] | None = None) -> list[str]:
     """Names that a recipe may give: each template, and each pair without its language."""
-    library = template_library()
-    pairs = {name.rsplit("-", 1)[0] for name in library if name.endswith(("-en", "-zh"))}
-    return sorted({*library, *pairs})
+    library = {**template_library(), **(own or {})}
+    return sorted({*library, *map(base_name, library)})
 
 
-def template_for(name: str, language: str) -> Template | None:
+def template_for(name: str, language: str, own: Mapping[str, Template] | None = None) -> Template | None:
     """The template that a name stands for in a language; None if there is none."""
-    library = template_library()
+    library = {**template_library(), **own} if own else template_library()
     return library.get(name) or library.get(f"{name}-{language}")
 
 
-def template_family(name: str) -> dict[str, object]:
+def template_family(name: str, own: Mapping[str, Template] | None = None) -> dict[str, object]:
     """Everything that a template name stands for in any language, which family digests cover."""
-    library = template_library()
-    members = [library[name]] if name in library else [library[f"{name}-{code}"] for code in ("en", "zh")]
+    library = {**template_library(), **(own or {})}
+    members = [library[found] for found in (name, f"{name}-en", f"{name}-zh") if found in library]
+    if name in library:
+        members = members[:1]
+    return {member.name: _digested(member) for member in members}
+
+
+def _digested(template: Template) -> dict[str, object]:
+    end = template.wordings.get("end")
     return {
-        member.name: {
-            "text": member.wordings["end"].text,
-            "chat": member.wordings["end"].chat,
-            **{position: [w.text, w.chat] for position, w in member.wordings.items() if position != "end"},
-            "guide": {key: [rule.split, rule.insert, rule.append] for key, rule in member.guide.items()},
-        }
-        for member in members
+        "text": end and end.text,
+        "chat": end and end.chat,
+        **{position: [w.text, w.chat] for position, w in template.wordings.items() if position != "end"},
+        "guide": {key: [rule.split, rule.insert, rule.append] for key, rule in template.guide.items()},
     }

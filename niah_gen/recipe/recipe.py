@@ -8,29 +8,33 @@ from typing import Any
 
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.placements import PLACEMENTS
+from niah_gen.prompts.own_templates import own_templates, with_system
+from niah_gen.prompts.templates import Template, template_family, template_for
 from niah_gen.tasks.needle_library import Needle
-from niah_score.contract import PromptForm
+from niah_score.contract import PromptForm, sha256_hex
+
+# Fields that are left out of a table where they are empty: recipes that do not use them keep their digests.
+_ONLY_WHERE_USED = ("options", "controls", "control_depths", "needles_per_cell", "system", "templates")
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """A resolved recipe: every field has its value, schedules are lists, needles are whole.
+class Part:
+    """What the rows of a dataset, or of one of its parts, are made of.
 
     `task`: a name of TASKS, or `module:NAME`; `options`: what that family alone knows, as TOML values; `controls`: the
-    twins of each row that are made beside it. `lengths` and `reserve` are in tokens, `depths` and `diff` in percent.
-    `spread`: how a set's needles are spread: even, diff (`diff` apart), random, or the depth of each. `boundary`: where
-    native needles stand. `leaks`: what native does about documents that hold a keyword. `fresh_haystacks`: every native
-    row has filler of its own. `languages`: empty for all that the corpora have. `pins`: sha256 of the tokenizer and the
-    corpora, by name, that a resolved recipe was built with; another corpus of that name is refused.
+    twins of each row that are made beside it, at `control_depths` (empty: at all). `lengths` and `reserve` are in
+    tokens, `depths` and `diff` in percent. `needles_per_cell`: how many of a language's needles stand in each cell of
+    the grid; 0 for all. `spread`: how a set's needles are spread: even, diff (`diff` apart), random, apart, or the
+    depth of each. `boundary`: where native needles stand. `leaks`: what native does about documents that hold a
+    keyword. `fresh_haystacks`: every native row has filler of its own. `system`: what a chat's system message says,
+    empty for the template's own. `templates`: templates of the user's own, as TOML tables. `name`: None where the
+    recipe has no parts.
+    `weight`: of the part's mean in the headline of a score.
     """
 
-    name: str
-    version: str
     task: str
     placement: str
-    tokenizer: str
     template: str
-    form: PromptForm
     guide: bool
     question_position: str
     lengths: tuple[int, ...]
@@ -44,37 +48,110 @@ class Recipe:
     boundary: str
     leaks: str
     fresh_haystacks: bool
-    languages: tuple[str, ...]
     corpora: tuple[str, ...]
     needles: tuple[Needle, ...]
-    pins: tuple[tuple[str, str], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     controls: tuple[str, ...] = ()
+    control_depths: tuple[float, ...] = ()
+    needles_per_cell: int = 0
+    system: str = ""
+    templates: Mapping[str, Any] = field(default_factory=dict)
+    name: str | None = None
+    weight: float = 1.0
 
     @property
     def placing(self) -> Placement:
-        """The placement that the recipe names."""
+        """The placement that the part names."""
         return PLACEMENTS[self.placement]
+
+    @property
+    def own_seed(self) -> int:
+        """What the part's rows are drawn from: the seed, or for a named part one of its own that follows from it."""
+        if self.name is None:
+            return self.seed
+        return int(sha256_hex(f"{self.seed}/{self.name}".encode())[:8], 16) >> 1
+
+    def template_in(self, language: str) -> Template | None:
+        """The template that prompts in a language have; None if there is none."""
+        found = template_for(self.template, language, own_templates(self.templates))
+        return with_system(found, self.system) if found and self.system else found
+
+    def template_family(self) -> dict[str, object]:
+        """All that the template's name stands for in any language, for digests."""
+        return template_family(self.template, own_templates(self.templates))
 
     def placed_depths(self) -> tuple[float, ...]:
         """The depths that rows are made for, in percent."""
         return self.placing.depths(self.depths)
 
     def table(self) -> dict[str, object]:
-        """The recipe as TOML values: reading them back gives the same recipe."""
+        """The part as TOML values, without its name and weight."""
         table: dict[str, object] = {}
         for item in fields(self):
             value = getattr(self, item.name)
             table[item.name] = list(value) if isinstance(value, tuple) else value
         table["depths"] = _plain(self.depths)
+        table["control_depths"] = _plain(self.control_depths)
         if not isinstance(self.spread, str):
             table["spread"] = _plain(self.spread)
         table["needles"] = [needle.table() for needle in self.needles]
-        table["pins"] = dict(self.pins)
         table["options"] = dict(sorted(self.options.items()))
-        for name in ("pins", "options", "controls"):
+        table["templates"] = dict(sorted(self.templates.items()))
+        for name in _ONLY_WHERE_USED:
             if not table[name]:
                 del table[name]
+        del table["name"], table["weight"]
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A resolved recipe: every field has its value, schedules are lists, needles are whole.
+
+    `parts`: what the rows are made of; one without a name, unless the recipe lists several. `languages`: empty for all
+    that the corpora have. `pins`: sha256 of the tokenizer and the corpora, by name, that a resolved recipe was built
+    with; another corpus of that name is refused.
+    """
+
+    name: str
+    version: str
+    tokenizer: str
+    form: PromptForm
+    languages: tuple[str, ...]
+    parts: tuple[Part, ...]
+    pins: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether rows say which part they belong to."""
+        return self.parts[0].name is not None
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths of all parts, in tokens, ascending."""
+        return tuple(sorted({length for part in self.parts for length in part.lengths}))
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        """The corpora of all parts, in their order."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.corpora))
+
+    def table(self) -> dict[str, object]:
+        """The recipe as TOML values: reading them back gives the same recipe. What all parts share stands once."""
+        parts = [part.table() for part in self.parts]
+        shared = {name: value for name, value in parts[0].items() if all(value == part.get(name) for part in parts)}
+        table: dict[str, object] = {
+            "name": self.name, "version": self.version, "tokenizer": self.tokenizer, "form": self.form,
+            "languages": list(self.languages), **shared,
+        }  # fmt: skip
+        if self.pins:
+            table["pins"] = dict(self.pins)
+        if self.has_parts:
+            table["parts"] = [
+                {"name": part.name, "weight": part.weight}
+                | {name: value for name, value in own.items() if name not in shared}
+                for part, own in zip(self.parts, parts, strict=True)
+            ]
         return table
 
     def to_toml(self) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -24,17 +25,19 @@ def parse_lengths(value: object) -> tuple[int, ...]:
     steps and optionally min and rounding."""
     if isinstance(value, str):
         if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
-            return _lengths(length_schedule(_tokens(value), 8))
-        return _lengths([_tokens(part) for part in value.split(",")])
+            return _lengths(length_schedule(parse_tokens(value), 8))
+        return _lengths([parse_tokens(part) for part in value.split(",")])
     if isinstance(value, Mapping):
         _only(value, ("min", "max", "steps", "rounding"))
         rounding = one_of(ROUNDINGS)(value.get("rounding", "nearest"))
-        first = _tokens(value["min"]) if "min" in value else None
-        last = _tokens(value.get("max"))
+        first = parse_tokens(value["min"]) if "min" in value else None
+        last = parse_tokens(value.get("max"))
         if first is not None and first > last:
             raise WrongValueError("expected min not above max")
         return _lengths(length_schedule(last, whole(1, 10_000)(value.get("steps")), first, rounding))
-    return _lengths([_tokens(item) for item in value] if isinstance(value, list | tuple) else [_tokens(value)])
+    return _lengths(
+        [parse_tokens(item) for item in value] if isinstance(value, list | tuple) else [parse_tokens(value)]
+    )
 
 
 def parse_depths(value: object) -> tuple[float, ...]:
@@ -76,7 +79,8 @@ def _lengths(values: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(set(values)))
 
 
-def _tokens(value: object) -> int:
+def parse_tokens(value: object) -> int:
+    """A number of tokens: 8000, `8k` or `1m`."""
     if isinstance(value, str) and (match := re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,15})?)([kKmM]?)\s*", value)):
         number = Decimal(match[1]) * {"": 1, "k": 1000, "m": 1_000_000}[match[2].lower()]
         value = int(number) if number == int(number) else None
@@ -97,6 +101,13 @@ def parse_percent(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
         raise WrongValueError("expected percent, 0 to 100")
     return float(value) + 0.0  # no minus before a zero
+
+
+def parse_weight(value: Any) -> float:
+    """A finite number, at least 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
+        raise WrongValueError("expected a number, at least 0")
+    return float(value)
 
 
 def whole(low: int, high: int) -> Callable[[Any], int]:
@@ -139,6 +150,13 @@ def parse_text(value: Any) -> str:
     """A text that is not empty."""
     if not isinstance(value, str) or not value:
         raise WrongValueError("expected a text")
+    return value
+
+
+def parse_system(value: Any) -> str:
+    """What a system message says; empty for none."""
+    if not isinstance(value, str) or (value and not value.strip()) or value != value.encode(errors="replace").decode():
+        raise WrongValueError("expected a text, in UTF-8 and not blank; an empty one for none")
     return value
 
 

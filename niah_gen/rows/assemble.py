@@ -13,12 +13,14 @@ from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.messages import Piece, count_tokens, prompt_json
-from niah_gen.prompts.templates import Template, guide_problem, template_for
+from niah_gen.prompts.templates import Template, guide_problem
 from niah_gen.prompts.token_spans import token_spans
 from niah_gen.rows.ids import row_id
-from niah_gen.rows.plan import Plan
+from niah_gen.rows.past_end import past_end
+from niah_gen.rows.plan import Plan, PlannedPart
 from niah_gen.tasks.check_item import item_of, shown_of
-from niah_gen.tasks.records import Cell, Item, Workbench, cell_seed
+from niah_gen.tasks.controls import NO_CONTEXT
+from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Item, Workbench, cell_seed
 from niah_gen.tokenizers.spliced import Counter, Fragment
 from niah_score.contract import Message, Row, Span, Truth, canonical_json
 
@@ -91,26 +93,7 @@ class Assembler:
     """Makes the rows of a plan. What consecutive cells share is kept."""
 
     def __init__(self, plan: Plan) -> None:
-        recipe = plan.recipe
-        self._plan = plan
-        self._counter = Counter(plan.tokenizer)
-        bench = Workbench(
-            tokenizer=plan.tokenizer,
-            counter=self._counter,
-            placement=recipe.placing,
-            fillers=plan.fillers,
-            longest=max(recipe.lengths),
-            reserve=recipe.reserve,
-            seed=recipe.seed,
-            spread=recipe.spread,
-            diff=recipe.diff,
-            boundary=recipe.boundary,
-            fresh_haystacks=recipe.fresh_haystacks,
-            options=plan.settings.options,
-        )
-        self._make = plan.task.context.make(bench)
-        self._exact = plan.task.context.exact(recipe.placing)
-        self._asked: _Asked | None = None
+        self._parts = {name: _PartAssembler(plan, planned) for name, planned in plan.part_of.items()}
 
     def pending_rows(self, cells: Iterable[Cell]) -> Iterator[PendingRow]:
         """The rows of cells, in order, their prompts in pieces."""
@@ -118,29 +101,67 @@ class Assembler:
 
     def pending_row(self, cell: Cell) -> PendingRow:
         """The row of one cell. Raises FitError where its length cannot hold it."""
-        plan, recipe = self._plan, self._plan.recipe
+        return self._parts[cell.part].pending_row(cell)
+
+
+class _PartAssembler:
+    """Makes the rows of one part of a plan."""
+
+    def __init__(self, plan: Plan, planned: PlannedPart) -> None:
+        part = planned.part
+        self._planned = planned
+        self._part = part
+        self._form = plan.recipe.form
+        self._tokenizer = plan.tokenizer.name
+        self._counter = Counter(plan.tokenizer)
+        bench = Workbench(
+            tokenizer=plan.tokenizer,
+            counter=self._counter,
+            placement=part.placing,
+            fillers=planned.fillers,
+            longest=max(part.lengths),
+            reserve=part.reserve,
+            seed=part.own_seed,
+            spread=part.spread,
+            diff=part.diff,
+            boundary=part.boundary,
+            fresh_haystacks=part.fresh_haystacks,
+            options=planned.settings.options,
+        )
+        self._make = planned.task.context.make(bench)
+        self._exact = planned.task.context.exact(part.placing)
+        self._asked: _Asked | None = None
+
+    def pending_row(self, cell: Cell) -> PendingRow:
+        """The row of one cell. Raises FitError where its length cannot hold it."""
+        part = self._part
         asked = self._ask(cell)
         shown = asked.shown
-        context = self._make(cell, asked.item, shown, asked.filled)
-        prompt = asked.frame.around(context.turns)
+        if cell.control == NO_CONTEXT:
+            context = WITHOUT_CONTEXT
+            prompt = asked.frame.asked_alone()
+        else:
+            context = self._make(cell, asked.item, shown, asked.filled)
+            prompt = asked.frame.around(context.turns)
         fragments = [[piece.fragment() for piece in message.pieces] for message in prompt]
         is_text = prompt[0].role is None
-        at = 0 if is_text else asked.frame.hole + context.needle_turn
-        hidden = tuple(map(recipe.placing.hidden, shown.hide))
+        at = 0 if is_text else min(asked.frame.hole + context.needle_turn, len(prompt) - 1)
+        hidden = tuple(map(part.placing.hidden, shown.hide))
         utf8 = tuple(tuple(part for fragment in found for part in fragment.utf8) for found in fragments)
         json = tuple(prompt_json(prompt, fragments))
         tokens = count_tokens(prompt, self._counter)
         spans = _spans(prompt[at].pieces, fragments[at], hidden)
         if self._exact:
             self._check_budget(cell, tokens)
+        in_text = bool(context.turns) and context.turns[0].role is None
         truth = Truth(
             id="",
-            task=plan.task.name,
-            part=None,
+            task=self._planned.task.name,
+            part=cell.part,
             language=cell.language,
             corpus=cell.corpus,
-            tokenizer=plan.tokenizer.name,
-            placement=recipe.placement,
+            tokenizer=self._tokenizer,
+            placement=part.placement,
             template=asked.template.name,
             control=cell.control,
             length=cell.length,
@@ -148,7 +169,7 @@ class Assembler:
             needle_id=cell.needle,
             haystack_id=context.haystack_id,
             repeat=cell.repeat,
-            seed=cell_seed(recipe.seed, cell),
+            seed=cell_seed(part.own_seed, cell),
             question=shown.question,
             answers=list(shown.answers),
             keywords=[list(group) for group in shown.keywords],
@@ -157,7 +178,7 @@ class Assembler:
             decoys=[list(group) for group in shown.decoys],
             metric=shown.metric,
             answer_prefix=shown.answer_prefix,
-            max_new_tokens=shown.max_new_tokens or recipe.max_new_tokens,
+            max_new_tokens=shown.max_new_tokens or part.max_new_tokens,
             needles=list(hidden),
             needle_spans=spans,
             context_message=-1 if is_text else at,
@@ -167,16 +188,15 @@ class Assembler:
             prompt_tokens=tokens,
             haystack_tokens=context.haystack_tokens,
             haystack_passes=context.haystack_passes,
-            target_span=_moved(context.target_span, len(asked.frame.before) if context.turns[0].role is None else 0),
+            target_span=_moved(context.target_span, len(asked.frame.before) if in_text else 0),
             leak=context.leak,
             prompt_sha256=_sha256(utf8[0] if is_text else json),
         )
-        truth["id"] = row_id(plan.family, truth)
+        truth["id"] = row_id(self._planned.family, truth)
         messages = tuple(PendingMessage(message.role, parts) for message, parts in zip(prompt, utf8, strict=True))
         return PendingRow(truth, messages, json, (*context.notes, *self._notes(truth)))
 
     def _notes(self, truth: Truth) -> Iterator[str]:
-        recipe = self._plan.recipe
         corpus, length = truth["corpus"], truth["length"]
         if truth["leak"] is not None:
             yield f"{corpus} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
@@ -184,40 +204,41 @@ class Assembler:
             passes = truth["haystack_passes"]
             times = f"{passes:.1f}" if passes >= _CLEARLY_REPEATED else f"{passes:.2f}"
             yield f"{corpus} is repeated to fill length {length}, {times} times over"
-        yield from recipe.placing.notes(truth)
-        below = length - recipe.reserve - truth["prompt_tokens"]
+        yield from self._part.placing.notes(truth, self._part.reserve)
+        yield from past_end(self._part, truth)
+        below = length - self._part.reserve - truth["prompt_tokens"]
         if self._exact and truth["control"] is None and below > MOST_BELOW:
             yield f"some prompts over {corpus} of length {length} end more than {MOST_BELOW} tokens below their budget"
 
     def _check_budget(self, cell: Cell, tokens: int) -> None:
         # A control's twin may say more than the item that its haystack was filled for, but no more than the length.
-        budget = cell.length - (self._plan.recipe.reserve if cell.control is None else 0)
+        budget = cell.length - (self._part.reserve if cell.control is None else 0)
         if tokens > budget and cell.control is not None:
             raise FitError(f"{cell}: the prompt of the control has {tokens} tokens, above its length; hide less in it")
         if tokens > budget:
             raise FitError(
                 f"{cell}: the prompt has {tokens} tokens, above {budget}; ask for a reserve of "
-                f"{self._plan.recipe.reserve + tokens - budget} (--reserve), and please report this"
+                f"{self._part.reserve + tokens - budget} (--reserve), and please report this"
             )
 
     def _ask(self, cell: Cell) -> _Asked:
         """The item of a cell, its twin, and the prompt around the context."""
         key = cell._replace(depth=0.0)
         if self._asked is None or self._asked.key != key:
-            plan, recipe = self._plan, self._plan.recipe
-            template = template_for(recipe.template, cell.language)
+            planned, part = self._planned, self._part
+            template = part.template_in(cell.language)
             if template is None:
-                raise FitError(f"template {recipe.template!r} has no form for {cell.language}; choose another one")
-            item = item_of(plan.task, plan.settings, cell)
-            shown = shown_of(plan.task, cell, item)
-            for asked in (item, shown) if recipe.guide else ():
-                problem = guide_problem(template, recipe.placement, asked.id, asked.question or "")
+                raise FitError(f"template {part.template!r} has no form for {cell.language}; choose another one")
+            item = item_of(planned.task, planned.settings, cell)
+            shown = shown_of(planned.task, cell, item)
+            for asked in (item, shown) if part.guide else ():
+                problem = guide_problem(template, part.placement, asked.id, asked.question or "")
                 if problem:
                     raise RecipeError([problem])
             filled, frame = (
                 make_frame(
-                    template, recipe.form, recipe.placement, recipe.guide, asked.question or "",
-                    recipe.question_position,
+                    template, self._form, part.placement, part.guide, asked.question or "",
+                    part.question_position,
                 )
                 for asked in (item, shown)
             )  # fmt: skip
@@ -226,15 +247,23 @@ class Assembler:
 
 
 def check_fit(plan: Plan) -> None:
-    """Make one row of each item and control at the shortest length. Raises FitError before anything is written."""
-    shortest = min(plan.recipe.lengths)
+    """Make one row of each item and control of each part, at its shortest length.
+
+    Raises FitError before anything is written.
+    """
     first: dict[tuple[object, ...], Cell] = {}
     for cell in plan.cells:
-        if cell.length == shortest:
-            first.setdefault((cell.language, cell.corpus, cell.needle, cell.control), cell)
+        key = (cell.part, cell.language, cell.corpus, cell.needle, cell.control)
+        if key not in first or cell.length < first[key].length:
+            first[key] = cell
     assembler = Assembler(plan)
     for cell in first.values():
-        assembler.pending_row(cell)
+        try:
+            assembler.pending_row(cell)
+        except FitError as error:
+            if cell.part is None:
+                raise
+            raise FitError(f"part {cell.part!r}, {cell.needle!r}: {error}") from None
 
 
 def _fast_json(truth: Mapping[str, Any]) -> bytes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from niah_gen.prompts.templates import POSITIONS
+from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan
 from niah_gen.rows.precision import half_width, needles_for
 from niah_gen.tasks.records import Cell
@@ -18,9 +19,11 @@ _START_SECONDS = 0.7
 _WANTED_POINTS = 15
 
 
-def _trust(plan: Plan, configs: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
-    """How precise scores over these rows will be; the rows of controls are none of a cell's."""
-    scored = [[cell for cell in cells if cell.control is None] for cells in configs.values()]
+def _trust(configs: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    """How precise scores over the rows of each config will be; the rows of controls are none of a cell's."""
+    scored = [found for cells in configs if (found := [cell for cell in cells if cell.control is None])]
+    if not scored:
+        return
     needles, rows, depths = min(
         (len({cell.needle for cell in cells}), len(cells), len({cell.depth for cell in cells})) for cells in scored
     )
@@ -42,8 +45,37 @@ def _trust(plan: Plan, configs: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
         )
 
 
-def forecast(plan: Plan) -> Iterator[str]:
-    """What building a plan will make, line by line."""
+def _parts(plan: Plan) -> Iterator[str]:
+    """The parts of a recipe that has several, a line each."""
+    if not plan.recipe.has_parts:
+        return
+    for planned in plan.parts:
+        part = planned.part
+        own = [cell for cell in plan.cells if cell.part == part.name]
+        twins = sum(cell.control is not None for cell in own)
+        of_controls = f", {twins} of them controls" if twins else ""
+        yield f"part         {part.name}: {planned.task.name}, weight {part.weight:g}, {len(own)} rows{of_controls}"
+
+
+def foreseen(plan: Plan) -> tuple[str, ...]:
+    """The notes that building a plan will give, as far as one row of each item, control and length tells.
+
+    Made is the deepest row of the first repeat; what other repeats and depths alone hold, such as a keyword in their
+    haystacks, is not foreseen. Raises FitError where a length cannot hold what must go into it.
+    """
+    deepest: dict[Cell, Cell] = {}
+    for cell in plan.cells:
+        known = deepest.setdefault(cell._replace(repeat=0, depth=0.0), cell)
+        if cell.repeat == known.repeat and cell.depth > known.depth:
+            deepest[cell._replace(repeat=0, depth=0.0)] = cell
+    notes = dict.fromkeys(plan.shortfalls)
+    for row in Assembler(plan).pending_rows(deepest.values()):
+        notes |= dict.fromkeys(row.notes)
+    return tuple(notes)
+
+
+def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
+    """What building a plan will make, line by line; `notes` come last, as a build will tell them."""
     configs: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         configs.setdefault(cell.config, []).append(cell)
@@ -51,9 +83,14 @@ def forecast(plan: Plan) -> Iterator[str]:
     seconds = _START_SECONDS + plan.tokens() / _TOKENS_PER_SECOND
     recipe = plan.recipe
     yield f"dataset      {recipe.name}/{plan.folder_name}"
-    yield f"placement    {recipe.placement}"
-    asked = POSITIONS[recipe.question_position].words
-    yield f"template     {recipe.template}, {recipe.form}, question at {asked}"
+    for sentence in dict.fromkeys(f"placement    {part.placement}" for part in recipe.parts):
+        yield sentence
+    for sentence in dict.fromkeys(
+        f"template     {part.template}, {recipe.form}, question at {POSITIONS[part.question_position].words}"
+        + (", system message of the recipe" if part.system else "")
+        for part in recipe.parts
+    ):
+        yield sentence
     yield f"tokenizer    {plan.tokenizer.name}"
     for corpus in plan.corpora:
         yield f"corpus       {corpus.name}: {corpus.language}, {len(corpus.documents)} documents"
@@ -62,10 +99,15 @@ def forecast(plan: Plan) -> Iterator[str]:
         scored = [cell for cell in cells if cell.control is None]
         depths = len({cell.depth for cell in scored})
         twins = f", {len(cells) - len(scored)} rows of controls" if len(cells) > len(scored) else ""
-        yield f"  {name:10} {len(cells)}: {depths} depths, {len(scored) // depths} rows in each cell{twins}"
-    yield from _trust(plan, configs)
+        each = f"{len({cell.part for cell in cells})} parts"
+        if not recipe.has_parts:
+            each = f"{depths} depths, {len(scored) // depths} rows in each cell"
+        yield f"  {name:10} {len(cells)}: {each}{twins}"
+    yield from _parts(plan)
+    counted = {planned.part.name for planned in plan.parts if planned.part.weight > 0}
+    yield from _trust([[cell for cell in cells if cell.part in counted] for cells in configs.values()])
     yield f"tokens       {plan.tokens():,} at most"
     yield f"prompt text  {size / 1e6:,.1f} MB, far less on disk: neighbouring rows are near-copies"
     yield f"time         about {seconds:,.0f} s on one core"
-    for sentence in plan.shortfalls:
+    for sentence in notes:
         yield f"note         {sentence}"

@@ -10,11 +10,12 @@ from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import Corpus, read_corpus
 from niah_gen.errors import FitError, IntegrityError, RecipeError
-from niah_gen.haystacks.haystack import Filler, Secret
+from niah_gen.haystacks.haystack import Filler, Secret, Usage
 from niah_gen.prompts.frame import make_frame
-from niah_gen.prompts.templates import guide_problem, template_family, template_for
-from niah_gen.recipe.read import settings_of
-from niah_gen.recipe.recipe import Recipe
+from niah_gen.prompts.templates import guide_problem
+from niah_gen.recipe.read_part import settings_of
+from niah_gen.recipe.recipe import Part, Recipe
+from niah_gen.rows.grid import Grid
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.check_item import item_ids, item_of
 from niah_gen.tasks.hiding import secret_of
@@ -46,8 +47,33 @@ class Shard:
 
 
 @dataclass(frozen=True)
+class PlannedPart:
+    """A part of a recipe bound to its task family and to the corpora that it names. `fillers`: of each corpus.
+
+    `part` is the one to be recorded, in which corpora have their names.
+    """
+
+    part: Part
+    task: Task
+    settings: Settings
+    corpora: tuple[Corpus, ...]
+    fillers: Mapping[str, Filler]
+    family: str
+
+    def secrets(self, corpus: Corpus) -> list[Secret]:
+        """What the part hides in a corpus, at its first length and repeat."""
+        found = []
+        for name in item_ids(self.task, self.settings, corpus.language):
+            cell = Cell(
+                corpus.language, corpus.name, self.part.lengths[0], name, 0, self.part.depths[0], part=self.part.name
+            )
+            found.append(secret_of(item_of(self.task, self.settings, cell), self.part.placing.hidden))
+        return found
+
+
+@dataclass(frozen=True)
 class Plan:
-    """A recipe bound to the task family, the corpora and the tokenizer that it names on this machine.
+    """A recipe bound to the task families, the corpora and the tokenizer that it names on this machine.
 
     `given` is the recipe as it was asked for, with this machine's paths; `recipe` is the one to be recorded, in which
     corpora and tokenizer are named.
@@ -55,11 +81,9 @@ class Plan:
 
     given: Recipe
     recipe: Recipe
-    task: Task
-    settings: Settings
+    parts: tuple[PlannedPart, ...]
     tokenizer: Tokenizer
     corpora: tuple[Corpus, ...]
-    fillers: Mapping[str, Filler]
     cells: tuple[Cell, ...]
     shards: tuple[Shard, ...]
     shortfalls: tuple[str, ...]
@@ -68,25 +92,27 @@ class Plan:
     def digest(self) -> str:
         """The plan digest."""
         corpora = [(corpus.name, corpus.sha256) for corpus in self.corpora]
-        return plan_digest(self.recipe, self.task, self.tokenizer.name, self.tokenizer.sha256, corpora)
-
-    @cached_property
-    def family(self) -> str:
-        """family8 of the row ids."""
-        return family_digest(self.recipe, self.task, self.tokenizer.sha256)
+        tasks = [planned.task for planned in self.parts]
+        return plan_digest(self.recipe, tasks, self.tokenizer.name, self.tokenizer.sha256, corpora)
 
     @property
     def folder_name(self) -> str:
         """`<version>-<digest8>`."""
         return f"{self.recipe.version}-{self.digest[:8]}"
 
-    def secrets(self, corpus: Corpus) -> list[Secret]:
-        """What is hidden in a corpus, at the first length and repeat."""
-        found = []
-        for name in item_ids(self.task, self.settings, corpus.language):
-            cell = Cell(corpus.language, corpus.name, self.recipe.lengths[0], name, 0, self.recipe.depths[0])
-            found.append(secret_of(item_of(self.task, self.settings, cell), self.recipe.placing.hidden))
-        return found
+    @cached_property
+    def part_of(self) -> Mapping[str | None, PlannedPart]:
+        """The parts by the name that cells have."""
+        return {planned.part.name: planned for planned in self.parts}
+
+    def usage(self, corpus: Corpus) -> Usage:
+        """How much of a corpus the parts use: the share never used is that of the part that uses most of it."""
+        found = [
+            planned.fillers[corpus.name].usage(max(planned.part.lengths), planned.secrets(corpus))
+            for planned in self.parts
+            if corpus.name in planned.fillers
+        ]
+        return min(found, key=lambda usage: usage.share_left_out)
 
     def tokens(self) -> int:
         """Nominal tokens of all rows: the sum of their lengths."""
@@ -94,11 +120,11 @@ class Plan:
 
 
 def plan_digest(
-    recipe: Recipe, task: Task, tokenizer: str, tokenizer_sha256: str, corpora: Sequence[tuple[str, str]]
+    recipe: Recipe, tasks: Sequence[Task], tokenizer: str, tokenizer_sha256: str, corpora: Sequence[tuple[str, str]]
 ) -> str:
-    """The digest that names a dataset: resolved recipe, corpora, tokenizer, template, placement and task version.
+    """The digest that names a dataset: resolved recipe, corpora, tokenizer, templates, placements and task versions.
 
-    `corpora`: name and sha256 of each. Version 1 of a task adds nothing.
+    tasks: the family of each part; corpora: name and sha256 of each. Version 1 of a task adds nothing.
     """
     named: dict[str, object] = {
         "schema": SCHEMA_VERSION,
@@ -106,30 +132,41 @@ def plan_digest(
         "recipe": replace(recipe, pins=()).table(),
         "corpora": [[name, sha256] for name, sha256 in corpora],
         "tokenizer": [tokenizer, tokenizer_sha256],
-        "template": template_family(recipe.template),
-        "placement": [recipe.placement, recipe.placing.version],
     }
-    return sha256_hex(canonical_json(named | _task_version(task)))
+    each = [
+        {
+            "template": part.template_family(),
+            "placement": [part.placement, part.placing.version],
+            **_task_version(task),
+        }
+        for part, task in zip(recipe.parts, tasks, strict=True)
+    ]
+    named |= {"parts": each} if recipe.has_parts else each[0]
+    return sha256_hex(canonical_json(named))
 
 
-def family_digest(recipe: Recipe, task: Task, tokenizer_sha256: str) -> str:
-    """family8 of the row ids: a digest of what all rows share, so that axes may grow without new ids.
+def family_digest(recipe: Recipe, part: Part, task: Task, tokenizer_sha256: str) -> str:
+    """family8 of the ids of a part's rows: a digest of what they share, so that axes may grow without new ids.
 
-    A family's options are in it; version 1 of a task without options adds nothing.
+    A family's options and the name of a recipe's part are in it; version 1 of a task without options adds nothing.
     """
-    placing = recipe.placing
+    placing = part.placing
     shared: dict[str, object] = {
         "schema": SCHEMA_VERSION,
-        "placement": [recipe.placement, placing.version],
+        "placement": [part.placement, placing.version],
         "tokenizer": tokenizer_sha256,
-        "template": [template_family(recipe.template), recipe.form, recipe.guide],
-        "reserve": recipe.reserve,
-        "seed": recipe.seed,
+        "template": [part.template_family(), recipe.form, part.guide],
+        "reserve": part.reserve,
+        "seed": part.seed,
     }
     if placing.choices:
-        shared[placing.name] = [getattr(recipe, name) for name in placing.choices]
-    if recipe.options:
-        shared["options"] = dict(recipe.options)
+        shared[placing.name] = [getattr(part, name) for name in placing.choices]
+    if part.options:
+        shared["options"] = dict(part.options)
+    if part.system:
+        shared["system"] = part.system
+    if part.name is not None:
+        shared["part"] = part.name
     return sha256_hex(canonical_json(shared | _task_version(task)))[:8]
 
 
@@ -140,65 +177,90 @@ def _task_version(task: Task) -> dict[str, object]:
 def make_plan(
     recipe: Recipe,
     *,
-    task: Task | None = None,
+    tasks: Sequence[Task] | None = None,
     tokenizer: Tokenizer | None = None,
     corpora: Sequence[Corpus] | None = None,
 ) -> Plan:
     """Bind a recipe to this machine and lay out its cells.
 
-    task, tokenizer, corpora: those to take instead of looking the recipe's names up. Raises RecipeError where corpora,
-    needles and templates do not go together, and what `find_tokenizer` and `read_corpus` raise.
+    tasks (one a part), tokenizer, corpora: those to take instead of looking the recipe's names up. Raises RecipeError
+    where corpora, needles and templates do not go together, and what `find_tokenizer` and `read_corpus` raise.
     """
     tokenizer = tokenizer or find_tokenizer(recipe.tokenizer)
     if corpora is None:
-        corpora = [read_corpus(locate(spec)) for spec in recipe.corpora]
-    named = tuple(corpus.name for corpus in corpora)
-    if recipe.languages:
-        corpora = [corpus for corpus in corpora if corpus.language in recipe.languages]
-    task = task or find_task(recipe.task)
-    settings = settings_of(recipe, task)
-    problems = list(_wrong_corpora(recipe, task, settings, corpora))
-    problems += _wrong_template(recipe, task)
-    if problems:
-        raise RecipeError(problems, f"recipe {recipe.name!r}")
-    placing = recipe.placing
-    fillers = {c.name: placing.fill(c, tokenizer, recipe.boundary, recipe.leaks) for c in corpora}
-    cells = list(_cells(recipe, task, settings, corpora))
-    silent = [code for code in recipe.languages or LANGUAGES if not item_ids(task, settings, code)]
-    if task.corpus is not None and (not cells or (recipe.languages and silent)):
-        raise RecipeError(
-            [f"languages: task {task.name!r} has nothing to ask in {', '.join(silent)}"], f"recipe {recipe.name!r}"
-        )
-    kept, shortfalls = _fillable(recipe, task, settings, fillers, tokenizer, cells)
-    if not kept:
+        sources = {spec: read_corpus(locate(spec)) for spec in recipe.corpora}
+    else:
+        sources = {corpus.name: corpus for corpus in corpora}
+    kept = {spec: c for spec, c in sources.items() if not recipe.languages or c.language in recipe.languages}
+    tasks = tasks or [find_task(part.task) for part in recipe.parts]
+    found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in kept.values()}
+    resolved = replace(
+        recipe,
+        tokenizer=tokenizer.name,
+        parts=tuple(replace(part, corpora=tuple(_named(sources, part.corpora))) for part in recipe.parts),
+        pins=tuple(sorted(found.items())),
+    )
+    parts = _planned_parts(recipe, resolved, tasks, tokenizer, kept)
+    cells, shortfalls = _fillable(parts, tokenizer, list(_cells(recipe, parts)))
+    if not cells:
         raise FitError(f"recipe {recipe.name!r} makes no rows: {'; '.join(shortfalls)}; ask for shorter lengths")
-    found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in corpora}
     for what, sha256 in recipe.pins:
         if found.get(what, sha256) != sha256:
             raise IntegrityError(
                 f"{what}: sha256 is {found[what]}, but the recipe was built with {sha256}; "
                 "put that one first where names are looked up, or take the pin out of the recipe"
             )
-    resolved = replace(recipe, tokenizer=tokenizer.name, corpora=named, pins=tuple(sorted(found.items())))
-    return Plan(
-        recipe, resolved, task, settings, tokenizer, tuple(corpora), fillers, kept, _shards(kept), shortfalls
-    )  # fmt: skip
+    return Plan(recipe, resolved, parts, tokenizer, tuple(kept.values()), cells, _shards(cells), shortfalls)
 
 
-def _wrong_corpora(recipe: Recipe, task: Task, settings: Settings, corpora: Sequence[Corpus]) -> Iterator[str]:
-    names = [corpus.name for corpus in corpora]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield f"corpora: two corpora are called {name!r}"
+def _named(sources: Mapping[str, Corpus], specs: Sequence[str]) -> Iterator[str]:
+    for spec in specs:
+        yield sources[spec].name if spec in sources else spec
+
+
+def _planned_parts(
+    given: Recipe, resolved: Recipe, tasks: Sequence[Task], tokenizer: Tokenizer, corpora: Mapping[str, Corpus]
+) -> tuple[PlannedPart, ...]:
+    """The parts, bound. Corpora are encoded once for all parts that fill from them in the same way."""
+    bound = [
+        (part, own, task, settings_of(part, task), tuple(corpora[spec] for spec in part.corpora if spec in corpora))
+        for part, own, task in zip(given.parts, resolved.parts, tasks, strict=True)
+    ]
+    names = [corpus.name for corpus in corpora.values()]
+    again = sorted({name for name in names if names.count(name) > 1})
+    problems = [f"corpora: two corpora are called {name!r}" for name in again]
+    for part, _, task, settings, own_corpora in bound:
+        wrong = [*_wrong_corpora(given, part, task, settings, own_corpora), *_wrong_template(given, part, task)]
+        problems += [f"parts.{part.name}: {problem}" if part.name else problem for problem in wrong]
+    if problems:
+        raise RecipeError(problems, f"recipe {given.name!r}")
+    fillers: dict[tuple[str, str, str, str], Filler] = {}
+    planned: list[PlannedPart] = []
+    for _, part, task, settings, own_corpora in bound:
+        own: dict[str, Filler] = {}
+        for corpus in own_corpora:
+            key = (corpus.name, part.placement, part.boundary, part.leaks)
+            if key not in fillers:
+                fillers[key] = part.placing.fill(corpus, tokenizer, part.boundary, part.leaks)
+            own[corpus.name] = fillers[key]
+        family = family_digest(resolved, part, task, tokenizer.sha256)
+        planned.append(PlannedPart(part, task, settings, own_corpora, own, family))
+    return tuple(planned)
+
+
+def _wrong_corpora(
+    recipe: Recipe, part: Part, task: Task, settings: Settings, corpora: Sequence[Corpus]
+) -> Iterator[str]:
     if task.corpus is None and not corpora:
-        yield f"languages: no corpus of {', '.join(recipe.corpora)} is in {', '.join(recipe.languages)}"
+        yield f"languages: no corpus of {', '.join(part.corpora)} is in {', '.join(recipe.languages)}"
     for corpus in corpora:
         ids = item_ids(task, settings, corpus.language)
-        template = template_for(recipe.template, corpus.language)
+        template = part.template_in(corpus.language)
         if template is None:
-            yield f"template: {recipe.template!r} has no form for {corpus.name!r}, whose language is {corpus.language}"
-        elif recipe.guide:
-            for needle in recipe.needles:
-                problem = guide_problem(template, recipe.placement, needle.id, needle.question)
+            yield f"template: {part.template!r} has no form for {corpus.name!r}, whose language is {corpus.language}"
+        elif part.guide:
+            for needle in part.needles:
+                problem = guide_problem(template, part.placement, needle.id, needle.question)
                 if needle.id in ids and problem:
                     yield problem
         if not ids and not task.hides_needles:
@@ -209,14 +271,17 @@ def _wrong_corpora(recipe: Recipe, task: Task, settings: Settings, corpora: Sequ
                 f"needles: none is in {corpus.language}, the language of corpus {corpus.name!r}; "
                 "add one, or leave the corpus out"
             )
+    silent = [code for code in recipe.languages or LANGUAGES if not item_ids(task, settings, code)]
+    if task.corpus is not None and (recipe.languages or len(silent) == len(LANGUAGES)) and silent:
+        yield f"languages: task {task.name!r} has nothing to ask in {', '.join(silent)}"
 
 
-def _wrong_template(recipe: Recipe, task: Task) -> Iterator[str]:
+def _wrong_template(recipe: Recipe, part: Part, task: Task) -> Iterator[str]:
     for language in recipe.languages or LANGUAGES:
-        template = template_for(recipe.template, language)
+        template = part.template_in(language)
         if template is None or not task.context.conversation:
             continue
-        frame = make_frame(template, recipe.form, recipe.placement, False, "", recipe.question_position)
+        frame = make_frame(template, recipe.form, part.placement, False, "", part.question_position)
         if not frame.takes_turns():
             yield (
                 f"template: task {task.name!r} makes conversations, which need a chat template with a message that is "
@@ -225,53 +290,54 @@ def _wrong_template(recipe: Recipe, task: Task) -> Iterator[str]:
             return
 
 
-def _cells(recipe: Recipe, task: Task, settings: Settings, corpora: Sequence[Corpus]) -> Iterator[Cell]:
-    """All cells in row order: rows that share a haystack side by side, a control's behind those of the item."""
-    depths = recipe.placed_depths()
-    for language in (code for code in LANGUAGES if code in (recipe.languages or LANGUAGES)):
-        named = [corpus.name for corpus in corpora if corpus.language == language]
-        ids = item_ids(task, settings, language)
+def _cells(recipe: Recipe, parts: Sequence[PlannedPart]) -> Iterator[Cell]:
+    """All cells in row order: by language, length and part, so that each config's stand together."""
+    languages = [code for code in LANGUAGES if code in (recipe.languages or LANGUAGES)]
+    grids = [Grid(one.part, {code: item_ids(one.task, one.settings, code) for code in languages}) for one in parts]
+    for language in languages:
         for length in recipe.lengths:
-            for corpus in [task.corpus] if task.corpus is not None else named:
-                for needle in ids:
-                    for repeat in range(recipe.repeats):
-                        for control in (None, *recipe.controls):
-                            for depth in depths:
-                                yield Cell(language, corpus, length, needle, repeat, depth, control)
+            for one, grid in zip(parts, grids, strict=True):
+                named = [corpus.name for corpus in one.corpora if corpus.language == language]
+                corpora = named if one.task.corpus is None else [one.task.corpus]
+                if length in one.part.lengths:
+                    yield from grid.cells(language, length, corpora)
 
 
 def _fillable(
-    recipe: Recipe,
-    task: Task,
-    settings: Settings,
-    fillers: Mapping[str, Filler],
-    tokenizer: Tokenizer,
-    cells: Sequence[Cell],
+    parts: Sequence[PlannedPart], tokenizer: Tokenizer, cells: Sequence[Cell]
 ) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
     """The cells that the corpora have text for, and a sentence for each group that falls short."""
-    held: dict[tuple[str, int, str], int | None] = {}
+    part_of = {one.part.name: one for one in parts}
+    held: dict[tuple[str | None, str, int, str], int | None] = {}
     for cell in cells:
-        key = (cell.corpus, cell.length, cell.needle)
+        key = (cell.part, cell.corpus, cell.length, cell.needle)
         if key not in held:
-            filler = fillers.get(cell.corpus)
-            hide = item_of(task, settings, cell).hide
-            most = recipe.placing.most_needles
-            if filler and most is not None and len(hide) > most:
-                raise RecipeError(
-                    [f"placement: {recipe.placement!r} hides {most} needle a row, item {cell.needle!r} {len(hide)}"]
-                )
-            tokens = sum(tokenizer.count(recipe.placing.hidden(text)) for text in hide)
-            held[key] = filler.repeats(cell.length, recipe.reserve, tokens) if filler else None
+            held[key] = _repeats_held(part_of[cell.part], tokenizer, cell)
     shortfalls = [
-        f"{corpus}, length {length}: the corpus ends after {count} of {recipe.repeats} records"
-        for (corpus, length, _), count in held.items()
-        if count is not None and count < recipe.repeats
+        f"{corpus}, length {length}: the corpus ends after {count} of {part_of[part].part.repeats} records"
+        for (part, corpus, length, _), count in held.items()
+        if count is not None and count < part_of[part].part.repeats
     ]
     if not shortfalls:
         return tuple(cells), ()
-    there = {key: recipe.repeats if count is None else count for key, count in held.items()}
-    kept = tuple(cell for cell in cells if cell.repeat < there[cell.corpus, cell.length, cell.needle])
-    return kept, tuple(dict.fromkeys(shortfalls))
+
+    def there(cell: Cell) -> bool:
+        count = held[cell.part, cell.corpus, cell.length, cell.needle]
+        return count is None or cell.repeat < count
+
+    return tuple(filter(there, cells)), tuple(dict.fromkeys(shortfalls))
+
+
+def _repeats_held(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int | None:
+    """How many repeats of a cell its corpus has text for; None for any number."""
+    placing = planned.part.placing
+    filler = planned.fillers.get(cell.corpus)
+    hide = item_of(planned.task, planned.settings, cell).hide
+    most = placing.most_needles
+    if filler and most is not None and len(hide) > most:
+        raise RecipeError([f"placement: {placing.name!r} hides {most} needle a row, item {cell.needle!r} {len(hide)}"])
+    tokens = sum(tokenizer.count(placing.hidden(text)) for text in hide)
+    return filler.repeats(cell.length, planned.part.reserve, tokens) if filler else None
 
 
 def _shards(cells: Sequence[Cell]) -> tuple[Shard, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from niah_gen.errors import RecipeError
@@ -71,15 +72,20 @@ class _Filled(NamedTuple):
     leaks: dict[Secret, str | None]
 
 
-def lines_of(spread: str | tuple[float, ...], diff: float, seed: int, hidden: int, shown: int) -> tuple[DepthLine, ...]:
-    """How the needles of a row follow its depth. `hidden`: how many its item hides; `shown`: how many the row does.
+def lines_of(
+    spread: str | tuple[float, ...], diff: float, seed: int, hidden: Sequence[str], shown: Sequence[str]
+) -> tuple[DepthLine, ...]:
+    """How the texts that a row shows follow its depth. `hidden`: those of its item; a control's twin may show others.
 
-    A control's twin that hides fewer leaves the last ones out. Raises RecipeError where a list of depths is too short.
+    A text that the item hides, too, keeps its line; others take those that are left, in order.
+    Raises RecipeError where a list of depths is too short.
     """
-    lines = depth_lines(max(hidden, shown), spread, diff, seed)
-    if len(lines) < shown or (not isinstance(spread, str) and len(lines) != hidden):
-        raise RecipeError([f"spread: {len(lines)} depths, but a row hides {max(hidden, shown)} needles"])
-    return lines[:shown]
+    lines = depth_lines(max(len(hidden), len(shown)), spread, diff, seed)
+    if len(lines) < len(shown) or (not isinstance(spread, str) and len(lines) != len(hidden)):
+        raise RecipeError([f"spread: {len(lines)} depths, but a row hides {max(len(hidden), len(shown))} needles"])
+    kept = {text: line for text, line in zip(hidden, lines, strict=False) if text in shown}
+    left = iter([line for text, line in zip_longest(hidden, lines) if text not in kept])
+    return tuple(kept[text] if text in kept else next(left) for text in shown)
 
 
 class _Hider:
@@ -124,9 +130,12 @@ class _Hider:
             self._encoded.clear()
             secret = secret_of(item, bench.placement.hidden)
             needles = tuple(self._encode(text) for text in secret.texts)
+            lines = self._lines(cell, item, item)
+            if depth is not None:
+                lines = tuple(DepthLine(line.at(depth), 0.0) for line in lines)
             request = FillRequest(
-                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame,
-                self._lines(cell, item, item), self._kind.joiner(cell.language), depth,
+                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame, lines,
+                self._kind.joiner(cell.language), depth,
             )  # fmt: skip
             filler = self._filler_of(cell)
             self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {})
@@ -134,7 +143,7 @@ class _Hider:
 
     def _lines(self, cell: Cell, item: Item, shown: Item) -> tuple[DepthLine, ...]:
         bench = self._bench
-        return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), len(item.hide), len(shown.hide))
+        return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide)
 
     def _encode(self, text: str) -> Encoded:
         known = self._encoded.get(text)

@@ -2,23 +2,65 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.needle_library import Needle
-from niah_gen.tasks.records import Cell, Item, Settings
+from niah_gen.tasks.controls import CONTROLS
+from niah_gen.tasks.needle_library import Distractor, Needle
+from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
+
+# What follows a chain's question where it is to say that there are hops.
+_HOPS = {
+    "en": " Several passages of the document have to be put together to find out.",
+    "zh": "需要把文中几处内容联系起来才能得出答案。",
+}
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
     return [needle.id for needle in settings.needles if settings.any_language or needle.language == language]
 
 
+@dataclass(frozen=True, slots=True)
+class NeedleOptions:
+    """The recipe's [options].
+
+    `distractors`: how many near misses are hidden beside each needle or set, at most. `say_hops`: the questions of
+    chains say that the answer takes several passages.
+    """
+
+    distractors: int | None = None
+    say_hops: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.distractors is not None and self.distractors < 1:
+            raise ValueError(f"distractors is {self.distractors}; expected at least 1, or leave it out for none")
+
+
 def _item(settings: Settings, cell: Cell) -> Item:
     needle = next(needle for needle in settings.needles if needle.id == cell.needle)
+    chosen = _drawn(needle.distractors, settings.options.distractors or 0, cell_seed(settings.seed, cell))
+    # Where wrong answers stand in the text, naming one costs.
+    metric = "keyword_f1" if chosen and needle.metric == "keyword" else needle.metric
+    question = needle.question
+    if settings.options.say_hops and needle.kind == "chain":
+        question += _HOPS[needle.language]
     return Item(
-        needle.id, needle.language, needle.question, needle.answers, needle.keywords, needle.metric, needle.needles,
+        needle.id, needle.language, question, needle.answers, needle.keywords, metric,
+        (*needle.needles, *(distractor.text for distractor in chosen)),
         keyword_kinds=needle.keyword_kinds, rejects=needle.rejects,
+        # Who quotes a text that answers nothing has found the wrong one as well.
+        decoys=tuple(distractor.value or (distractor.text,) for distractor in chosen), distractors=len(chosen),
+        literal=needle.literal or None,
+        conflict=None if needle.conflict is None else (needle.conflict.text, needle.conflict.value),
     )  # fmt: skip
+
+
+def _drawn(distractors: Sequence[Distractor], count: int, seed: int) -> list[Distractor]:
+    """So many of the distractors, or all if there are fewer, in their order."""
+    places = random.Random(f"{seed}/distractors").sample(range(len(distractors)), min(count, len(distractors)))
+    return [distractors[place] for place in sorted(places)]
 
 
 def _sets(settings: Settings) -> Iterator[str]:
@@ -27,8 +69,8 @@ def _sets(settings: Settings) -> Iterator[str]:
             yield f'needles: {needle.id!r} is a set of {len(needle.needles)}; that is task = "multi"'
 
 
-SINGLE = Task("single", 1, _ids, _item, hides_needles=True, wrong_settings=_sets)
-MULTI = Task("multi", 1, _ids, _item, hides_needles=True)
+SINGLE = Task("single", 1, _ids, _item, NeedleOptions, hides_needles=True, controls=CONTROLS, wrong_settings=_sets)
+MULTI = Task("multi", 1, _ids, _item, NeedleOptions, hides_needles=True, controls=CONTROLS)
 
 
 def task_for(needles: Sequence[Needle]) -> Task:

@@ -9,6 +9,9 @@ answers = ["Reference answer."]            # any one is accepted; edit metrics c
 keywords = ["group", ["either", "or"]]     # all groups must be found; a list gives the spellings of one group
 metric = "keyword"                         # optional: the metric these rows are judged by
 
+conflict = {text = "...", value = ["..."]} # optional: what else the same question could be answered with
+distractors = [{text = "...", value = []}] # optional: near misses, which state something else
+
 A keyword group may also be a table that states a value, such as {number = 283}: `facts` lists them.
 
 docs/needles.md says what makes a good one.
@@ -22,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.facts import Fact, is_encodable, read_fact, texts_of, told_apart
@@ -33,8 +36,19 @@ from niah_score.text.values import TEXT, is_kind, kinds_expected
 _FOLDER = Path(__file__).parents[1] / "library" / "needles"
 _FIELDS = {
     "id", "language", "needle", "needles", "question", "paraphrase", "answer", "answers", "keywords", "keyword_kinds",
-    "rejects", "metric",
+    "rejects", "metric", "distractors", "literal", "conflict",
 }  # fmt: skip
+
+
+class Distractor(NamedTuple):
+    """A text that may be taken for a needle. `value`: spellings of the wrong answer that it states, if any."""
+
+    text: str
+    value: tuple[str, ...] = ()
+
+    def table(self) -> dict[str, object]:
+        """The text and its value as a needle file states them."""
+        return {"text": self.text, "value": list(self.value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +56,8 @@ class Needle:
     """One fact, or one set of facts asked for together. `paraphrase`: the question in other words, or empty.
 
     `keyword_kinds`, `rejects`: of each keyword group, the kind of its value and what voids a find that it touches.
+    `distractors`: near misses, which a recipe may ask to be hidden as well. `literal`: the question in the needle's own
+    words, where `question` asks in others; `conflict`: a text that says otherwise; both for controls of these names.
     """
 
     id: str
@@ -54,6 +70,9 @@ class Needle:
     paraphrase: str = ""
     keyword_kinds: tuple[str, ...] = ()
     rejects: tuple[tuple[str, ...], ...] = ()
+    distractors: tuple[Distractor, ...] = ()
+    literal: str = ""
+    conflict: Distractor | None = None
 
     @property
     def kind(self) -> str:
@@ -68,18 +87,35 @@ class Needle:
         return [holds_group(fold(text), *fact) for fact in zip(self.keywords, kinds, strict=True)]
 
     def asked(self, paraphrase: bool) -> Needle:
-        """The needle with the one question that a prompt asks."""
-        return replace(self, question=self.paraphrase if paraphrase else self.question, paraphrase="")
+        """The needle with the one question that a prompt asks; `literal` is the other one, if it is asked in others."""
+        if not paraphrase:
+            return replace(self, paraphrase="")
+        return replace(self, question=self.paraphrase, literal=self.question, paraphrase="")
+
+    def for_use(self, distractors: bool, controls: Sequence[str]) -> Needle:
+        """The needle without what only distractors, or controls that are not asked for, have a use for."""
+        return replace(
+            self,
+            distractors=self.distractors if distractors else (),
+            literal=self.literal if "literal" in controls else "",
+            conflict=self.conflict if "conflict" in controls else None,
+        )
 
     def table(self) -> dict[str, object]:
         """The needle as a recipe's inline table."""
-        table = {name: _lists(value) for name, value in asdict(self).items()}
-        if not self.paraphrase:
-            del table["paraphrase"]
+        apart = ("distractors", "conflict")
+        table = {name: _lists(value) for name, value in asdict(self).items() if name not in apart}
+        for name in ("paraphrase", "literal"):
+            if not table[name]:
+                del table[name]
         if set(self.keyword_kinds) <= {TEXT}:
             del table["keyword_kinds"]
         if not any(self.rejects):
             del table["rejects"]
+        if self.distractors:
+            table["distractors"] = [one.table() for one in self.distractors]
+        if self.conflict:
+            table["conflict"] = self.conflict.table()
         return table
 
 
@@ -184,6 +220,16 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
         problems.append(f"language: expected en or zh, found {language!r}")
     facts, wrong = _facts(table, str(language), needles or ())
     problems += wrong
+    distractors, wrong = _distractors(table.get("distractors", []), facts)
+    problems += wrong
+    conflict = table.get("conflict")
+    against, wrong = _distractors([] if conflict is None else [conflict], facts)
+    problems += [problem.replace("distractors[0]", "conflict") for problem in wrong]
+    if against and not against[0].value:
+        problems.append("conflict.value: expected the spellings of the other answer, found none")
+    literal = table.get("literal", "")
+    if not isinstance(literal, str) or not is_encodable(literal):
+        problems.append(f"literal: expected a text, found {literal!r}")
     metric = table.get("metric", _metric_for(facts, needles or ()))
     if not isinstance(metric, str):
         problems.append(f"metric: expected a name, found {metric!r}")
@@ -202,6 +248,9 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
         str(paraphrase).strip(),
         tuple(fact.kind for fact in facts),
         tuple(fact.rejects for fact in facts),
+        distractors,
+        str(literal).strip(),
+        against[0] if against else None,
     ), []
 
 
@@ -241,6 +290,26 @@ def _facts(table: dict[str, Any], language: str, needles: Sequence[str]) -> tupl
     elif kinds is not None:
         facts = [fact._replace(rejects=()) for fact in facts]
     return facts, problems
+
+
+def _distractors(given: object, facts: Sequence[Fact]) -> tuple[tuple[Distractor, ...], list[str]]:
+    """The distractors of a needle's table, and what is wrong with them."""
+    if not isinstance(given, list | tuple):
+        return (), [f"distractors: expected a list of tables, found {given!r}"]
+    found: list[Distractor] = []
+    problems: list[str] = []
+    for number, item in enumerate(given):
+        where = f"distractors[{number}]"
+        text, value = (item.get("text"), item.get("value", [])) if isinstance(item, dict) else (None, None)
+        if not isinstance(text, str) or not text.strip() or not is_encodable(text) or set(item) - {"text", "value"}:
+            problems.append(f"{where}: expected {{text = ..., value = [...]}}, found {item!r}")
+        elif (value and not texts_of(value)) or not isinstance(value, str | list | tuple):
+            problems.append(f"{where}.value: expected the spellings of the wrong answer, none empty, found {value!r}")
+        elif any(holds_group(fold(text), fact.spellings, fact.kind) for fact in facts):
+            problems.append(f"{where}: {text!r} states a fact that the question asks for")
+        else:
+            found.append(Distractor(text.strip(), texts_of(value)))
+    return tuple(found), problems
 
 
 def _names_kind(kind: object) -> bool:

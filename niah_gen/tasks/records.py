@@ -22,6 +22,7 @@ class Cell(NamedTuple):
     """One coordinate of the grid: what one row is made of. `length` in tokens, `depth` in percent.
 
     `needle`: the item's id. `control`: the name of the control whose twin the row is; None for the item itself.
+    `part`: the recipe's part that the row belongs to; None where it has no parts.
     """
 
     language: str
@@ -31,6 +32,7 @@ class Cell(NamedTuple):
     repeat: int
     depth: float
     control: str | None = None
+    part: str | None = None
 
     @property
     def config(self) -> str:
@@ -50,8 +52,10 @@ class Item(NamedTuple):
     `answers`: accepted ones, the first is the reference. `keywords`: every group must be found, any of its members
     counts. `keyword_kinds` and `rejects`: of each group, the kind of value that it states and what voids a find that it
     touches; where they are empty, the spellings tell the kind and nothing is rejected. `decoys`: the facts of
-    distractors, a group of spellings each. `hide`: the texts to hide, the ones asked for first. `answer_prefix`: what
-    an answer has to begin with. `max_new_tokens`: a sensible output limit; None for the recipe's.
+    distractors, a group of spellings each. `hide`: the texts to hide, the ones asked for first; the last `distractors`
+    of them are no needles. `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
+    limit; None for the recipe's. `literal`, `conflict`: the question in the needle's own words, and a text that says
+    otherwise with the spellings of what it says, for the controls of that name.
     """
 
     id: str
@@ -66,6 +70,9 @@ class Item(NamedTuple):
     keyword_kinds: tuple[str, ...] = ()
     rejects: tuple[tuple[str, ...], ...] = ()
     decoys: tuple[tuple[str, ...], ...] = ()
+    distractors: int = 0
+    literal: str | None = None
+    conflict: tuple[str, tuple[str, ...]] | None = None
 
     @property
     def kinds(self) -> list[str]:
@@ -111,6 +118,10 @@ class Context:
     target_span: Span | None = None
     needle_turn: int = 0
     notes: tuple[str, ...] = ()
+
+
+# What a row has whose prompt is the question alone.
+WITHOUT_CONTEXT = Context((), None, 0)
 
 
 @dataclass(frozen=True)

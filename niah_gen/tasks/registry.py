@@ -7,12 +7,14 @@ import os
 import sys
 
 from niah_gen.errors import RecipeError, suggestion
+from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.needle import MULTI, SINGLE
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
     "multi": MULTI,
+    "association": ASSOCIATION,
 }
 
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from niah_score.text import fold
 from niah_score.text.money import CODES, CURRENCIES
-from niah_score.text.times import AFTER_NOON, BEFORE_NOON
+from niah_score.text.times import AFTER_NOON, AROUND_NOON, BEFORE_NOON
 
 # Units that measure the same thing, each by all its names in both languages.
 _FAMILIES: tuple[tuple[tuple[str, ...], ...], ...] = (
@@ -109,7 +109,10 @@ def other_units(name: str) -> tuple[str, ...]:
 
 def other_half(minutes: int) -> tuple[str, ...]:
     """What says that a time is in the other half of the day. `minutes`: after midnight."""
-    return BEFORE_NOON if minutes >= _NOON else AFTER_NOON
+    if minutes >= _NOON:
+        return BEFORE_NOON
+    around = AROUND_NOON if minutes >= _NOON - 120 else ()
+    return tuple(word for word in AFTER_NOON if word not in around)
 
 
 def _families_of(name: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

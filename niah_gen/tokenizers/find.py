@@ -226,10 +226,8 @@ def encoding_name(spec: str) -> str | None:
         return None
 
 
-@lru_cache(maxsize=4)
-def _bundled(name: str) -> BytePairTokenizer:
-    import tiktoken
-
+def bundled_ranks(name: str) -> bytes:
+    """The published rank file of a bundled encoding. Raises IntegrityError for a damaged package."""
     bundled = BUNDLED[name]
     source = _FOLDER / bundled.file
     try:
@@ -239,8 +237,16 @@ def _bundled(name: str) -> BytePairTokenizer:
     found = hashlib.sha256(data).hexdigest()
     if found != bundled.sha256:
         raise IntegrityError(f"{source}: sha256 is {found}, expected {bundled.sha256}; reinstall niah-kit")
+    return data
+
+
+@lru_cache(maxsize=4)
+def _bundled(name: str) -> BytePairTokenizer:
+    import tiktoken
+
+    bundled = BUNDLED[name]
     # The hash proves what the published files are: one token a line, in the order of their ranks from 0.
-    tokens = data.split()[::2]
+    tokens = bundled_ranks(name).split()[::2]
     ranks = dict(zip(map(binascii.a2b_base64, tokens), range(len(tokens)), strict=True))
     # tiktoken needs at least one special token; its text is never treated as one here.
     encoding = tiktoken.Encoding(

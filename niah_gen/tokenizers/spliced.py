@@ -303,12 +303,13 @@ class Counter:
                 pending += part.encode()
                 continue
             source, start, end = part
-            low = bisect_left(source.cuts.data, start + _WIDEST)
-            high = _usable_cuts(source, end) - 1
+            cuts, exact = source.cuts.data, source.exact.data
+            low = bisect_left(cuts, start + _WIDEST)
+            high = bisect_right(cuts, end - _WIDEST) - 1  # as in _usable_cuts
             if low <= high:
-                pending += source.data[start : int(source.cuts[low])]
-                total += self._window(pending) + int(source.exact[high] - source.exact[low])
-                pending = source.data[int(source.cuts[high]) : end]
+                pending += source.data[start : cuts[low]]
+                total += self._window(pending) + exact[high] - exact[low]
+                pending = source.data[cuts[high] : end]
             else:
                 pending += source.data[start:end]
         return total + self._window(pending)

@@ -59,17 +59,18 @@ def _accounts(report: Report) -> Iterator[str]:
 def print_heatmap(report: Report) -> None:
     """Print the heatmap where stderr is a terminal; say why there is none where rows have too many lengths for it."""
     from niah_score.report.charts.grid import has_grid, too_fine
-    from niah_score.report.report import report_grid
+    from niah_score.report.report import report_grids
 
     if not has_grid(report.scored.frame):
         return
-    grid = report_grid(report)
-    if why := too_fine(grid):
+    grids = report_grids(report)
+    if why := next(filter(None, map(too_fine, grids)), None):
         typer.echo(f"no heatmap: {why}", err=True)
     elif sys.stderr.isatty():
         import shutil
 
         from niah_score.report.charts.terminal import colours_of, heatmap_lines
 
-        width = shutil.get_terminal_size().columns
-        typer.echo("\n".join(["", *heatmap_lines(grid, width, colours_of(sys.stderr)), ""]), err=True)
+        width, colours = shutil.get_terminal_size().columns, colours_of(sys.stderr)
+        lines = [line for grid in grids for line in ("", *heatmap_lines(grid, width, colours))]
+        typer.echo("\n".join([*lines, ""]), err=True)

@@ -6,14 +6,17 @@
       recipe.toml                                   the resolved recipe; building it again gives the same rows
       data/<config>/test-00000-of-0000N.parquet     one config per <language>-<length>
       jsonl/<config>/test-00000-of-0000N.jsonl      optional, also .gz and .zst
+      preview/test.parquet                          some rows cut short for the Hub's viewer; never read as rows
 
 The promise is the files; this room is their only spelling in Python, and both packages read it from here.
 Imports no other room.
 """
 
+from niah_score.contract.batch_requests import BATCH_LIMITS as BATCH_LIMITS
 from niah_score.contract.batch_requests import BATCH_REQUESTS as BATCH_REQUESTS
 from niah_score.contract.batch_requests import MAX_BATCH_BYTES as MAX_BATCH_BYTES
 from niah_score.contract.batch_requests import MAX_BATCH_REQUESTS as MAX_BATCH_REQUESTS
+from niah_score.contract.batch_requests import BatchLimits as BatchLimits
 from niah_score.contract.batch_requests import RequestSettings as RequestSettings
 from niah_score.contract.dataset import DATA_FORMATS as DATA_FORMATS
 from niah_score.contract.dataset import DataFile as DataFile
@@ -33,6 +36,7 @@ from niah_score.contract.digests import sha256_hex as sha256_hex
 from niah_score.contract.manifest import CorpusEntry as CorpusEntry
 from niah_score.contract.manifest import FileEntry as FileEntry
 from niah_score.contract.manifest import Manifest as Manifest
+from niah_score.contract.manifest import PartEntry as PartEntry
 from niah_score.contract.manifest import TokenizerEntry as TokenizerEntry
 from niah_score.contract.manifest import read_manifest as read_manifest
 from niah_score.contract.metrics import METRIC_HOMES as METRIC_HOMES
@@ -40,6 +44,7 @@ from niah_score.contract.metrics import METRIC_NAMES as METRIC_NAMES
 from niah_score.contract.metrics import unknown_metric as unknown_metric
 from niah_score.contract.names import CARD as CARD
 from niah_score.contract.names import MANIFEST as MANIFEST
+from niah_score.contract.names import PREVIEW as PREVIEW
 from niah_score.contract.names import RECIPE as RECIPE
 from niah_score.contract.names import ROW_ID as ROW_ID
 from niah_score.contract.names import SCHEMA_VERSION as SCHEMA_VERSION

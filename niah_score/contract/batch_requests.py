@@ -1,30 +1,53 @@
 """Spells chat messages as request lines of the batch services of OpenAI, Anthropic and Google.
 
 A line is what the service documents for its batch files; the answer files that come back are read by
-niah_score/formats/batch.py under the same format names. Nothing is sent anywhere.
+niah_score.formats under the same format names. Nothing is sent anywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from niah_score.contract.rows import Message
 
-# OpenAI takes 50,000 requests and 200 MB a file, Anthropic 100,000 and 256 MB, Gemini 2 GB: what all of them take.
-MAX_BATCH_REQUESTS = 50_000
-MAX_BATCH_BYTES = 200_000_000
+
+class BatchLimits(NamedTuple):
+    """The most requests and bytes that one batch file may have; None where the service publishes no limit."""
+
+    requests: int | None
+    bytes: int | None
+
+
+# By the names of BATCH_REQUESTS, and two more stacks that take the same requests. Megabytes are taken as 1,000,000
+# bytes, the smaller reading. Sources, as of 2026: OpenAI, API reference, "Create batch"; Anthropic, API reference,
+# "Create a Message Batch"; Gemini API, guide "Batch API" (a file of at most 2 GB); Vertex AI, guide "Batch inference
+# with Gemini" (200,000 requests a job, 1 GB a file in Cloud Storage); vLLM's run_batch reads any file whole.
+BATCH_LIMITS: dict[str, BatchLimits] = {
+    "openai-batch": BatchLimits(50_000, 200_000_000),
+    "openai-responses": BatchLimits(50_000, 200_000_000),
+    "anthropic-batch": BatchLimits(100_000, 256_000_000),
+    "gemini-batch": BatchLimits(None, 2_000_000_000),
+    "vertex-batch": BatchLimits(200_000, 1_000_000_000),
+    "vllm-batch": BatchLimits(None, None),
+}
+# What all of them take.
+MAX_BATCH_REQUESTS = min(limits.requests for limits in BATCH_LIMITS.values() if limits.requests is not None)
+MAX_BATCH_BYTES = min(limits.bytes for limits in BATCH_LIMITS.values() if limits.bytes is not None)
 
 
 class RequestSettings(NamedTuple):
-    """What all requests of a batch have in common.
+    """What requests of a batch have in common.
 
-    `max_tokens`: of a reply. `temperature`: None leaves it out, for models that allow none.
+    `max_tokens`: of a reply. `temperature`: None leaves it out, for models that allow none. `fields`: laid over what is
+    sent to the model, tables over tables; a field that is None is left out.
     """
 
     model: str
     max_tokens: int
     temperature: float | None = None
+    fields: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def sampling(self) -> dict[str, float]:
@@ -39,6 +62,7 @@ def _openai_chat(name: str, messages: Sequence[Message], settings: RequestSettin
         "max_completion_tokens": settings.max_tokens,
         **settings.sampling,
     }
+    body = overlaid(body, settings.fields)
     return {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}
 
 
@@ -49,6 +73,7 @@ def _openai_responses(name: str, messages: Sequence[Message], settings: RequestS
     instructions = {"instructions": system} if system else {}
     limits = {"max_output_tokens": settings.max_tokens, **settings.sampling}
     body = {"model": settings.model, **instructions, "input": said, **limits}
+    body = overlaid(body, settings.fields)
     return {"custom_id": name, "method": "POST", "url": "/v1/responses", "body": body}
 
 
@@ -56,7 +81,7 @@ def _anthropic(name: str, messages: Sequence[Message], settings: RequestSettings
     system, turns = _without_system(messages)
     limits = {"max_tokens": settings.max_tokens, **settings.sampling}
     params = {"model": settings.model, **limits, **({"system": system} if system else {}), "messages": turns}
-    return {"custom_id": name, "params": params}
+    return {"custom_id": name, "params": overlaid(params, settings.fields)}
 
 
 def _gemini(name: str, messages: Sequence[Message], settings: RequestSettings) -> dict[str, Any]:
@@ -67,7 +92,22 @@ def _gemini(name: str, messages: Sequence[Message], settings: RequestSettings) -
         for turn in turns
     ]
     limits = {"maxOutputTokens": settings.max_tokens, **settings.sampling}
-    return {"key": name, "request": {**instruction, "contents": contents, "generationConfig": limits}}
+    request = {**instruction, "contents": contents, "generationConfig": limits}
+    return {"key": name, "request": overlaid(request, settings.fields)}
+
+
+def overlaid(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A body with other fields laid over it, tables over tables; a field that is None is left out."""
+    whole = dict(body)
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            below = whole.get(name)
+            whole[name] = overlaid(below if isinstance(below, Mapping) else {}, value)
+        elif value is None:
+            whole.pop(name, None)
+        else:
+            whole[name] = value
+    return whole
 
 
 def _without_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:

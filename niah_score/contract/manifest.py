@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,8 +37,20 @@ class CorpusEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class PartEntry:
+    """One part of a dataset that has several: the rows whose column `part` holds `name`, controls included.
+
+    `weight`: how much its mean counts in the headline, relative to the other parts' weights; 0 counts in none.
+    """
+
+    name: str
+    weight: float
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class FileEntry:
-    """One file of the folder. `rows` is null for files that hold none (card, recipe)."""
+    """One file of the folder. `rows` is null for files that hold none (card, recipe, preview)."""
 
     path: str
     sha256: str
@@ -54,6 +67,7 @@ class FileEntry:
 class Manifest:
     """manifest.json: what a folder must hold for it to be a dataset. `notes`: what building it noticed.
 
+    `parts`: none for a dataset whose rows have no parts.
     `plan_digest`: of what was asked for; its first eight characters name the dataset. `content_digest`: of the rows.
     """
 
@@ -69,6 +83,7 @@ class Manifest:
     tokens: int
     files: tuple[FileEntry, ...]
     notes: tuple[str, ...] = ()
+    parts: tuple[PartEntry, ...] = ()
 
     @property
     def digest8(self) -> str:
@@ -76,8 +91,14 @@ class Manifest:
         return self.plan_digest[:8]
 
     def to_json(self) -> bytes:
-        """The file's bytes, with the sha256 of the other fields in `self_sha256`."""
-        return (json.dumps(sealed(asdict(self)), ensure_ascii=False, indent=2) + "\n").encode()
+        """The file's bytes, with the sha256 of the other fields in `self_sha256`.
+
+        `parts` is written only if there are any: manifests from before it keep their bytes.
+        """
+        record = asdict(self)
+        if not self.parts:
+            del record["parts"]
+        return (json.dumps(sealed(record), ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -119,12 +140,27 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _parse_manifest(record: dict[str, Any]) -> Manifest:
-    known = {name: record[name] for name in Manifest.__slots__ if name != "notes"}
+    known = {name: record[name] for name in Manifest.__slots__ if name not in ("notes", "parts")}
     known["tokenizer"] = _entry(TokenizerEntry, record["tokenizer"])
     known["corpora"] = tuple(_entry(CorpusEntry, item) for item in record["corpora"])
     known["notes"] = tuple(map(str, record.get("notes", ())))
+    known["parts"] = _parts(record.get("parts", ()))
     known["files"] = tuple(_entry(FileEntry, item) for item in record["files"])
     return _typed(Manifest(**known))
+
+
+def _parts(records: list[dict[str, Any]]) -> tuple[PartEntry, ...]:
+    """The parts, if their weights can be weights and their names tell them apart. Raises ValueError."""
+    parts = tuple(_entry(PartEntry, item) for item in records)
+    for part in parts:
+        if not 0 <= part.weight <= sys.float_info.max:
+            raise ValueError(f"part {part.name!r} has the weight {part.weight}, expected a finite number from 0")
+        if part.rows < 0:
+            raise ValueError(f"part {part.name!r} has {part.rows} rows, expected 0 or more")
+    names = [part.name for part in parts]
+    if len(set(names)) < len(names):
+        raise ValueError(f"parts {names} do not all have different names")
+    return parts
 
 
 def _entry(kind: type[Entry], record: dict[str, Any]) -> Entry:

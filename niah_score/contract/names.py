@@ -13,6 +13,8 @@ MANIFEST = "manifest.json"
 CARD = "README.md"
 RECIPE = "recipe.toml"
 SPLIT = "test"
+# The folder of short rows that the Hub's viewer shows; they are in no digest and are never read as rows.
+PREVIEW = "preview"
 ROW_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 PromptForm = Literal["text", "chat"]

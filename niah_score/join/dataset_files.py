@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from niah_score.contract import MANIFEST, DataFile, Dataset, Manifest, dataset_of, file_problem, open_dataset
+from niah_score.contract import MANIFEST, DataFile, Dataset, Manifest, PartEntry, dataset_of, file_problem, open_dataset
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.machine.files import file_state
 from niah_score.text.visible import without_surrogates
@@ -34,11 +34,15 @@ class ListedFile(NamedTuple):
 
 @dataclass(frozen=True)
 class DatasetFiles:
-    """The files of a dataset in row order. `manifest`: of the dataset, if these are all its rows; `name`: its name."""
+    """The files of a dataset in row order. `manifest`: of the dataset, if these are all its rows; `name`: its name.
+
+    `parts`: those of the dataset that the files belong to, also where they are not all its rows.
+    """
 
     files: tuple[ListedFile, ...]
     name: str
     manifest: Manifest | None
+    parts: tuple[PartEntry, ...] = ()
 
 
 def find_files(dataset: Path) -> DatasetFiles:
@@ -51,14 +55,15 @@ def find_files(dataset: Path) -> DatasetFiles:
     if dataset.is_dir():
         opened = open_dataset(dataset)
         files = tuple(ListedFile(file.path, opened, file) for file in opened.files())
-        return DatasetFiles(files, opened.manifest.name, opened.manifest)
+        return DatasetFiles(files, opened.manifest.name, opened.manifest, opened.manifest.parts)
     found = dataset_of(dataset)
     if found is None:
         return DatasetFiles((ListedFile(dataset),), _stem(dataset), None)
     opened, file = found
     alone = len(opened.files(file.format)) == 1
     name = opened.manifest.name if alone else _stem(dataset)
-    return DatasetFiles((ListedFile(dataset, opened, file),), name, opened.manifest if alone else None)
+    manifest = opened.manifest if alone else None
+    return DatasetFiles((ListedFile(dataset, opened, file),), name, manifest, opened.manifest.parts)
 
 
 def _stem(file: Path) -> str:

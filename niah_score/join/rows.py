@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest
+from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join.dataset_files import find_files, read_intact
 from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
@@ -34,7 +34,8 @@ class Rows:
 
     `targets`: what answers are judged against, each once; the table's column `target` is the index among them.
     `digest8`: the eight characters of the dataset's folder; for rows that are no whole dataset with a manifest, the
-    first 8 hex of the sha256 of the sorted ids.
+    first 8 hex of the sha256 of the sorted ids. `parts`: those of the dataset that the rows belong to, with their
+    weights; none where its manifest names none, or there is no manifest.
     """
 
     table: pl.DataFrame
@@ -42,6 +43,7 @@ class Rows:
     name: str
     digest8: str
     manifest: Manifest | None
+    parts: tuple[PartEntry, ...] = ()
 
     def whole(self) -> pl.DataFrame:
         """The table with what answers are judged against in every row."""
@@ -74,8 +76,23 @@ def read_rows(dataset: Path) -> Rows:
         raise ScoreError(
             f"{dataset}: id {again['id'][0]!r} stands in {again['id'].n_unique()} rows or more; every id names one row"
         )
+    _check_parts(table, found.parts, dataset)
     digest8 = manifest.digest8 if manifest else _digest_of(table["id"])[:8]
-    return Rows(table, targets, found.name, digest8, manifest)
+    return Rows(table, targets, found.name, digest8, manifest, found.parts)
+
+
+def _check_parts(table: pl.DataFrame, parts: Sequence[PartEntry], dataset: Path) -> None:
+    """Raise IntegrityError where a row is of a part that the manifest gives no weight."""
+    if not parts:
+        return
+    there = table["part"].unique().sort().to_list() if "part" in table.columns else [None]
+    unknown = [name for name in there if name not in {part.name for part in parts}]
+    if unknown:
+        row = "rows without a part" if unknown[0] is None else f"rows of the part {unknown[0]!r}"
+        raise IntegrityError(
+            f"{dataset}: holds {row}, and the parts of its {MANIFEST} are {', '.join(part.name for part in parts)}; "
+            "build it again"
+        )
 
 
 def _digest_of(ids: pl.Series) -> str:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from niah_score.text import Group, finds, fold
+from niah_score.text import Group, finds, fold, may_hold, spaced
 
 _BULLET = re.compile(r"^\s*(?:[-*\u2022\u00b7\u2013]|\(?\d{1,2}[.)\u3001\uff0e](?!\d))\s*(?=\S)")
 _ASIDE = re.compile(r"[(\uff08\[][^()\uff08\uff09\[\]]*[)\uff09\]]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？\n;；]|:\s|：")
 _SEPARATOR = re.compile(
-    r",\s+|[,，、](?!\d{3}(?!\d))|\s(?:and|plus|&|as well as|along with|or)\s|以及|还有|和|与|及|跟"
+    r",\s+|、|[,，](?!\d{3}(?!\d))|\s(?:and|plus|&|as well as|along with|or)\s|以及|还有|和|与|及|跟"
 )
 # What an item may begin with without being another one.
-_OPENING = re.compile(r"^(?:and|plus|also|as well as|finally|lastly|or|还有|以及|和|与|及|跟|最后)\s*")
+_OPENING = re.compile(r"^(?:and|plus|also|as well as|finally|lastly|or|另外|此外|还有|以及|和|与|及|跟|最后)\s*")
 _NO_ITEM = re.compile(
     r"^(?:(?:an?|the|his|her|its|their|our|my|this|that|these|those|who|whom|whose|which|where|when|while|all|both|each|every"
     r"|then|later|from|of|in|at|on|by|with|for|to|but|not|no|none|nothing|including|namely|such|so|as|according|based|i|you|he"
@@ -60,7 +60,8 @@ def _behind(parts: Sequence[str], held: Sequence[bool]) -> Iterator[str]:
 
 
 def _holds(folded: str, named: Sequence[Group]) -> bool:
-    return any(next(finds(folded, group), None) is not None for group in named)
+    spaces = spaced(folded)
+    return any(may_hold(folded, spaces, group) and next(finds(folded, group), None) is not None for group in named)
 
 
 def _is_item(folded: str) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from niah_score.metrics.base import Metric, Score
 from niah_score.metrics.invented import invented_items
 from niah_score.metrics.target import Target
-from niah_score.text import Find, first_standing, fold, group_of
+from niah_score.text import Find, Group, first_standing, fold, group_of, may_hold, spaced
 
 
 def judge_keyword_f1(answer: str, target: Target) -> Score:
@@ -19,18 +20,26 @@ def judge_keyword_f1(answer: str, target: Target) -> Score:
     groups = target.groups
     if not groups:
         return Score(None, {"found": None, "false": None, "groups": None})
-    folded, others = fold(answer), (*target.decoys, *target.foreign)
+    folded, others = fold(answer), _as_groups((*target.decoys, *target.foreign))
+    spaces = spaced(folded)
     finds = [find for group in groups if (find := first_standing(folded, group)) is not None]
     decoys = [
         find
-        for keywords in others
-        if (find := first_standing(folded, group_of(keywords))) is not None and not _overlaps(find, finds)
+        for group in others
+        # Of hundreds of facts an answer may hold few.
+        if may_hold(folded, spaces, group)
+        and (find := first_standing(folded, group)) is not None
+        and not _overlaps(find, finds)
     ]
     found, false = len(finds), len(set(decoys))
     if len(groups) > 1:
-        named = [*groups, *map(group_of, others)]
-        false += invented_items(answer, named)
+        false += invented_items(answer, [*groups, *others])
     return Score(200 * found / (found + false + len(groups)), {"found": found, "false": false, "groups": len(groups)})
+
+
+@lru_cache(maxsize=4_096)
+def _as_groups(facts: tuple[tuple[str, ...], ...]) -> tuple[Group, ...]:
+    return tuple(map(group_of, facts))
 
 
 def _overlaps(find: Find, others: Sequence[Find]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from html import escape
 
 from niah_score.report.charts.grid import Grid
@@ -11,18 +12,20 @@ from niah_score.report.overview import Overview
 from niah_score.text.visible import visible
 
 
-def html_of(overview: Overview, grid: Grid | None, remark: str | None = None) -> str:
-    """An HTML fragment that loads nothing and runs nothing. `remark`: why there is no heatmap, if that is to be said.
+def html_of(overview: Overview, grids: Sequence[Grid], *, title: str | None = None, remark: str | None = None) -> str:
+    """An HTML fragment that loads nothing and runs nothing. `grids`, `title`: of the heatmap, if there is one.
+
+    `remark`: why there is none, if that is to be said.
 
     Names of others are text in it, and what in them would act on a reader's screen is written out.
     """
     score, *about = map(_text, (overview.score, *overview.about))
     parts = [f"<p><strong>{score}</strong><br>{'<br>'.join(about)}</p>"]
-    if grid is not None:
-        drawing = figure_of([grid])
+    if grids:
+        drawing = figure_of(grids, title=title)
         picture = base64.b64encode(png_of(drawing)).decode()
         width = round(96 * float(drawing.get_figwidth()))
-        named = _text(f"Heatmap of {grid.metric} by length and depth: {grid.model}")
+        named = _text(f"Heatmap of {grids[0].metric} by length and depth: {', '.join(grid.model for grid in grids)}")
         parts.append(
             f'<img alt="{named}" src="data:image/png;base64,{picture}" style="width: {width}px; max-width: 100%">'
         )

@@ -5,15 +5,25 @@ The commands print these lines, and notebooks show them. Names of others are cut
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.text.visible import one_line
 
+if TYPE_CHECKING:
+    from niah_score.statistics.figures import Figure
+
 _LONGEST_NAME = 80
+# Files by other hands may call every row a part.
+_MOST_PARTS = 20
 _EFFECTIVE = {"ruler": "RULER", "nolima": "NoLiMa"}
 # How the numbers of controls are called, and their units.
-_CONTROLS = {"false_answer_rate": ("false answers", " %"), "guess_rate": ("guessed", " %"), "score": ("score", "")}
+_CONTROLS = {
+    "false_answer_rate": ("false answers", " %"),
+    "guess_rate": ("guessed", " %"),
+    "one_sided_rate": ("one-sided", " %"),
+    "score": ("score", ""),
+}
 
 
 class Overview(NamedTuple):
@@ -43,10 +53,37 @@ def title_of(model: str, dataset: str, digest8: str) -> str:
     return f"{short_name(model)} on {short_name(dataset)} {short_name(digest8)}"
 
 
+def make_up(headline: Mapping[str, Any]) -> str | None:
+    """The headline as the sum that it is: `single 84.0 x 0.40 + chains 31.0 x 0.60`; None where it is one part's."""
+    parts = [part for part in headline["parts"] if part["weight"]]
+    if len(parts) < 2:
+        return None
+    shown = [f"{_part_name(part)} {part['mean']:.1f} x {part['weight']:.3g}" for part in parts[:_MOST_PARTS]]
+    return " + ".join(shown + ["..."] * (len(parts) > _MOST_PARTS))
+
+
+def weight_text(part: Mapping[str, Any]) -> str:
+    """What a part weighs in the score."""
+    return f"weight {part['weight']:.3g}" if part["weight"] else "in no score"
+
+
+def score_text(figure: Figure) -> str:
+    """A mean with its interval: 57.12 [50.50, 64.07]."""
+    if figure.mean is None:
+        return "no score"
+    ends = "" if figure.low is None or figure.high is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
+    return f"{figure.mean:.2f}{ends}"
+
+
+def _part_name(part: Mapping[str, Any]) -> str:
+    return "(no part)" if part["name"] is None else short_name(part["name"])
+
+
 def _score(summary: dict[str, Any]) -> str:
     found, overall = summary["headline"], summary["metrics"]["score"]["overall"]
     if found["mean"] is None:
-        return "score -  no row has one"
+        lacking = found["weighed_by"] == "manifest" and any(part["n"] for part in found["parts"])
+        return f"score -  no row {'of a part with a weight ' * lacking}has one"
     silent = f", {overall['unanswered']:,} without an answer" if overall["unanswered"] else ""
     return f"score {found['mean']:.2f}  95 % interval {_ends(overall)}  {_counts(overall)}{silent}"
 
@@ -54,7 +91,7 @@ def _score(summary: dict[str, Any]) -> str:
 def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]:
     from niah_score.statistics.intervals import needles_note
 
-    score, parts = summary["metrics"]["score"], summary["headline"]["parts"]
+    score = summary["metrics"]["score"]
     by = f", by {short_name(', '.join(own_metrics))}" if own_metrics else ""
     yield f"{title_of(summary['model'], summary['dataset']['name'], summary['dataset']['digest8'])}{by}"
     if any(line["value"] is not None for line in score["groups"].get("length", ())):
@@ -64,14 +101,39 @@ def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]
     note = needles_note(score["overall"]["method"])
     if note:
         yield note
-    if len(parts) > 1:
-        for part in parts:
-            mean = "no score" if part["mean"] is None else f"{part['mean']:.2f}"
-            yield f"part {short_name(part['name'] or '-')}: {mean}, {100 * part['weight']:.1f} % of the score"
+    yield from _parts(summary["headline"])
     for control, record in summary["controls"].items():
         name = next(name for name in _CONTROLS if name in record)
         label, unit = _CONTROLS[name]
-        yield f"control {short_name(control)}: {label} {_figure({**record, 'mean': record[name]}, unit).lstrip()}"
+        figure = _figure({**record, "mean": record[name]}, unit).lstrip()
+        yield f"control {short_name(control)}: {label} {figure}{_beside(record)}"
+
+
+def _parts(headline: dict[str, Any]) -> Iterator[str]:
+    """What the score is made of, and every part of it."""
+    parts = headline["parts"]
+    if len(parts) < 2:
+        return
+    if (told := make_up(headline)) is not None:
+        yield f"score {headline['mean']:.1f} = {told}"
+    if headline["weighed_by"] == "rows":
+        yield "the dataset gives its parts no weights: each weighs as much as it has rows"
+    for part in parts[:_MOST_PARTS]:
+        share = f", all right {part['all_right']['mean']:.2f} %" if part["all_right"] and part["n"] else ""
+        yield f"part {_part_name(part)}: {_figure(part).lstrip()}, {weight_text(part)}{share}"
+    if len(parts) > _MOST_PARTS:
+        yield f"and {len(parts) - _MOST_PARTS:,} more parts: all are in summary.json"
+
+
+def _beside(record: dict[str, Any]) -> str:
+    """What stands beside a control's number: who names what, or how its rows' twins score."""
+    if record.get("asked", {}).get("n"):
+        asked, gap = record["asked"], record["gap"]
+        return f"; the same items as asked {asked['mean']:.2f}, gap {gap['mean']:+.2f}  {_ends(gap)}"
+    words = {"both": "both named", "first": "the first alone", "other": "the other alone"}
+    shares = record.get("shares", {})
+    told = [f"{word} {shares[name]:.2f} %" for name, word in words.items() if shares.get(name) is not None]
+    return f"; {', '.join(told)}" if told else ""
 
 
 def _length(found: dict[str, Any]) -> str:

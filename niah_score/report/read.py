@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from niah_score.contract import file_sha256, seal_is_broken, sha256_hex
+from niah_score.contract import PartEntry, file_sha256, seal_is_broken, sha256_hex
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join.join import Lines, Problem
 from niah_score.join.rows import read_rows
@@ -42,6 +42,7 @@ def read(folder: str | Path) -> Report:
             lines=Lines(**found["lines"]),
             problems=problems,
             signatures=found["signatures"],
+            parts=tuple(PartEntry(**part) for part in found["dataset"].get("parts", ())),
         )
     except FileNotFoundError as error:
         raise ScoreError(

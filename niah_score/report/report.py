@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from niah_score.contract import VERSION
+from niah_score.contract import VERSION, PartEntry
 from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
 from niah_score.report.charts.grid import Grid, grid_of, has_grid, too_fine
 from niah_score.report.charts.heatmap import figure_of
 from niah_score.report.charts.palette import find_palette
 from niah_score.report.notebook import html_of
-from niah_score.report.overview import Overview, overview_of, title_of
+from niah_score.report.overview import Overview, make_up, overview_of, score_text, title_of, weight_text
 from niah_score.statistics.figures import Figure, cells_by_metric, overall
 from niah_score.statistics.scored import Scored
 from niah_score.statistics.summary import summary_of
@@ -31,7 +32,8 @@ class Report:
     `scores`: a line for each row, ordered by id; `samples`: a line for each sample, or None. `metrics`: the columns of
     `scores` that were computed. `statuses`: rows of each status, summing up to all. `lines`: what became of the lines
     read. `problems`: those that were not used as they stand. `signatures`: what each metric's numbers were measured
-    with. `rows`: the dataset's rows, whose texts the page shows; no figure depends on them.
+    with. `parts`: of the dataset, with the weights that its manifest gives them; none where every row counts the same.
+    `rows`: the dataset's rows, whose texts the page shows; no figure depends on them.
     """
 
     dataset: str
@@ -44,6 +46,7 @@ class Report:
     lines: Lines
     problems: list[Problem]
     signatures: dict[str, str]
+    parts: tuple[PartEntry, ...] = ()
     rows: Rows | None = None
 
     @property
@@ -54,23 +57,36 @@ class Report:
     @cached_property
     def every_row(self) -> Scored:
         """The scores of all rows made ready for counting. Raises ScoreError where an id stands in several lines."""
-        return Scored(self.scores)
+        return Scored(self.scores, self.weights)
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """The weights of the parts by name, relative to each other; None where every row counts the same."""
+        return {part.name: part.weight for part in self.parts} or None
 
     @property
     def scored(self) -> Scored:
-        """The scores that figures are computed of: those of all rows but the controls'. Raises as `every_row`."""
-        return self.every_row.asked
+        """The scores that figures are computed of: those of all rows but controls' and those of parts of weight 0.
+
+        Raises as `every_row`.
+        """
+        return self.every_row.counted
 
     @cached_property
     def overall(self) -> Figure:
-        """The score: the mean of all rows but the controls', by each row's own metric, as the summary's headline."""
+        """The score, as the summary's headline: the mean of the `scored` rows, each by its own metric."""
         return overall(self.scored).of_rows
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Everything that summary.json holds."""
         return {
-            "dataset": {"name": self.dataset, "digest8": self.digest8, "rows": self.scores.height},
+            "dataset": {
+                "name": self.dataset,
+                "digest8": self.digest8,
+                "rows": self.scores.height,
+                **({"parts": [asdict(part) for part in self.parts]} if self.parts else {}),
+            },
             "model": self.model,
             "version": VERSION,
             "signatures": self.signatures,
@@ -99,22 +115,49 @@ class Report:
     ) -> Drawing:
         """The heatmap as a figure of matplotlib; pyplot is not used. `palette`: conventional or colourblind.
 
+        Of a dataset that gives its parts weights, a panel for each part.
         Raises ScoreError for an unknown metric, language or palette, and where rows have no length and depth.
         """
-        return figure_of([report_grid(self, metric, language)], palette=find_palette(palette), title=title)
+        grids = report_grids(self, metric, language)
+        return figure_of(grids, palette=find_palette(palette), title=title or title_of_grids(self, grids))
 
     def __repr__(self) -> str:
         score = self.overall
-        ends = "" if score.low is None or score.high is None else f" [{score.low:.2f}, {score.high:.2f}]"
-        told = "no score" if score.mean is None else f"{score.mean:.2f}{ends}"
-        return f"<Report {title_of(self.model, self.dataset, self.digest8)}: {told}, n {score.n:,}>"
+        return f"<Report {title_of(self.model, self.dataset, self.digest8)}: {score_text(score)}, n {score.n:,}>"
 
     def _repr_html_(self) -> str:
-        grid = report_grid(self) if has_grid(self.scored.frame) else None
-        remark = None if grid is None else too_fine(grid)
-        return html_of(self.overview, None if remark else grid, f"no heatmap: {remark}" if remark else None)
+        grids = report_grids(self) if has_grid(self.scored.frame) else []
+        remark = next(filter(None, map(too_fine, grids)), None)
+        if remark:
+            return html_of(self.overview, [], remark=f"no heatmap: {remark}")
+        return html_of(self.overview, grids, title=title_of_grids(self, grids))
 
 
 def report_grid(report: Report, metric: str = "score", language: str | None = None) -> Grid:
     """The grid of a report's scores, named by its model and dataset. Raises what `grid_of` does."""
     return grid_of(report.scored, metric, language, model=report.model, dataset=f"{report.dataset} {report.digest8}")
+
+
+def report_grids(report: Report, metric: str = "score", language: str | None = None) -> list[Grid]:
+    """The grids that a report's heatmap shows: one, or of a dataset that gives its parts weights one for each part.
+
+    Cells of several parts would show which parts have rows there rather than how hard a place is. A part without
+    lengths and depths has no grid. Raises what `report_grid` does.
+    """
+    asked = report.every_row.asked
+    grids = []
+    for part in report.summary["headline"]["parts"] if report.parts else ():
+        rows = asked.only(asked.frame["part"] == part["name"])
+        if not has_grid(rows.frame if language is None else rows.frame.filter(language=language)):
+            continue
+        named = f"{part['name']}, {weight_text(part)}"
+        grids.append(grid_of(rows, metric, language, model=named, dataset=f"{report.dataset} {report.digest8}"))
+    return grids if len(grids) > 1 else [report_grid(report, metric, language)]
+
+
+def title_of_grids(report: Report, grids: Sequence[Grid]) -> str | None:
+    """What stands over the heatmaps of several parts: whose they are, and the score with its make-up."""
+    if len(grids) < 2:
+        return None
+    told = make_up(report.summary["headline"])
+    return f"{report.model}: {score_text(report.overall)}{f' = {told}' if told else ''}"

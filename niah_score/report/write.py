@@ -34,7 +34,7 @@ from niah_score.report.layout import (
 from niah_score.report.opencompass_summary import opencompass_summary
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
-from niah_score.report.report import Report, report_grid
+from niah_score.report.report import Report, report_grids, title_of_grids
 from niah_score.report.staging import FileSet, HeldFolder, hold
 
 if TYPE_CHECKING:
@@ -138,20 +138,25 @@ def _write_figures(report: Report, folder: Path) -> None:
 
 
 def _groups(report: Report) -> pl.DataFrame:
-    """The figures of every metric and group, as the summary has them."""
+    """The figures of every metric, over all rows (group `all`) and by group, as the summary has them.
+
+    `weight`: of a part of the score, its share in the headline.
+    """
     import polars as pl
 
-    columns = ("value", "rows", "n", "unanswered", "mean", "low", "high", "method", "low_these", "high_these")
-    lines = [
-        {"metric": metric, "group": group, **{name: line[name] for name in columns}}
-        for metric, figures in report.summary["metrics"].items()
-        for group, found in figures["groups"].items()
-        for line in found
-    ]
-    return pl.DataFrame(lines, infer_schema_length=None)
+    columns = ("rows", "n", "unanswered", "mean", "low", "high", "method", "low_these", "high_these")
+    shares = {part["name"]: part["weight"] for part in report.summary["headline"]["parts"]}
+    lines = []
+    for metric, figures in report.summary["metrics"].items():
+        for group, found in {"all": [{"value": None, **figures["overall"]}], **figures["groups"]}.items():
+            for line in found:
+                weight = shares.get(line["value"]) if (metric, group) == ("score", "part") else None
+                figure = {name: line[name] for name in columns}
+                lines.append({"metric": metric, "group": group, "value": line["value"], **figure, "weight": weight})
+    return pl.DataFrame(lines, schema_overrides={"value": pl.String, "weight": pl.Float64}, infer_schema_length=None)
 
 
 def _draw(report: Report, folder: Path) -> None:
     """The heatmap of each row's own metric, where rows have lengths and depths, and not too many of them."""
-    if has_grid(report.scored.frame) and not too_fine(grid := report_grid(report)):
-        draw([grid], *(folder / name for name in PICTURES))
+    if has_grid(report.scored.frame) and not any(map(too_fine, grids := report_grids(report))):
+        draw(grids, *(folder / name for name in PICTURES), title=title_of_grids(report, grids))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.errors import IntegrityError, ScoreError
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 # The coordinates of a row, which are equal in all runs of one dataset.
-_PLACE = ("task", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
+_PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
 # Texts, which no figure is made of.
 _TEXTS = ("prediction", "extracted", "reasoning", "error")
 
@@ -27,8 +27,12 @@ class CommonRows(NamedTuple):
     notes: tuple[str, ...]
 
 
-def common_rows(runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score") -> CommonRows:
+def common_rows(
+    runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score", weights: Mapping[str, float] | None = None
+) -> CommonRows:
     """Cut runs, given as (name, scored frame with one line a row), down to the ids that all of them have.
+
+    `weights`: of the parts, as `Scored` has them.
 
     Raises ScoreError for fewer than two runs, two of one name, and a metric that not all have or not by the same rule;
     IntegrityError for runs of different datasets.
@@ -44,7 +48,7 @@ def common_rows(runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score")
         raise ScoreError(f"{lacking[0]}: its scores have no {metric!r}; score every run with the same metrics")
     scored = [Scored(frame.drop(_TEXTS, strict=False)) for _, frame in runs]
     ids = _shared(names, scored)
-    kept = [Scored(run.frame.join(ids, on="id", how="semi", maintain_order="left")) for run in scored]
+    kept = [Scored(run.frame.join(ids, on="id", how="semi", maintain_order="left"), weights) for run in scored]
     _placed_alike(names, kept)
     if metric == "score":
         _judged_alike(names, kept)

@@ -1,4 +1,4 @@
-"""Computes what the rows of controls tell: answers to what the text does not say, and answers known without it.
+"""Computes what the rows of controls tell: answers to what the text does not say, known without it, or disputed in it.
 
 Rows of controls are in no other figure but the group `control`. Each control has one number, in percent, with its
 interval and n.
@@ -6,18 +6,37 @@ interval and n.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from niah_score.statistics.clusters import Clusters
 from niah_score.statistics.figures import figures
+from niah_score.statistics.intervals import NOTHING, differences
 from niah_score.statistics.scored import UNANSWERED, Scored
 
 if TYPE_CHECKING:
     import polars as pl
 
-# What a control's number may be: of `absent`, of `no_context`, and of any other.
-NUMBERS = ("false_answer_rate", "guess_rate", "score")
+# What a control's number may be: of `absent`, of `no_context`, of `conflict`, and of any other.
+NUMBERS = ("false_answer_rate", "guess_rate", "one_sided_rate", "score")
 # How an answer ends that names nothing: it says that the text does not tell, declines, or is none.
 _NAMES_NOTHING = ("said_absent", "refused", "no_answer")
+# How one ends that names all that is asked for.
+_NAMES_ALL = ("found", "hedged")
+# What a row and its twin have in common, beside the haystack.
+_TWINS = (
+    "part",
+    "task",
+    "language",
+    "corpus",
+    "tokenizer",
+    "template",
+    "length",
+    "depth_percent",
+    "needle_id",
+    "repeat",
+)
+_ENDS = ("high", "high_these", "low", "low_these")
 
 
 def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
@@ -26,8 +45,12 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
     `false_answer_rate` of `absent`: the share of rows whose answer does not say that the text gives none: all but those
     with the finding said_absent, refused or no_answer, and those whose reasoning never ended. Rows without keywords
     have no finding and are not in n. `guess_rate` of `no_context`: the share of rows whose answer names all that is
-    asked for, though the prompt does not hold it (without keywords: those that score 100). `score` of any other
-    control: the mean score. Missing answers are in n, as answers that name nothing, unless they are in no score.
+    asked for, though the prompt does not hold it (without keywords: those that score 100). `one_sided_rate` of
+    `conflict`, whose rows have a keyword group for each of two facts that exclude each other: the share of rows whose
+    answer names one of them as if there were no other. `shares` beside it: of answers that name `both`, the `first`
+    alone (the fact of the first needle), the `other` alone. `score` of any other control: the mean score. `asked`
+    beside it: the mean score of the rows that these are twins of, with n; `gap`: how much higher the control is, paired
+    row by row. Missing answers are in n, as answers that name nothing, unless they are in no score.
     """
     import polars as pl
 
@@ -36,30 +59,36 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
     for code, control in enumerate(factor.values):
         if control is None:
             continue
-        name, of_rows = _number_of(control)
-        left_out = (pl.col("status") == "missing") & pl.col("score").is_null()
         rows = scored.frame.filter(pl.Series(factor.codes == code))
+        name, of_rows = _number_of(control, rows.columns)
+        left_out = (pl.col("status") == "missing") & pl.col("score").is_null()
         own = Scored(rows.with_columns(pl.when(~left_out).then(of_rows).cast(pl.Float64).alias("number")))
-        (figure,) = figures(own, "number", own.factor("control").codes, 1)
-        about = {
-            key: getattr(figure, key) for key in ("high", "high_these", "low", "low_these", "n", "rows", "unanswered")
-        }
+        (figure,) = figures(own, "number", own.together, 1)
+        about: dict[str, Any] = {key: getattr(figure, key) for key in (*_ENDS, "n", "rows", "unanswered")}
+        if name == "one_sided_rate":
+            about["shares"] = _shares(own)
+        elif name == "score":
+            about |= _beside_twins(own, scored.asked)
         found[control] = dict(sorted({name: figure.mean, **about}.items()))
     return found
 
 
-def _number_of(control: str) -> tuple[str, pl.Expr]:
+def _number_of(control: str, columns: Sequence[str]) -> tuple[str, pl.Expr]:
     """The name of a control's number, and the percent of each row; null where it does not apply."""
     import polars as pl
 
-    false_answer, guess, score = NUMBERS
+    false_answer, guess, one_sided, score = NUMBERS
     finding = pl.col("finding")
     if control == "absent":
         silent = pl.col("status").is_in((*UNANSWERED, "think_unclosed"))
         return false_answer, _percent(~(silent | finding.is_in(_NAMES_NOTHING)))
     if control == "no_context":
         without_keywords = pl.when(finding.is_null()).then(pl.col("score") >= 100.0)
-        return guess, _percent(without_keywords.otherwise(finding.is_in(("found", "hedged"))))
+        return guess, _percent(without_keywords.otherwise(finding.is_in(_NAMES_ALL)))
+    if control == "conflict":
+        # A row that asks for one fact cannot tell whether its answer names another.
+        groups = pl.col("keyword.groups") if "keyword.groups" in columns else pl.lit(None, dtype=pl.Int64)
+        return one_sided, _percent(pl.when(groups.is_null() | (groups > 1)).then(finding == "partly"))
     return score, pl.col("score")
 
 
@@ -67,3 +96,43 @@ def _percent(which: pl.Expr) -> pl.Expr:
     import polars as pl
 
     return pl.when(which).then(100.0).when(~which).then(0.0)
+
+
+def _shares(rows: Scored) -> dict[str, float | None]:
+    """Percent of the rows with a number whose answer names both facts, the first alone, the other alone.
+
+    The latter two are null where `keyword` was not computed, whose parts tell them apart.
+    """
+    import polars as pl
+
+    counted = rows.frame.filter(pl.col("number").is_not_null())
+    n = counted.height
+    both = int(counted["finding"].is_in(_NAMES_ALL).sum())
+    found: dict[str, float | None] = {"both": 100.0 * both / n if n else None, "first": None, "other": None}
+    if n and "keyword.needles" in counted.columns:
+        one_sided = counted.filter(pl.col("number") > 0)
+        first = int(one_sided["keyword.needles"].list.get(0, null_on_oob=True).fill_null(False).sum())
+        found |= {"first": 100.0 * first / n, "other": 100.0 * (one_sided.height - first) / n}
+    return found
+
+
+def _beside_twins(rows: Scored, asked: Scored) -> dict[str, dict[str, Any]]:
+    """The mean score of the rows that those of a control are twins of, and the paired difference to it."""
+    import polars as pl
+
+    names = [name for name in _TWINS if name in rows.frame.columns and name in asked.frame.columns]
+    twins = asked.frame.group_by(names).agg(pl.col("score").mean().alias("asked"))
+    pairs = rows.frame.join(twins, on=names, how="left", nulls_equal=True, maintain_order="left")
+    pairs = pairs.filter(pl.col("score").is_not_null() & pl.col("asked").is_not_null())
+    found: dict[str, dict[str, Any]] = {}
+    paired = Scored(pairs)
+    (figure,) = figures(paired, "asked", paired.together, 1)
+    gap = NOTHING
+    if pairs.height:
+        (needles, named), haystacks = paired.needles, paired.factor("haystack_id").codes
+        strata = paired.factor("length").codes
+        clusters = Clusters(paired.together, 1, needles, haystacks, strata=strata, named=named)
+        ((gap, _),) = differences(clusters, (pairs["score"] - pairs["asked"]).to_numpy())
+    for name, one in (("asked", figure), ("gap", gap)):
+        found[name] = {**{end: getattr(one, end) for end in _ENDS}, "mean": one.mean, "n": one.n}
+    return found

@@ -8,13 +8,14 @@ Every figure carries `rows` (the lines of its group), `n` (those that have a sco
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.statistics.clusters import Clusters
 from niah_score.statistics.intervals import Interval, several_means
 from niah_score.statistics.scored import Scored, as_scored, coordinate_text
+from niah_score.statistics.weighted import several_weighted_means
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,13 +112,21 @@ def _figures_by_metric(
     for alike in _scoring_the_same(scored, metrics):
         has = of(scored.values(alike[0])[1], kept)
         some = None if has.all() else has
-        clusters = Clusters(
-            of(codes, some), count, of(needles, some), of(haystacks, some),
-            None if weights is None else of(weights, some), strata=of(lengths, some), named=named,
-        )  # fmt: skip
+        own = None if weights is None else of(weights, some)
+        clustered = of(needles, some), of(haystacks, some)
         # Metrics with equal scores share their arrays.
         scores = {id(values): values for values in (scored.values(metric)[0] for metric in alike)}
-        intervals = several_means(clusters, [of(of(values, kept), some) for values in scores.values()])
+        several = [of(of(values, kept), some) for values in scores.values()]
+        each = scored.row_weights(alike[0])
+        if each is None:
+            clusters = Clusters(of(codes, some), count, *clustered, own, strata=of(lengths, some), named=named)
+            intervals = several_means(clusters, several)
+        else:
+            parts = of(of(scored.factor("part").codes, kept), some)
+            intervals = several_weighted_means(
+                of(codes, some), count, parts, of(of(each, kept), some), *clustered, several, own,
+                strata=of(lengths, some), named=named,
+            )  # fmt: skip
         known = {
             name: [figure_of(*item) for item in zip(rows, silent, one, strict=True)]
             for name, one in zip(scores, intervals, strict=True)
@@ -192,24 +201,27 @@ def groups(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame
 
     scored = as_scored(scores)
     lines: list[tuple[Any, ...]] = []
-    for name, found in groups_by_metric(scored, [metric]).items():
-        lines += [
-            (name, coordinate_text(value), *figure)
-            for value, figure in zip(scored.factor(name).values, found[0], strict=True)
-        ]
+    for name, (values, found) in groups_by_metric(scored, [metric]).items():
+        lines += [(name, coordinate_text(value), *figure) for value, figure in zip(values, found[0], strict=True)]
     return pl.DataFrame(
         lines, schema={"group": pl.String(), "value": pl.String(), **figure_schema()}, orient="row"
     )  # fmt: skip
 
 
-def groups_by_metric(scored: Scored, metrics: Sequence[str]) -> dict[str, list[list[Figure]]]:
-    """For each of GROUPS that rows have, and each metric, a figure of every value."""
-    factors = {name: scored.factor(name) for name in GROUPS}
-    return {
-        name: figures_by_metric(scored, metrics, factor.codes, len(factor.values))
-        for name, factor in factors.items()
-        if any(value is not None for value in factor.values)
-    }
+def groups_by_metric(
+    scored: Scored, metrics: Sequence[str], parts_of: Scored | None = None
+) -> dict[str, tuple[list[Any], list[list[Figure]]]]:
+    """For each of GROUPS that rows have its values, and for each metric a figure of every value.
+
+    `parts_of`: the rows that the group `part` is taken from, where those are more.
+    """
+    found = {}
+    for name in GROUPS:
+        rows = parts_of if parts_of is not None and name == "part" else scored
+        factor = rows.factor(name)
+        if any(value is not None for value in factor.values):
+            found[name] = factor.values, figures_by_metric(rows, metrics, factor.codes, len(factor.values))
+    return found
 
 
 def overall(scores: pl.DataFrame | Scored, metric: str = "score") -> Overall:
@@ -228,8 +240,9 @@ def overall_by_metric(scored: Scored, metrics: Sequence[str]) -> list[Overall]:
     of_rows = figures_by_metric(scored, metrics, one, 1)
     of_lengths: dict[str, Figure] = {}
     for alike in _scoring_the_same(scored, metrics):
-        has = scored.values(alike[0])[1]
-        n = np.bincount(codes[has], minlength=len(combinations)).tolist()
+        has, each = scored.values(alike[0])[1], scored.row_weights(alike[0])
+        each = None if each is None else each[has]
+        n = np.bincount(codes[has], each, minlength=len(combinations)).tolist()
         lengths: dict[int, list[int]] = {}
         for cell, (name, _) in enumerate(combinations):
             if name is None:
@@ -239,7 +252,8 @@ def overall_by_metric(scored: Scored, metrics: Sequence[str]) -> list[Overall]:
         weights = np.array(depth_weights([name for name, _ in combinations], n, lengths_alike=True))
         for metric, (whole,) in zip(alike, figures_by_metric(scored, alike, one, 1, weights[codes], kept), strict=True):
             if lengths:
-                totals = np.bincount(codes[has], scored.values(metric)[0][has], minlength=len(combinations)).tolist()
+                values = scored.values(metric)[0][has] * (1.0 if each is None else each)
+                totals = np.bincount(codes[has], values, minlength=len(combinations)).tolist()
                 by_length = [mean_of([totals[cell] / n[cell] for cell in found]) for found in lengths.values()]
                 whole = with_mean(whole, mean_of(by_length))
             of_lengths[metric] = whole
@@ -256,7 +270,10 @@ def by_length_and_depth(scored: Scored, metric: str) -> tuple[dict[tuple[int, in
     length, depth = scored.factor("length"), scored.factor("depth_percent")
     combinations, codes = scored.crossed("length", "depth_percent")
     cells = figures(scored, metric, codes, len(combinations))
-    weights = depth_weights([name for name, _ in combinations], [cell.n for cell in cells])
+    n, each, has = [float(cell.n) for cell in cells], scored.row_weights(metric), scored.values(metric)[1]
+    if each is not None:
+        n = np.bincount(codes[has], each[has], minlength=len(cells)).tolist()
+    weights = depth_weights([name for name, _ in combinations], n)
     weighted = figures(scored, metric, length.codes, len(length.values), np.array(weights)[codes])
     of_lengths: list[Figure | None] = []
     for value, figure in zip(length.values, weighted, strict=True):
@@ -267,13 +284,15 @@ def by_length_and_depth(scored: Scored, metric: str) -> tuple[dict[tuple[int, in
     return {(across[a], down[b]): cell for (a, b), cell in zip(combinations, cells, strict=True)}, of_lengths
 
 
-def depth_weights(lengths: Sequence[Any], counts: Sequence[int], *, lengths_alike: bool = False) -> list[float]:
+def depth_weights(lengths: Sequence[Any], counts: Sequence[float], *, lengths_alike: bool = False) -> list[float]:
     """Compute what a row of each cell counts so that every depth of a length has the same part in its mean.
 
-    `lengths`: of each cell; `counts`: its rows that have a score. `lengths_alike`: all lengths have the same part, too.
+    `lengths`: of each cell; `counts`: its rows that have a score, or what they count together. `lengths_alike`: all
+    lengths have the same part, too.
     The weights of all rows add up to their number, in each length or, with `lengths_alike`, over all of them.
     """
-    rows, depths = Counter[Any](), Counter[Any]()
+    rows: dict[Any, float] = defaultdict(float)
+    depths = Counter[Any]()
     for length, count in zip(lengths, counts, strict=True):
         rows[length] += count
         depths[length] += count > 0

@@ -200,6 +200,12 @@ def _rests_on(found: Spread) -> Iterator[str | None]:
         yield None if needles == 1 and not unnamed else f"{needles} {drawn}{limits}{rough}"
 
 
+def rounded_end(mean: float, end: float) -> float:
+    """An end of an interval, rounded, and still not on the other side of the mean."""
+    rounded = round(end, _DECIMALS)
+    return min(rounded, mean) if end <= mean else max(rounded, mean)
+
+
 def interval_text(figure: Estimate) -> str:
     """The 95 % interval of a mean, [low, high]; at 0 and 100 both of them, as they differ most there."""
 
@@ -222,4 +228,6 @@ def needles_note(method: str) -> str | None:
     rests_on = method.partition(": ")[2]
     if not rests_on.endswith(ROUGH):
         return None
+    if rests_on.removesuffix(ROUGH).endswith(" parts"):
+        return f"{rests_on.removesuffix(ROUGH)}: those with fewer than ten needles have rough intervals"
     return f"{rests_on.removesuffix(ROUGH)}: intervals over fewer than ten are rough"

@@ -2,11 +2,16 @@
 
 A coordinate that a row does not have is null, and makes a group of its own. Everything is in the order of the ids, so
 that no figure depends on the order of the rows that are given.
+
+Where a dataset gives its parts weights, a row counts as much as the weight of its part over the part's rows that have a
+score. So the mean of all rows is the weighted mean of the parts' means, and every other mean over several parts weighs
+rows in the same way. Rows of a part of weight 0 count in no such mean.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,10 +47,11 @@ class Scored:
     """A scored frame, one line a row, in the order of its ids, with its coordinates as codes.
 
     All functions of this room take a frame or one of these; for several figures of one frame, make this once.
+    `weights`: of the parts, by name, relative to each other; None where every row counts the same.
     Raises ScoreError where an id stands in several lines.
     """
 
-    def __init__(self, scores: pl.DataFrame) -> None:
+    def __init__(self, scores: pl.DataFrame, weights: Mapping[str, float] | None = None) -> None:
         ids = scores["id"]
         if not (ids[1:] > ids[:-1]).all():
             scores = scores.sort("id")
@@ -56,6 +62,10 @@ class Scored:
                     "samples together first (--samples mean)"
                 )
         self.frame = scores
+        self.weights = weights
+        self._row_weights: dict[int, Floats | None] = {}
+        # The rows that these are cut out of, and which they are.
+        self._whole: tuple[Scored, pl.Series] | None = None
         self._factors: dict[str, Factor] = {}
         self._values: dict[str, tuple[Floats, NDArray[np.bool_]]] = {}
         self._crossed: dict[tuple[str, ...], tuple[list[tuple[Any, ...]], Whole]] = {}
@@ -68,7 +78,71 @@ class Scored:
         """The rows that ask what the dataset is about: those that are no control's. No other is in any overall mean."""
         if "control" not in self.frame.columns or self.frame["control"].null_count() == self.frame.height:
             return self
-        return Scored(self.frame.filter(self.frame["control"].is_null()))
+        return self.only(self.frame["control"].is_null())
+
+    @cached_property
+    def counted(self) -> Scored:
+        """The asked rows that count in the headline: those of parts whose weight is above 0."""
+        part = self.asked.factor("part")
+        counts = [self.weight_of(name) > 0 for name in part.values]
+        if all(counts):
+            return self.asked
+        import numpy as np
+        import polars as pl
+
+        return self.asked.only(pl.Series(np.array(counts)[part.codes], dtype=pl.Boolean))
+
+    def only(self, which: pl.Series) -> Scored:
+        """Some of the rows; those of each part that are left share its weight."""
+        return Scored(self.frame.filter(which), self.weights)
+
+    def cut_to(self, which: pl.Series) -> Scored:
+        """Some of the rows; each counts what it counts among all."""
+        found = self.only(which)
+        found._whole = self, which
+        return found
+
+    def weight_of(self, part: str | None) -> float:
+        """The weight of a part, relative to the others; 1 where every row counts the same."""
+        if self.weights is None:
+            return 1.0
+        return 0.0 if part is None else self.weights.get(part, 0.0)
+
+    def row_weights(self, metric: str) -> Floats | None:
+        """What each row counts in a mean over several parts, on average 1; None where all rows count the same.
+
+        The rows of a part share its weight, as many as have a score; rows without one count 0.
+        """
+        import numpy as np
+
+        has = self.values(metric)[1]
+        if id(has) not in self._row_weights:
+            found = self.weights_among(has)
+            if found is not None and self._whole is not None:
+                whole, which = self._whole
+                weights = whole.row_weights(metric)
+                if weights is not None:
+                    found = weights[which.to_numpy()]
+                    found *= np.count_nonzero(has) / (found.sum() or 1.0)
+            self._row_weights[id(has)] = found
+        return self._row_weights[id(has)]
+
+    def weights_among(self, kept: NDArray[np.bool_]) -> Floats | None:
+        """As `row_weights`, where those of some rows that are `kept` share the weights."""
+        import numpy as np
+
+        part = self.factor("part")
+        if self.weights is None or len(part.values) < 2:
+            return None
+        n = np.bincount(part.codes[kept], minlength=len(part.values))
+        weights = np.array([self.weight_of(name) for name in part.values])
+        weights = np.where(n > 0, weights, 0.0)
+        # Divided by the largest first: the sum of weights of any size is finite.
+        weights /= max(float(weights.max()), np.finfo(np.float64).tiny)
+        if not weights.any():
+            return None
+        each = weights / weights.sum() * np.count_nonzero(kept) / np.maximum(n, 1)
+        return np.where(kept, each[part.codes], 0.0)
 
     def factor(self, name: str) -> Factor:
         """A coordinate as sorted values and codes; one that the frame does not have is null in every row."""

@@ -1,6 +1,7 @@
 """Summarises scored rows: every figure but the cells, as summary.json holds them.
 
-Rows of controls count in `rows`, `statuses`, `findings`, the group `control` and `controls`, and nowhere else.
+Rows of controls count in `rows`, `statuses`, `findings`, the group `control` and `controls`, and nowhere else. Rows of
+a part of weight 0 count in `rows`, `statuses`, `findings`, the group `part`, and in what the headline says of it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from niah_score.scoring.findings import FINDINGS
 from niah_score.scoring.statuses import STATUSES
 from niah_score.statistics.controls import controls_of
 from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_context_of, effective_length_of
-from niah_score.statistics.figures import Figure, figures, figures_by_metric, groups_by_metric, overall_by_metric
+from niah_score.statistics.figures import figures_by_metric, groups_by_metric, overall_by_metric
+from niah_score.statistics.headline import headline_of
 from niah_score.statistics.needle_recall import needle_recall
 from niah_score.statistics.scored import Scored, as_scored, coordinate_text
 
@@ -35,29 +37,10 @@ def summary_of(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",
         "findings": findings,
         "headline": headline_of(scored.asked),
         "metrics": _metric_summaries(scored, sorted(set(metrics))),
-        "needle_recall": needle_recall(scored.asked).to_dicts(),
+        "needle_recall": needle_recall(scored.counted).to_dicts(),
         "rows": frame.height,
         "statuses": statuses,
     }
-
-
-def headline_of(scored: Scored) -> dict[str, Any]:
-    """The score of a run: mean and intervals (points), n, and the `parts` that it is made of, with their weights.
-
-    The mean is the weighted mean of the parts' means. A part weighs as much as it has rows with a score, so that the
-    headline is the mean of all of them; weights add up to 1. Rows without the column `part` are one, with a null name.
-    """
-
-    (whole,) = figures(scored, "score", scored.together, 1)
-    part = scored.factor("part")
-    found = figures(scored, "score", part.codes, len(part.values))
-    parts = [_part(name, figure, whole.n) for name, figure in zip(part.values, found, strict=True)]
-    ends = {name: getattr(whole, name) for name in ("high", "high_these", "low", "low_these")}
-    return dict(sorted({**ends, "mean": whole.mean, "n": whole.n, "parts": parts}.items()))
-
-
-def _part(name: str | None, figure: Figure, n: int) -> dict[str, Any]:
-    return {"mean": figure.mean, "n": figure.n, "name": name, "weight": figure.n / n if n else 0.0}
 
 
 def _counted(column: pl.Series, known: Sequence[str]) -> dict[str, int]:
@@ -68,19 +51,22 @@ def _counted(column: pl.Series, known: Sequence[str]) -> dict[str, int]:
 
 
 def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
-    asked, control = scored.asked, scored.factor("control")
-    wholes, by_group = overall_by_metric(asked, metrics), groups_by_metric(asked, metrics)
-    named = {name: asked.factor(name).values for name in by_group}
+    asked, counted, control = scored.asked, scored.counted, scored.factor("control")
+    wholes, by_group = overall_by_metric(counted, metrics), groups_by_metric(counted, metrics, parts_of=asked)
     if asked is not scored:
-        named["control"] = control.values
-        by_group["control"] = figures_by_metric(scored, metrics, control.codes, len(control.values))
-    length = asked.factor("length").values
-    places, codes = asked.crossed("length", "depth_percent")
-    cells = figures_by_metric(asked, metrics, codes, len(places))
+        # Rows of controls all count the same.
+        alike = scored if scored.weights is None else Scored(scored.frame)
+        by_control = figures_by_metric(alike, metrics, control.codes, len(control.values))
+        if scored.weights is not None and control.values[-1] is None:
+            by_control = [[*found[:-1], whole.of_rows] for found, whole in zip(by_control, wholes, strict=True)]
+        by_group["control"] = control.values, by_control
+    length = counted.factor("length").values
+    places, codes = counted.crossed("length", "depth_percent")
+    cells = figures_by_metric(counted, metrics, codes, len(places))
     summaries = {}
     for place, (metric, whole) in enumerate(zip(metrics, wholes, strict=True)):
         # Where no row has a length, all are those of the null one.
-        of_lengths = by_group["length"][place] if "length" in by_group else [whole.of_rows] * len(length)
+        of_lengths = by_group["length"][1][place] if "length" in by_group else [whole.of_rows] * len(length)
         by_length = list(zip(length, of_lengths, strict=True))
         context = effective_context_of(list(zip(places, cells[place], strict=True)))
         summaries[metric] = {
@@ -92,9 +78,9 @@ def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
             "groups": {
                 name: [
                     dict(sorted({"value": coordinate_text(value), **figure._asdict()}.items()))
-                    for value, figure in zip(named[name], found[place], strict=True)
+                    for value, figure in zip(values, found[place], strict=True)
                 ]
-                for name, found in sorted(by_group.items())
+                for name, (values, found) in sorted(by_group.items())
             },
             "overall": dict(sorted(whole.of_rows._asdict().items())),
             "overall_of_lengths": dict(sorted(whole.of_lengths._asdict().items())),

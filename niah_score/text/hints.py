@@ -99,6 +99,11 @@ def may_state(folded: str, group: Group) -> bool:
     return any(_shows(folded, signs) for signs in _signs(group))
 
 
+def may_hold(folded: str, spaces: str, group: Group) -> bool:
+    """Whether a folded text may state a fact, in a word or as a value; true wherever it does. `spaces`: it, spaced."""
+    return any(word.text in spaces for word in group.words) or bool(group.values and may_state(folded, group))
+
+
 def _shows(folded: str, signs: _Signs) -> bool:
     if not signs.form.search(folded):
         return False

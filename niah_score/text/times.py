@@ -24,6 +24,8 @@ AFTER_NOON = (
 
 # Twelve at night is midnight, and two at night is in the morning.
 _AT_NIGHT = ("at night", "tonight", "night", "晚上", "夜里", "夜间", "夜晚", "当晚", "晚间")
+# Ten and eleven around noon are before it.
+AROUND_NOON = ("中午", "晌午", "午间")
 
 
 class TimeReading(NamedTuple):
@@ -80,7 +82,8 @@ _HALVES = re.compile(
         for name, words, alone in (
             ("am", BEFORE_NOON, "(?<!最)早(?!点)"),
             ("night", _AT_NIGHT, "(?<!最)晚(?!点)"),
-            ("pm", [word for word in AFTER_NOON if word not in _AT_NIGHT], "(?!)"),
+            ("noon", AROUND_NOON, "(?!)"),
+            ("pm", [word for word in AFTER_NOON if word not in (*_AT_NIGHT, *AROUND_NOON)], "(?!)"),
         )
     )
 )
@@ -136,6 +139,8 @@ def times_of(folded: str) -> frozenset[int]:
 def _in_half(hour: int, minute: int, half: str | None) -> int | None:
     if half == "night":
         half = "am" if hour < 6 or hour == 12 else "pm"
+    if half == "noon":
+        half = "am" if 10 <= hour < 12 else "pm"
     if half == "pm" and hour < 12:
         hour += 12
     elif half == "am" and hour == 12:

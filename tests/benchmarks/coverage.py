@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from niah_score.statistics.clusters import Clusters
 from niah_score.statistics.intervals import Interval, differences, means
 from niah_score.statistics.quantiles import incomplete_beta, t_quantile
+from niah_score.statistics.weighted import several_weighted_means
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -176,6 +177,66 @@ def haystack_coverage(
     return _percent([_holds(one, 100 * mean) for one in found])
 
 
+class Part(NamedTuple):
+    """A part of made datasets: its needles, the mean chance over all that could be drawn, and its weight."""
+
+    needles: int
+    mean: float
+    weight: float
+
+
+# Parts that are as unlike as those of a dataset that tells models apart.
+PARTS = {
+    "24, 20 and 40 needles of their own": (Part(24, 0.84, 0.4), Part(20, 0.31, 0.3), Part(40, 0.55, 0.3)),
+    "20 needles, in all parts the same": (Part(20, 0.84, 0.4), Part(20, 0.31, 0.3), Part(20, 0.55, 0.3)),
+    "24, 20 and 6, nearly all right but for the second": (Part(24, 0.97, 0.4), Part(20, 0.31, 0.3), Part(6, 0.95, 0.3)),
+    "24, 20 and 1": (Part(24, 0.84, 0.5), Part(20, 0.31, 0.4), Part(1, 0.6, 0.1)),
+}
+
+
+def parts_coverage(parts: Sequence[Part], sd: float, datasets: int, rng: np.random.Generator, *, shared: bool) -> str:
+    """Coverage and width of the interval of a weighted mean of parts; in brackets, of one that takes parts for drawn.
+
+    `shared`: whether a needle is as much harder or easier in every part.
+    """
+    common = rng.standard_normal((datasets, max(part.needles for part in parts)))
+    columns: list[tuple[Whole | Floats, ...]] = []
+    for number, part in enumerate(parts):
+        rows = design(datasets, part.needles)
+        effects = common[:, : part.needles] if shared else rng.standard_normal((datasets, part.needles))
+        chances = chance(logit_of(part.mean, sd) + sd * effects)[rows.dataset, rows.needle]
+        apart = 0 if shared else 100 * number
+        each = np.full(len(chances), part.weight / (part.needles * LENGTHS * DEPTHS))
+        columns.append(
+            (rows.dataset, np.full(len(each), number), rows.needle + apart, rows.haystack + 1000 * number, rows.length,
+             each, scores(chances, rng, graded=False))
+        )  # fmt: skip
+    dataset, part_of, needle, haystack, length, each, values = (
+        np.concatenate([column[at] for column in columns]) for at in range(7)
+    )
+    found = several_weighted_means(
+        dataset, datasets, part_of, each, needle, haystack, [values], strata=length, named=10_000
+    )[0]
+    alike = means(Clusters(dataset, datasets, needle, haystack, each / each.mean(), strata=length), values)
+    truth = 100 * sum(part.weight * part.mean for part in parts)
+    told = []
+    for intervals in (found, alike):
+        widths = [one.high - one.low for one in intervals if one.low is not None and one.high is not None]
+        told.append((_percent([_holds(one, truth) for one in intervals]), float(np.median(widths))))
+    (ours, width), (other, wider) = told
+    return f"{ours:.0f} ({other:.0f}) {width:.0f} ({wider:.0f})"
+
+
+def parts_table(rng: np.random.Generator) -> Iterator[str]:
+    """A line for each make-up of a headline, a column for each effect."""
+    lines = []
+    for name, parts in PARTS.items():
+        datasets = _datasets(sum(part.needles for part in parts))
+        shared = "the same" in name
+        lines.append([name, *(parts_coverage(parts, sd, datasets, rng, shared=shared) for sd in EFFECTS)])
+    return _table(["parts", *(f"effect {sd:g}" for sd in EFFECTS)], lines)
+
+
 # Datasets of each figure: a standard error of 0.5 % at 95 %, of 0.9 % where they are large.
 _DATASETS = 2_000
 _ROWS = 3_400_000
@@ -232,6 +293,7 @@ def main() -> None:
         ("Graded rows", coverage_table(rng, graded=True)),
         ("Needles that share haystacks", haystacks_table(rng)),
         ("Two runs", false_positives_table(rng)),
+        ("Weighted means of parts", parts_table(np.random.default_rng(2024))),
     ):
         print(title, "", *lines, "", sep="\n", flush=True)
 

@@ -165,7 +165,7 @@ def hashing(folder: Path) -> None:
 
     for longest, suffix in (("128k", "parquet"), ("128k", "jsonl"), ("1m", "parquet"), ("1m", "jsonl")):
         lengths = {"lengths": {"max": longest, "steps": 8}}
-        dataset = niah_gen.build("default", folder / longest, formats=[suffix], overrides=lengths)
+        dataset = niah_gen.build("plain", folder / longest, formats=[suffix], overrides=lengths)
         reading(dataset, f"lengths to {longest} as {suffix}")
         shutil.rmtree(folder / longest)
     reading(incompressible(folder / "random"), "random text in one Parquet file")

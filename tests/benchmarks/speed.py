@@ -146,7 +146,9 @@ def beside_bare_writing(recipe: Mapping[str, object], folder: Path) -> float:
     from niah_score.contract import REPEATING_COLUMNS
 
     plan = make_plan(load_recipe(recipe))
-    job = ShardJob(plan.digest, 0, folder / "bare", "x", ("parquet",), "text", 2_800_000, len(plan.recipe.depths))
+    job = ShardJob(
+        plan.digest, 0, folder / "bare", "x", ("parquet",), "text", 2_800_000, len(plan.parts[0].part.depths)
+    )
     next(iter(Assembler(plan).pending_rows(plan.cells)))  # documents are encoded once a run, whatever is written
 
     def ours() -> None:
@@ -183,11 +185,11 @@ def counting_share(recipe: Mapping[str, object]) -> float:
     def generate(plan: Plan, count: bool) -> float:
         assembler = Assembler(plan)
         if not count:
-            assembler._counter = NoCounter(plan.tokenizer)
+            assembler._parts[None]._counter = NoCounter(plan.tokenizer)
         return timed(lambda: [b"".join(row.messages[0].utf8) for row in assembler.pending_rows(plan.cells)])
 
     plan = make_plan(load_recipe({**recipe, "lengths": {"max": "128k", "steps": 8}, "depths": {"steps": 21}}))
-    (filler,) = plan.fillers.values()
+    (filler,) = plan.parts[0].fillers.values()
     fill = filler.fill
 
     def remember(request: FillRequest) -> Haystack:
@@ -233,11 +235,11 @@ def main() -> None:
         "gkamradt-single",
         {"lengths": {"min": 1000, "max": 128000, "steps": 15}, "depths": {"steps": 15, "rounding": "nearest"}},
     )
-    needle = recipe.needles[0].needles
+    needle = recipe.parts[0].needles[0].needles
     cells = [
         lambda length=length, depth=depth: published.gkamradt_context(encoding, essays, length, depth, needle)
         for length in recipe.lengths
-        for depth in recipe.depths
+        for depth in recipe.parts[0].depths
     ]
     with tempfile.TemporaryDirectory() as folder:
         fresh = (str(Path(folder) / str(number)) for number in range(1000))
@@ -255,7 +257,7 @@ def main() -> None:
         generate()
         line("classic grid, generation alone, warm", baseline, [timed(generate) for _ in range(ROUNDS)], 100)
 
-        native = ["default", "--language", "en", "--corpus", "paul_graham", "--needle", "brannock-lighthouse"]
+        native = ["plain", "--language", "en", "--corpus", "paul_graham", "--needle", "brannock-lighthouse"]
         native += ["--set", f"lengths={lengths}", "--set", f"depths={depths}"]
         hidden = needle_library()["brannock-lighthouse"].needles
         for name, other in encodings.items():
@@ -264,7 +266,7 @@ def main() -> None:
                     other, essays, length, depth, hidden
                 )
                 for length in recipe.lengths
-                for depth in recipe.depths
+                for depth in recipe.parts[0].depths
             ]
             baseline, rounds = in_turns(
                 cells,
@@ -272,7 +274,7 @@ def main() -> None:
             )
             line(f"classic grid, native, {name}", baseline, rounds, 15)
 
-        chinese = load_recipe("cdme-8k")
+        (chinese,) = load_recipe("cdme-8k").parts
         small = [
             lambda length=length, depth=depth: published.opencompass_cell(
                 encoding, finance, length, depth, chinese.repeats, chinese.needles[0].needles

@@ -20,12 +20,12 @@ def small() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def dataset(small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("text")
-    return niah_gen.build("default", folder, formats=["parquet", "jsonl", "jsonl.zst"], overrides=small)
+    return niah_gen.build("plain", folder, formats=["parquet", "jsonl", "jsonl.zst"], overrides=small)
 
 
 @pytest.fixture(scope="session")
 def chat_dataset(small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return niah_gen.build("default", tmp_path_factory.mktemp("chat"), overrides={**small, "form": "chat"})
+    return niah_gen.build("plain", tmp_path_factory.mktemp("chat"), overrides={**small, "form": "chat"})
 
 
 @pytest.fixture(scope="session")

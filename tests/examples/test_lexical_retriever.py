@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import niah_gen
-from examples.lexical_retriever import K1, B, answer, bm25, last_words, question_in, rows, terms
+from examples.lexical_retriever import K1, B, answer, bm25, index_of, last_words, question_in, rows, terms
 from niah_score import evaluate
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def test_every_kind_of_file_gives_the_same_answers_to_the_byte(
     dataset: Path, small: dict[str, Any], tmp_path: Path
 ) -> None:
     for suffix in ("parquet", "jsonl", "jsonl.zst"):
-        folder = niah_gen.build("default", tmp_path / suffix, formats=[suffix], overrides=small)
+        folder = niah_gen.build("plain", tmp_path / suffix, formats=[suffix], overrides=small)
         assert run(folder, tmp_path / f"{suffix}.answers").returncode == 0
     assert run(dataset, tmp_path / "whole.answers").returncode == 0
     (found,) = {path.read_bytes() for path in tmp_path.glob("*.answers")}
@@ -142,6 +142,25 @@ def test_of_sentences_that_fit_alike_the_first_counts() -> None:
     assert answer("The mill is red. The mill is old.\n\nQuestion: Which mill?") == "The mill is red."
 
 
+HOPS = (
+    "Rain fell on the hills. Dill grows by the well. The well was dug by Ann. Ann sells flour to Bob. Zoe slept.\n\n"
+    "Question: Who sells flour to Bob?"
+)
+
+
+def test_each_search_is_for_what_the_one_before_found_and_the_answer_is_all_of_it_in_that_order() -> None:
+    assert answer(HOPS, hops=1) == answer(HOPS) == "Ann sells flour to Bob."
+    assert answer(HOPS, hops=2) == "Ann sells flour to Bob. The well was dug by Ann."
+    assert answer(HOPS, hops=3) == "Ann sells flour to Bob. The well was dug by Ann. Dill grows by the well."
+
+
+def test_searching_takes_no_sentence_twice_and_ends_where_nothing_fits() -> None:
+    found = answer(HOPS, hops=9)
+    assert found.count("Ann sells") == 1
+    assert answer("Ann bakes. Bob sleeps. Zoe ran.\n\nQuestion: Who bakes?", hops=5) == "Ann bakes."
+    assert answer("Some text here.\n\nQuestion: Which zebra?", hops=5) == ""
+
+
 def test_chinese_is_told_apart_by_pairs_of_characters_and_words_in_any_case() -> None:
     assert terms("青门镇的茶馆 BM25, the Mill; 七") == [
         "青门",
@@ -162,7 +181,7 @@ def test_scores_are_those_of_the_formula() -> None:
     mean = (5 + 2 + 3) / 3
     first = rarity * 2 * (K1 + 1) / (2 + K1 * (1 - B + B * 5 / mean))
     third = rarity * 1 * (K1 + 1) / (1 + K1 * (1 - B + B * 3 / mean))
-    assert bm25("Which mill?", sentences) == pytest.approx([first, 0, third])
+    assert bm25("Which mill?", index_of(sentences)) == pytest.approx({0: first, 2: third})
 
 
 def test_answers_that_are_there_are_kept_unless_told_otherwise(dataset: Path, tmp_path: Path) -> None:
@@ -175,13 +194,36 @@ def test_answers_that_are_there_are_kept_unless_told_otherwise(dataset: Path, tm
     assert len([json.loads(line) for line in out.open(encoding="utf-8")]) == 36
 
 
-@pytest.mark.parametrize("flags", [("--window", "0"), ("--sentences", "0")])
+@pytest.mark.parametrize(
+    "flags", [("--window", "0"), ("--sentences", "0"), ("--hops", "0"), ("--sentences", "2", "--hops", "2")]
+)
 def test_what_makes_no_sense_is_refused_before_anything_is_written(
-    dataset: Path, tmp_path: Path, flags: tuple[str, str]
+    dataset: Path, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     assert run(dataset, tmp_path / "x.jsonl", *flags).returncode == 2
     assert run(tmp_path / "nothing", tmp_path / "x.jsonl").returncode == 2
     assert not (tmp_path / "x.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("x.jsonl", "{"), ("x.jsonl", '{"id": "a"}'), ("x.jsonl", "[1]"), ("x.parquet", "no")]
+)
+def test_a_file_that_holds_no_rows_is_told_and_replaces_no_answers(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    out = tmp_path / "answers.jsonl"
+    out.write_text("mine")
+    done = run(tmp_path / name, out, "--overwrite")
+    assert done.returncode == 2
+    assert f"{name}: expected rows with id and prompt" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert out.read_text() == "mine"
+
+
+def test_a_folder_for_the_answers_that_is_not_there_is_told(dataset: Path, tmp_path: Path) -> None:
+    done = run(dataset, tmp_path / "no" / "answers.jsonl")
+    assert done.returncode == 2
+    assert "answers.jsonl: No such file or directory" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_paraphrased_questions_share_fewer_words_and_chains_none_with_what_they_ask_for(tmp_path: Path) -> None:
@@ -193,7 +235,7 @@ def test_paraphrased_questions_share_fewer_words_and_chains_none_with_what_they_
         "chains": {"needles": ["chain-en", "chain-zh"]},
     }
     for name, changes in recipes.items():
-        folder = niah_gen.build("default", tmp_path, overrides={**base, **changes})
+        folder = niah_gen.build("plain", tmp_path, overrides={**base, **changes})
         assert run(folder, tmp_path / "x.jsonl", "--overwrite").returncode == 0
         report = evaluate(folder, tmp_path / "x.jsonl", metrics=["keyword"])
         means[name] = report.summary["metrics"]["score"]["overall"]["mean"]
@@ -208,28 +250,27 @@ def test_make_demo_goes_all_the_way_and_replaces_nothing_but_what_it_made(tmp_pa
     if not (ROOT / ".venv" / "bin" / "niah-gen").exists():
         pytest.skip("needs the environment that `make setup` makes")
     # What a demo before this one left, and beside it what is the user's.
-    dataset = niah_gen.build("default", tmp_path / "demo", overrides={"lengths": [800]})
+    dataset = niah_gen.build("plain", tmp_path / "demo", overrides={"lengths": [800]})
     (tmp_path / "demo" / "window").mkdir()
-    for name in ("whole.jsonl", "window.jsonl", "window/summary.json"):
+    for name in ("search.jsonl", "window.jsonl", "window/summary.json"):
         (tmp_path / "demo" / name).write_text("old")
-    (tmp_path / "default").mkdir()
-    (tmp_path / "default" / "whole.jsonl").write_text("mine")
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "search.jsonl").write_text("mine")
     data = {path: path.stat().st_mtime_ns for path in dataset.glob("data/*/*")}
-    command = ["make", "-o", ".venv/built", "demo", "LEN=800", f"OUT={tmp_path}", "WORDS=300"]
+    command = ["make", "-o", ".venv/built", "demo", "PRESET=plain", "LEN=800", f"OUT={tmp_path}", "WINDOW=300"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
-    assert data == {path: path.stat().st_mtime_ns for path in tmp_path.glob("demo/default/*/data/*/*")}
-    assert (tmp_path / "default" / "whole.jsonl").read_text() == "mine"
+    assert data == {path: path.stat().st_mtime_ns for path in tmp_path.glob("demo/plain/*/data/*/*")}
+    assert (tmp_path / "plain" / "search.jsonl").read_text() == "mine"
     card = (dataset / "README.md").read_text("utf-8")
     assert "BM25, which only matches words, scores 100.0 of 100 points" in card
     means = {
-        name: json.loads((tmp_path / "demo" / name / "summary.json").read_bytes())["metrics"]["score"]["overall"][
-            "mean"
-        ]
-        for name in ("whole", "window")
+        name: json.loads((tmp_path / "demo" / name / "summary.json").read_bytes())["headline"]["mean"]
+        for name in ("search", "hops", "window")
     }
-    assert means["whole"] == 100
+    assert means["search"] == 100
     assert 20 < means["window"] < 80
+    assert "BM25, 5 hops, which only matches words" in card
     shown = [word for word in done.stdout.split() if word.startswith(f"{tmp_path}/demo/window/")]
     assert [Path(path).name for path in shown] == ["heatmap.png", "report.html"]
     assert all(Path(path).stat().st_size > 1000 for path in shown)

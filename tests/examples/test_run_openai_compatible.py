@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from examples.run_openai_compatible import HopelessError, answers_file, rows
+from examples.run_openai_compatible import Gate, HopelessError, answers_file, rows
 from niah_score import evaluate
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "run_openai_compatible.py"
@@ -41,8 +41,8 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, truth: list[dict[str, Any]]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, truth: list[dict[str, Any]], port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.answers = {row["prompt"]: (row["id"], row["answers"][0]) for row in truth}
         self.behave: Callable[[Server, Handler, str, int], bool] = lambda *_: False
         self.asked: Counter[str] = Counter()
@@ -309,7 +309,7 @@ def test_rows_that_failed_are_errors_to_the_scorer_and_asked_again(
     assert sum(server.asked.values()) == 2
 
 
-@pytest.mark.parametrize("status", [401, 404])
+@pytest.mark.parametrize("status", [401, 404, 501])
 def test_what_every_row_would_be_told_ends_the_run_at_once(
     server: Server, dataset: Path, tmp_path: Path, status: int
 ) -> None:
@@ -354,14 +354,175 @@ def test_the_key_is_repeated_nowhere(server: Server, dataset: Path, tmp_path: Pa
         assert KEY not in path.read_text()
 
 
-def test_a_server_that_is_gone_is_given_up(dataset: Path, tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # nobody listens
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        code, printed = ask(url, dataset, tmp_path / "a.jsonl", "--tries", "2", "--concurrency", "1")
+def test_a_server_that_is_gone_is_given_up(server: Server, dataset: Path, tmp_path: Path) -> None:
+    def gone(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        handler.connection.shutdown(socket.SHUT_RDWR)
+        return True
+
+    server.behave = gone
+    code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--tries", "2", "--concurrency", "1")
     assert code == 2
     assert "20 rows in a row without an answer" in printed
     assert len(lines(tmp_path / "a.jsonl")) == 19
+
+
+def test_where_no_server_answers_one_sentence_ends_the_run_before_anything_is_tried_again(
+    dataset: Path, tmp_path: Path
+) -> None:
+    endless = ("--tries", "1000", "--first-delay", "1000")  # a second try would be later than the test waits
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        code, printed = ask(url, dataset, tmp_path / "a.jsonl", *endless)
+    assert code == 2
+    assert printed == (
+        f"run_openai_compatible: {url}: no server answers (Connection refused); start it, or check --url\n"
+    )
+    assert lines(tmp_path / "a.jsonl") == []
+    code, printed = ask("http://no-such-host.invalid/v1", dataset, tmp_path / "a.jsonl", *endless)
+    assert code == 2
+    assert "http://no-such-host.invalid/v1: no server answers" in printed
+    assert len(printed.splitlines()) == 1
+
+
+def test_a_server_that_starts_late_is_waited_for_on_demand(
+    truth: list[dict[str, Any]], dataset: Path, tmp_path: Path
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    out = tmp_path / "a.jsonl"
+    process = start(f"http://127.0.0.1:{port}/v1", dataset, out, "--wait", str(PATIENCE), "--limit", "2")
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not out.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with Server(truth, port) as made:  # the runner knocks from here on, before the server is there or after
+            threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+            _, printed = process.communicate(timeout=2 * PATIENCE)
+            made.shutdown()
+    finally:
+        process.kill()
+    assert process.returncode == 3, printed  # there are more rows than two
+    assert len(lines(out)) == 2
+
+
+def test_no_server_is_needed_where_every_row_has_an_answer(server: Server, dataset: Path, tmp_path: Path) -> None:
+    assert ask(server.url, dataset, tmp_path / "a.jsonl")[0] == 0
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        assert ask(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", dataset, tmp_path / "a.jsonl")[0] == 0
+
+
+def test_a_server_that_limits_requests_is_asked_less_and_then_more_again(
+    server: Server, dataset: Path, tmp_path: Path
+) -> None:
+    first = [row.id for row in rows(dataset, set())][:8]
+    answered = 0
+
+    def limits(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        nonlocal answered
+        if tried == 1 and row_id in first:  # these eight stand here together and are refused together
+            assert server.wait_for(lambda: len(server.asked) >= 8)
+            return handler.reply(429, b'{"error": {"message": "rate limit"}}')
+        with server.changed:
+            answered += 1
+            mine = answered
+        # By four, five, six and seven at once, 22 answers bring eight back: the last eight rows stand here together.
+        assert mine <= 28 or server.wait_for(lambda: answered == 36)
+        return False
+
+    server.behave = limits
+    code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "8")
+    assert code == 0, printed
+    assert "36 answers, 0 errors" in printed
+    assert "; 8 refused with 429, so 4 to 8 requests at once" in printed
+    assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
+
+
+def test_rows_that_wait_for_their_turn_at_a_limit_are_no_errors(server: Server, dataset: Path, tmp_path: Path) -> None:
+    first = [row.id for row in rows(dataset, set())][:8]
+    inside = most = 0
+
+    def two_at_most(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        nonlocal inside, most
+        with server.changed:
+            inside += 1
+            full = inside > 2
+            most = max(most, 0 if full else inside)
+        if tried == 1 and row_id in first:
+            assert server.wait_for(lambda: len(server.asked) >= 8)
+        with server.changed:
+            inside -= 1  # before the answer, so that no request is counted beside one that follows it
+        return full and handler.reply(429, b"{}", Retry_After="0")
+
+    server.behave = two_at_most
+    code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "8", "--tries", "20")
+    assert code == 0, printed
+    assert most == 2
+    assert scored(dataset, tmp_path / "a.jsonl") == {"ok": 36}
+
+
+def test_an_account_without_money_ends_the_run_at_once(server: Server, dataset: Path, tmp_path: Path) -> None:
+    body = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
+    server.behave = lambda server, handler, *_: handler.reply(429, body)
+    code, printed = ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "1", "--first-delay", "1000")
+    assert code == 2
+    assert "You exceeded your current quota" in printed
+    assert sum(server.asked.values()) == 1
+
+
+def entered(gate: Gate) -> int:
+    """What a free place gives; fails where there is none."""
+    stopped = threading.Event()
+    if gate._under_way >= gate.allowed:
+        stopped.set()  # it would wait for ever
+    found = gate.enter(stopped)
+    assert found is not None
+    return found
+
+
+def test_refusals_of_requests_sent_together_halve_their_number_once_and_never_below_one() -> None:
+    gate = Gate(8)
+    first = [entered(gate) for _ in range(8)]
+    for place in first[:5]:
+        gate.leave(place, True)
+    assert gate.allowed == 4
+    for place in first[5:]:
+        gate.leave(place, False)  # sent before the cut: it tells nothing about what the server takes now
+    allowed = []
+    for _ in range(4):
+        gate.leave(entered(gate), True)
+        allowed.append(gate.allowed)
+    assert allowed == [2, 1, 1, 1]
+    assert (gate.fewest, gate.limited) == (1, 9)
+
+
+def test_a_full_round_of_answers_allows_one_more_up_to_what_was_asked_for() -> None:
+    gate = Gate(4)
+    gate.leave(entered(gate), True)
+    gate.leave(entered(gate), True)
+    allowed = []
+    for _ in range(12):
+        gate.leave(entered(gate), False)
+        allowed.append(gate.allowed)
+    assert allowed == [2, 2, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4]
+    gate.leave(entered(gate), None)  # an error that has nothing to do with how many there are
+    assert gate.allowed == 4
+
+
+def test_nobody_enters_a_full_gate_or_a_stopped_one() -> None:
+    gate = Gate(1)
+    place = entered(gate)
+    stopped = threading.Event()
+    found: list[int | None] = []
+    waiting = threading.Thread(target=lambda: found.append(gate.enter(stopped)))
+    waiting.start()
+    gate.leave(place, None)
+    waiting.join(PATIENCE)
+    assert found == [0]
+    stopped.set()
+    assert gate.enter(stopped) is None
 
 
 def test_reasoning_and_ends_reach_the_scorer(server: Server, dataset: Path, tmp_path: Path) -> None:
@@ -509,7 +670,9 @@ def test_a_file_that_holds_something_else_is_left_as_it_is(tmp_path: Path, conte
         (["--url", "http://user:secret@127.0.0.1/v1"], "--url"),
         (["--url", "http://127.0.0.1:99999/v1"], "--url"),
         (["--body", "[1"], "--body"),
+        (["--body", '{"stream": true}'], "--body: stream"),
         (["--concurrency", "0"], "--concurrency"),
+        (["--limit", "0"], "--limit"),
     ],
 )
 def test_arguments_that_make_no_sense_are_told(dataset: Path, tmp_path: Path, flags: list[str], told: str) -> None:

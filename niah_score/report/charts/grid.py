@@ -72,12 +72,13 @@ def grid_of(
     if not has_grid(scored.frame):
         raise ScoreError("no row has a length and a depth: there is nothing to draw a heatmap of")
     wanted = pl.col("length").is_not_null() & pl.col("depth_percent").is_not_null()
-    kept = scored.frame.filter(wanted if language is None else wanted & (pl.col("language") == language))
-    if not kept.height:
+    in_language = wanted if language is None else wanted & (pl.col("language") == language)
+    kept = scored.frame.select(in_language.fill_null(False).alias("kept"))["kept"]
+    if not kept.any():
         there = ", ".join(str(name) for name in scored.factor("language").values if name is not None)
         raise ScoreError(f"language: no row with a length and a depth is in {language!r}; the rows are in {there}")
-    if kept.height < scored.frame.height:
-        scored = Scored(kept)
+    if not kept.all():
+        scored = scored.cut_to(kept)
     cells, means = by_length_and_depth(scored, metric)
     whole = overall(scored, metric).of_lengths
     return Grid(

@@ -170,7 +170,7 @@ class _Picture:
 
         self.palette = palette
         self.panels = [Panel(grid, palette, alone=len(grids) == 1) for grid in grids]
-        across = min(len(grids), _MOST_ACROSS)
+        across = 2 if len(grids) == 4 else min(len(grids), _MOST_ACROSS)
         lines = [self.panels[first : first + across] for first in range(0, len(grids), across)]
         bar = 0.22 + _BAR + 0.62
         widths = [max(panel.left + panel.width for panel in self.panels[at::across]) + 0.22 for at in range(across)]

@@ -38,6 +38,7 @@ def as_dict(side: SideBySide) -> dict[str, Any]:
                 "signature": line.signature,
                 "rows": run.rows,
                 "left_out": run.left_out,
+                "headline": dict(line.headline),
                 "overall": line.of_rows._asdict(),
                 "overall_of_lengths": line.of_lengths._asdict(),
                 "effective_length": {

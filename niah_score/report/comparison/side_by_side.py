@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from niah_score.errors import IntegrityError
 from niah_score.report.charts.grid import Grid
@@ -18,6 +19,7 @@ from niah_score.statistics.effective_length import (
     effective_length,
 )
 from niah_score.statistics.figures import Figure, overall
+from niah_score.statistics.headline import headline_of
 from niah_score.statistics.paired import LEVEL, Comparison, Difference, Pair, compared
 from niah_score.statistics.scored import Scored
 from niah_score.statistics.significance import holm
@@ -28,11 +30,13 @@ class RunLine:
     """A run over the common rows. `lengths`: its figure of each length; `of_lengths`: the mean of the lengths' means.
 
     `signature`: what its metric was measured with, without n; several, with commas, where rows have different metrics.
+    `headline`: `of_rows` with the parts that it is made of, as `headline_of` gives them.
     """
 
     name: str
     dataset: str
     signature: str
+    headline: Mapping[str, Any]
     of_rows: Figure
     of_lengths: Figure
     lengths: tuple[Figure, ...]
@@ -65,7 +69,9 @@ def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> S
     """Set (name, report) pairs side by side. Raises what `compare` does; IntegrityError names both datasets."""
     runs = [(_encodable(name), report) for name, report in runs]
     _same_dataset(runs)
-    shared = common_rows([(name, report.scored.frame) for name, report in runs], metric)
+    weights = runs[0][1].weights if runs else None
+    alike = all(report.weights == weights for _, report in runs)
+    shared = common_rows([(name, report.scored.frame) for name, report in runs], metric, weights if alike else None)
     comparison = compared(shared)
     rows = shared.kept[0].frame
     own = [str(name) for name in rows["metric"].unique().drop_nulls().sort()] if "metric" in rows.columns else []
@@ -75,6 +81,8 @@ def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> S
     )
     lengths = tuple(length for length, _ in lines[0].ruler.lengths)
     notes = [*_not_alike(lines), *comparison.notes]
+    if not alike:
+        notes.append("The runs' datasets give their parts different weights; here every row counts the same")
     without = lines[0].ruler.without_length
     if without:
         notes.append(f"{without} of {comparison.rows} rows have no length and count in the mean of rows alone")
@@ -121,6 +129,7 @@ def _line(name: str, report: Report, kept: Scored, metric: str, metrics: Sequenc
         name,
         _dataset(report),
         _encodable(", ".join(_without_n(text) for text in signatures)),
+        headline_of(kept, metric),
         whole.of_rows,
         whole.of_lengths,
         tuple(figure for _, figure in ruler.lengths),

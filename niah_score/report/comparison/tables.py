@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from niah_score.errors import ScoreError
 from niah_score.report.comparison.side_by_side import SideBySide
 from niah_score.report.comparison.typeset import TABLE_FORMATS, Table, TableCell
+from niah_score.report.overview import make_up
 from niah_score.statistics.effective_length import EffectiveContext, EffectiveLength
 from niah_score.statistics.figures import Figure
 from niah_score.statistics.intervals import interval_text, needles_note
-from niah_score.statistics.paired import Comparison, Difference
+from niah_score.statistics.paired import Difference
 from niah_score.text.visible import one_line
 
 _MISSING = {
@@ -132,6 +133,7 @@ def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[s
     )
     if (few := needles_note(side.lines[0].of_rows.method)) is not None:
         yield f"{few}."
+    yield from _made_up(side)
     yield from _extremes(side)
     if any(cell.bold for cell in cells):
         yield (
@@ -161,6 +163,15 @@ def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[s
         yield f"Rows without an answer: {', '.join(silent)}."
     yield from _measured(side, silent=bool(silent))
     yield from (f"{note}." for note in side.notes)
+
+
+def _made_up(side: SideBySide) -> Iterator[str]:
+    """A sentence on the parts that each run's mean of all rows is made of, and how they weigh in all figures."""
+    told = [f"{line.name} = {parts}" for line in side.lines if (parts := make_up(line.headline)) is not None]
+    if told:
+        yield f"All rows, by part: {'; '.join(told)}."
+    if any(line.headline["weighed_by"] == "manifest" for line in side.lines):
+        yield "Rows of a part share the weight that the dataset gives it, in all means; parts of weight 0 are left out."
 
 
 def _extremes(side: SideBySide) -> Iterator[str]:
@@ -203,13 +214,18 @@ def lines_of(side: SideBySide, form: str) -> list[str]:
         raise ScoreError(f"--format: {form!r} is unknown; expected one of {', '.join(TABLE_FORMATS)}")
     tables = [TABLE_FORMATS[form](table) for table in (scores_table(side), differences_table(side))]
     if form == "text":
-        return [*_means(side.comparison), "", *tables[0], "", *_pairs(side)]
+        return [*_means(side), "", *tables[0], "", *_pairs(side)]
     return [*(_LATEX_NEEDS if form == "latex" else ()), *tables[0], "", *tables[1]]
 
 
-def _means(found: Comparison) -> Iterator[str]:
+def _means(side: SideBySide) -> Iterator[str]:
+    """Every run's mean, and below it the parts that it is made of."""
+    found = side.comparison
     yield f"{found.metric} over the {found.rows:,} rows that all runs have"
-    yield from (f"  {one_line(run.name):24} {_interval(run.figure)}" for run in found.runs)
+    for run, line in zip(found.runs, side.lines, strict=True):
+        yield f"  {one_line(run.name):24} {_interval(run.figure)}"
+        if (told := make_up(line.headline)) is not None:
+            yield f"    = {told}"
 
 
 def _pairs(side: SideBySide) -> Iterator[str]:

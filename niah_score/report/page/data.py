@@ -21,6 +21,7 @@ _MOST = 60
 # Combinations of all coordinates that are embedded; each is a line of numbers.
 _MOST_COMBINATIONS = 60_000
 _MOST_CONTROLS = 50
+_MOST_PARTS = 50
 # Groups of a coordinate that have their intervals embedded.
 _MOST_GROUPS = 300
 _LONGEST_NAME = 300
@@ -32,11 +33,14 @@ def data_of(report: Report) -> dict[str, Any]:
     scored, summary = rows_of(report), report.summary
     metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
     axes = [_Axis(scored.factor(name)) for name in ("length", "depth_percent")]
-    filters, left_out = _filters(scored, axes)
+    filters, left_out = _filters(scored, axes, weighted=report.weights is not None)
 
     def of_values(name: str) -> list[Any]:
         """For each metric the figures of a coordinate's values."""
-        return [_of_values(scored.factor(name), summary["metrics"][metric]["groups"].get(name)) for metric in metrics]
+        return [
+            _of_values(scored.factor(name), summary["metrics"][metric]["groups"].get(name), these=name == "needle_id")
+            for metric in metrics
+        ]
 
     groups = [of_values(name) for name in filters]
     return {
@@ -53,12 +57,18 @@ def data_of(report: Report) -> dict[str, Any]:
         "metrics": metrics,
         "palettes": {name: palette.stops for name, palette in PALETTES.items()},
         "overall": [_overall(summary["metrics"][name]) for name in metrics],
-        "parts": [[part["name"], part["weight"], part["mean"], part["n"]] for part in summary["headline"]["parts"]],
+        "parts": [
+            [_name(part["name"]), part["weight"], part["mean"], part["all_right"] and part["all_right"]["mean"]]
+            for part in summary["headline"]["parts"][:_MOST_PARTS]
+        ],
+        "weighed_by": summary["headline"]["weighed_by"],
+        "part_weights": _part_weights(report, scored.factor("part").values, metrics) if "part" in filters else None,
         "controls": _controls(summary["controls"]),
         "lengths": axes[0].labels,
         "depths": axes[1].labels,
         "grouped": {"lengths": axes[0].grouped, "depths": axes[1].grouped},
         "length_means": None if axes[0].grouped else of_values("length"),
+        "depth_means": None if axes[1].grouped else of_values("depth_percent"),
         "filters": [{"name": name, "values": [_name(v) for v in scored.factor(name).values]} for name in filters],
         "left_out": left_out,
         "groups": [[of_filter[place] for of_filter in groups] for place in range(len(metrics))],
@@ -114,8 +124,10 @@ def _pairs(counts: dict[str, int]) -> list[tuple[str, int]]:
     return list(counts.items())
 
 
-def _listed(figure: dict[str, Any]) -> list[Any]:
-    return [figure[name] if name not in ("low", "high") else _rounded(figure[name]) for name in _COLUMNS]
+def _listed(figure: dict[str, Any], *, these: bool = False) -> list[Any]:
+    """A figure as a list; `these`: with the interval of these needles alone."""
+    ends = [_rounded(figure[f"{name}_these" if these else name]) for name in ("low", "high")]
+    return [*(figure[name] for name in _COLUMNS[:4]), *ends]
 
 
 def _rounded(value: float | None) -> float | None:
@@ -145,27 +157,54 @@ def _problems(report: Report) -> dict[str, Any]:
 
 
 def _controls(found: dict[str, dict[str, Any]]) -> list[list[Any]]:
-    """A line for each control: its name, that of its number, and a figure."""
+    """A line for each control: its name, that of its number, a figure, and what stands beside it, or null."""
     lines = []
     for control, record in list(found.items())[:_MOST_CONTROLS]:
         number = next(name for name in NUMBERS if name in record)
-        lines.append([short(control), number, *_listed({**record, "mean": record[number]})])
+        beside = {name: record[name] for name in ("shares", "asked", "gap") if name in record} or None
+        lines.append([short(control), number, *_listed({**record, "mean": record[number]}), beside])
     return lines
 
 
-def _of_values(factor: Factor, lines: list[dict[str, Any]] | None) -> list[list[Any]] | None:
+def _of_values(factor: Factor, lines: list[dict[str, Any]] | None, *, these: bool) -> list[list[Any]] | None:
     """The figures of a coordinate's values in their order; a value that controls alone have has one of no rows.
 
     Null where there are none, or too many to embed.
     """
     if lines is None or len(factor.values) > _MOST_GROUPS:
         return None
-    known = {line["value"]: _listed(line) for line in lines}
+    known = {line["value"]: _listed(line, these=these) for line in lines}
     return [known.get(coordinate_text(value), [0, 0, 0, None, None, None]) for value in factor.values]
 
 
-def _filters(scored: Scored, axes: Iterable[_Axis]) -> tuple[list[str], list[str]]:
-    """Coordinates with several values, and those of them that would make too many combinations."""
+def _part_weights(
+    report: Report, parts: Sequence[str | None], metrics: Sequence[str]
+) -> list[list[float | None]] | None:
+    """For each metric, what a row of each part counts in means over several; null for a part that is in none.
+
+    Null where every row counts the same.
+    """
+    import numpy as np
+
+    if report.weights is None:
+        return None
+    counted = report.scored
+    part = counted.factor("part")
+    found: list[list[float | None]] = []
+    for metric in metrics:
+        has, each = counted.values(metric)[1], counted.row_weights(metric)
+        weights = np.zeros(len(part.values))
+        weights[part.codes[has]] = 1.0 if each is None else each[has]
+        known = dict(zip(part.values, weights.tolist(), strict=True))
+        found.append([known.get(name) for name in parts])
+    return found
+
+
+def _filters(scored: Scored, axes: Iterable[_Axis], *, weighted: bool) -> tuple[list[str], list[str]]:
+    """Coordinates with several values, and those of them that would make too many combinations.
+
+    `weighted`: whether parts have weights.
+    """
     import numpy as np
 
     base = [axis.codes for axis in axes]
@@ -175,9 +214,11 @@ def _filters(scored: Scored, axes: Iterable[_Axis]) -> tuple[list[str], list[str
         keys = _keys([*base, *(scored.factor(name).codes for name in names)])
         if len(np.unique(keys)) <= _MOST_COMBINATIONS:
             break
-        # Without the choice of controls, their rows would count among the others.
+        # Without the choice of controls, their rows would count among the others; without that of parts, rows would not
+        # count what their parts do.
         controls = "control" in names and None in scored.factor("control").values
-        left = [name for name in names if name != "control" or not controls] or names
+        held = {"control": controls, "part": weighted}
+        left = [name for name in names if not held.get(name)] or names
         largest = max(left, key=lambda name: len(scored.factor(name).values))
         names.remove(largest)
         left_out.append(largest)

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 # In this order; they share one scope.
-SCRIPTS = ("text.js", "figures.js", "overview.js", "heatmap.js", "examples.js", "report.js")
+SCRIPTS = ("text.js", "figures.js", "overview.js", "heatmap.js", "parts.js", "examples.js", "report.js")
 # What would end the block, or a line of it, in HTML or in JavaScript. A lone surrogate is not UTF-8 at all.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 

@@ -6,9 +6,10 @@ const KIND = new Map([...STATUSES, ...FINDINGS].map(([key, kind]) => [key, kind]
 function examplesOf(place) {
   const { columns } = DATA.examples;
   const found = [];
+  const each = PART >= 0 && state.filters[PART] < 0 ? partWeights() : null;
   for (let k = columns.cell.indexOf(place); k >= 0 && k < columns.cell.length && columns.cell[k] === place; k++) {
     const fits = state.filters.every((value, at) => value < 0 || columns[DATA.filters[at].name][k] === value);
-    if (fits) found.push(k);
+    if (fits && !(each && each[columns.part[k]] === null)) found.push(k);
   }
   return found;
 }

@@ -176,7 +176,7 @@ def _ranked(report: Report) -> pl.DataFrame:
     """Rows that any page could show, ordered by cell and from the worst: their number, cell, the cell's rows and ranks.
 
     Wrong answers come first, then rows without one, then right ones; among equals every needle has its turn. The rows
-    of a cell's controls are ranked apart from the others.
+    of a cell's controls, and those of parts that are in no score, are ranked apart from the others.
     """
     import numpy as np
     import polars as pl
@@ -187,7 +187,10 @@ def _ranked(report: Report) -> pl.DataFrame:
     order = np.where(has, values, 101.0)
     kind = np.where(scored.unanswered, 1, np.where(has & (values >= 100.0), 2, 0))
     control = scored.factor("control")
-    apart = cells * 2 + np.array([value is not None for value in control.values])[control.codes]
+    part = scored.factor("part")
+    in_no_score = np.array([scored.weight_of(name) == 0 for name in part.values])[part.codes]
+    is_control = np.array([value is not None for value in control.values])[control.codes]
+    apart = cells * 3 + np.where(is_control, 2, in_no_score)
     sorted_rows = np.lexsort((order, kind, apart))
     frame = pl.DataFrame(
         {

@@ -10,6 +10,9 @@ const START = DATA.filters.map((filter) => (filter.name === "control" ? filter.v
 /** What is shown: the metric and, for each filter, the place of its value or -1 for all. */
 const state = { metric: 0, filters: [...START], view: "map", palette: "conventional", cell: null };
 
+/** The places of two filters, -1 where there is none. */
+const [PART, CONTROL] = ["part", "control"].map((name) => DATA.filters.findIndex((filter) => filter.name === name));
+
 /** Thousands apart. */
 function count(number) {
   return String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -54,22 +57,34 @@ function isFiltered() {
   return chosen().length > 0;
 }
 
-/** Sums of the chosen rows by a key of each combination; `key` gives a place below `size` or -1. */
-function summed(size, key) {
+/** What a row of each part counts in a mean over parts, null for one that is in none; null where all count the same. */
+function partWeights() {
+  const choosesControl = CONTROL >= 0 && state.filters[CONTROL] !== START[CONTROL];
+  return DATA.part_weights === null || choosesControl ? null : DATA.part_weights[state.metric];
+}
+
+/** Sums of the chosen rows by a key of each combination; `key` gives a place below `size` or -1.
+ *  `filters`: other choices than those that are set; `apart`: whether no place has rows of several parts. */
+function summed(size, key, filters = state.filters, apart = false) {
   const { codes, rows, unanswered, n, sum } = DATA.sums;
   const found = Array.from({ length: size }, () => [0, 0, 0, 0, null, null]);
-  const wanted = state.filters.map((value, place) => [codes[2 + place], value]).filter(([, value]) => value >= 0);
+  const weight = Array(size).fill(0);
+  const wanted = filters.map((value, place) => [codes[2 + place], value]).filter(([, value]) => value >= 0);
+  const each = apart || (PART >= 0 && filters[PART] >= 0) ? null : partWeights();
   for (let k = 0; k < rows.length; k++) {
     if (wanted.some(([code, value]) => code[k] !== value)) continue;
-    const place = key(k);
+    const counts = each ? each[codes[2 + PART][k]] : 1;
+    const place = counts === null ? -1 : key(k);
     if (place < 0) continue;
     const figure = found[place];
+    const scored = n[state.metric] === null ? rows[k] : n[state.metric][k];
     figure[ROWS] += rows[k];
-    figure[N] += n[state.metric] === null ? rows[k] : n[state.metric][k];
+    figure[N] += scored;
     figure[UNANSWERED] += unanswered[k];
-    figure[MEAN] += sum[state.metric][k];
+    figure[MEAN] += counts * sum[state.metric][k];
+    weight[place] += counts * scored;
   }
-  for (const figure of found) figure[MEAN] = figure[N] ? figure[MEAN] / figure[N] : null;
+  found.forEach((figure, place) => (figure[MEAN] = figure[N] ? figure[MEAN] / weight[place] : null));
   return found;
 }
 
@@ -110,6 +125,22 @@ function lengthMeans() {
   if (!isFiltered() && given) return given;
   const [lengths] = DATA.sums.codes;
   return summed(DATA.lengths.length, (k) => lengths[k]);
+}
+
+/** The figure of every depth. */
+function depthMeans() {
+  const given = DATA.depth_means && DATA.depth_means[state.metric];
+  if (!isFiltered() && given) return given;
+  const [, depths] = DATA.sums.codes;
+  return summed(DATA.depths.length, (k) => depths[k]);
+}
+
+/** The figure of every cell of one part, as `cells`. */
+function cellsOfPart(code) {
+  const depths = DATA.depths.length;
+  const [lengths, own] = DATA.sums.codes;
+  const filters = state.filters.map((value, place) => (place === PART ? code : value));
+  return summed(DATA.lengths.length * depths, (k) => lengths[k] * depths + own[k], filters).map((figure) => (figure[ROWS] ? figure : null));
 }
 
 /** The figures of a filter's values among the chosen rows. */

@@ -15,7 +15,7 @@ function where(place) {
 /** The heatmap of the chosen rows. */
 function drawMap() {
   const found = cells();
-  const means = lengthMeans();
+  const means = lengthMeans(), depths = depthMeans();
   const columns = DATA.lengths.length;
   page.cells = [];
   const grid = el("div", {
@@ -32,15 +32,17 @@ function drawMap() {
     const row = el("div", { role: "row", class: "row", "aria-rowindex": line + 1 });
     row.append(el("div", { role: "rowheader", class: "depth" }, depth === null ? "none" : Array.isArray(depth) ? `≤${depthOf(depth[1])}` : depthOf(depth)));
     for (let length = 0; length < columns; length++) row.append(cell(found, length, line));
+    row.append(depthMean(depth, depths[line]));
     grid.append(row);
   });
   const foot = el("div", { role: "row", class: "row lengths", "aria-rowindex": DATA.depths.length + 1 }, el("div", { class: "corner", role: "presentation" }));
   DATA.lengths.forEach((length) => foot.append(el("div", { role: "columnheader", class: "length", title: lengthOf(length) }, el("span", {}, brief(length)))));
+  foot.append(el("div", { class: "length", role: "presentation" }, "mean"));
   grid.append(foot, el("div", { class: "axis-x", role: "presentation" }, "length, tokens"));
   const figure = el("figure", { class: "heat" },
     el("div", { class: "frame" }, el("p", { class: "axis-y", "aria-hidden": "true" }, "depth, %"),
       el("div", { class: "scroll" }, grid)),
-    legend(found, means));
+    legend(found, means, depths));
   page.map.replaceChildren(figure);
   page.grid = grid;
   page.found = found;
@@ -100,10 +102,32 @@ function meansLine(means) {
   });
   return el("div", { class: "row means", role: "presentation" },
     el("div", { class: "depth scale", role: "presentation" }, [100, 50, 0].map((level) => el("span", {}, String(level)))),
-    el("div", { class: "panel", role: "img", "aria-label": `Means of the lengths: ${means.map((figure, place) => `${lengthOf(DATA.lengths[place])} tokens ${points(figure[MEAN], 1)}`).join("; ")}` }, svg, dots));
+    el("div", { class: "panel", role: "img", "aria-label": `Means of the lengths: ${means.map((figure, place) => `${lengthOf(DATA.lengths[place])} tokens ${points(figure[MEAN], 1)}`).join("; ")}` }, svg, dots),
+    el("div", { role: "presentation" }));
 }
 
-function legend(found, means) {
+/** The mean of a depth as a dot on a line from 0 to 100, with its interval where it is known. */
+function depthMean(depth, figure) {
+  if (figure[MEAN] === null) return el("div", { class: "margin", role: "presentation" });
+  const where = depth === null ? "no depth" : `depth ${depthOf(depth)}\u00a0%`;
+  return el("div", { class: "margin", role: "img", "aria-label": `Mean of ${where}: ${told(figure)}`, "data-tip": `${where}: ${told(figure)}` }, whisker(figure), dotAt(figure[MEAN]));
+}
+
+function whisker(figure) {
+  if (figure[LOW] === null) return null;
+  const line = el("b", { class: "reach" });
+  line.style.left = `${figure[LOW]}%`;
+  line.style.width = `${figure[HIGH] - figure[LOW]}%`;
+  return line;
+}
+
+function dotAt(value) {
+  const dot = el("i", { class: "dot" });
+  dot.style.left = `${value}%`;
+  return dot;
+}
+
+function legend(found, means, depths) {
   const ramp = el("span", { class: "ramp", role: "img", "aria-label": "colours from 0 to 100" });
   ramp.style.background = `linear-gradient(to right, ${Array.from({ length: 11 }, (_, k) => coloured(k * 10)[0]).join(", ")})`;
   const known = hasIntervals(found);
@@ -114,10 +138,11 @@ function legend(found, means) {
     found.some((figure) => figure && figure[UNANSWERED]) ? el("span", { class: "item" }, el("i", { class: "swatch hatched" }), "unanswered") : null,
     found.some((figure) => !figure) ? el("span", { class: "item" }, el("i", { class: "swatch empty" }), "no rows") : null,
     el("span", { class: "item" }, least === most ? `n ${count(most)} in every cell` : `n ${count(least)} to ${count(most)} a cell`),
-    el("span", { class: "item" }, "line: means of the lengths’ rows", hasIntervals(means) ? ", bars: 95 % intervals" : ""),
+    el("span", { class: "item" }, "line: means of the lengths’ rows, dots: of the depths’, from 0 to 100", hasIntervals([...means, ...depths]) ? ", bars: 95 % intervals" : ""),
   ];
   const notes = [];
   if (!known) notes.push("95 % intervals are known for all rows, for a single language and for a single group, not for this choice of rows: none are shown here.");
+  if (PART >= 0 && state.filters[PART] < 0 && partWeights()) notes.push("A cell is the weighted mean of the parts that have rows there, so that colours also show which parts stand where: choose a part to compare places.");
   if (DATA.grouped.lengths || DATA.grouped.depths) notes.push(`There are too many different ${DATA.grouped.lengths ? "lengths" : "depths"} to draw each: neighbours share a ${DATA.grouped.lengths ? "column" : "line"}, and have no intervals.`);
   return el("figcaption", {}, el("p", { class: "legend" }, parts), notes.map((note) => el("p", { class: "small" }, note)));
 }
@@ -214,29 +239,35 @@ function drawTable() {
   page.grid = null;
 }
 
+/** A mean as a bar, with its interval where it is known. */
+function meter(figure) {
+  const fill = el("i", {});
+  fill.style.width = `${figure[MEAN] ?? 0}%`;
+  if (figure[MEAN] !== null) fill.style.background = coloured(figure[MEAN])[0];
+  return el("td", { class: "meter" }, el("span", { "aria-hidden": "true" }, fill, figure[MEAN] === null ? null : whisker(figure)));
+}
+
 /** Figures of some groups as a table with bars. */
 function groupTable(head, labels, figures) {
   return el("div", { class: "scroll" }, el("table", { class: "figures bars" },
     el("thead", {}, el("tr", {}, [head, "", ...HEADS].map((one) => el("th", { scope: "col" }, one)))),
-    el("tbody", {}, figures.map((figure, place) => {
-      const fill = el("i", {});
-      fill.style.width = `${figure[MEAN] ?? 0}%`;
-      if (figure[MEAN] !== null) fill.style.background = coloured(figure[MEAN])[0];
-      return el("tr", {}, el("th", { scope: "row" }, labels[place]), el("td", { class: "meter" }, el("span", { "aria-hidden": "true" }, fill)), figureCells(figure));
-    }))));
+    el("tbody", {}, figures.map((figure, place) => el("tr", {}, el("th", { scope: "row" }, labels[place]), meter(figure), figureCells(figure))))));
 }
 
 const MOST_LINES = 40;
 
+/** The filters that have a table, needles first: the margin of the heatmap that tells a hard needle from a hard place. */
 function drawGroups(place) {
-  const found = DATA.filters.map((filter, at) => {
-    if (START[at] >= 0) return null;  // controls have a table of their own
+  const order = DATA.filters.map((filter, at) => at).filter((at) => START[at] < 0 && at !== PART);  // these have tables of their own
+  const found = order.sort((a, b) => (DATA.filters[b].name === "needle_id") - (DATA.filters[a].name === "needle_id")).map((at) => {
+    const filter = DATA.filters[at], isNeedle = filter.name === "needle_id";
     const figures = groupsOf(at);
     const there = figures.map((figure, k) => [figure, valueNode(filter, k)]).filter(([figure]) => figure[ROWS]);
-    const order = there.length > MOST_LINES ? [...there].sort((a, b) => (a[0][MEAN] ?? 101) - (b[0][MEAN] ?? 101)) : there;
+    const order = isNeedle || there.length > MOST_LINES ? [...there].sort((a, b) => (a[0][MEAN] ?? 101) - (b[0][MEAN] ?? 101)) : there;
     const shown = order.slice(0, MOST_LINES);
-    return el("section", { class: "group" }, el("h3", {}, `By ${WORDS[filter.name]}`),
+    return el("section", { class: "group" }, el("h3", {}, `By ${WORDS[filter.name]}${isNeedle ? ", the hardest first" : ""}`),
       groupTable(WORDS[filter.name], shown.map(([, label]) => label), shown.map(([figure]) => figure)),
+      isNeedle && hasIntervals(figures) ? el("p", { class: "small" }, "Intervals are of each needle alone: what other rows of it would score.") : null,
       there.length > MOST_LINES ? el("p", { class: "small" }, `the ${MOST_LINES} lowest of ${count(there.length)}; all are in summary.csv`) : null);
   });
   place.replaceChildren(...[...found, needleRecall()].filter(Boolean));

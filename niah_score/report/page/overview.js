@@ -12,6 +12,9 @@ const FINDINGS = [
 ];  // prettier-ignore
 const PLAIN = { wrong_needle: "wrong needle", said_absent: "said absent", no_answer: "no answer", not_applicable: "no keywords", think_unclosed: "thinking unclosed" };
 
+/** What figures are of that no filter changes. */
+const ALL_ROWS = DATA.part_weights ? "all rows in the score" : "all rows";
+
 function word(key) {
   return PLAIN[key] ?? key;
 }
@@ -28,20 +31,20 @@ function headline(label, value, ...below) {
 function drawHeadlines(place) {
   const figure = overall();
   const all = DATA.overall[state.metric];
-  const ends = interval(figure, 2);
+  const ends = interval(figure, 2), only = onlyFilter();
   const rows = figure[N] === figure[ROWS] ? `n ${count(figure[N])} rows` : `n ${count(figure[N])} of ${count(figure[ROWS])} rows`;
   const cards = [
     headline(
       isFiltered() ? "Score of the chosen rows" : "Score",
       [points(figure[MEAN], 2), el("span", { class: "unit" }, " of 100")],
-      ends ? `95 % interval ${ends}` : isFiltered() ? "no interval for this choice of rows" : "no interval",
+      ends ? `95 % interval ${ends}${only && DATA.filters[only[0]].name === "needle_id" ? ", of this needle" : ""}` : isFiltered() ? "no interval for this choice of rows" : "no interval",
       [rows, figure[UNANSWERED] ? `, ${count(figure[UNANSWERED])} unanswered` : ""],
       ...makeUp(),
     ),
   ];
   const averaged = all.lengths;
   if (DATA.lengths.some((length) => length !== null)) cards.push(
-    headline("Mean of the lengths’ means", points(averaged[MEAN], 2), averaged[LOW] === null ? "no interval" : `95 % interval ${interval(averaged, 2)}`, "as NeedleBench and OpenCompass average; all rows"),
+    headline("Mean of the lengths’ means", points(averaged[MEAN], 2), averaged[LOW] === null ? "no interval" : `95 % interval ${interval(averaged, 2)}`, `as NeedleBench and OpenCompass average; ${ALL_ROWS}`),
     effective("Effective length, RULER’s", all.effective.ruler, (found) => `longest with a mean of ${points(found.threshold, 1)} or more`),
     effective("Effective length, NoLiMa’s", all.effective.nolima, (found) =>
       found.base === null ? "no base" : `longest with 0.85 of the base, ${points(found.base, 1)}${found.base_is_short ? "" : " (of the shortest length)"}`),
@@ -53,20 +56,40 @@ function drawHeadlines(place) {
 
 /** What the score is made of, where that is several parts. */
 function makeUp() {
-  if (DATA.parts.length < 2 || isFiltered() || state.metric !== 0) return [];
-  return DATA.parts.map(([part, weight, mean]) => [part === null ? "other rows" : name(part), ` ${points(mean, 2)}, ${points(100 * weight, 1)} % of the score`]);
+  const inside = DATA.parts.filter(([, weight]) => weight);
+  if (inside.length < 2 || isFiltered() || state.metric !== 0) return [];
+  return [inside.map(([part, weight, mean], place) => [place ? " + " : "= ", partName(part), ` ${points(mean, 1)} × ${Number(weight.toFixed(3))}`])];
+}
+
+function partName(part) {
+  return part === null ? el("i", {}, "no part") : name(part);
 }
 
 const CONTROLS = {
   false_answer_rate: "share of answers that do not say that the text gives none",
   guess_rate: "share of right answers without the text",
+  one_sided_rate: "share of answers that name one of two facts as if there were no other",
   score: "mean score",
 };  // prettier-ignore
+
+/** What stands beside a control's number: who names what, or how its rows' twins score. */
+function beside(found) {
+  if (!found) return null;
+  if (found.shares) {
+    const words = { both: "both named", first: "the first alone", other: "the other alone" };
+    const shares = Object.keys(words).filter((key) => found.shares[key] !== null).map((key) => `${words[key]} ${points(found.shares[key], 2)} %`);
+    return shares.length ? el("p", { class: "small" }, shares.join(", ")) : null;
+  }
+  const { asked, gap } = found;
+  if (!asked.n) return null;
+  const ends = gap.low === null ? "" : `, 95 % interval ${points(gap.low, 2)} to ${points(gap.high, 2)}`;
+  return el("p", { class: "small" }, `the same items as asked ${points(asked.mean, 2)}, gap ${points(gap.mean, 2)}${ends}`);
+}
 
 function controlTable() {
   if (!DATA.controls.length) return null;
   const lines = DATA.controls.map(([control, number, ...figure]) => el("tr", {},
-    el("th", { scope: "row" }, name(control)), el("td", { class: "said" }, CONTROLS[number]),
+    el("th", { scope: "row" }, name(control)), el("td", { class: "said" }, CONTROLS[number], beside(figure[6])),
     [`${points(figure[MEAN], 2)}${number === "score" || figure[MEAN] === null ? "" : " %"}`, interval(figure, 2) ?? "–", count(figure[N]), count(figure[ROWS]), count(figure[UNANSWERED])].map((text) => el("td", {}, text))));
   return el("section", { class: "group controls-table", "aria-label": "Controls" }, el("h2", {}, "Controls"),
     el("p", { class: "small" }, "Rows that ask whether the text is needed and read. They are in no other figure of this page, unless they are chosen by the filter."),
@@ -81,7 +104,7 @@ function effective(label, found, how) {
   if (found.longest_unbroken !== found.length) notes.push(found.longest_unbroken === null ? "the shortest length is below it" : `unbroken up to ${count(found.longest_unbroken)}`);
   else if (found.told_apart === false) notes.push(`too few rows to tell ${count(found.next_length)} apart from it`);
   else if (found.length !== null && found.next_length === null) notes.push("the longest that was measured");
-  else notes.push("all rows");
+  else notes.push(ALL_ROWS);
   return headline(label, value, ...notes);
 }
 
@@ -149,6 +172,6 @@ function toggle(label, title, act, on, id) {
 
 function needleRecall() {
   if (!DATA.needle_recall.length) return null;
-  return el("section", { class: "group" }, el("h3", {}, "Each needle of a set, all rows"),
+  return el("section", { class: "group" }, el("h3", {}, `Each needle of a set, ${ALL_ROWS}`),
     groupTable("needle", DATA.needle_recall.map(([position]) => `${position}.`), DATA.needle_recall.map((line) => line.slice(1))));
 }

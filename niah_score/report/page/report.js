@@ -12,7 +12,7 @@ function controls() {
   DATA.filters.forEach((filter, place) => {
     const values = filter.values.map((value, at) => [at, value === null ? (filter.name === "control" ? "no control" : "none") : plain(value)]);
     // The rows of a control are never counted with the others.
-    const options = START[place] >= 0 ? [...values.splice(START[place], 1), ...values] : [[-1, `all ${count(values.length)}`], ...values];
+    const options = START[place] >= 0 ? [...values.splice(START[place], 1), ...values] : [[-1, place === PART && DATA.part_weights ? "all in the score" : `all ${count(values.length)}`], ...values];
     made.push(choice(WORDS[filter.name].replace(/^./, (letter) => letter.toUpperCase()), options, state.filters[place],
       (value) => { state.filters[place] = value; redraw(); }, `filter-${filter.name}`));
   });
@@ -35,6 +35,7 @@ function controls() {
 function redraw() {
   page.reset.hidden = !isFiltered();
   drawHeadlines(page.headlines);
+  drawParts(page.parts);
   if (state.view === "map") drawMap();
   else {
     page.cells = [];
@@ -63,6 +64,7 @@ function start() {
   document.title = `${plain(DATA.model)} · ${plain(DATA.dataset.name)}`;
   if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.dataset.theme = "dark";
   page.headlines = el("section", { class: "cards", "aria-label": "Scores" });
+  page.parts = el("div", {});
   page.map = el("div", { class: "view" });
   page.groups = el("div", { class: "groups" });
   page.detail = el("aside", { class: "detail", "aria-label": "Rows of a cell", hidden: true });
@@ -73,7 +75,7 @@ function start() {
   page.controls = controls();
   page.explore = el("div", { class: "explore" },
     el("section", { class: "pane", "aria-label": "Scores by length and depth" }, page.map, el("p", { class: "hint" }, "Choose a cell, by click or arrow keys and Enter, to read its rows.")), page.detail);
-  document.getElementById("page").append(...[header(), page.headlines, controlTable(), coverage(), problems(), page.controls, page.explore, page.groups,
+  document.getElementById("page").append(...[header(), page.headlines, page.parts, controlTable(), coverage(), problems(), page.controls, page.explore, page.groups,
     el("footer", {}, page.signature, el("p", {}, limits())), page.tip, page.status].filter(Boolean));
   redraw();
   addEventListener("keydown", (event) => {

@@ -38,11 +38,11 @@ def test_every_row_is_counted_once_in_row_order(dataset: Path, rows: list[Row], 
     recount(dataset, "gpt-4o", csv_file=tmp_path / "counts" / "rows.csv")
     with (tmp_path / "counts" / "rows.csv").open(newline="", encoding="utf-8") as file:
         written = list(csv.reader(file))
-    assert written[0] == ["id", "config", "length", "prompt_tokens", "tokens"]
+    assert written[0] == ["id", "config", "length", "prompt_tokens", "tokens", "output"]
     assert written[1:] == [
         [
             row["id"], config_name(row["language"], row["length"]), str(row["length"]), str(row["prompt_tokens"]),
-            str(o200k.count(str(row["prompt"]))),
+            str(o200k.count(str(row["prompt"]))), str(row["max_new_tokens"]),
         ]
         for row in rows
     ]  # fmt: skip
@@ -87,14 +87,90 @@ def test_rows_above_the_limit_are_counted_and_the_first_twenty_named(
 
 def test_a_limit_is_for_all_rows_and_may_be_reached(dataset: Path, rows: list[Row], tmp_path: Path) -> None:
     most = max(row["prompt_tokens"] for row in rows if row["length"] == 2000)
-    over = [tally.over for tally in recount(dataset, "gpt-4", limit=most).configs.values()]
+    over = [tally.over for tally in recount(dataset, "gpt-4", limit=most, output=0).configs.values()]
     assert over == [0, 0, 2, 0, 0, 2]
-    below = [tally.over for tally in recount(dataset, "gpt-4", limit=most - 1).configs.values()]
+    below = [tally.over for tally in recount(dataset, "gpt-4", limit=most - 1, output=0).configs.values()]
     assert below[1] + below[4] > 0
     many = {**RECIPE, "lengths": [700], "repeats": 6, "languages": ["en"], "depths": [0, 30, 60, 100]}
     lines = list(report(recount(niah_gen.build(many, tmp_path), "gpt-4", limit=1)))
     assert lines[-1] == "  and 4 more"
-    assert len(lines) == 1 + 2 + 1 + 20 + 1
+    assert len(lines) == 1 + 2 + 1 + 1 + 20 + 1
+
+
+def test_a_limit_holds_the_prompt_and_its_answer(dataset: Path, rows: list[Row]) -> None:
+    def over(limit: int, output: int | None = None) -> set[str]:
+        return {row.id for row in recount(dataset, "gpt-4", limit=limit, output=output).over}
+
+    needs = {row["id"]: row["prompt_tokens"] + row["max_new_tokens"] for row in rows}
+    for limit in (900, max(needs.values()) - 1, max(needs.values())):
+        assert over(limit) == {row_id for row_id, tokens in needs.items() if tokens > limit}
+    assert over(2500, 600) == {row["id"] for row in rows if row["prompt_tokens"] + 600 > 2500}
+    limit = max(needs.values()) - 1
+    found = recount(dataset, "gpt-4", limit=limit)
+    assert found.largest is not None
+    assert found.largest.tokens + found.largest.output == max(needs.values())
+    printed = list(report(found))
+    assert f"over: above {limit} tokens with max_new_tokens of output." in printed[0]
+    tokens, output = found.largest.tokens, found.largest.output
+    assert f"The largest row needs {tokens + output} tokens, {tokens} of prompt and {output} of output." in printed
+    assert f"  {found.over[0].id} {found.over[0].tokens} + {found.over[0].output}" in printed
+
+
+CHAT = (
+    "<s>{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
+    "{% if add_generation_prompt %}<|end|>{% endif %}"
+)
+
+
+@pytest.fixture
+def model(tokenizer_json: Path, tmp_path: Path) -> Path:
+    """A folder whose tokenizer knows the special tokens of its chat template."""
+    import tokenizers
+
+    pytest.importorskip("jinja2")
+    folder = tmp_path / "my-model"
+    folder.mkdir()
+    made = tokenizers.Tokenizer.from_file(str(tokenizer_json))
+    made.add_special_tokens(["<s>", "<|user|>", "<|assistant|>", "<|system|>", "<|end|>"])
+    made.save(str(folder / "tokenizer.json"))
+    (folder / "chat_template.jinja").write_text(CHAT)
+    return folder
+
+
+def test_the_chat_template_of_the_folder_is_applied_to_texts_as_to_one_message(
+    dataset: Path, rows: list[Row], model: Path
+) -> None:
+    plain = find_tokenizer(str(model))
+    found = recount(dataset, str(model), jobs=2)
+    counted = [tokens for tally in found.configs.values() for tokens in tally.tokens]
+    assert counted == [3 + plain.count(str(row["prompt"])) for row in rows]  # <s>, <|user|> and <|end|>
+    assert next(report(found)).startswith(
+        "Tokens as recorded by cl100k_base, under my-model with chat_template.jinja (min, mean, max)"
+    )
+    without = recount(dataset, str(model), chat_template=False)
+    assert [tokens for tally in without.configs.values() for tokens in tally.tokens] == [n - 3 for n in counted]
+    assert without.template is None
+
+
+def test_the_chat_template_adds_to_every_message_of_a_chat(model: Path, tmp_path: Path) -> None:
+    recipe = {
+        "name": "chat", "lengths": [900], "depths": [50], "placement": "gkamradt", "corpora": ["en_essays"],
+        "needles": ["sf-dolores-park"],
+    }  # fmt: skip
+    (row,) = niah_gen.iter_rows(recipe)
+    assert not isinstance(row["prompt"], str)
+    folder = niah_gen.build(recipe, tmp_path / "chat", formats=["jsonl"])
+    plain = find_tokenizer(str(model))
+    expected = 2 + sum(1 + plain.count(message["content"]) for message in row["prompt"])
+    assert recount(folder, str(model)).configs["en-900"].tokens == [expected]
+
+
+def test_messages_that_the_chat_template_refuses_are_told(dataset: Path, model: Path) -> None:
+    (model / "chat_template.jinja").write_text("{{ raise_exception('I want a system message') }}")
+    with pytest.raises(
+        TokenizerError, match=r"chat_template\.jinja.*refuses messages of user: I want a system message"
+    ):
+        recount(dataset, str(model))
 
 
 def test_the_table_says_what_each_length_is(dataset: Path) -> None:
@@ -107,7 +183,7 @@ def test_the_table_says_what_each_length_is(dataset: Path) -> None:
         "zh-2k", "2", str(min(tally.recorded)), "to", str(max(tally.recorded)), str(min(tally.tokens)),
         f"{sum(tally.tokens) / 2:.1f}", str(max(tally.tokens)), f"{sum(tally.tokens) / sum(tally.recorded):.3f}", "0",
     ]  # fmt: skip
-    assert lines[-1][:2] == ["all", "12"]
+    assert lines[-2][:2] == ["all", "12"]
 
 
 def test_two_processes_count_as_one_does(dataset: Path, tmp_path: Path) -> None:
@@ -127,10 +203,19 @@ def test_each_row_is_read_once_though_there_are_two_formats(dataset: Path, tmp_p
     [
         ("{", "row 2: Expecting property name"),
         ("[]", "row 2: not a row with a prompt"),
-        ('{"id": "a", "length": 1, "prompt_tokens": 1}', "row 2: not a row with a prompt"),
-        ('{"id": "a", "length": 1, "prompt_tokens": "1", "prompt": "b"}', "row 2: not a row with a prompt"),
-        ('{"id": "a", "length": 1, "prompt_tokens": 1, "prompt": "\\ud800"}', "row 2: not a row with a prompt"),
-        ('{"id": "a", "length": 1, "prompt_tokens": 1, "prompt": [{"role": "b"}]}', "row 2: not a row with a prompt"),
+        ('{"id": "a", "length": 1, "max_new_tokens": 1, "prompt_tokens": 1}', "row 2: not a row with a prompt"),
+        (
+            '{"id": "a", "length": 1, "max_new_tokens": 1, "prompt_tokens": "1", "prompt": "b"}',
+            "row 2: not a row with a prompt",
+        ),
+        (
+            '{"id": "a", "length": 1, "max_new_tokens": 1, "prompt_tokens": 1, "prompt": "\\ud800"}',
+            "row 2: not a row with a prompt",
+        ),
+        (
+            '{"id": "a", "length": 1, "max_new_tokens": 1, "prompt_tokens": 1, "prompt": [{"role": "b"}]}',
+            "row 2: not a row with a prompt",
+        ),
     ],
 )
 def test_a_row_that_cannot_be_counted_is_named_and_no_table_is_left(
@@ -162,7 +247,7 @@ def test_what_is_not_here_is_told(dataset: Path, tmp_path: Path) -> None:
 
 def test_the_command_ends_with_0_though_rows_overflow(dataset: Path, tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("niah-gen")), "recount", str(dataset), "--tokenizer", "gpt-4o"]
-    command += ["--limit", "500", "--csv", str(tmp_path / "r.csv")]
+    command += ["--limit", "500", "--output", "0", "--csv", str(tmp_path / "r.csv")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "8 rows are above 500 tokens:" in done.stdout
     assert done.stderr == ""

@@ -184,7 +184,7 @@ def test_a_prompt_above_its_budget_is_found(copy: Path, cl100k: BytePairTokenize
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("Read the document", "Read this document", "the prompt does not begin as its template does"),
+        ("using only the document", "using just the document", "the prompt does not begin as its template does"),
         ("\nAnswer:", "\nAnswer: ", "the prompt does not end as its template does"),
     ],
 )

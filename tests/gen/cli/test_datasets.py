@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from commands import invoke
 from proofs import ENGLISH, RECIPE, read, write
 
 import niah_gen
+import niah_score.cli.main
+from niah_gen.cli.main import app
+from niah_gen.dataset.read import rows_in
+from niah_score.contract import CARD, read_manifest
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return invoke(app, *arguments)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six rows, in a folder of their own."""
+    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("built"))
 
 
 def verify_full(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -24,7 +41,7 @@ def test_the_command_says_what_was_proved_or_names_every_row_that_was_not(tmp_pa
     done = verify_full(lines)
     assert done.returncode == 0
     assert re.search(
-        r": 4 files, 6 rows, all as the manifest says; every row proved: [0-4] to [0-8] tokens below its budget, "
+        r": 5 files, 6 rows, all as the manifest says; every row proved: [0-4] to [0-8] tokens below its budget, "
         r"depth within [\d.]+ points; the recipe builds the same rows again\n$",
         done.stdout,
     )
@@ -33,3 +50,106 @@ def test_the_command_says_what_was_proved_or_names_every_row_that_was_not(tmp_pa
     done = verify_full(copy)
     assert done.returncode == 4
     assert done.stderr.startswith(f"niah-gen: {copy}: 4 problems\n  {ENGLISH} row 1 ({rows[0]['id']}): seed is 1, ")
+
+
+def test_list_prints_a_line_a_folder_and_says_what_it_left_out(built: Path, tmp_path: Path) -> None:
+    top = built.parents[1]
+    done = run("list", top)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{built}  p  1.0.0  {built.name[-8:]}  6 rows  ")
+    (tmp_path / ".git").mkdir()
+    done = run("list", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == (
+        f"note: no dataset below {tmp_path}; `niah-gen build` makes one\n"
+        "note: 1 folder whose name begins with a dot: not looked into\n"
+    )
+    missing = run("list", tmp_path / "nothing")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "no such folder" in missing.stderr
+
+
+def test_list_looks_in_build_by_default(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "build").symlink_to(built.parents[1])
+    monkeypatch.chdir(tmp_path)
+    assert run("list").stdout.startswith(f"build/p/{built.name}  p  ")
+
+
+def test_show_takes_an_id_a_number_coordinates_or_nothing(built: Path) -> None:
+    first = run("show", built)
+    assert (first.returncode, first.stderr) == (0, "")
+    assert "\nrow              1 of 6\n" in first.stdout
+    assert run("show", built, "--row", "1").stdout == first.stdout
+    row_id = first.stdout.split()[1]
+    for part in (row_id, row_id[-6:], row_id[:30]):
+        assert run("show", built, part).stdout == first.stdout
+    some = run("show", built, "--length", "700", "--depth", "40")
+    assert "\nrow              2 of 6\n" in some.stdout
+    assert some.stderr == (
+        "note: 1 other row matches, told apart by --language (en, zh), --corpus (en_essays, zh_articles), "
+        "--needle (velden-archive, heyuan-archive); by number: --row (5)\n"
+    )
+    one = run("show", built, "--length", "0.7k", "--depth", "40", "--language", "zh", "--control", "none")
+    assert "\nrow              5 of 6\n" in one.stdout
+    assert one.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--row", "7"], "no row 7; rows are numbered 1 to 6"),
+        (["nothing"], "no row 'nothing' among 6"),
+        (["--depth", "41"], "no row with --depth 41; there are 0, 40, 100"),
+        (["--length", "8q"], "--length: expected a number of tokens such as 8000, 8k or 1m"),
+        (["--part", "single"], "no row with --part single; there are none"),
+        (["x", "--row", "1"], "an id and --row: give an id, --row, or coordinates"),
+        (["x", "--depth", "1"], "an id and --depth: give an id, --row, or coordinates"),
+        (["--row", "1", "--repeat", "0"], "--row and --repeat: give an id, --row, or coordinates"),
+    ],
+)
+def test_a_row_that_is_not_there_ends_with_2_and_what_there_is(words: list[str], said: str, built: Path) -> None:
+    done = run("show", built, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_one_digest_names_a_dataset_from_its_folder_to_the_report(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest8 = built.name[-8:]
+    monkeypatch.chdir(tmp_path)
+    rows = [row for path in sorted(built.glob("data/*/*.parquet")) for row in rows_in(path)]
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("".join(json.dumps({"id": row["id"], "prediction": row["answers"][0]}) + "\n" for row in rows))
+    scored = invoke(niah_score.cli.main.app, "score", built, answers, "--model", "mine", "--verbose")
+    assert scored.returncode == 0, scored.stderr
+    scores = tmp_path / "scores" / f"p-{digest8}" / "mine"
+    assert read_manifest(built).plan_digest[:8] == digest8
+    assert f" {digest8} " in run("list", built).stdout
+    summary = json.loads((scores / "summary.json").read_text("utf-8"))
+    assert summary["dataset"]["digest8"] == digest8
+    everywhere = {
+        "card": (built / CARD).read_text("utf-8"),
+        "plan": run("plan", built / "recipe.toml").stdout,
+        "score": scored.stdout + scored.stderr,
+        "summary": json.dumps(summary),
+        "report": (scores / "report.html").read_text("utf-8"),
+        "again": invoke(niah_score.cli.main.app, "report", scores).stdout,
+    }
+    for name, text in everywhere.items():
+        assert digest8 in text, name
+        assert set(re.findall(r"\bds:([0-9a-f]{8})\b", text)) <= {digest8}, name
+    assert f"niah|ds:{digest8}|metric:" in everywhere["summary"]
+    assert f"niah|ds:{digest8}|metric:" in everywhere["score"]
+    assert f"niah|ds:{digest8}|metric:" in everywhere["report"]
+
+
+def test_diff_ends_with_0_whatever_is_different_and_says_what_it_means(built: Path, tmp_path: Path) -> None:
+    same = run("diff", built, built)
+    assert (same.returncode, same.stderr) == (0, "")
+    assert same.stdout.endswith("same: 6 rows\nnothing is different: no new version\n")
+    other = niah_gen.build({**RECIPE, "seed": 5}, tmp_path)
+    done = run("diff", built, other)
+    assert done.returncode == 0
+    assert done.stdout.endswith("version: MAJOR; 1.0.0 after 1.0.0 does not say so, call it 2.0.0 or higher\n")
+    assert run("diff", built, tmp_path / "nothing").returncode == 4

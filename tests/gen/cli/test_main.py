@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,7 @@ from commands import invoke
 from niah_gen.cli.main import app
 
 EXECUTABLE = Path(sys.executable).with_name("niah-gen")
-SMALL = ["--length", "600,1k", "--depths", "0,50,100"]
+SMALL = ["plain", "--length", "600,1k", "--depths", "0,50,100"]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -35,7 +37,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_last_line_of_stdout_is_the_dataset_folder(dataset: Path) -> None:
     assert (dataset / "manifest.json").is_file()
-    assert dataset.parent.name == "default"
+    assert dataset.parent.name == "plain"
 
 
 def test_build_verify_and_show_go_together(dataset: Path) -> None:
@@ -51,6 +53,33 @@ def test_build_verify_and_show_go_together(dataset: Path) -> None:
     missing = run("show", str(dataset), "nothing")
     assert missing.returncode == 2
     assert "no row 'nothing'" in missing.stderr
+
+
+def test_templates_and_system_messages_come_from_files(tmp_path: Path) -> None:
+    template, system = tmp_path / "my.toml", tmp_path / "system.txt"
+    template.write_text('[mine]\nlanguage = "en"\ntext = "{context} {question}"\n', "utf-8")
+    system.write_bytes("\ufeffBe brief.\r\n不要多说。\r\n\r\n".encode())
+    chosen = [*SMALL, "--language", "en", "--template", str(template), "--chat", "--system-file", str(system)]
+    done = run("build", *chosen, "--format", "jsonl", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    (line, *_) = next(Path(done.stdout.strip()).glob("jsonl/en-*/*.jsonl")).read_text("utf-8").splitlines()
+    assert json.loads(line)["prompt"][0] == {"role": "system", "content": "Be brief.\n不要多说。"}
+    assert "mine, chat, question at the end, system message of the recipe" in run("plan", *chosen).stdout
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--text", "--system", "x"], "ask for chat (--chat"),
+        (["--system-file", "nowhere.txt"], "cannot be read: No such file"),
+        (["--system-file", "pyproject.toml", "--system", "x"], "give this or --system, not both"),
+        (["--template", "nowhere.toml"], "template: nowhere.toml: no such file"),
+    ],
+)
+def test_what_cannot_be_a_prompt_is_refused(flags: list[str], told: str) -> None:
+    done = run("plan", *SMALL, *flags)
+    assert done.returncode == 2
+    assert told in done.stderr
 
 
 def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path: Path) -> None:
@@ -76,7 +105,10 @@ def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--spread", "sideways"], "spread: expected even, diff, random, or the depth of each needle in percent"),
+        (
+            ["--spread", "sideways"],
+            "spread: expected even, diff, random, apart, or the depth of each needle in percent",
+        ),
         (["--spread", "10,110"], "spread: expected percent, 0 to 100"),
         (["--question", "middle"], "question_position: expected one of end, start, both"),
         (["--question", "start", "--template", "opencompass"], "asks at the end only"),
@@ -155,6 +187,33 @@ def test_flags_replace_recipe_fields(tmp_path: Path) -> None:
     assert not (folder / "data").exists()
 
 
+def test_a_dataset_is_named_by_a_flag_as_recipes_are(tmp_path: Path) -> None:
+    one = [*SMALL, "--needle", "velden-archive", "--corpus", "en_essays"]
+    done = run("build", "--name", "mine-2", *one, "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    folder = Path(done.stdout.strip())
+    assert folder.parent == tmp_path / "mine-2"
+    assert 'name = "mine-2"' in (folder / "recipe.toml").read_text("utf-8")
+    assert f"dataset      mine-2/{folder.name}\n" in run("plan", "--name", "mine-2", *one).stdout
+    for name in ("no spaces", "../up", ""):
+        for command in ("build", "plan"):
+            wrong = run(command, "--name", name, *(["--out", str(tmp_path)] if command == "build" else []))
+            assert wrong.returncode == 2
+            assert f"name: expected letters, digits, dot, - and _ (it names a folder); found {name!r}" in wrong.stderr
+
+
+def test_plan_and_build_tell_the_same_notes(tmp_path: Path) -> None:
+    flags = ["--needle", "list-en", "--diff", "40", "--length", "2k,130k", "--depths", "0,90"]
+    planned = run("plan", *flags)
+    built = run("build", *flags, "--out", str(tmp_path))
+    assert planned.returncode == built.returncode == 0, planned.stderr + built.stderr
+    notes = [line.removeprefix("note         ") for line in planned.stdout.splitlines() if line.startswith("note ")]
+    assert [f"note: {note}" for note in sorted(notes)] == sorted(built.stderr.splitlines())
+    assert notes[0] == "left out zh_articles: no needle is in zh"
+    assert any(note.startswith("oswynne-cargoes: at every depth the last of 10 needles, 40 % apart") for note in notes)
+    assert any(re.fullmatch(r"en_essays is repeated to fill length 130000, 1\.\d times over", note) for note in notes)
+
+
 def test_published_templates_are_chosen_by_flags(tmp_path: Path) -> None:
     done = run(
         *("build", "gkamradt-single", "--corpus", "en_essays", "--length", "1000", "--depths", "50"),
@@ -178,7 +237,8 @@ def test_two_shards_on_the_command_line_merge_into_the_same_manifest(dataset: Pa
 
 def test_plan_builds_nothing_and_says_how_much(tmp_path: Path) -> None:
     done = subprocess.run([EXECUTABLE, "plan"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "rows         1008" in done.stdout
+    assert "rows         1420" in done.stdout
+    assert "part         plain: single, weight 0, 176 rows" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -202,7 +262,20 @@ def test_a_full_disk_ends_with_5_and_leaves_no_dataset(tmp_path: Path) -> None:
 
 def test_help_names_every_command() -> None:
     done = run("--help")
-    for name in ("build", "merge", "plan", "show", "verify", "card", "presets", "needles", "tokenizers", "corpora"):
+    for name in (
+        "build",
+        "merge",
+        "plan",
+        "list",
+        "show",
+        "verify",
+        "card",
+        "publish",
+        "presets",
+        "needles",
+        "tokenizers",
+        "corpora",
+    ):
         assert f"\n  {name} " in done.stdout
         assert run(*name.split(), "--help").returncode == 0
 

@@ -246,4 +246,4 @@ def test_ids_of_a_dataset_are_unique_and_of_the_families_digest() -> None:
     plan = make_plan(recipe)
     ids = [draft.truth["id"] for draft in Assembler(plan).pending_rows(plan.cells)]
     assert len(set(ids)) == len(ids) == 2 * 7 * 3 * 3
-    assert {found[:8] for found in ids} == {plan.family}
+    assert {found[:8] for found in ids} == {plan.parts[0].family}

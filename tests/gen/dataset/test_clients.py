@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -14,34 +15,60 @@ import pytest
 import zstandard
 
 import niah_gen
+from niah_score.contract import config_name
 
-RECIPE = {"name": "c", "lengths": [600, 1000], "depths": [0, 50]}
+# By name 10,000 stands before 1,000. Parts and controls leave some columns without any value in some files.
+RECIPE = {"name": "c", "lengths": [600, 1000, 10000], "depths": [0, 50]}
+PARTS = {
+    "name": "p", "lengths": [1000, 10000], "depths": [50], "languages": ["en"],
+    "parts": [
+        {"name": "near", "task": "single", "needles": ["velden-archive"], "lengths": [1000]},
+        {
+            "name": "far", "task": "single", "needles": ["velden-archive"], "lengths": [10000],
+            "controls": ["no_context"], "options": {"distractors": 2},
+        },
+    ],
+}  # fmt: skip
 
 CODE = """
 import json, sys
 import datasets
 folder, configs = sys.argv[1], json.loads(sys.argv[2])
-assert datasets.get_dataset_config_names(folder) == configs
+names = datasets.get_dataset_config_names(folder)
+assert names == ["all", *configs, "preview"], names
 found = {}
 for config in configs:
     whole = datasets.load_dataset(folder, config, split="test")
     stream = list(datasets.load_dataset(folder, config, split="test", streaming=True))
     assert list(whole) == stream
     found[config] = [[row["id"], row["prompt"], row["needle_spans"], row["keywords"]] for row in stream]
-assert datasets.load_dataset(folder, split="test")["id"] == [row[0] for row in found[configs[0]]]
+ids = [row[0] for config in configs for row in found[config]]
+assert datasets.load_dataset(folder, split="test")["id"] == ids
+assert [row["id"] for row in datasets.load_dataset(folder, split="test", streaming=True)] == ids
+assert list(datasets.load_dataset(folder)) == ["test"]
+short = datasets.load_dataset(folder, "preview", split="test")
+assert list(short) == list(datasets.load_dataset(folder, "preview", split="test", streaming=True))
+assert 0 < len(short) and set(short["id"]) <= set(ids)
+assert max(len(json.dumps(row["prompt"], ensure_ascii=False)) for row in short) < 4000
 print(json.dumps(found))
 """
 
 
 @pytest.mark.parametrize(
-    ("form", "formats"), [("text", ["parquet"]), ("chat", ["parquet", "jsonl"]), ("text", ["jsonl.zst"])]
-)
-def test_datasets_loads_every_config_whole_and_streaming(tmp_path: Path, form: str, formats: list[str]) -> None:
-    recipe = {**RECIPE, "form": form}
+    ("recipe", "form", "formats"),
+    [
+        (RECIPE, "text", ["parquet"]), (RECIPE, "chat", ["parquet", "jsonl"]), (RECIPE, "text", ["jsonl.zst"]),
+        (PARTS, "chat", ["parquet"]), (PARTS, "text", ["jsonl"]),
+    ],
+)  # fmt: skip
+def test_datasets_loads_all_rows_in_order_and_every_config_whole_and_streaming(
+    tmp_path: Path, recipe: dict[str, Any], form: str, formats: list[str]
+) -> None:
+    recipe = {**recipe, "form": form}
     folder = niah_gen.build(recipe, tmp_path, formats=formats)
     expected: dict[str, list[object]] = {}
     for row in niah_gen.iter_rows(recipe):
-        config = f"{row['language']}-{row['length']}".replace("-1000", "-1k")
+        config = config_name(row["language"], row["length"])
         expected.setdefault(config, []).append([row["id"], row["prompt"], row["needle_spans"], row["keywords"]])
     environment = {
         **os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf"), "HF_DATASETS_CACHE": str(tmp_path / "c"),

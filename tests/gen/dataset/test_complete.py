@@ -16,7 +16,7 @@ from niah_score.contract import read_manifest
 
 def test_shards_built_apart_and_merged_are_the_same_dataset(small: Path, tmp_path: Path) -> None:
     partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
-    with pytest.raises(IntegrityError, match="2 parts are not there"):
+    with pytest.raises(IntegrityError, match="2 files are not there"):
         niah_gen.merge(partial)
     assert niah_gen.build(SMALL, tmp_path, shard=(2, 2)) == partial
     merged = niah_gen.merge(partial)

@@ -45,7 +45,7 @@ def scored(built: Path) -> Path:
     summary = evaluate(built, answers, metrics=["keyword"]).summary
     (folder / "summary.json").write_text(json.dumps(summary))
     # What two needles give says little; these ends are easier to read.
-    return changed(folder, metrics__score__overall__low=15.0, metrics__score__overall__high=85.04)
+    return changed(folder, headline__low=15.0, headline__high=85.04)
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_the_card_states_the_figure_with_its_interval_and_rows(dataset: Path, sc
     text = (dataset / CARD).read_text("utf-8")
     assert f"\n## Solvable by word overlap\n\n{SENTENCE}" in text
     front = yaml.safe_load(text.split("---\n")[1])
-    assert front["word_overlap"]["mean"] == 50
-    assert front["configs"][0]["config_name"] == "en-600"
+    assert front["word_overlap"]["figures"][0]["mean"] == 50
+    assert [config["config_name"] for config in front["configs"][:2]] == ["all", "en-600"]
     after = read_manifest(dataset)
     assert verify(dataset) == (after, [])
     assert after.content_digest == before.content_digest
@@ -99,7 +99,7 @@ def test_the_figure_stays_when_the_card_is_written_anew_or_formats_are_added(dat
 
 def test_a_new_figure_replaces_the_old_one(dataset: Path, scores: Path) -> None:
     rewrite_card(dataset, scores)
-    rewrite_card(dataset, changed(scores, metrics__score__overall__mean=75.0))
+    rewrite_card(dataset, changed(scores, headline__mean=75.0))
     text = (dataset / CARD).read_text("utf-8")
     assert SENTENCE not in text
     assert text.count("word_overlap:") == text.count("scores 75.0 of 100 points") == 1
@@ -107,7 +107,7 @@ def test_a_new_figure_replaces_the_old_one(dataset: Path, scores: Path) -> None:
 
 def test_scores_of_one_needle_are_stated_with_the_interval_of_its_rows(dataset: Path, scores: Path) -> None:
     ends = {"low": None, "high": None, "low_these": 21.5, "high_these": 78.5}
-    single = changed(scores, **{f"metrics__score__overall__{name}": value for name, value in ends.items()})
+    single = changed(scores, **{f"headline__{name}": value for name, value in ends.items()})
     rewrite_card(dataset, single)
     assert "95 % interval 21.5 to 78.5" in (dataset / CARD).read_text("utf-8")
 
@@ -136,15 +136,15 @@ def test_a_card_taken_from_another_dataset_brings_no_figure_along(dataset: Path,
 @pytest.mark.parametrize(
     "fields",
     [
-        {"metrics": {}},
+        {"headline": {}},
         {"model": None},
         {"model": "\ud800"},
-        {"metrics__score__overall__mean": None},
-        {"metrics__score__overall__mean": "50"},
-        {"metrics__score__overall__mean": 101},
-        {"metrics__score__overall__low": float("nan")},
-        {"metrics__score__overall__n": 3},
-        {"metrics__score__overall__n": True},
+        {"headline__mean": None},
+        {"headline__mean": "50"},
+        {"headline__mean": 101},
+        {"headline__low": float("nan")},
+        {"headline__n": 3},
+        {"headline__n": True},
         {"dataset": None},
         {"controls": ["absent"]},
         {"controls": {"absent": {"rows": 1}}},
@@ -158,7 +158,7 @@ def test_what_is_no_figure_over_all_rows_is_refused(dataset: Path, scores: Path,
 
 
 def test_rows_of_controls_need_no_score_in_the_figure(dataset: Path, scores: Path) -> None:
-    changed(scores, controls={"absent": {"rows": 1}}, metrics__score__overall__n=3)
+    changed(scores, controls={"absent": {"rows": 1}}, headline__n=3)
     assert read_scores(scores, read_manifest(dataset)).n == 3
 
 
@@ -179,7 +179,7 @@ def test_a_figure_that_somebody_broke_is_left_out(dataset: Path, scores: Path, l
     stated = (dataset / CARD).read_text("utf-8")
     old = next(part for part in stated.splitlines() if part.startswith("word_overlap: "))
     (dataset / CARD).write_text(stated.replace(old, line), "utf-8")
-    assert kept(dataset, read_manifest(dataset).plan_digest) is None
+    assert kept(dataset, read_manifest(dataset).plan_digest) == ()
     rewrite_card(dataset)
     assert "overlap" not in (dataset / CARD).read_text("utf-8")
 
@@ -188,7 +188,7 @@ def test_a_model_of_any_name_stays_text(dataset: Path, scores: Path) -> None:
     name = 'a\n---\nb: "c" <script>| ` [x](y) \u202e 百'
     rewrite_card(dataset, changed(scores, model=name))
     text = (dataset / CARD).read_text("utf-8")
-    assert yaml.safe_load(text.split("\n---\n")[0])["word_overlap"]["model"] == name
+    assert yaml.safe_load(text.split("\n---\n")[0])["word_overlap"]["figures"][0]["model"] == name
     assert "<script>" not in text.split("\n---\n", 1)[1]
     stated = (dataset / CARD).read_bytes()
     rewrite_card(dataset)
@@ -200,8 +200,18 @@ def test_a_figure_is_kept_to_the_last_digit(dataset: Path) -> None:
     figure = WordOverlap("x", 100 / 3, 0.1 + 0.2, 99.99999999999999, 4, manifest.digest8)
     from niah_gen.dataset.word_overlap import front_matter
 
-    line = json.dumps(front_matter(figure)["word_overlap"])
+    line = json.dumps(front_matter([figure])["word_overlap"])
     (dataset / CARD).write_text(f"---\na: 1\nword_overlap: {line}\n---\n\nword_overlap: 5\n")
-    assert kept(dataset, manifest.plan_digest) == figure
-    assert kept(dataset, "0" * 64) is None
-    assert kept(dataset, manifest.plan_digest) != replace(figure, n=5)
+    assert kept(dataset, manifest.plan_digest) == (figure,)
+    assert kept(dataset, "0" * 64) == ()
+    assert kept(dataset, manifest.plan_digest) != (replace(figure, n=5),)
+
+
+def test_what_is_answered_without_a_context_is_stated_and_kept(dataset: Path, scores: Path) -> None:
+    rewrite_card(dataset, scores)
+    assert "without a context" not in (dataset / CARD).read_text("utf-8")
+    rewrite_card(dataset, changed(scores, controls={"no_context": {"guess_rate": 12.5, "rows": 0}}))
+    stated = (dataset / CARD).read_text("utf-8")
+    assert "\n| answered without a context (%) | 12.5 |\n" in stated
+    rewrite_card(dataset)
+    assert (dataset / CARD).read_text("utf-8") == stated

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from filler import OddText
+from filler import OddText, corpus_of
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
 from niah_gen.corpora.declarations import CorpusFile
-from niah_gen.corpora.read import Corpus, Document
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import Corpus, Document, read_corpus
 from niah_gen.errors import FitError
+from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.haystacks.fit import MOST_BELOW, Fitting, arrangements, pick
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.native import NativeFiller
@@ -90,7 +93,8 @@ def test_every_place_of_any_text_keeps_the_budget(tokenizer: BytePairTokenizer, 
         depths = (100 * haystack.before / haystack.tokens).tolist()
         counts = [prompt_tokens(request, haystack, depth, tokenizer) for depth in depths]
         assert max(counts) <= length
-        assert len(corpus.documents) < 4 or min(counts) >= length - MOST_BELOW
+        few = sum(len(filler._keep(number).ends) for number in range(len(corpus.documents))) < 12
+        assert few or min(counts) >= length - MOST_BELOW
 
 
 @steady
@@ -172,25 +176,43 @@ def test_a_pick_comes_near_enough_and_is_found_if_there_is_one(sizes: list[int],
         assert [left - sizes[number] for number in picked] == [min(singles)]
 
 
-def test_a_picked_sentence_stands_once_on_a_line_of_its_own(cl100k: BytePairTokenizer) -> None:
+def test_picked_sentences_stand_once_at_the_end_of_a_paragraph_inside(cl100k: BytePairTokenizer) -> None:
     texts = [f"Story {n} is told. Tale {n} has {'very ' * (n % 11)}many words. Yarn {n} ends." for n in range(50)]
-    documents = tuple(Document(text, f"{number}.txt", 1) for number, text in enumerate(texts))
-    corpus = Corpus("many", "en", "CC0-1.0", "made up", (CorpusFile("0.txt", "0" * 64),), "0" * 64, documents)
-    filler = NativeFiller(corpus, cl100k)
-    closed = 0
-    for length in range(60, 500, 9):
+    filler = NativeFiller(corpus_of(texts), cl100k)
+    put_in = 0
+    for length in range(120, 500, 9):
         request = request_of(cl100k, length, ["The gate is green."], "en", depth_lines(1, "even", 25, 0), FRAMES[0])
         haystack = filler.fill(request)
-        if haystack.closing is None:
+        if haystack.inside is None:
             continue
-        closed += 1
+        put_in += 1
         text = haystack.data.decode()
-        own, closing = text[: haystack.end], text[haystack.end :]
-        assert closing.startswith("\n")
-        for sentence in closing[1:].split("\n"):
+        inside = haystack.inside.data.decode()
+        assert re.match(" [STY]", inside)
+        assert text[haystack.at + len(inside)] == "\n"
+        assert text.count(inside) == 1
+        for sentence in re.split(r"(?<=\.) ", inside.strip()):
             assert any(sentence in document for document in texts)
-            assert sentence not in own
-    assert closed > 10
+            assert text.count(sentence) == 1
+    assert put_in > 10
+
+
+@pytest.mark.parametrize(("name", "language"), [("en_essays", "en"), ("zh_articles", "zh")])
+def test_what_stands_before_depth_100_is_the_texts_own_paragraph(
+    tokenizer: BytePairTokenizer, name: str, language: str
+) -> None:
+    """A whole one, or at least four sentences of it, as the corpus has them."""
+    corpus = read_corpus(locate(name))
+    lines = {line.strip() for document in corpus.documents for line in document.text.split("\n")}
+    filler = NativeFiller(corpus, tokenizer)
+    needle = ["The gate is green." if language == "en" else "大门是绿色的。"]
+    for length in range(1000, 3000, 250):
+        request = request_of(tokenizer, length, needle, language, depth_lines(1, "even", 25, 0), FRAMES[1])
+        haystack = filler.fill(request)
+        last = haystack.data.decode().rsplit("\n", 1)[-1]
+        assert any(last in line for line in lines)
+        assert last in lines or len(sentence_ends(last)) >= 4
+        assert haystack.inside is None or haystack.at + len(haystack.inside.data) + len(last.encode()) < haystack.size
 
 
 @pytest.mark.parametrize("spread", ["even", "diff", "random", [70, 30]])

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from built_rows import rows_of
 from filler import MANY, Write, corpus_of
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
 from rendering import EMPTY
 from rendering import request as any_request
 
@@ -19,6 +22,7 @@ from niah_gen.haystacks.native import NativeFiller
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
 from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
+from niah_score.text import fold, holds
 
 
 def request(tokenizer: Tokenizer, length: int, needle: str = "Nobody knew the number.", **more: Any) -> FillRequest:
@@ -125,7 +129,7 @@ def test_segments_over_256_tokens_are_left_out_and_counted(cl100k: BytePairToken
     filler = NativeFiller(corpus_of(texts), cl100k)
     text = text_of(filler.fill(request(cl100k, 300)))
     assert "Value" not in text
-    assert "One is here. Two is here.\n" in text
+    assert "One is here. Two is here." in text
     assert "\nThree is here." in "\n" + text
     assert "word word" in text
     assert 0.6 < filler.usage(300, ()).share_left_out < 0.8
@@ -269,3 +273,37 @@ def test_a_leak_over_the_seam_of_two_documents_is_reported(write_texts: Write, t
     needle = {"needle": "The gate is shut.", "question": "Which?", "keywords": ["here. And"]}
     rows = rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
     assert {row["leak"] for row in rows} == {"here. And"}
+
+
+WORDS = [
+    "bog",
+    "oak",
+    "four",
+    "hundred",
+    "417",
+    "p.m.",
+    "St.",
+    "Orr",
+    "he said!",
+    "so it ends.",
+    "雨",
+    "铜灯",
+    "四百",
+    "十七",
+]
+
+
+@examples(100)
+@given(data=st.data())
+def test_a_keyword_that_is_not_looked_for_is_in_no_haystack(cl100k: BytePairTokenizer, data: st.DataObject) -> None:
+    said = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+    sentence = said.map(lambda text: f"{text}。" if text[-1] >= "一" else f"{text}.")
+    documents = data.draw(st.lists(st.lists(sentence, min_size=1, max_size=4).map("\n".join), min_size=2, max_size=6))
+    keyword = data.draw(said)
+    wanted = request(cl100k, data.draw(st.integers(60, 200)), keywords=[keyword])
+    try:
+        haystack = NativeFiller(corpus_of(documents), cl100k).fill(wanted)
+    except FitError:
+        return
+    if keyword in haystack.cleared:
+        assert not holds(fold(text_of(haystack)), keyword)

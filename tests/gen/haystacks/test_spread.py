@@ -43,7 +43,7 @@ def test_random_spreads_are_seeded_ordered_and_behind_the_first() -> None:
     assert rows == rows_of(needles=[PIZZA], corpora=["en_essays"], lengths=[8000], spread="random", repeats=3)
 
 
-@pytest.mark.parametrize("spread", ["even", "diff", "random"])
+@pytest.mark.parametrize("spread", ["even", "diff", "random", "apart"])
 @pytest.mark.parametrize("corpus", ["en_essays", "zh_articles"])
 @pytest.mark.parametrize("count", [2, 3, 10])
 def test_sets_keep_the_budget_at_every_depth(

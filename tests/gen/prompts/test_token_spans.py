@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter as Tally
+from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from built_rows import rows_of
+from filler import OddText, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
+import niah_gen
+from niah_gen.errors import FitError
 from niah_gen.prompts.messages import Piece
 from niah_gen.prompts.token_spans import token_spans, whole_token_spans
 from niah_gen.tokenizers.find import OffsetTokenizer, Tokenizer, find_tokenizer
@@ -97,3 +104,86 @@ def test_rows_say_which_tokens_of_their_prompt_are_needles(changes: dict[str, An
 
 def test_a_prompt_without_needles_has_no_spans() -> None:
     assert token_spans([Piece("a text")], [], Counter(CL100K)) == []
+
+
+# Rows of every kind -------------------------------------------------------------------------------------------------
+
+ENGLISH, CHINESE = {"corpora": ["en_essays"]}, {"corpora": ["zh_articles"]}
+# A preset or an empty recipe, what is changed in it, and its grid.
+GRIDS: list[tuple[str | dict[str, Any], dict[str, Any]]] = [
+    ("plain", {"lengths": [1000, 2000], "depths": {"steps": 41}}),
+    ("plain", {"lengths": [1000, 2000], "depths": {"steps": 21}, "question_position": "both", "paraphrase": True}),
+    ({}, {"needles": ["single-en", "single-zh"], "lengths": [900], "depths": {"steps": 11}}),
+    ({}, {"needles": ["list-en", "list-zh"], "lengths": [1600], "depths": {"steps": 11}}),
+    ({}, {"needles": ["list-en", "list-zh"], "lengths": [1600], "depths": [0, 20, 100], "spread": "random"}),
+    ({}, {"needles": ["chain-en", "chain-zh"], "lengths": [1300], "depths": [0, 30, 60, 100], "repeats": 2}),
+    ({}, {"task": "association", "lengths": [900], "depths": [0, 50, 100]}),
+    ({}, {"needles": ["single-en", "single-zh"], "lengths": [1300], "depths": [0, 50, 100], "controls": ["absent"],
+          "options": {"distractors": 3}}),
+    ({}, {"lengths": [800], "depths": {"steps": 21}, "boundary": "word"}),
+    ("gkamradt-single", {**ENGLISH, "lengths": [1000, 2000], "depths": {"steps": 35}}),
+    ("gkamradt-multi", {**ENGLISH, "lengths": [1000, 2000], "depths": {"steps": 35}}),
+    ("gkamradt-single", {**CHINESE, "lengths": [1000, 2000], "depths": {"steps": 35}}),
+    ("cdme-8k", {**CHINESE, "lengths": [1000, 2000], "depths": {"steps": 20}, "repeats": 2}),
+    ("cdme-8k", {**ENGLISH, "lengths": [1000, 2000], "depths": {"steps": 20}, "repeats": 2}),
+    ("cdme-processed-8k", {**CHINESE, "lengths": [1000], "depths": {"steps": 20}, "repeats": 2}),
+]  # fmt: skip
+ODD_NEEDLES = ["3.14", "…gate…", "\u0301gate", "🙂 12 gates", "don't", "大门是绿色的。", "“Gates”", "Ⅷ 12"]
+
+
+def odd_corpora(parent: Path, odd_text: OddText, write_texts: Write) -> Iterator[dict[str, Any]]:
+    """Recipes over made-up corpora of texts that break things, in both languages, each with a needle as odd."""
+    for seed in range(30):
+        rng = random.Random(seed)
+        language = ("en", "zh")[seed % 2]
+        ends = (
+            (". ", "! ", "?\n", "。", "！\n", "……", ".” ", "。”")
+            if language == "zh"
+            else (". ", "! ", "?\n\n", ".” ", "…\n")
+        )
+        said = {"en": "It rained on the mat", "zh": "今天下了一整天的雨，他没有带伞，只好在屋檐下等着"}[language]
+        texts = [
+            "".join(said + odd_text(rng, rng.randint(0, 3)) + rng.choice(ends) for _ in range(60)).replace("\r", "\n")
+            for _ in range(8)
+        ]
+        folder = write_texts(parent / f"odd-{seed}-{language}", texts)
+        needle = {"needle": f"{rng.choice(ODD_NEEDLES)} number {seed}7 {rng.choice(ODD_NEEDLES)}", "question": "Which?"}
+        yield {
+            "corpora": [str(folder)], "needles": [{**needle, "answer": f"{seed}7", "language": language}],
+            "lengths": [500, 900], "depths": {"steps": 26}, "leaks": "report",
+        }  # fmt: skip
+
+
+@pytest.mark.soak
+def test_nine_thousand_rows_of_every_kind_have_the_spans_of_a_full_encoding(
+    tmp_path: Path, odd_text: OddText, write_texts: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grids = [*GRIDS, *(({}, recipe) for recipe in odd_corpora(tmp_path, odd_text, write_texts))]
+    counted: Tally[str] = Tally()
+    spans = 0
+    for name in ("cl100k_base", "o200k_base"):
+        tokenizer = find_tokenizer(name)
+        for recipe, changes in grids:
+            for form in ("text", "chat"):
+                system = {"system": "Be brief."} if form == "chat" and not recipe else {}
+                try:
+                    rows = list(niah_gen.iter_rows(recipe, {**changes, **system, "tokenizer": name, "form": form}))
+                except FitError as error:
+                    counted[f"refused: {error}"[:60]] += 1
+                    continue
+                for row in rows:
+                    prompt = row["prompt"]
+                    text = prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
+                    assert row["needle_token_spans"] == whole_token_spans(text, row["needle_spans"], tokenizer), row[
+                        "id"
+                    ]
+                    counted[f"{name}, {form}, {row['placement']}, {row['language']}"] += 1
+                    spans += len(row["needle_spans"])
+    rows_seen = sum(number for kind, number in counted.items() if not kind.startswith("refused"))
+    with capsys.disabled():
+        print(
+            f"\n{rows_seen:,} rows, {spans:,} spans:",
+            *(f"{n:6} {kind}" for kind, n in sorted(counted.items())),
+            sep="\n",
+        )
+    assert rows_seen >= 9000

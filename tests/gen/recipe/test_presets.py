@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import fields
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,6 @@ from recipes import problems
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.presets import preset_names, preset_text
 from niah_gen.recipe.read import FIELDS, load_recipe
-from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.plan import make_plan
 
 PUBLISHED = {
@@ -22,12 +22,12 @@ PUBLISHED = {
 }  # fmt: skip
 
 
-def test_the_presets_are_the_default_and_the_published_ones() -> None:
-    assert set(preset_names()) == {"default", *PUBLISHED}
+def test_the_presets_are_ours_and_the_published_ones() -> None:
+    assert set(preset_names()) == {"default", "plain", "smoke", *PUBLISHED}
     assert preset_names() == sorted(preset_names())
 
 
-@pytest.mark.parametrize("name", sorted({"default", *PUBLISHED}))
+@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED}))
 def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpora: Path, name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.name == name
@@ -37,15 +37,17 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpor
     assert load_recipe(recipe) == recipe
 
 
-@pytest.mark.parametrize("name", sorted({"default", *PUBLISHED}))
+@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED}))
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
-    stated = set(tomllib.loads(preset_text(name)))
+    table = tomllib.loads(preset_text(name))
+    stated = {*table, *(field for part in table.pop("parts", []) for field in part)} - {"parts", "weight"}
     assert stated <= set(FIELDS)
-    # What only native chooses is left to the placement; the task of the default preset follows its needles.
+    # What only native chooses is left to the placement; the task of our presets follows their needles.
     chosen = {"question_position", "paraphrase", "spread", "boundary", "leaks", "fresh_haystacks"}
-    assert set(FIELDS) - stated <= {"languages", "diff", "pins", "options", "controls"} | (
-        {"task"} if name == "default" else chosen
-    )
+    ours = {
+        "languages", "diff", "pins", "options", "controls", "control_depths", "needles_per_cell", "system", "templates",
+    }  # fmt: skip
+    assert set(FIELDS) - stated <= ours | ({"task"} if name in ("default", "plain", "smoke") else chosen)
 
 
 def test_a_misspelt_preset_is_answered_with_the_nearest() -> None:
@@ -56,47 +58,62 @@ def test_a_misspelt_preset_is_answered_with_the_nearest() -> None:
 
 
 def test_asking_for_steps_or_another_placement_replaces_what_a_preset_says_of_its_own() -> None:
-    assert load_recipe("default").spread == "even"
-    assert load_recipe("default", {"diff": 10}).spread == "diff"
-    assert load_recipe("default", {"diff": 10, "spread": "random"}).spread == "random"
-    published = load_recipe("default", {"placement": "opencompass"})
+    assert load_recipe("plain").parts[0].spread == "even"
+    assert load_recipe("plain", {"diff": 10}).parts[0].spread == "diff"
+    assert load_recipe("plain", {"diff": 10, "spread": "random"}).parts[0].spread == "random"
+    (published,) = load_recipe("plain", {"placement": "opencompass"}).parts
     assert (published.spread, published.boundary, published.leaks) == ("diff", "token", "report")
 
 
 def test_any_needle_or_set_of_needles_goes_into_the_default_preset() -> None:
-    assert load_recipe("default").task == "single"
-    assert load_recipe("default", {"needles": ["pizza-ingredients"], "corpora": ["en_essays"]}).task == "multi"
+    assert load_recipe("plain").parts[0].task == "single"
+    assert load_recipe("plain", {"needles": ["pizza-ingredients"], "corpora": ["en_essays"]}).parts[0].task == "multi"
 
 
-def test_the_default_preset_is_1008_rows_in_two_languages() -> None:
+def test_the_default_preset_is_1420_rows_of_six_parts_in_two_languages() -> None:
     plan = make_plan(load_recipe("default"))
+    asked = Counter(cell.part for cell in plan.cells if cell.control is None)
+    assert asked == {"single": 352, "lists": 176, "chains": 176, "one-hop": 176, "two-hop": 176, "plain": 176}
+    assert Counter(cell.control for cell in plan.cells if cell.control) == {"absent": 96, "no_context": 92}
+    assert [part.weight for part in plan.recipe.parts] == [1, 1, 1, 0.5, 0.5, 0]
+    of_single = Counter((cell.needle, cell.depth) for cell in plan.cells if cell.part == "single" and not cell.control)
+    assert len(of_single) == 32 * 11
+    assert set(of_single.values()) == {1}
+
+
+def test_the_smoke_preset_is_forty_short_rows() -> None:
+    plan = make_plan(load_recipe("smoke"))
+    assert len(plan.cells) == 40
+    assert max(cell.length for cell in plan.cells) == 4000
+
+
+def test_the_preset_plain_is_1008_rows_in_two_languages() -> None:
+    plan = make_plan(load_recipe("plain"))
     assert len(plan.cells) == 8 * 21 * 3 * 2 == 1008
     assert {cell.language for cell in plan.cells} == {"en", "zh"}
 
 
-def test_no_recipe_at_all_is_the_default_preset() -> None:
-    plain, default = load_recipe({}), load_recipe("default")
-    for field in fields(Recipe):
-        # Our templates have no guide rule, so that flag changes nothing.
-        if field.name not in ("name", "guide", "needles"):
-            assert getattr(plain, field.name) == getattr(default, field.name)
-    assert set(plain.needles) == set(default.needles)
+def test_no_recipe_at_all_is_the_preset_plain() -> None:
+    (found,), (plain,) = load_recipe({}).parts, load_recipe("plain").parts
+    # Our templates have no guide rule, so that flag changes nothing.
+    assert replace(found, guide=False, needles=()) == replace(plain, needles=())
+    assert set(found.needles) == set(plain.needles)
 
 
 def test_the_published_grids_are_as_published(all_corpora: Path) -> None:
     floored = (0, 5, 10, 15, 21, 26, 31, 36, 42, 47, 52, 57, 63, 68, 73, 78, 84, 89, 94, 100)
     for name, last in (("cdme-8k", 8), ("cdme-32k", 32)):
         recipe = load_recipe(name)
-        assert recipe.depths == floored
+        assert recipe.parts[0].depths == floored
         assert recipe.lengths == tuple(range(1000, 1000 * last + 1, 1000))
-        assert (recipe.repeats, recipe.reserve, recipe.tokenizer) == (10, 200, "cl100k_base")
+        assert (recipe.parts[0].repeats, recipe.parts[0].reserve, recipe.tokenizer) == (10, 200, "cl100k_base")
     assert load_recipe("cdme-200k").lengths == (*range(16_000, 192_001, 16_000), 200_000)
     for name in ("gkamradt-single", "gkamradt-multi"):
         recipe = load_recipe(name)
         assert list(recipe.lengths) == np.round(np.linspace(1000, 16_000, 35)).astype(int).tolist()
-        assert list(recipe.depths) == np.round(np.linspace(0, 100, 35)).tolist()
+        assert list(recipe.parts[0].depths) == np.round(np.linspace(0, 100, 35)).tolist()
         assert recipe.form == "chat"
-    assert list(load_recipe("cdme-processed-8k").depths) == np.linspace(0, 100, 35).tolist()
+    assert list(load_recipe("cdme-processed-8k").parts[0].depths) == np.linspace(0, 100, 35).tolist()
 
 
 def test_the_published_strings_are_those_of_the_shared_settings(shared: Path, all_corpora: Path) -> None:
@@ -115,16 +132,16 @@ def test_the_published_strings_are_those_of_the_shared_settings(shared: Path, al
     ]
     for name, needles, stated in cases:
         recipe = load_recipe(name)
-        (needle,) = recipe.needles
+        (needle,) = recipe.parts[0].needles
         assert list(needle.needles) == needles, name
         assert needle.question == stated["question"], name
         assert [list(group) for group in needle.keywords] == [[word] for word in stated["keywords"]], name
-        assert recipe.reserve == stated.get("reserve", 200), name
+        assert recipe.parts[0].reserve == stated.get("reserve", 200), name
         if "answer" in stated:
             assert needle.answers == (stated["answer"],), name
         if stated.get("answer_is") == "the needle":
             assert needle.answers == tuple(needles), name
         if "diff" in stated:
-            assert recipe.diff == stated["diff"], name
+            assert recipe.parts[0].diff == stated["diff"], name
         if "metric" in stated:
             assert needle.metric == stated["metric"], name

@@ -86,8 +86,8 @@ def test_the_message_counts_the_problems_and_names_the_recipe(tmp_path: Path) ->
     path.write_text("repeats = 0\nreserve = -1\n")
     with pytest.raises(RecipeError, match=r"mine\.toml: 2 problems\n  repeats: "):
         load_recipe(path)
-    with pytest.raises(RecipeError, match="preset 'default': 1 problem\n"):
-        load_recipe("default", {"repeats": 0})
+    with pytest.raises(RecipeError, match="preset 'plain': 1 problem\n"):
+        load_recipe("plain", {"repeats": 0})
 
 
 @pytest.mark.parametrize("name", [name for name in FIELDS if name != "languages"])
@@ -104,6 +104,8 @@ def test_a_wrong_type_is_a_problem_of_its_field_or_a_value(name: str, value: obj
 ACCEPTED: list[tuple[str, object]] = [
     ("guide", True), ("paraphrase", True), ("reserve", 0), ("seed", 0), ("depths", 0), ("depths", 1.5), ("diff", 0),
     ("diff", 1.5), ("pins", {}), ("fresh_haystacks", True), ("spread", [0]), ("options", {}), ("controls", []),
+    ("control_depths", 0), ("control_depths", 1.5), ("control_depths", []), ("needles_per_cell", 0),
+    ("templates", {}),
 ]  # fmt: skip
 
 
@@ -160,11 +162,11 @@ def test_a_version_is_three_numbers_in_ascii(version: object) -> None:
 
 
 def test_overrides_replace_fields_and_dotted_ones_a_part() -> None:
-    assert load_recipe("default", {"depths.steps": 3}).depths == (0, 50, 100)
-    assert load_recipe("default", {"lengths.max": "16k", "lengths.steps": 2}).lengths == (8000, 16_000)
-    assert load_recipe("default", {"repeats": 7}).repeats == 7
+    assert load_recipe("plain", {"depths.steps": 3}).parts[0].depths == (0, 50, 100)
+    assert load_recipe("plain", {"lengths.max": "16k", "lengths.steps": 2}).lengths == (8000, 16_000)
+    assert load_recipe("plain", {"repeats": 7}).parts[0].repeats == 7
     # A list is replaced by a table when a part of it is named.
-    assert load_recipe({"depths": [1, 2]}, {"depths.steps": 2}).depths == (0, 100)
+    assert load_recipe({"depths": [1, 2]}, {"depths.steps": 2}).parts[0].depths == (0, 100)
 
 
 def test_overrides_leave_the_recipe_they_are_given_alone() -> None:
@@ -175,12 +177,12 @@ def test_overrides_leave_the_recipe_they_are_given_alone() -> None:
 
 
 def test_a_wrong_override_is_a_problem_of_the_recipe() -> None:
-    assert problems("default", {"repets": 2}) == ("repets: unknown field; did you mean 'repeats'?",)
-    assert problems("default", {"depths.step": 2})[0].startswith("depths: unknown field 'step'; did you mean 'steps'?")
+    assert problems("plain", {"repets": 2}) == ("repets: unknown field; did you mean 'repeats'?",)
+    assert problems("plain", {"depths.step": 2})[0].startswith("depths: unknown field 'step'; did you mean 'steps'?")
 
 
 def test_a_resolved_recipe_can_be_overridden() -> None:
-    assert load_recipe(load_recipe("default"), {"repeats": 3}).repeats == 3
+    assert load_recipe(load_recipe("plain"), {"repeats": 3}).parts[0].repeats == 3
 
 
 # What fields say together --------------------------------------------------------------------------------------------
@@ -203,14 +205,14 @@ def test_a_needle_in_a_corpus_of_another_language_is_guided_by_the_template_that
 
 def test_a_chinese_pair_needs_no_english_phrase(all_corpora: Path) -> None:
     raw = {"placement": "opencompass", "template": "opencompass", "needles": ["xiaoming-internship"]}
-    assert load_recipe({**raw, "corpora": ["cdme/zh_finance"]}).guide
+    assert load_recipe({**raw, "corpora": ["cdme/zh_finance"]}).parts[0].guide
 
 
 def test_a_set_of_needles_is_the_multi_task() -> None:
     pizza = {"placement": "gkamradt", "needles": ["pizza-ingredients"], "corpora": ["en_essays"]}
-    assert load_recipe(pizza).task == "multi"
+    assert load_recipe(pizza).parts[0].task == "multi"
     assert "is a set of 3; that is task" in problems({**pizza, "task": "single"})[0]
-    assert load_recipe({**pizza, "placement": "native"}).task == "multi"
+    assert load_recipe({**pizza, "placement": "native"}).parts[0].task == "multi"
     assert problems({**pizza, "placement": "opencompass-processed", "guide": False})[0].startswith("needles: placement")
 
 

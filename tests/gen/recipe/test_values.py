@@ -101,11 +101,11 @@ def test_lengths_that_are_none_are_refused(value: object) -> None:
 )
 def test_depths_are_read_in_every_form(value: object, expected: tuple[float, ...]) -> None:
     assert parse_depths(value) == expected
-    assert load_recipe({"depths": value}).depths == expected
+    assert load_recipe({"depths": value}).parts[0].depths == expected
 
 
 def test_minus_zero_is_the_depth_zero() -> None:
-    assert str(load_recipe({"depths": "-0"}).depths) == "(0.0,)"
+    assert str(load_recipe({"depths": "-0"}).parts[0].depths) == "(0.0,)"
 
 
 @pytest.mark.parametrize(

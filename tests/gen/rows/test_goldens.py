@@ -276,7 +276,7 @@ def test_every_recorded_processed_prompt_comes_out(shared: Path) -> None:
                 "corpora": [corpus_name(first["corpus"])],
             },
         )
-        assert len(recipe.depths) == first["intervals"]
+        assert len(recipe.parts[0].depths) == first["intervals"]
         stem = first["corpus"].removesuffix(".jsonl")
         rows = {}
         for row in niah_gen.iter_rows(recipe):

@@ -61,7 +61,7 @@ def test_the_fewest_needles_for_some_points_reach_them_and_one_less_does_not(poi
 
 
 def test_a_plan_says_what_its_needles_are_worth_and_how_many_would_do() -> None:
-    lines = {line[:12].strip(): line[13:] for line in forecast(make_plan(load_recipe("default")))}
+    lines = {line[:12].strip(): line[13:] for line in forecast(make_plan(load_recipe("plain")))}
     assert lines["interval"] == (
         "the 3 rows of a cell tell its score to within 44 points, the 63 of a length to within 44 (95 %, at a score of "
         "50 %, 3 needles that differ by a logit)"
@@ -70,5 +70,5 @@ def test_a_plan_says_what_its_needles_are_worth_and_how_many_would_do() -> None:
         "46 needles tell every cell to within 15 points, 13 every length; repeats of the same needles help little"
     )
     single = {"languages": ["en"], "needles": ["velden-archive"]}
-    lines = {line[:12].strip(): line[13:] for line in forecast(make_plan(load_recipe("default", single)))}
+    lines = {line[:12].strip(): line[13:] for line in forecast(make_plan(load_recipe("plain", single)))}
     assert lines["interval"].startswith("one needle: ")

@@ -66,13 +66,21 @@ def test_twins_that_hide_less_and_ids_in_another_order_are_built_and_proved(spre
 def test_a_twin_that_hides_fewer_leaves_the_last_needles_out(spread: Any) -> None:
     lines = depth_lines(3, spread, 10.0, 7)
     for shown in range(4):
-        assert lines_of(spread, 10.0, 7, 3, shown) == lines[:shown]
+        assert lines_of(spread, 10.0, 7, "abc", "abc"[:shown]) == lines[:shown]
+
+
+@pytest.mark.parametrize("spread", ["even", "apart"])
+def test_texts_that_a_twin_keeps_stand_where_the_item_has_them(spread: str) -> None:
+    first, *others = depth_lines(4, spread, 10.0, 7)
+    assert lines_of(spread, 10.0, 7, "abcd", "bcd") == tuple(others)
+    assert lines_of(spread, 10.0, 7, "abcd", "xbcd") == (first, *others)
+    assert lines_of(spread, 10.0, 7, "abcd", "bxcd") == (others[0], first, *others[1:])
 
 
 def test_a_list_of_depths_has_one_for_each_needle(tmp_path: Path) -> None:
     for spread in ((5.0, 50.0), (5.0, 50.0, 60.0, 70.0)):
         with pytest.raises(RecipeError, match=rf"spread: {len(spread)} depths, but a row hides 3 needles"):
-            lines_of(spread, 0.0, 7, 3, 3)
+            lines_of(spread, 0.0, 7, "abc", "abc")
     with pytest.raises(RecipeError, match="spread: 2 depths, but a row hides 3 needles"):
         niah_gen.build({**RECIPE, "depths": [5], "spread": [5, 50]}, tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -61,7 +61,7 @@ def own_file(tmp_path: Path) -> Path:
     ],
 )
 def test_inline_needles_are_taken_in_every_shape(table: dict[str, Any]) -> None:
-    needle = load_recipe({"needles": [table], "corpora": ["en_essays", "zh_articles"]}).needles[0]
+    needle = load_recipe({"needles": [table], "corpora": ["en_essays", "zh_articles"]}).parts[0].needles[0]
     text: Any = table.get("needle", table.get("needles"))
     assert needle.needles == ((text,) if isinstance(text, str) else tuple(text))
     answers: Any = table.get("answers", table.get("answer", text))
@@ -75,13 +75,13 @@ def test_inline_needles_are_taken_in_every_shape(table: dict[str, Any]) -> None:
 
 
 def test_one_needle_may_stand_without_a_list() -> None:
-    assert [needle.id for needle in load_recipe({"needles": "velden-archive"}).needles] == ["velden-archive"]
-    assert [needle.id for needle in load_recipe({"needles": dict(FACT)}).needles] == ["needle-1"]
+    assert [needle.id for needle in load_recipe({"needles": "velden-archive"}).parts[0].needles] == ["velden-archive"]
+    assert [needle.id for needle in load_recipe({"needles": dict(FACT)}).parts[0].needles] == ["needle-1"]
 
 
 def test_library_needles_and_inline_ones_mix_in_order() -> None:
     recipe = load_recipe({"needles": [FACT, "velden-archive", {**FACT, "id": "last"}]})
-    assert [needle.id for needle in recipe.needles] == ["needle-1", "velden-archive", "last"]
+    assert [needle.id for needle in recipe.parts[0].needles] == ["needle-1", "velden-archive", "last"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_the_library_is_known_by_needle_and_by_file() -> None:
     assert sum(map(len, needle_files().values())) == len(needle_library()), "a name is taken twice"
     assert not needle_files().keys() & needle_library().keys()
     assert find_needles("gkamradt") == (needle_library()["sf-dolores-park"], needle_library()["pizza-ingredients"])
-    assert [needle.id for needle in load_recipe({"needles": ["gkamradt"]}).needles] == [
+    assert [needle.id for needle in load_recipe({"needles": ["gkamradt"]}).parts[0].needles] == [
         "sf-dolores-park",
         "pizza-ingredients",
     ]
@@ -151,7 +151,7 @@ def test_a_file_of_ones_own_gives_all_its_needles_or_one(own_file: Path) -> None
     assert (tower.id, tower.language, tower.keywords) == ("tower", "zh", (("907", "九百零七"),))
     assert find_needles(f"{own_file}#tower") == (tower,)
     recipe = load_recipe({"needles": [f"{own_file}#tower", "velden-archive"]})
-    assert [needle.id for needle in recipe.needles] == ["tower", "velden-archive"]
+    assert [needle.id for needle in recipe.parts[0].needles] == ["tower", "velden-archive"]
 
 
 def test_a_recipe_made_with_a_file_does_not_need_it_again(own_file: Path) -> None:
@@ -232,7 +232,10 @@ def test_a_resolved_recipe_holds_the_question_asked_and_no_other(own_file: Path)
     raw = {"needles": [f"{own_file}#gate"], "paraphrase": True}
     recipe = load_recipe(raw)
     assert "paraphrase" not in recipe.table()
-    assert (recipe.needles[0].question, recipe.needles[0].paraphrase) == ("How is Ostrel's way in painted?", "")
+    assert (recipe.parts[0].needles[0].question, recipe.parts[0].needles[0].paraphrase) == (
+        "How is Ostrel's way in painted?",
+        "",
+    )
     assert load_recipe(tomllib.loads(recipe.to_toml().decode())) == recipe
 
 

@@ -156,10 +156,10 @@ def test_a_language_without_items_is_refused() -> None:
 
 
 def test_version_one_of_a_family_adds_nothing_to_the_digests_and_a_later_one_does() -> None:
-    recipe = load_recipe("default")
+    recipe = load_recipe("plain")
 
     def digests(task: Task) -> tuple[str, str]:
-        return family_digest(recipe, task, "0" * 64), plan_digest(recipe, task, "t", "0" * 64, [])
+        return family_digest(recipe, recipe.parts[0], task, "0" * 64), plan_digest(recipe, [task], "t", "0" * 64, [])
 
     assert digests(SINGLE) == digests(SINGLE._replace(name="other"))
     for one, later in zip(digests(SINGLE), digests(SINGLE._replace(version=2)), strict=True):
@@ -184,7 +184,7 @@ def test_its_card_speaks_of_no_corpora_and_names_options_and_controls(folder: Pa
     card = (folder / "README.md").read_text("utf-8")
     assert "## Corpora" not in card
     assert "| placement |" not in card
-    assert "| keys | 3 |\n| controls | absent |" in card
+    assert "| options | keys = 3 |\n| controls | absent |" in card
     assert (folder / "README.md").read_bytes() == rewrite_card(folder).read_bytes()
 
 
@@ -265,7 +265,7 @@ def test_a_damaged_conversation_is_found(change: Callable[[Any], None], words: s
     tokenizer = TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)
     corpora: tuple[CorpusEntry, ...] = ()
     manifest = Manifest(1, "talk", "1.0.0", plan.digest, "", "", tokenizer, corpora, 3, 0, ())
-    prover = RowProver(plan.recipe, plan.task, manifest, plan.family, plan.tokenizer)
+    prover = RowProver(plan.recipe, [plan.parts[0].task], manifest, plan.tokenizer)
     row: Any = next(iter(niah_gen.iter_rows(TALKING)))
     assert prover.prove(row, "en-1k").problems == ()
     change(row)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from niah_score.contract import BATCH_REQUESTS, MAX_BATCH_BYTES, MAX_BATCH_REQUESTS, Message, RequestSettings
+from niah_score.contract import (
+    BATCH_LIMITS,
+    BATCH_REQUESTS,
+    MAX_BATCH_BYTES,
+    MAX_BATCH_REQUESTS,
+    Message,
+    RequestSettings,
+)
 from niah_score.formats import FORMATS
 
 ASK: Message = {"role": "user", "content": "ASK"}
@@ -40,10 +47,24 @@ def test_a_question_alone_has_no_system_message_and_no_temperature_unless_asked_
         assert "'temperature': 0.5" in str(line(form, [ASK], temperature=0.5))
 
 
+def test_fields_are_laid_over_what_is_sent_to_the_model_table_over_table_and_none_leaves_one_out() -> None:
+    fields = {"temperature": None, "thinking": {"type": "enabled"}, "generationConfig": {"seed": 1}}
+    given = line("anthropic-batch", [ASK], temperature=0.0, fields=fields)
+    assert given["params"]["thinking"] == {"type": "enabled"}
+    assert "temperature" not in given["params"]
+    request = line("gemini-batch", [ASK], temperature=0.0, fields=fields)["request"]
+    assert request["generationConfig"] == {"maxOutputTokens": 9, "temperature": 0.0, "seed": 1}
+    for form, within in (("openai-batch", "body"), ("openai-responses", "body")):
+        assert line(form, [ASK], fields=fields)[within]["thinking"] == {"type": "enabled"}
+
+
 def test_what_comes_back_is_read_under_the_same_names() -> None:
     assert set(BATCH_REQUESTS) <= set(FORMATS)
 
 
 def test_the_limits_are_what_every_service_takes() -> None:
-    assert MAX_BATCH_REQUESTS <= 50_000
-    assert MAX_BATCH_BYTES <= 200_000_000
+    assert (MAX_BATCH_REQUESTS, MAX_BATCH_BYTES) == (50_000, 200_000_000)
+    for limits in BATCH_LIMITS.values():
+        assert limits.requests is None or limits.requests >= MAX_BATCH_REQUESTS
+        assert limits.bytes is None or limits.bytes >= MAX_BATCH_BYTES
+    assert set(BATCH_REQUESTS) < set(BATCH_LIMITS)

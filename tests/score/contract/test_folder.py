@@ -26,6 +26,7 @@ from niah_score.contract import (
     FileEntry,
     Manifest,
     Message,
+    PartEntry,
     TokenizerEntry,
     canonical_json,
     config_name,
@@ -277,7 +278,40 @@ def test_a_manifest_made_before_there_were_notes_has_none(tmp_path: Path) -> Non
     assert read_manifest(write(tmp_path, less)).notes == ()
 
 
-@pytest.mark.parametrize("field", sorted(set(Manifest.__slots__) - {"notes"}))
+def test_a_manifest_without_parts_is_written_without_the_field() -> None:
+    assert "parts" not in json.loads(MINE.to_json())
+
+
+def test_the_parts_of_a_dataset_read_back_with_their_weights(tmp_path: Path) -> None:
+    parts = (PartEntry("single", 0.4, 700), PartEntry("链", 2, 20), PartEntry("anchor", 0, 0))
+    (tmp_path / MANIFEST).write_bytes(replace(MINE, parts=parts).to_json())
+    assert read_manifest(tmp_path) == replace(MINE, parts=parts)
+    assert read_manifest(write(tmp_path, record(parts=[]))) == MINE
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"weight": -0.1}, "the weight -0.1, expected a finite number"),
+        ({"weight": float("nan")}, "the weight nan"),
+        ({"weight": float("inf")}, "the weight inf"),
+        ({"weight": 10**400}, "the weight 1000"),
+        ({"weight": True}, "weight is True"),
+        ({"weight": "1"}, "weight is '1'"),
+        ({"weight": None}, "weight is None"),
+        ({"name": None}, "name is None"),
+        ({"rows": -1}, "-1 rows"),
+        ({"rows": 1.5}, "rows is 1.5"),
+        ({"name": "b"}, "different names"),
+    ],
+)
+def test_a_part_that_cannot_be_weighed_is_refused(tmp_path: Path, fields: dict[str, object], why: str) -> None:
+    parts = [{"name": "a", "weight": 1, "rows": 2, **fields}, {"name": "b", "weight": 1, "rows": 2}]
+    with pytest.raises(ContractError, match=why):
+        read_manifest(write(tmp_path, record(parts=parts)))
+
+
+@pytest.mark.parametrize("field", sorted(set(Manifest.__slots__) - {"notes", "parts"}))
 def test_a_manifest_without_one_of_its_fields_is_refused(tmp_path: Path, field: str) -> None:
     less = record()
     del less[field]
@@ -285,9 +319,9 @@ def test_a_manifest_without_one_of_its_fields_is_refused(tmp_path: Path, field: 
         read_manifest(write(tmp_path, less))
 
 
-@pytest.mark.parametrize("field", ["tokenizer", "corpora", "files"])
+@pytest.mark.parametrize("field", ["tokenizer", "corpora", "files", "parts"])
 @pytest.mark.parametrize("value", [None, 5, "text", [5], [[]], [{}]])
-def test_parts_of_another_shape_are_refused(tmp_path: Path, field: str, value: object) -> None:
+def test_entries_of_another_shape_are_refused(tmp_path: Path, field: str, value: object) -> None:
     with pytest.raises(ContractError, match="not a manifest"):
         read_manifest(write(tmp_path, record(**{field: value})))
 

@@ -17,6 +17,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 from made_datasets import with_fields
+from made_parts import part_rows, parts_folder
 from properties import examples
 
 from niah_score.contract import ContractError
@@ -364,3 +365,27 @@ def test_a_parquet_file_that_yields_fewer_rows_than_it_says_is_refused(
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *args, **how: islice(whole(*args, **how), 1))
     with pytest.raises(IntegrityError, match="holds 2 rows and not 3; build it again"):
         read_rows(tmp_path / "rows.parquet")
+
+
+def test_the_parts_of_a_dataset_come_with_all_its_rows_and_with_one_of_its_files(tmp_path: Path) -> None:
+    folder = parts_folder(tmp_path / "parts", part_rows(("single", "anchor")))
+    (file,) = folder.rglob("*.jsonl")
+    for dataset in (folder, file):
+        assert [(part.name, part.weight) for part in read_rows(dataset).parts] == [("single", 0.4), ("anchor", 0.0)]
+    alone = tmp_path / "alone.jsonl"
+    alone.write_bytes(file.read_bytes())
+    assert read_rows(alone).parts == ()
+    assert read_rows(CONTRACT).parts == ()
+
+
+def test_rows_of_a_part_that_the_manifest_does_not_name_are_refused(tmp_path: Path) -> None:
+    rows = part_rows(("single", "lists"))
+    folder = parts_folder(tmp_path / "parts", rows)
+    with_fields(folder, parts=[{"name": "single", "weight": 1, "rows": 36}])
+    with pytest.raises(
+        IntegrityError, match=r"rows of the part 'lists', and the parts of its manifest\.json are single"
+    ):
+        read_rows(folder)
+    folder = parts_folder(tmp_path / "none", [*rows, {**rows[0], "id": "x", "part": None}], {"single": 1, "lists": 1})
+    with pytest.raises(IntegrityError, match="rows without a part"):
+        read_rows(folder)

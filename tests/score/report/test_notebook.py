@@ -43,8 +43,8 @@ def test_the_score_stands_above_the_heatmap_and_the_metrics_below_it() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_hostile_name_is_text(text: str) -> None:
     overview = Overview(text, [text], [(text, [(text, text)])])
-    found = Elements(html_of(overview, None, text))
-    plain = Elements(html_of(Overview("x", ["x"], [("x", [("x", "x")])]), None, "x"))
+    found = Elements(html_of(overview, [], remark=text))
+    plain = Elements(html_of(Overview("x", ["x"], [("x", [("x", "x")])]), [], remark="x"))
     assert found.found == plain.found
     assert not {"\u202e", "\x1b", "\u2028", "\ud800"} & set(found.text)
 

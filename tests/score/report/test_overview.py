@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 from made_scores import Record, frame
 
 from niah_score.metrics import METRICS
 from niah_score.report.overview import overview_of, short_name
+from niah_score.statistics.scored import Scored
 from niah_score.statistics.summary import summary_of
 
 
@@ -51,17 +53,39 @@ def test_one_needle_has_the_interval_of_its_rows_alone() -> None:
 
 
 def test_several_parts_are_listed_with_what_they_weigh_and_one_is_not() -> None:
-    parts = [
-        {"name": "chains", "mean": 50.0, "weight": 0.25, "n": 1},
-        {"name": None, "mean": None, "weight": 0.0, "n": 0},
+    scores = frame([{"score": score} for score in (100.0, 0.0, 50.0, 50.0, None)])
+    names = pl.Series("part", ["chains", "chains", "chains", None, "later"])
+    whole = {"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(scores.with_columns(names))}
+    assert not any(line.startswith("part") for line in overview_of(summary([{"score": 100.0}]), []).about)
+    told = [line.split("  [")[0] for line in overview_of(whole, []).about[1:]]
+    assert told == [
+        "score 50.0 = chains 50.0 x 0.75 + (no part) 50.0 x 0.25",
+        "the dataset gives its parts no weights: each weighs as much as it has rows",
+        "part chains: 50.00",
+        "part later: -  n 0 of 1 rows, in no score",
+        "part (no part): 50.00",
     ]
-    found = summary([{"score": 100.0}])
-    assert not any(line.startswith("part") for line in overview_of(found, []).about)
-    found["headline"]["parts"] = parts
-    assert overview_of(found, []).about[1:] == [
-        "part chains: 50.00, 25.0 % of the score",
-        "part -: no score, 0.0 % of the score",
-    ]
+    assert overview_of(whole, []).about[3].endswith("n 3, weight 0.75")
+
+
+def test_a_dataset_that_weighs_its_parts_has_the_weighted_mean_and_says_which_part_is_in_no_score() -> None:
+    scores = frame([{"score": 100.0, "metric": "keyword_f1"}, {"score": 0.0, "metric": "keyword_f1"}, {"score": 100.0}])
+    parts = pl.Series("part", ["lists", "lists", "anchor"])
+    found = summary_of(Scored(scores.with_columns(parts), {"lists": 3.0, "anchor": 0.0}))
+    about = overview_of({"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **found}, []).about[1:]
+    assert [line.split("  [")[0] for line in about] == ["part lists: 50.00", "part anchor: 100.00"]
+    assert about[0].endswith("n 2, weight 1, all right 50.00 %")
+    assert about[1].endswith("n 1, in no score")
+    alone = summary_of(Scored(scores.with_columns(parts), {"lists": 0.0, "anchor": 0.0}))
+    shown = overview_of({"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **alone}, [])
+    assert shown.score == "score -  no row of a part with a weight has one"
+
+
+def test_beyond_twenty_parts_the_others_are_counted() -> None:
+    scores = frame([{"score": 100.0} for _ in range(30)]).with_columns(part=pl.col("id"))
+    about = overview_of({"model": "m", "dataset": {"name": "d", "digest8": "0123abcd"}, **summary_of(scores)}, []).about
+    assert sum(line.startswith("part ") for line in about) == 20
+    assert about[-1] == "and 10 more parts: all are in summary.json"
 
 
 def test_controls_are_listed_with_their_own_number() -> None:
@@ -75,7 +99,20 @@ def test_controls_are_listed_with_their_own_number() -> None:
     assert [line.split("  ")[0] for line in found] == [
         "control absent: false answers 50.00 %", "control literal: score 100.00", "control no_context: guessed 0.00 %",
     ]  # fmt: skip
-    assert all(line.endswith(("n 1", "n 2")) for line in found)
+    assert [line.rpartition("n ")[2] for line in found][::2] == ["2", "1"]
+    assert "  n 1; the same items as asked 100.00, gap +0.00  [" in found[1]
+
+
+def test_answers_to_a_conflict_are_told_by_what_they_name() -> None:
+    rows: list[Record] = [
+        {"control": "conflict", "finding": finding, "keyword.needles": needles}
+        for finding, needles in (
+            ("found", [True, True]), ("partly", [True, False]), ("partly", [False, True]), ("nothing", [False, False]),
+        )
+    ]  # fmt: skip
+    (line,) = overview_of(summary([{"score": 100.0}, *rows]), []).about[1:]
+    assert line.startswith("control conflict: one-sided 50.00 %  [")
+    assert line.endswith("n 4; both named 25.00 %, the first alone 25.00 %, the other alone 25.00 %")
 
 
 def test_ours_stand_apart_from_published_metrics_and_unknown_ones() -> None:

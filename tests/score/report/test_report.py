@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 from made import WriteLines, made, right
+from made_parts import PARTS, answers_file, control_rows, part_rows, parts_folder
 
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
 from niah_score.join.join import Problem
 from niah_score.report.charts.grid import grid_of
-from niah_score.report.report import Report, report_grid
+from niah_score.report.read import read
+from niah_score.report.report import Report, report_grid, report_grids, title_of_grids
+from niah_score.report.write import write
 from niah_score.statistics.figures import cells
 from niah_score.statistics.scored import Scored
 
@@ -90,3 +94,74 @@ def test_rows_of_controls_are_in_no_figure_no_cell_and_no_heatmap(write_lines: W
     assert both.summary["headline"] == alone.summary["headline"]
     assert [part["name"] for part in both.summary["headline"]["parts"]] == ["a", "b"]
     assert both.summary["controls"]["absent"]["n"] == 12
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Report:
+    rows = part_rows() + control_rows()
+    return evaluate(parts_folder(tmp_path / "parts", rows), answers_file(tmp_path / "a.jsonl", rows), model="m")
+
+
+def test_the_score_of_a_dataset_of_parts_is_their_weighted_mean_in_every_place(parts: Report, tmp_path: Path) -> None:
+    found = parts.summary["headline"]
+    asked = parts.scores.filter(pl.col("control").is_null())
+    means = dict(asked.group_by("part").agg(pl.col("score").mean()).iter_rows())
+    weighted = sum(PARTS[part][0] * mean for part, mean in means.items())
+    assert found["mean"] == pytest.approx(weighted)
+    assert [(part["name"], part["weight"]) for part in found["parts"]] == [
+        (name, pytest.approx(PARTS[name][0])) for name in PARTS
+    ]
+    assert parts.overall.mean == found["mean"] == parts.summary["metrics"]["score"]["overall"]["mean"]
+    assert repr(parts).startswith(f"<Report m on parts {parts.digest8}: {weighted:.2f} [")
+    assert f"score {weighted:.1f} = single {means['single']:.1f} x 0.4 + chains" in parts._repr_html_()
+    # Neither the anchor nor a control is in a cell, and cells weigh rows as the score does.
+    counted = parts.scores.filter(pl.col("control").is_null() & (pl.col("part") != "anchor"))
+    cell = parts.cells.filter(metric="score", length=2000, depth_percent=50.0).row(0, named=True)
+    inside = counted.filter(length=2000, depth_percent=50.0)
+    each = {part: PARTS[part][0] / counted.filter(part=part).height for part in counted["part"].unique()}
+    weights = [each[part] for part in inside["part"]]
+    assert cell["rows"] == inside.height
+    assert cell["mean"] == pytest.approx(
+        sum(weight * score for weight, score in zip(weights, inside["score"], strict=True)) / sum(weights)
+    )
+    grid = report_grid(parts)
+    assert grid.cells[1, 1].mean == pytest.approx(cell["mean"])
+    assert grid.overall is not None
+    assert grid.overall.mean == pytest.approx(parts.summary["metrics"]["score"]["overall_of_lengths"]["mean"])
+    again = read(write(parts, tmp_path / "out"))
+    assert (again.parts, again.summary) == (parts.parts, parts.summary)
+    table = pl.read_csv(tmp_path / "out" / "summary.csv", infer_schema_length=None).filter(metric="score")
+    assert table.filter(group="all")["mean"].to_list() == [pytest.approx(weighted, abs=1e-4)]
+    assert dict(table.filter(group="part").select("value", "weight").iter_rows()) == {
+        name: pytest.approx(PARTS[name][0]) for name in PARTS
+    }
+
+
+def test_the_heatmap_of_a_dataset_of_parts_has_a_panel_for_each_and_says_the_score(parts: Report) -> None:
+    grids = report_grids(parts)
+    assert [grid.model for grid in grids] == [
+        "single, weight 0.4", "chains, weight 0.25", "lists, weight 0.35", "anchor, in no score",
+    ]  # fmt: skip
+    asked = parts.scores.filter(pl.col("control").is_null())
+    for grid, name in zip(grids, PARTS, strict=True):
+        grouped = asked.filter(part=name).group_by("length", "depth_percent").agg(pl.col("score").mean())
+        means = {(length, depth): mean for length, depth, mean in grouped.iter_rows()}
+        for (across, down), figure in grid.cells.items():
+            assert figure.mean == pytest.approx(means[grid.lengths[across], grid.depths[down]])
+    title = title_of_grids(parts, grids)
+    assert title is not None
+    assert title.startswith(f"m: {parts.overall.mean:.2f} [")
+    assert " = single " in title
+    drawn = [text.get_text() for text in parts.figure().texts]
+    assert any(text.startswith("m: ") for text in drawn)
+    assert "single, weight 0.4" in drawn
+    assert title_of_grids(parts, grids[:1]) is None
+
+
+def test_parts_without_weights_weigh_by_rows_and_the_overview_says_so(tmp_path: Path) -> None:
+    rows = part_rows()
+    dataset, answers = parts_folder(tmp_path / "d", rows, listed=False), answers_file(tmp_path / "a.jsonl", rows)
+    found = evaluate(dataset, answers)
+    assert found.summary["headline"]["mean"] == pytest.approx(found.scores["score"].mean())
+    assert "the dataset gives its parts no weights: each weighs as much as it has rows" in found.overview.about
+    assert "parts" not in found.summary["dataset"]

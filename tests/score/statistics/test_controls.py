@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from made_scores import Record, frame, records, steady
@@ -51,11 +52,58 @@ def test_missing_answers_that_are_in_no_score_are_in_no_rate() -> None:
 
 
 def test_any_other_control_has_its_mean_score() -> None:
-    rows: list[Record] = [{"control": "conflict", "score": score} for score in (0.0, 100.0, 100.0, 50.0)]
+    rows: list[Record] = [{"control": "literal", "score": score} for score in (0.0, 100.0, 100.0, 50.0)]
     found = controls_of(Scored(frame([*rows, {"score": 0.0}])))
-    assert list(found) == ["conflict"]
-    assert list(found["conflict"]) == ["high", "high_these", "low", "low_these", "n", "rows", "score", "unanswered"]
-    assert (found["conflict"]["score"], found["conflict"]["n"]) == (62.5, 4)
+    assert list(found) == ["literal"]
+    assert list(found["literal"]) == sorted(
+        ["asked", "gap", "high", "high_these", "low", "low_these", "n", "rows", "score", "unanswered"]
+    )
+    assert (found["literal"]["score"], found["literal"]["n"]) == (62.5, 4)
+
+
+def test_a_control_stands_beside_the_rows_that_it_is_a_twin_of() -> None:
+    asked: list[Record] = [
+        {"needle_id": needle, "length": length, "score": 100.0 * (needle == "a"), "haystack_id": f"{needle}{length}"}
+        for needle in "abc"
+        for length in (1000, 2000)
+    ]
+    # One whose twin has no score, and one that is nobody's twin.
+    asked[2]["score"] = None
+    twins: list[Record] = [{**row, "control": "literal", "score": 100.0} for row in asked]
+    twins[0]["score"] = 50.0
+    twins.append({**twins[0], "needle_id": "d", "score": 0.0})
+    found = controls_of(Scored(frame([*asked, *twins])))["literal"]
+    assert (found["n"], found["asked"]["n"], found["gap"]["n"]) == (7, 5, 5)
+    assert found["asked"]["mean"] == pytest.approx(200 / 5)
+    assert found["gap"]["mean"] == pytest.approx((-50 + 0 + 300) / 5)
+    assert found["gap"]["low"] < found["gap"]["mean"] < found["gap"]["high"]
+    alone = controls_of(Scored(frame(twins)))["literal"]
+    assert (alone["asked"]["n"], alone["asked"]["mean"], alone["gap"]["mean"]) == (0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("finding", "needles", "named"),
+    [
+        ("found", [True, True], "both"), ("hedged", [True, True], "both"), ("partly", [True, False], "first"),
+        ("partly", [False, True, None], "other"), ("nothing", [False, False], None), ("no_answer", None, None),
+        ("said_absent", [False, False], None), ("wrong_needle", [False, False], None),
+    ],
+)  # fmt: skip
+def test_an_answer_that_names_one_of_two_facts_alone_is_one_sided(
+    finding: str, needles: list[bool | None] | None, named: str | None
+) -> None:
+    row: Record = {"control": "conflict", "finding": finding, "keyword.needles": needles, "score": 0.0}
+    found = controls_of(Scored(frame([row])))["conflict"]
+    assert (found["one_sided_rate"], found["n"]) == (100.0 * (named in ("first", "other")), 1)
+    assert found["shares"] == {name: 100.0 * (name == named) for name in ("both", "first", "other")}
+
+
+def test_a_conflict_of_which_only_one_fact_is_looked_for_has_no_number() -> None:
+    rows = frame([{"control": "conflict", "finding": "found", "score": 100.0}] * 2)
+    found = controls_of(Scored(rows.with_columns(pl.Series("keyword.groups", [1, 2], pl.Int64))))["conflict"]
+    assert (found["one_sided_rate"], found["n"], found["rows"]) == (0.0, 1, 2)
+    without = controls_of(Scored(rows.drop("keyword.needles")))["conflict"]
+    assert (without["n"], without["shares"]) == (2, {"both": 100.0, "first": None, "other": None})
 
 
 @steady

@@ -7,16 +7,15 @@ import math
 import random
 
 import polars as pl
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_scores import Record, frame, grid, mean, records, steady
+from made_scores import Record, frame, grid, records, steady
 
 from niah_score.statistics.effective_length import as_record, effective_context, effective_length
 from niah_score.statistics.figures import cells, cells_by_metric, groups, overall
 from niah_score.statistics.needle_recall import needle_recall
-from niah_score.statistics.scored import UNANSWERED, Scored
-from niah_score.statistics.summary import headline_of, summary_of
+from niah_score.statistics.scored import UNANSWERED
+from niah_score.statistics.summary import summary_of
 
 
 @steady
@@ -56,34 +55,6 @@ def test_rows_of_controls_count_in_their_own_group_and_in_nothing_else(rows: lis
     assert list(found["controls"]) == sorted(scores["control"].drop_nulls().unique().to_list())
     assert without["controls"] == {}
     assert (found["rows"], without["rows"]) == (scores.height, asked.height)
-
-
-@steady
-@given(rows=records, parts=st.lists(st.sampled_from(["retrieval", "chains", None]), min_size=40, max_size=40))
-def test_the_headline_is_the_weighted_mean_of_its_parts_and_the_mean_of_all_rows(
-    rows: list[Record], parts: list[str | None]
-) -> None:
-    asked = frame([{**row, "control": None} for row in rows])
-    scores = asked.with_columns(pl.Series("part", parts[: len(rows)], pl.String))
-    found = headline_of(Scored(scores))
-    whole = overall(scores).of_rows
-    assert (found["mean"], found["low"], found["high"], found["n"]) == (whole.mean, whole.low, whole.high, whole.n)
-    assert [part["name"] for part in found["parts"]] == sorted(
-        set(parts[: len(rows)]), key=lambda name: (not name, name)
-    )
-    for part in found["parts"]:
-        of_part = [
-            row["score"]
-            for row, name in zip(rows, parts, strict=False)
-            if name == part["name"] and row["score"] is not None
-        ]
-        assert part["n"] == len(of_part)
-        assert part["mean"] == (pytest.approx(mean(of_part)) if of_part else None)
-    if whole.n:
-        assert sum(part["weight"] for part in found["parts"]) == pytest.approx(1)
-        weighted = sum(part["weight"] * part["mean"] for part in found["parts"] if part["n"])
-        assert weighted == pytest.approx(found["mean"])
-    assert [part["name"] for part in headline_of(Scored(asked))["parts"]] == [None]
 
 
 def test_a_frame_of_no_rows_has_figures_of_nothing() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_score.text import find_as_written, finds, fold, group_of, may_state
+from niah_score.text import find_as_written, finds, fold, group_of, may_hold, may_state, spaced
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip
@@ -92,6 +92,7 @@ def check(texts: Iterator[str], keyword: str, kind: str) -> int:
     for text in map(fold, texts):
         found = list(finds(text, group))
         assert not found or may_state(text, group), (text, keyword)
+        assert not found or may_hold(text, spaced(text), group), (text, keyword)
         written = find_as_written(text, group)
         assert written is None or any(find.start <= written.start and written.end <= find.end for find in found), (
             text,

@@ -11,6 +11,7 @@ from properties import examples
 from niah_score.errors import ScoreError
 from niah_score.report.charts.grid import grid_of, has_grid
 from niah_score.statistics.figures import Figure, cells, overall
+from niah_score.statistics.scored import Scored
 
 
 def frame(rows: list[tuple[int | None, float | None, str, float | None]]) -> pl.DataFrame:
@@ -99,3 +100,18 @@ def test_cells_are_those_of_the_tables_and_means_lie_in_their_intervals(
             assert mean.high is not None
             assert mean.low <= mean.mean <= mean.high  # type: ignore[operator]
     assert (grid.overall and grid.overall.mean) == overall(table).of_lengths.mean
+
+
+def test_a_grid_of_one_language_weighs_parts_as_the_cells_of_that_language_do() -> None:
+    """Chains are as many in both languages; of the single rows, three of four are English."""
+    counts = (("single", "en", 3), ("single", "zh", 1), ("chains", "en", 2), ("chains", "zh", 2))
+    parts = [part for part, _, count in counts for _ in range(count)]
+    languages = [language for _, language, count in counts for _ in range(count)]
+    rows: list[tuple[int | None, float | None, str, float | None]] = [
+        (1000, 0.0, language, 100.0 * (part == "single")) for part, language in zip(parts, languages, strict=True)
+    ]
+    scored = Scored(frame(rows).with_columns(pl.Series("part", parts)), {"single": 0.5, "chains": 0.5})
+    found = cells(scored).filter(language="en").row(0, named=True)
+    assert found["mean"] == pytest.approx(100 * (3 / 4) / (3 / 4 + 2 / 4))
+    assert grid_of(scored, language="en").cells[0, 0].mean == pytest.approx(found["mean"])
+    assert grid_of(scored).cells[0, 0].mean == pytest.approx(50)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
+from made_parts import answers_file, control_rows, part_rows, parts_folder
 from made_reports import SIGNATURE, report, right
 from made_runs import LENGTHS, RUNS, reports
 
 from niah_score.errors import IntegrityError, ScoreError
+from niah_score.evaluation import evaluate
 from niah_score.report.comparison.side_by_side import side_by_side
+from niah_score.statistics.paired import drops
 from niah_score.statistics.significance import holm
 
 
@@ -124,3 +129,49 @@ def test_rows_without_a_length_count_in_the_mean_of_rows_alone_and_make_no_heatm
 
 def test_names_of_made_runs_are_those_of_their_reports() -> None:
     assert tuple(name for name, _ in reports()) == RUNS
+
+
+def test_runs_of_a_dataset_of_parts_are_compared_by_their_headlines(tmp_path: Path) -> None:
+    rows = part_rows() + control_rows()
+    dataset = parts_folder(tmp_path / "parts", rows)
+    runs = [
+        (name, evaluate(dataset, answers_file(tmp_path / f"{name}.jsonl", rows, seed), model=name))
+        for seed, name in enumerate("ab")
+    ]
+    found = side_by_side(runs)
+    first, second = (report.summary["headline"]["mean"] for _, report in runs)
+    (pair,) = found.comparison.pairs
+    assert [line.of_rows.mean for line in found.lines] == [first, second]
+    assert pair.overall.mean == pytest.approx(second - first)
+    of_lengths = [report.summary["metrics"]["score"]["overall_of_lengths"]["mean"] for _, report in runs]
+    assert pair.of_lengths.mean == pytest.approx(of_lengths[1] - of_lengths[0])
+    for place, apart in enumerate(pair.lengths):
+        one, other = (line.lengths[place].mean for line in found.lines)
+        assert one is not None
+        assert other is not None
+        assert apart.mean == pytest.approx(other - one)
+    assert found.comparison.rows == pair.overall.n == 96
+    cells = {(one.length, one.depth_percent): one.mean for one in pair.cells}
+    for (across, down), figure in found.grids[0].cells.items():
+        second_mean = found.grids[1].cells[across, down].mean
+        assert figure.mean is not None
+        assert second_mean is not None
+        at = int(found.grids[0].lengths[across]), found.grids[0].depths[down]
+        assert cells[at] == pytest.approx(second_mean - figure.mean)
+    # A drop of the headline that the mean of all rows does not have.
+    limit = (first - second) / 2
+    told = drops(found.comparison, limit)
+    assert bool(told.failed or told.noise) == (first > second)
+
+
+def test_runs_whose_datasets_weigh_parts_differently_weigh_rows_alike_and_say_so(tmp_path: Path) -> None:
+    rows = part_rows(("single", "chains"))
+    answers = answers_file(tmp_path / "a.jsonl", rows)
+    runs = [
+        (name, evaluate(parts_folder(tmp_path / name, rows, weights), answers, model=name))
+        for name, weights in (("a", {"single": 1, "chains": 2}), ("b", {"single": 2, "chains": 1}))
+    ]
+    found = side_by_side(runs)
+    assert any("different weights; here every row counts the same" in note for note in found.notes)
+    mean = runs[0][1].scores["score"].mean()
+    assert [line.of_rows.mean for line in found.lines] == [pytest.approx(mean)] * 2

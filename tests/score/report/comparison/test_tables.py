@@ -23,8 +23,15 @@ CONTEXT = EffectiveContext(85.6, 1000, 2000, (50.0,), True, 3)
 APART = Difference(None, None, 40, 40, -8.04, -12.0, -3.96, 0.001, 0.002, "t: 40 needles", False, -10.0, -6.0)
 
 
+def made_of(*parts: tuple[str, float, float], weighed_by: str = "rows") -> dict[str, object]:
+    """A headline of parts: name, mean, weight."""
+    named = [{"name": name, "mean": mean, "weight": weight} for name, mean, weight in parts]
+    return {"parts": named, "weighed_by": weighed_by}
+
+
 def line(name: str, **other: object) -> RunLine:
     known: dict[str, object] = {
+        "headline": made_of(("only", 91.25, 1.0)),
         "dataset": "made-0000aaaa", "signature": "niah|ds:0000aaaa|missing:exclude|v:1", "of_rows": FIGURE,
         "of_lengths": FIGURE, "lengths": (FIGURE, FIGURE), "ruler": EFFECTIVE, "nolima": EFFECTIVE,
         "context": CONTEXT, **other,
@@ -211,3 +218,16 @@ def test_a_table_without_lengths_is_one_of_means() -> None:
     table = scores_table(found)
     assert table.groups == (("mean of", 2), ("effective length", 3))
     assert [cell.main for cell in table.lines[0]] == ["a", "91.2", "91.2", "–", "–", "–"]
+
+
+def test_what_each_mean_is_made_of_is_said_below_the_table_and_under_the_means() -> None:
+    several = made_of(("single", 90.0, 0.75), ("chains", 30.0, 0.25), ("anchor", 100.0, 0.0), weighed_by="manifest")
+    shown = side(line("a", headline=several), line("b"))
+    notes = scores_table(shown).notes
+    assert "All rows, by part: a = single 90.0 x 0.75 + chains 30.0 x 0.25." in notes
+    assert (
+        "Rows of a part share the weight that the dataset gives it, in all means; parts of weight 0 are left out."
+        in notes
+    )
+    assert "    = single 90.0 x 0.75 + chains 30.0 x 0.25" in lines_of(shown, "text")
+    assert not [note for note in scores_table(side(line("a"), line("b"))).notes if "part" in note]

@@ -15,6 +15,7 @@ import pytest
 from chromium import NAMES, Chromium, Page, find_chromium
 from hostile import HOSTILE, SURROGATES
 from made import Record
+from made_parts import PARTS, answers_file, control_rows, part_rows, parts_folder
 
 import niah_score
 from niah_score.join.join import Problem
@@ -155,8 +156,9 @@ def test_the_score_stands_first_and_controls_in_a_table_of_their_own(page: Page,
     )
     assert sections[:2] == ["Scores", "Controls"]
     assert page.text(".card").startswith("Score")
-    for part in report.summary["headline"]["parts"]:
-        assert f"{part['name']} {part['mean']:.2f}, {100 * part['weight']:.1f} % of the score" in page.text(".card")
+    parts = report.summary["headline"]["parts"]
+    told = " + ".join(f"{part['name']} {part['mean']:.1f} × {part['weight']:.3g}" for part in parts)
+    assert f"= {told}" in page.text(".card")
     assert f"{report.overall.mean:.2f} of 100" in page.text(".card")
     (line,) = page.run(
         "[...document.querySelectorAll('.controls-table tbody tr')]"
@@ -591,3 +593,95 @@ def test_means_are_rounded_as_the_scorer_prints_them(browser: Chromium, tmp_path
 def test_every_script_is_in_the_page(run: tuple[Report, Path]) -> None:
     folder = Path(niah_score.__file__).parent / "report" / "page"
     assert {path.name for path in folder.glob("*.js")} == set(SCRIPTS)
+
+
+@pytest.fixture
+def page_of_parts(browser: Chromium, tmp_path: Path) -> Iterator[tuple[Page, Report]]:
+    rows = part_rows() + control_rows()
+    dataset, answers = parts_folder(tmp_path / "parts", rows), answers_file(tmp_path / "a.jsonl", rows)
+    report = niah_score.evaluate(dataset, answers, model="m")
+    with browser.page(written(report, tmp_path), width=1500, height=1000) as opened:
+        yield opened, report
+        assert opened.complaints() == []
+
+
+def choose(page: Page, name: str, value: int) -> None:
+    page.run(
+        f"(() => {{ const it = document.querySelector('#{name}'); it.value = '{value}';"
+        "it.dispatchEvent(new Event('change')); })()"
+    )
+
+
+def parts_table(page: Page) -> dict[str, list[str]]:
+    lines = page.run(
+        "[...document.querySelectorAll('.parts tbody tr')].map((line) => [...line.cells].map((it) => it.textContent))"
+    )
+    return {line[0]: line[2:] for line in lines}
+
+
+def test_parts_stand_side_by_side_with_what_they_weigh(page_of_parts: tuple[Page, Report]) -> None:
+    page, report = page_of_parts
+    headline = report.summary["headline"]
+    shown = parts_table(page)
+    assert list(shown) == [part["name"] for part in headline["parts"]] == ["single", "chains", "lists", "anchor"]
+    for part in headline["parts"]:
+        right = "–" if part["all_right"] is None else f"{part['all_right']['mean']:.2f} %"
+        weight = f"{part['weight']:.3g}" if part["weight"] else "in no score"
+        ends = f"{part['low']:.2f} to {part['high']:.2f}"
+        assert shown[part["name"]] == [
+            f"{part['mean']:.2f}", ends, str(part["n"]), str(part["rows"]), "0", right, weight,
+        ]  # fmt: skip
+    assert page.run("document.querySelectorAll('.smallmap').length") == 4
+    inside = " + ".join(f"{p['name']} {p['mean']:.1f} × {p['weight']:.3g}" for p in headline["parts"] if p["weight"])
+    assert f"= {inside}" in page.text(".card")
+
+
+def test_all_in_the_score_weighs_parts_and_leaves_the_anchor_to_its_own_choice(
+    page_of_parts: tuple[Page, Report],
+) -> None:
+    page, report = page_of_parts
+    cells = report.cells.filter(pl.col("language").is_null(), metric="score").sort("length", "depth_percent")
+    assert numbers(page) == [f"{mean:.0f}" for mean in cells["mean"].to_list()]
+    # Sums in the browser weigh rows as the scorer does.
+    choose(page, "filter-corpus", report.every_row.factor("corpus").values.index("essays"))
+    counted = report.scored
+    weights = counted.row_weights("score")
+    assert weights is not None
+    weighed = counted.frame.with_columns(pl.Series("each", weights)).filter(corpus="essays")
+    mean = (pl.col("score") * pl.col("each")).sum() / pl.col("each").sum()
+    means = weighed.group_by("length", "depth_percent").agg(mean.alias("mean")).sort("length", "depth_percent")
+    assert numbers(page) == [f"{mean:.0f}" for mean in means["mean"].to_list()]
+    page.run("document.querySelector('#reset').click()")
+    own = [parts_table(page)[name][0] for name in PARTS]
+    choose(page, "filter-needle_id", report.every_row.factor("needle_id").values.index("lists-n3"))
+    scores = report.scored.frame.filter(needle_id="lists-n3")["score"].to_list()
+    assert f"{fmean(scores):.2f} of 100" in page.text(".card")
+    page.run("document.querySelector('#reset').click()")
+    assert [parts_table(page)[name][0] for name in PARTS] == own
+    sums = page.run("document.querySelectorAll('.smallmap')[0].querySelectorAll('i').length")
+    assert sums == report.cells.filter(metric="score").height
+    page.run("document.querySelectorAll('.smallmap')[3].click()")
+    anchor = report.scores.filter(pl.col("control").is_null() & (pl.col("part") == "anchor"))
+    assert f"{fmean(anchor['score']):.2f} of 100" in page.text(".card")
+    assert f"n {anchor.height} rows" in page.text(".card")
+    assert page.run("document.querySelector('#filter-part').selectedOptions[0].textContent") == "anchor"
+    page.run("document.querySelectorAll('.smallmap')[3].click()")
+    assert f"{report.overall.mean:.2f} of 100" in page.text(".card")
+
+
+def test_the_mean_of_each_depth_and_needle_stands_beside_the_heatmap(page_of_parts: tuple[Page, Report]) -> None:
+    page, report = page_of_parts
+    groups = report.summary["metrics"]["score"]["groups"]
+    told = page.run("[...document.querySelectorAll('.margin')].map((one) => one.ariaLabel)")
+    assert [text.partition(":")[0] for text in told] == [f"Mean of depth {depth}\u00a0%" for depth in (0, 50, 100)]
+    for text, line in zip(told, groups["depth_percent"], strict=True):
+        assert f"mean {line['mean']:.2f}, 95 % interval {line['low']:.2f} to" in text
+    needles = page.run("[...document.querySelectorAll('.groups .group')][0].querySelectorAll('tbody tr').length")
+    assert "By needle, the hardest first" in page.text(".groups")
+    assert needles == sum(line["rows"] > 0 for line in groups["needle_id"])
+    means = page.run(
+        "[...[...document.querySelectorAll('.groups .group')][0].querySelectorAll('tbody tr')]"
+        ".map((line) => [line.cells[2].textContent, line.cells[3].textContent])"
+    )
+    assert [float(mean) for mean, _ in means] == sorted(float(mean) for mean, _ in means)
+    assert all(" to " in ends for _, ends in means)

@@ -1,0 +1,55 @@
+"""Defines the command that publishes a dataset on the Hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from niah_gen.cli.reporting import notice
+
+
+def publish(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
+    repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="Dataset repository of the Hub.")],
+    private: Annotated[bool, typer.Option("--private", help="Make the repository private.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the files, their sizes and the card; make no request.")
+    ] = False,
+    tag: Annotated[
+        bool, typer.Option("--tag", help="Tag the commit with the dataset's version, such as v1.0.0.")
+    ] = False,
+    i_hold_the_rights: Annotated[
+        bool,
+        typer.Option("--i-hold-the-rights", help="You may publish these corpora; the card will say that you state so."),
+    ] = False,
+    tokenizer: Annotated[
+        str | None, typer.Option("--tokenizer", help="The dataset's own, where its name is not found here.")
+    ] = None,
+    corpus: Annotated[
+        list[str] | None, typer.Option("--corpus", help="One of the dataset's own, where its name is not found here.")
+    ] = None,
+) -> None:
+    """Publish a dataset on the Hub: prove it, upload it to a pull request, check its hashes there, merge."""
+    from niah_gen.export.hub_files import card_of, tree_lines
+    from niah_gen.export.publish import prepare
+    from niah_gen.export.publish import publish as publish_prepared
+    from niah_gen.progress import ProgressBar
+    from niah_score.text.visible import visible
+
+    with ProgressBar() as bar:
+        prepared = prepare(
+            dataset, repo, holds_rights=i_hold_the_rights, tokenizer=tokenizer, corpora=corpus or (), progress=bar
+        )
+    notice(f"{prepared.name}: {prepared.proved}")
+    if dry_run:
+        for line in [*tree_lines(prepared.files), "", *card_of(prepared.files).splitlines()]:
+            typer.echo(visible(line))
+        return
+    done = publish_prepared(prepared, private=private, tag=tag, say=notice)
+    if done.files or done.deleted:
+        notice(f"{done.files} files, {done.bytes:,} bytes sent; {done.deleted} files of an earlier version deleted")
+    else:
+        notice("everything is there already; nothing sent")
+    typer.echo(done.url)

@@ -1,0 +1,284 @@
+"""Writes the text of a dataset card: what the rows are, what solves them, and how to load, run, score and cite them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from niah_gen.dataset.word_overlap import WordOverlap, stated
+from niah_gen.prompts.templates import POSITIONS
+from niah_gen.recipe.recipe import Part, Recipe
+from niah_score.contract import DATA_FORMATS, SPLIT, Manifest, PartEntry, PromptForm
+
+# A card names so many needles.
+_NAMED = 12
+# The picture of the grid has at most so many lengths and depths; neighbours are drawn as one.
+_MOST_LENGTHS, _MOST_DEPTHS = 10, 12
+_SHADES = "░▒▓█"
+
+# Stands in every card, beside the bundled corpora and in the needle library: whoever filters training data by it drops
+# them all, and a model that completes it has seen one of them.
+CANARY = "niah test data, keep out of training: canary a248c353-a044-4beb-b0e0-9ec841b406e5"
+
+_CONTROLS = {
+    "no_context": "the question alone: what is answered here is guessed or known, not read (guess rate)",
+    "absent": 'the needle is left out: an answer that is not "not stated" is made up (false-answer rate)',
+    "literal": "the question in the needle's own words: who fails here has not read",
+    "conflict": "a second text says otherwise: the answer should name both (one-sided rate)",
+}
+
+_RUN_VLLM = """
+import json
+from vllm import LLM, SamplingParams
+
+settings = [SamplingParams(temperature=0, max_tokens=row["max_new_tokens"]) for row in rows]
+outputs = LLM("MODEL").chat([{messages} for row in rows], settings)
+with open("answers.jsonl", "w", encoding="utf-8") as file:
+    for row, output in zip(rows, outputs, strict=True):
+        file.write(json.dumps({"id": row["id"], "prediction": output.outputs[0].text}) + "\\n")
+"""
+_RUN_SERVER = """
+import json
+from openai import OpenAI
+
+client = OpenAI(base_url="http://localhost:8000/v1", api_key="none")
+with open("answers.jsonl", "w", encoding="utf-8") as file:
+    for row in rows:
+        answer = client.chat.completions.create(
+            model="MODEL", messages={messages}, temperature=0, max_tokens=row["max_new_tokens"]
+        ).choices[0]
+        record = {"id": row["id"], "prediction": answer.message.content, "finish_reason": answer.finish_reason}
+        file.write(json.dumps(record) + "\\n")
+"""
+_RUN_BATCH = """
+niah-gen export THIS_FOLDER --to openai-batch --model MODEL --out batch
+"""
+
+
+class CellRows(NamedTuple):
+    """How many rows have a length (tokens), a depth (percent) and a control; None for rows that are no control."""
+
+    length: int
+    depth: float
+    control: str | None
+    rows: int
+
+
+class CardFacts(NamedTuple):
+    """What a card tells of the rows: how many each config and each cell has, in which formats, the preview's config."""
+
+    configs: Mapping[str, int]
+    cells: tuple[CellRows, ...]
+    formats: tuple[str, ...]
+    preview: str | None
+
+
+def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Sequence[WordOverlap]) -> str:
+    """The Markdown below the card's YAML."""
+    depths = {depth for part in recipe.parts for depth in part.depths}
+    corpora, notes = manifest.corpora, manifest.notes
+    shared, of_parts = _of_parts(recipe, manifest.parts, bool(corpora))
+    lines = [
+        f"# {recipe.name} {recipe.version}",
+        "",
+        f"{sum(facts.configs.values()):,} long-context retrieval prompts: facts (needles) hidden in filler text "
+        f"(haystacks) at {len(depths)} depths and {len(recipe.lengths)} lengths, with the question, the accepted "
+        "answers, and where each needle stands. Made with niah; answer the prompts with any inference stack and join "
+        "the answers by `id`.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| dataset | {recipe.name}/{recipe.version}-{manifest.digest8} |",
+        f"| rows | sha256 {manifest.content_digest} over all columns of all rows |",
+        f"| tokenizer | {manifest.tokenizer.name} (sha256 {manifest.tokenizer.sha256}) |",
+        f"| prompts | {'messages of a chat' if recipe.form == 'chat' else 'one text'} |",
+        *shared,
+        "",
+    ]
+    if of_parts:
+        lines += ["## Parts", "", *of_parts]
+    lines += _controls(facts.cells)
+    if overlap:
+        lines += ["## Solvable by word overlap", "", *stated(overlap, _cell)]
+    lines += ["## Grid", "", *_grid(facts.cells)]
+    if corpora:
+        lines += [
+            "## Corpora",
+            "",
+            "Haystacks are cut from these texts, and their licences hold for the prompts.",
+            "",
+            "| name | files | documents | tokens | never used | licence | source |",
+            "|---|---|---|---|---|---|---|",
+            *[
+                f"| {_cell(c.name)} | {c.files} | {c.documents:,} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
+                f"| {_cell(c.license)} | {_cell(c.source)} |"
+                for c in corpora
+            ],
+            "",
+        ]
+    if notes:
+        lines += ["## Worth knowing", "", *[f"- {_cell(note)}" for note in notes], ""]
+    lines += [*_load(facts), *_run(recipe.form), *_cite(recipe, manifest)]
+    return "\n".join(lines)
+
+
+def _controls(cells: Sequence[CellRows]) -> list[str]:
+    """What the rows of each control show, and how many there are."""
+    rows: dict[str, int] = {}
+    for cell in cells:
+        if cell.control is not None:
+            rows[cell.control] = rows.get(cell.control, 0) + cell.rows
+    if not rows:
+        return []
+    table = [f"| {_cell(name)} | {count:,} | {_CONTROLS.get(name, '')} |" for name, count in sorted(rows.items())]
+    return [
+        "Controls are twins of rows that show what needs no reading. They are in no score.",
+        "",
+        "| control | rows | what it shows |",
+        "|---|---|---|",
+        *table,
+        "",
+    ]
+
+
+def _grid(cells: Sequence[CellRows]) -> list[str]:
+    """The rows that are no control by length and depth, in characters: the Hub strips inline drawings from cards."""
+    counts: dict[tuple[float, float], int] = {}
+    for cell in cells:
+        if cell.control is None:
+            counts[cell.length, cell.depth] = counts.get((cell.length, cell.depth), 0) + cell.rows
+    lengths = _bands(sorted({length for length, _ in counts}), _MOST_LENGTHS)
+    depths = _bands(sorted({depth for _, depth in counts}), _MOST_DEPTHS)
+    rows = [[sum(counts.get((x, y), 0) for x in length for y in depth) for length in lengths] for depth in depths]
+    most = max((count for row in rows for count in row), default=0)
+    heads = [_span([_tokens(int(length)) for length in band]) for band in lengths]
+    names = [_span([f"{depth:.4g}" for depth in band]) + " %" for band in depths]
+    drawn = [[f"{_shade(count, most)} {count}" for count in row] for row in rows]
+    wide = [max(map(len, column)) for column in zip(heads, *drawn, strict=True)]
+    first = max(map(len, ["depth", *names]))
+    lines = [
+        "  ".join([name.rjust(first), *(cell.rjust(width) for cell, width in zip(row, wide, strict=True))])
+        for name, row in zip(["depth", *names], [heads, *drawn], strict=True)
+    ]
+    about = "Rows by length (tokens, across) and depth of the first needle (percent, down), controls not counted:"
+    return [about, "", "```text", *lines, "```", ""]
+
+
+def _bands(values: Sequence[float], most: int) -> list[Sequence[float]]:
+    """Ascending values in at most so many groups of neighbours, about equally many in each."""
+    count = min(len(values), most)
+    edges = [len(values) * number // count for number in range(count + 1)] if count else [0]
+    return [values[start:end] for start, end in itertools.pairwise(edges)]
+
+
+def _span(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
+
+
+def _tokens(length: int) -> str:
+    for unit, name in ((1_000_000, "m"), (1000, "k")):
+        if length and length % unit == 0:
+            return f"{length // unit}{name}"
+    return str(length)
+
+
+def _shade(count: int, most: int) -> str:
+    return "·" if not count else _SHADES[min(len(_SHADES) - 1, count * len(_SHADES) // most)] * 2
+
+
+def _load(facts: CardFacts) -> Iterator[str]:
+    """The configs, and how to load them."""
+    suffix = facts.formats[0] if facts.formats else "parquet"
+    pattern = f"{DATA_FORMATS.get(suffix, suffix)}/*/{SPLIT}-*.{suffix}"
+    one = next(iter(facts.configs), "all")
+    yield from ("## Load", "", "| config | rows |", "|---|---|")
+    yield f"| all (default) | {sum(facts.configs.values())} |"
+    yield from (f"| {name} | {rows} |" for name, rows in facts.configs.items())
+    if facts.preview:
+        yield f"| {facts.preview} | some rows with their prompts cut short, to look at; not for evaluation |"
+    yield from ("", "```python", "from datasets import load_dataset", "")
+    yield f'rows = load_dataset("THIS_FOLDER", split="{SPLIT}")'
+    yield f'rows = load_dataset("THIS_FOLDER", "{one}", split="{SPLIT}")'
+    yield f'rows = load_dataset("THIS_FOLDER", split="{SPLIT}", streaming=True)'
+    yield from ("```", "")
+    if suffix == "parquet":
+        yield from ("```python", "import polars", "")
+        yield f'rows = polars.read_parquet("THIS_FOLDER/{pattern}")'
+        yield from ("```", "", "```sql")
+        yield f"FROM 'THIS_FOLDER/{pattern}' SELECT length, count(*) GROUP BY length;  -- DuckDB"
+        yield from ("```", "")
+
+
+def _run(form: PromptForm) -> Iterator[str]:
+    """How to answer the prompts in three stacks, and how to score the answers."""
+    messages = 'row["prompt"]' if form == "chat" else '[{"role": "user", "content": row["prompt"]}]'
+    yield from ("## Run", "", "Any stack will do that keeps the `id` beside the answer. vLLM:", "", "```python")
+    yield from (*_RUN_VLLM.strip().replace("{messages}", messages).splitlines(), "```", "")
+    yield from ("A server with the OpenAI API (vLLM, SGLang, llama.cpp, LMDeploy, Ollama):", "", "```python")
+    yield from (*_RUN_SERVER.strip().replace("{messages}", messages).splitlines(), "```", "")
+    yield from ("A batch service, whose answers are scored as they come:", "", "```sh")
+    yield from (*_RUN_BATCH.strip().splitlines(), "```", "")
+    yield from ("## Score", "", "```sh", "pip install niah-kit")
+    yield from ("niah-score score THIS_FOLDER answers.jsonl --model MODEL", "```", "")
+
+
+def _cite(recipe: Recipe, manifest: Manifest) -> Iterator[str]:
+    name = re.sub(r"[^A-Za-z0-9]+", "_", recipe.name)
+    yield from ("## Cite", "", "```bibtex", f"@misc{{{name}_{manifest.digest8},")
+    yield f"  title = {{{{{recipe.name} {recipe.version}: needle-in-a-haystack prompts}}}},"
+    yield "  author = {{The niah maintainers}},"
+    made = f"made with niah-kit {manifest.generator_version}"
+    yield f"  note = {{Dataset {manifest.digest8}, {manifest.rows} rows, {made}}}"
+    yield from ("}", "```", "", "## For evaluation only", "")
+    yield from ("Please keep these prompts out of training data. To filter by:", "", f"    {CANARY}", "")
+
+
+def _of_parts(recipe: Recipe, parts: Sequence[PartEntry], corpora: bool) -> tuple[list[str], list[str]]:
+    """What rows are made of, as lines of tables: what all parts share, and of each part what is its own."""
+    rows = {entry.name: entry.rows for entry in parts}
+    fields: dict[str, Callable[[Part], str]] = {
+        "rows, with controls": lambda part: f"{rows[part.name]:,}" if part.name in rows else "",
+        "weight": lambda part: f"{part.weight:g}" if part.name else "",
+        "task": lambda part: part.task,
+        "placement": lambda part: f"{part.placement}, needles at {part.boundary} boundaries" if corpora else "",
+        "template": lambda part: (
+            f"{part.template}, question at {POSITIONS[part.question_position].words}"
+            + (", system message of the recipe" if part.system else "")
+        ),
+        "lengths (tokens)": lambda part: _listed(part.lengths),
+        "depths (percent)": lambda part: _listed(part.depths),
+        "repeats": lambda part: str(part.repeats),
+        "needles": lambda part: _named([needle.id for needle in part.needles]),
+        "needles in a cell": lambda part: str(part.needles_per_cell or ""),
+        "options": lambda part: ", ".join(f"{name} = {value}" for name, value in sorted(part.options.items())),
+        "controls": lambda part: ", ".join(part.controls),
+    }
+    values = {name: [_cell(of(part)) for part in recipe.parts] for name, of in fields.items()}
+    shared = [f"| {name} | {found[0]} |" for name, found in values.items() if len(set(found)) == 1 and found[0]]
+    own = {name: found for name, found in values.items() if len(set(found)) > 1}
+    if not recipe.has_parts:
+        return shared, []
+    lines = [f"| part | {' | '.join(own)} |", "|---" * (1 + len(own)) + "|"]
+    for number, part in enumerate(recipe.parts):
+        lines.append(f"| {_cell(part.name or '')} | {' | '.join(found[number] for found in own.values())} |")
+    return shared, [*lines, ""]
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown}, ... ({len(names)})"
+
+
+def _listed(values: Sequence[float]) -> str:
+    shown = [f"{value:g}" if value < 1000 else f"{value:.0f}" for value in values]
+    return ", ".join(shown) if len(shown) <= 24 else f"{', '.join(shown[:3])}, ... {shown[-1]} ({len(shown)})"
+
+
+def _cell(text: str) -> str:
+    """A text inside a table cell or list item: one line, nothing that Markdown or HTML would act on."""
+    flat = " ".join(text.split())
+    for char, shown in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "\\`"), ("[", "\\[")):
+        flat = flat.replace(char, shown)
+    return flat

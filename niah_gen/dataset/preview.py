@@ -1,0 +1,162 @@
+"""Writes the preview: some rows of every kind with their prompts cut short, for viewers that long prompts defeat.
+
+It is in the manifest's list of files, but its rows are none of the dataset's: they are in no digest and no count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from niah_gen.dataset.read import row_at
+from niah_gen.rows.plan import Plan
+from niah_score.contract import PREVIEW, SPLIT, FileEntry, PromptForm, Span, canonical_json, row_schema, sha256_hex
+from niah_score.machine.files import write_atomically
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# What the Hub's viewer shows on one page.
+_MOST_ROWS = 100
+_MOST_OF_A_KIND = 5
+# Columns that mean the same beside a prompt that was cut: no spans, no hash of it.
+COLUMNS = (
+    "id", "part", "control", "language", "corpus", "length", "depth_percent", "needle_id", "question", "answers",
+    "needles", "decoys", "metric", "prompt_tokens", "prompt",
+)  # fmt: skip
+
+# Characters that are kept of a prompt: at its beginning, at its end, around a needle, and of a needle itself.
+_HEAD, _TAIL, _AROUND, _NEEDLE = 240, 400, 160, 400
+_MOST_NEEDLES = 4
+_MOST_MESSAGES = 6
+# A text in any other column, and a gap that is shorter than what would be written in its place.
+_MOST_TEXT, _LEAST_GAP = 1000, 60
+
+
+def chosen_rows(plan: Plan) -> list[tuple[int, int]]:
+    """Which rows the preview shows, in row order: the number of a shard, and the row's place in it, from 0.
+
+    Up to five rows of each part and control in each config, at other places of its list each time, so that depths and
+    needles vary; evenly thinned to 100.
+    """
+    kinds: dict[tuple[str, str | None, str | None], list[int]] = {}
+    for number, cell in enumerate(plan.cells):
+        kinds.setdefault((cell.config, cell.part, cell.control), []).append(number)
+    each = max(1, min(_MOST_OF_A_KIND, _MOST_ROWS // max(1, len(kinds))))
+    # Multiples of the golden section spread evenly, however many there are.
+    rows = sorted(
+        {
+            cells[(each * turn + number) * 618 % 1000 * len(cells) // 1000]
+            for turn, cells in enumerate(kinds.values())
+            for number in range(each)
+        }
+    )
+    count = min(len(rows), _MOST_ROWS)
+    rows = [rows[turn * len(rows) // count] for turn in range(count)]
+    return [
+        (number, row - shard.first)
+        for number, shard in enumerate(plan.shards)
+        for row in rows
+        if shard.first <= row < shard.last
+    ]
+
+
+def write_preview(folder: Path, rows: Iterable[tuple[Path, int]], suffix: str, form: PromptForm) -> FileEntry:
+    """Write the preview of a dataset folder; returns its entry in the manifest.
+
+    rows: the data file of each and its place in it, from 0. suffix: the format of the data files that the card names;
+    `datasets` reads all configs of a card with one reader. Raises IntegrityError if a data file cannot be read.
+    """
+    short = [_short_row(row_at(path, place + 1)) for path, place in rows]
+    kind = "parquet" if suffix == "parquet" else "jsonl"
+    path = folder / PREVIEW / f"{SPLIT}.{kind}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    entry = write_entry(path, _parquet(short, form) if kind == "parquet" else _json_lines(short))
+    return FileEntry(path.relative_to(folder).as_posix(), entry.sha256, None, entry.bytes)
+
+
+def write_entry(path: Path, data: bytes) -> FileEntry:
+    """Write a file that holds no rows, whole or not at all; returns its entry, the path being the file's name."""
+    write_atomically(path, data)
+    return FileEntry(path.name, sha256_hex(data), None, len(data))
+
+
+def preview_schema(form: PromptForm) -> pa.Schema:
+    """The Arrow schema of the preview's rows."""
+    import pyarrow as pa
+
+    whole = row_schema(form)
+    return pa.schema([whole.field(name) for name in COLUMNS])
+
+
+def excerpt(text: str, spans: Sequence[Span] = ()) -> str:
+    """A prompt's beginning, its end, and what stands around its first needles; what was left out is counted."""
+    kept = [(0, _HEAD), (len(text) - _TAIL, len(text))]
+    kept += [
+        (span["start"] - _AROUND, min(span["end"], span["start"] + _NEEDLE) + _AROUND) for span in spans[:_MOST_NEEDLES]
+    ]
+    pieces: list[str] = []
+    at = 0
+    for start, end in sorted(kept):
+        if start - at >= _LEAST_GAP:
+            pieces.append(f" [... {start - at:,} characters ...] ")
+            at = start
+        pieces.append(text[at : max(at, end)])
+        at = max(at, min(end, len(text)))
+    return "".join(pieces)
+
+
+def _short_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    short = {name: _short(row[name]) for name in COLUMNS[:-1]}
+    return {**short, "prompt": _short_prompt(row["prompt"], row["needle_spans"], row["context_message"])}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_short(item) for item in value]
+    if isinstance(value, str) and len(value) > _MOST_TEXT:
+        return f"{value[:_MOST_TEXT]} [... {len(value) - _MOST_TEXT:,} characters ...]"
+    return value
+
+
+def _short_prompt(
+    prompt: str | Sequence[Mapping[str, str]], spans: Sequence[Span], context: int
+) -> str | list[dict[str, str]]:
+    if isinstance(prompt, str):
+        return excerpt(prompt, spans)
+    numbers = list(range(len(prompt)))
+    if len(numbers) > _MOST_MESSAGES:
+        numbers = sorted({*numbers[:2], *([context] if context >= 0 else []), *numbers[-2:]})
+    kept = []
+    for before, number in zip([-1, *numbers], numbers, strict=False):
+        left_out = number - before - 1
+        text = excerpt(prompt[number]["content"], spans if number == context else ())
+        gap = f"[... {left_out:,} messages ...] " if left_out else ""
+        kept.append({"role": prompt[number]["role"], "content": gap + text})
+    return kept
+
+
+def _json_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    return b"".join(canonical_json(row) + b"\n" for row in rows)
+
+
+def _parquet(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> bytes:
+    import io
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from niah_gen.dataset.arrow import column
+
+    schema = preview_schema(form)
+    columns = [column([row[field.name] for row in rows], field.type) for field in schema]
+    out = io.BytesIO()
+    pq.write_table(
+        pa.Table.from_arrays(columns, schema=schema),
+        out,
+        compression="zstd",
+        compression_level=9,
+        write_page_checksum=True,
+    )
+    return out.getvalue()

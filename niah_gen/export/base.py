@@ -1,0 +1,94 @@
+"""Defines what an export format is, and what a user can say about an export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from niah_gen.errors import IntegrityError, NiahError
+from niah_score.contract import Message
+
+# A row as it was read, with at least the columns that the format names; prompt, id and max_new_tokens are sound.
+ExportRow = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What goes into every request.
+
+    fields: laid over the body of every request; nested. system: a system message before the prompt. api: `chat` or
+    `responses`. max_tokens: instead of the row's own limit; more_tokens: on top of it. max_requests, max_bytes: of a
+    file, where less is wanted than the service allows.
+    """
+
+    model: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    system: str | None = None
+    api: str | None = None
+    max_tokens: int | None = None
+    more_tokens: int = 0
+    max_requests: int | None = None
+    max_bytes: int | None = None
+
+
+class WrittenFile(NamedTuple):
+    """A file or folder that an export made, relative to its folder; how many rows are in it, and its bytes."""
+
+    path: str
+    rows: int
+    bytes: int
+
+
+class ExportFormat(NamedTuple):
+    """A form in which prompts leave a dataset.
+
+    what: one line of help. files: what is written. pattern: a glob that the names of its files match, below the folder
+    of the export. write: writes rows, in the order given, as files in a folder. columns: what it reads of a row beside
+    `id`, `prompt` and `max_new_tokens`. takes: the names of the fields of ExportOptions that mean something to it.
+    needs_model: whether a model must be named. check: raises NiahError for options that do not fit.
+    """
+
+    name: str
+    what: str
+    files: str
+    pattern: str
+    write: Callable[[Iterator[ExportRow], Path, ExportOptions], list[WrittenFile]]
+    columns: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    needs_model: bool = False
+    check: Callable[[ExportOptions], None] | None = None
+
+
+def messages_of(row: ExportRow, options: ExportOptions) -> list[Message]:
+    """The prompt as chat messages: a text is one message of the user. Raises NiahError for two system messages."""
+    prompt = row["prompt"]
+    given: list[Message] = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+    if not options.system:
+        return given
+    if any(message["role"] == "system" for message in given):
+        raise NiahError(f"--system: row {row['id']} has a system message of its own; leave --system away")
+    return [{"role": "system", "content": options.system}, *given]
+
+
+def reply_limit(row: ExportRow, options: ExportOptions) -> int:
+    """The most tokens that a reply to a row may have."""
+    own: int = row["max_new_tokens"]
+    return own + options.more_tokens if options.max_tokens is None else options.max_tokens
+
+
+def sound(row: Mapping[str, Any], where: Path) -> ExportRow:
+    """A row whose prompt and limit can be sent. Raises IntegrityError."""
+    prompt, limit = row.get("prompt"), row.get("max_new_tokens")
+    if not isinstance(prompt, str) and not (isinstance(prompt, list) and prompt and all(map(_is_message, prompt))):
+        problem = "`prompt` is neither a text nor chat messages"
+    elif not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        problem = f"`max_new_tokens` is {limit!r}, expected a whole number of at least 1"
+    else:
+        return row
+    raise IntegrityError(f"{where}: row {row.get('id')}: {problem}; verify the dataset, and build it again")
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("role", "content"))

@@ -1,0 +1,148 @@
+"""Chooses which rows of a dataset are exported, by their coordinates or every n-th, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from niah_gen.checks.find_row import COORDINATES, NONE, fits, spelled
+from niah_gen.errors import NiahError, suggestion
+from niah_gen.export.dataset_rows import IndexedRow
+from niah_gen.recipe.values import WrongValueError, parse_tokens
+from niah_score.contract import sha256_hex
+
+_EVERY = "every"
+# What a sample should still have rows of.
+_AXES = ("part", "language", "length", "depth", "control")
+
+
+class Condition(NamedTuple):
+    """Values of a coordinate, any of which will do; or, for `every`, one number."""
+
+    name: str
+    values: tuple[Any, ...]
+
+
+class Subset(NamedTuple):
+    """The rows that were chosen, and a sentence for each axis of which whole values were lost by taking every n-th."""
+
+    rows: list[IndexedRow]
+    notices: tuple[str, ...] = ()
+
+
+def read_conditions(words: Sequence[str]) -> tuple[Condition, ...]:
+    """The conditions of `NAME=VALUE[,VALUE ...]` words. Raises NiahError."""
+    conditions: list[Condition] = []
+    for word in words:
+        name, equals, text = word.partition("=")
+        if name not in (*COORDINATES, _EVERY):
+            raise NiahError(f"--subset {word!r}: {name!r} is unknown{suggestion(name, (*COORDINATES, _EVERY))}")
+        values = [value.strip() for value in text.split(",")]
+        if not equals or not all(values):
+            raise NiahError(f"--subset {word!r}: expected NAME=VALUE or NAME=VALUE,VALUE, such as length=8k,16k")
+        if name in {condition.name for condition in conditions}:
+            raise NiahError(f"--subset {word!r}: {name} is said twice; give its values in one, with commas")
+        try:
+            conditions.append(Condition(name, tuple(_READ.get(name, str)(value) for value in values)))
+        except ValueError as error:
+            why = error if isinstance(error, WrongValueError) else f"expected {_NUMBERS[name]}"
+            raise NiahError(f"--subset {word!r}: {why}") from None
+        if name == _EVERY and (len(values) > 1 or conditions[-1].values[0] < 1):
+            raise NiahError(f"--subset {word!r}: expected one number of at least 1, such as every=10")
+    return tuple(conditions)
+
+
+_READ: Mapping[str, Callable[[str], Any]] = {"length": parse_tokens, "depth": float, "repeat": int, _EVERY: int}
+_NUMBERS = {"depth": "depths in percent", "repeat": "repeats, from 0", _EVERY: "a whole number of at least 1"}
+
+
+def subset(rows: Sequence[IndexedRow], conditions: Sequence[Condition]) -> Subset:
+    """The rows that meet all conditions, in their order; of those every n-th, from the first.
+
+    Raises NiahError for a value that no row has, and where no row meets all of them.
+    """
+    kept = list(rows)
+    step = 1
+    for name, values in conditions:
+        if name == _EVERY:
+            step = values[0]
+            continue
+        for value in values:
+            if not any(fits(row.values[name], value) for row in rows):
+                raise NiahError(f"--subset {name}={spelled(value)}: no row has it; there are {_known(rows, name)}")
+        kept = [row for row in kept if any(fits(row.values[name], value) for value in values)]
+    if not kept:
+        said = " and ".join(f"{name}={','.join(map(spelled, values))}" for name, values in conditions)
+        raise NiahError(f"--subset: no row has {said} at once")
+    sampled = kept[::step]
+    return Subset(sampled, tuple(_lost(kept, sampled, step)))
+
+
+def _known(rows: Sequence[IndexedRow], name: str) -> str:
+    values = dict.fromkeys(row.values[name] for row in rows)
+    ordered = sorted(
+        values, key=lambda value: (value is None, isinstance(value, str), value if value is not None else 0)
+    )
+    return ", ".join(map(spelled, ordered)) or NONE
+
+
+def _lost(before: Sequence[IndexedRow], after: Sequence[IndexedRow], step: int) -> list[str]:
+    """A grid is regular, so every n-th row can be every time the same depth."""
+    sentences = []
+    for name in _AXES:
+        had = {row.values[name] for row in before}
+        kept = {row.values[name] for row in after}
+        if kept != had:
+            sentences.append(
+                f"every={step} keeps {len(kept)} of {len(had)} values of {name} ({_known(after, name)}); another "
+                "number may keep more"
+            )
+    return sentences
+
+
+def _as_is(rows: Sequence[IndexedRow]) -> list[IndexedRow]:
+    return list(rows)
+
+
+def _prefix(rows: Sequence[IndexedRow]) -> list[IndexedRow]:
+    """Rows of one haystack together, the one whose first needle is deepest first: it holds what the others share."""
+    haystacks: dict[Any, list[IndexedRow]] = {}
+    for row in rows:
+        haystacks.setdefault(row.columns["haystack_id"] or ("alone", row.id), []).append(row)
+    return [row for group in haystacks.values() for row in sorted(group, key=_undisturbed, reverse=True)]
+
+
+def _undisturbed(row: IndexedRow) -> float:
+    """How much of the haystack stands before the first needle, in percent."""
+    depths = row.columns["needle_depths"]
+    return min(depths) if depths else 100.0
+
+
+def _shuffled(rows: Sequence[IndexedRow]) -> list[IndexedRow]:
+    """By the digest of the id: neighbours have nothing in common, and the order is the same everywhere."""
+    return sorted(rows, key=lambda row: sha256_hex(row.id.encode()))
+
+
+ORDERS: dict[str, Callable[[Sequence[IndexedRow]], list[IndexedRow]]] = {
+    "as-is": _as_is,
+    "prefix": _prefix,
+    "shuffled": _shuffled,
+}
+
+
+def shared_percent(rows: Sequence[IndexedRow]) -> float:
+    """How many of all prompt tokens, in percent, repeat the beginning of the row before over the same haystack.
+
+    What a prefix cache of one haystack saves at most, in this order: of each such row the filler before the needles of
+    both. What stands before the haystack is left out.
+    """
+    repeated = total = 0.0
+    before: IndexedRow | None = None
+    for row in rows:
+        total += row.columns["prompt_tokens"] or 0
+        name = row.columns["haystack_id"]
+        if before is not None and name is not None and name == before.columns["haystack_id"]:
+            shared = min(_undisturbed(row), _undisturbed(before))
+            repeated += (row.columns["haystack_tokens"] or 0) * shared / 100
+        before = row
+    return 100 * repeated / total if total else 0.0

@@ -1,0 +1,97 @@
+"""Composes the files of a dataset as they will stand on the Hub: the manifest's own, the card and the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from niah_score.contract import CARD, MANIFEST, CorpusEntry, FileEntry, Manifest, canonical_json, sha256_hex
+
+# What the card on disk says for the dataset's place.
+_PLACE = "THIS_FOLDER"
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class HubFile:
+    """One file as it will stand on the Hub: the bytes of `source`, or those of the file that it names."""
+
+    path: str
+    source: Path | bytes
+    sha256: str
+    bytes: int
+
+    @cached_property
+    def git_sha1(self) -> str:
+        """What git calls the file's content; the Hub names files by it that are in no large-file storage."""
+        digest = hashlib.sha1(f"blob {self.bytes}\0".encode(), usedforsecurity=False)
+        if isinstance(self.source, bytes):
+            digest.update(self.source)
+        else:
+            with self.source.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    digest.update(chunk)
+        return digest.hexdigest()
+
+
+def hub_files(folder: Path, manifest: Manifest, repo: str, held: Sequence[CorpusEntry]) -> list[HubFile]:
+    """The files of a dataset folder as they will stand in a repository of the Hub, sorted by path, the manifest last.
+
+    Every file is as on disk except the card, which names the repository where it said THIS_FOLDER and, for the corpora
+    `held`, states that the publisher holds the right to publish them; and the manifest, which lists that card. So what
+    is downloaded is a dataset that verifies.
+    """
+    files, entries = [], []
+    for entry in manifest.files:
+        source: Path | bytes = folder / entry.path
+        listed = entry
+        if entry.path == CARD:
+            source = _card((folder / entry.path).read_bytes(), repo, held)
+            listed = FileEntry(CARD, sha256_hex(source), None, len(source))
+        entries.append(listed)
+        files.append(HubFile(listed.path, source, listed.sha256, listed.bytes))
+    data = replace(manifest, files=tuple(entries)).to_json()
+    return [
+        *sorted(files, key=lambda file: file.path),
+        HubFile(MANIFEST, data, sha256_hex(data), len(data)),
+    ]
+
+
+def tree_digest(files: Sequence[HubFile]) -> str:
+    """The sha256 of all paths with the sha256 of their files."""
+    return sha256_hex(canonical_json([[file.path, file.sha256] for file in files]))
+
+
+def tree_lines(files: Sequence[HubFile]) -> list[str]:
+    """The files with their sizes in bytes, a line each, and their sum."""
+    sizes = [f"{file.bytes:,}" for file in files]
+    total = f"{sum(file.bytes for file in files):,}"
+    width = max(map(len, [*sizes, total]))
+    lines = [f"{size:>{width}}  {file.path}" for size, file in zip(sizes, files, strict=True)]
+    return [*lines, f"{total:>{width}}  bytes in {len(files)} files"]
+
+
+def card_of(files: Sequence[HubFile]) -> str:
+    """The card as it will stand."""
+    return next((file.source.decode() for file in files if file.path == CARD and isinstance(file.source, bytes)), "")
+
+
+def _card(card: bytes, repo: str, held: Sequence[CorpusEntry]) -> bytes:
+    card = card.replace(_PLACE.encode(), repo.encode())
+    if not held:
+        return card
+    names = "\n".join(f"- {_plain(corpus.name)}: {_plain(corpus.license)}" for corpus in held)
+    stated = (
+        "\n## Rights\n\nThe licences of these corpora do not let everybody publish prompts made of them, or are not "
+        "known to. Whoever published this dataset states that they hold the right to do so. Their statement gives "
+        f"nobody else a right.\n\n{names}\n"
+    )
+    return card.rstrip(b"\n") + b"\n" + stated.encode()
+
+
+def _plain(text: str) -> str:
+    """A text as one line of code, in which Markdown and HTML act on nothing."""
+    return "`" + " ".join(text.split()).replace("`", "'") + "`"

@@ -1,0 +1,244 @@
+"""Brings files to a dataset repository of the Hub: to a pull request, checked there, merged, checked again, tagged.
+
+Nothing is kept on disk about how far an upload has come: each run asks the Hub what is there and does what is missing,
+so that one that was killed is gone on with, on this machine or another. Readers of the repository see all files of one
+version or all of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from niah_gen.errors import IntegrityError, NiahError, listed
+from niah_gen.export.hub_errors import telling, without_secrets
+from niah_gen.export.hub_files import HubFile, tree_digest
+from niah_score.contract import DATA_FORMATS, MANIFEST, VERSION
+
+if TYPE_CHECKING:
+    from huggingface_hub import Discussion, HfApi, RepoFile
+
+# The Hub advises against larger commits.
+_FILES_IN_COMMIT = 100
+_KIND = "dataset"
+_MAIN = "main"
+# Every pull request of ours begins so; a user's own are left alone.
+_TITLE = "niah-gen publish"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What an upload did. `files`, `bytes`: sent by this run; `commit`: of the branch `main`, which holds the files."""
+
+    url: str
+    commit: str
+    files: int
+    bytes: int
+    deleted: int
+    tag: str | None
+
+
+def upload(
+    files: Sequence[HubFile],
+    repo: str,
+    name: str,
+    *,
+    private: bool = False,
+    tag: str | None = None,
+    endpoint: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Upload:
+    """Make the branch `main` of a dataset repository hold exactly these files in the dataset's folders.
+
+    The repository is made if it is not there. Files of an earlier version that are gone are deleted; what else lies
+    beside the dataset's folders, such as .gitattributes, stays. What is there already is not sent again.
+    repo: `user/name`. name: of the dataset, for messages of commits. tag: given to the commit that holds the files.
+    endpoint: of the Hub; None for the client's own rule. say: told of every step.
+    Raises NiahError where the Hub cannot be reached or refuses, where the repository is public although `private` is
+    asked for, where it holds data that no release of this package published, and where the tag names other files;
+    IntegrityError where the Hub holds other bytes than were sent.
+    """
+    from huggingface_hub import HfApi
+
+    api = HfApi(endpoint=endpoint, library_name="niah-kit", library_version=VERSION)
+    with telling("asking the Hub who the token belongs to"):
+        user = str(api.whoami()["name"])
+    there = _make_sure_of(api, repo, private, say)
+    head, found = _tree(api, repo, _MAIN)
+    _refuse_foreign(found, files, repo)
+    tagged = _tagged(api, repo, tag, files) if there else False
+    sent: list[HubFile] = []
+    deleted = 0
+    if _difference(found, files):
+        sent, deleted = _through_pull_request(api, repo, name, files, head, user, say)
+        head, found = _tree(api, repo, _MAIN)
+        _check(found, files, f"{repo}, branch {_MAIN}")
+    if tag is not None and not tagged:
+        with telling(f"tagging {repo} as {tag}"):
+            api.create_tag(repo, tag=tag, revision=head, repo_type=_KIND)
+        say(f"tagged {tag}")
+    address = without_secrets(f"{api.endpoint}/datasets/{repo}")
+    return Upload(address, head, len(sent), sum(file.bytes for file in sent), deleted, tag)
+
+
+def _make_sure_of(api: HfApi, repo: str, private: bool, say: Callable[[str], None]) -> bool:
+    """Make the repository unless it is there; whether it was."""
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    with telling(f"looking for the dataset repository {repo}"):
+        try:
+            info = api.dataset_info(repo)
+        except RepositoryNotFoundError:
+            info = None
+    if info is None:
+        with telling(f"making the dataset repository {repo}"):
+            api.create_repo(repo, repo_type=_KIND, private=private, exist_ok=True)
+        say(f"made the {'private ' if private else ''}repository {repo}")
+        return False
+    if private and not info.private:
+        raise NiahError(
+            f"{repo}: public already, and --private asks for a private repository; make it private in its settings, "
+            "leave --private away, or name another repository"
+        )
+    return True
+
+
+def _tree(api: HfApi, repo: str, revision: str) -> tuple[str, dict[str, RepoFile]]:
+    """The commit that a revision stands at, and every file of it by path."""
+    from huggingface_hub import RepoFile
+
+    with telling(f"listing the files of {repo} at {revision}"):
+        commit = str(api.dataset_info(repo, revision=revision).sha)
+        entries = api.list_repo_tree(repo, recursive=True, revision=commit, repo_type=_KIND)
+        return commit, {entry.path: entry for entry in entries if isinstance(entry, RepoFile)}
+
+
+def _same(remote: RepoFile | None, file: HubFile) -> bool:
+    """Whether the Hub holds these bytes: by sha256 in its large-file storage, else by git's name for them."""
+    if remote is None or remote.size != file.bytes:
+        return False
+    return remote.lfs.sha256 == file.sha256 if remote.lfs is not None else remote.blob_id == file.git_sha1
+
+
+def _stale(found: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[str]:
+    """Files there that stand in the dataset's folders and do not belong to it: a reader would count them."""
+    ours = {file.path for file in files}
+    folders = {path.partition("/")[0] for path in ours if "/" in path} | set(DATA_FORMATS.values())
+    return sorted(path for path in found if path not in ours and "/" in path and path.partition("/")[0] in folders)
+
+
+def _difference(found: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[HubFile | str]:
+    """What a tree lacks (a file) or holds too much (a path)."""
+    return [*(file for file in files if not _same(found.get(file.path), file)), *_stale(found, files)]
+
+
+def _refuse_foreign(found: Mapping[str, RepoFile], files: Sequence[HubFile], repo: str) -> None:
+    """Never delete what was not published by this command. Raises NiahError."""
+    stale = _stale(found, files)
+    if stale and MANIFEST not in found:
+        head = f"{repo}: holds files that no dataset of ours left there; publish to another repository, or delete them"
+        raise NiahError(listed(head, stale))
+
+
+def _tagged(api: HfApi, repo: str, tag: str | None, files: Sequence[HubFile]) -> bool:
+    """Whether the tag is there and names these files. Raises NiahError where it names others."""
+    if tag is None:
+        return False
+    with telling(f"listing the tags of {repo}"):
+        if tag not in {ref.name for ref in api.list_repo_refs(repo, repo_type=_KIND).tags}:
+            return False
+    if _difference(_tree(api, repo, tag)[1], files):
+        raise NiahError(
+            f"{repo}: the tag {tag} names other files already; raise the recipe's version and build it again"
+        )
+    return True
+
+
+def _check(found: Mapping[str, RepoFile], files: Sequence[HubFile], where: str) -> None:
+    """Raise IntegrityError unless a tree holds the files and nothing else in their folders."""
+    wrong = [
+        f"{item}: should not be there" if isinstance(item, str)
+        else f"{item.path}: {'missing' if item.path not in found else 'other bytes than were sent'}"
+        for item in _difference(found, files)
+    ]  # fmt: skip
+    if wrong:
+        raise IntegrityError(listed(f"{where}: not the dataset that was sent; run the same command again", wrong))
+
+
+def _through_pull_request(
+    api: HfApi,
+    repo: str,
+    name: str,
+    files: Sequence[HubFile],
+    base: str,
+    user: str,
+    say: Callable[[str], None],
+) -> tuple[list[HubFile], int]:
+    """Bring the files to main by a pull request, checked before it is merged: what was sent, how many were deleted."""
+    # The title says what is to come and onto what, so that a run that was killed is known again and another one is not.
+    title = f"{_TITLE} {name} (files {tree_digest(files)[:16]} onto {base[:8]})"
+    number, draft = _pull_request(api, repo, title, user, say)
+    ref = f"refs/pr/{number}"
+    sent, deleted = _commit(api, repo, ref, name, files, say)
+    _check(_tree(api, repo, ref)[1], files, f"{repo}, pull request {number}")
+    say(f"the Hub holds all {len(files)} files by their hashes")
+    with telling(f"merging pull request {number} of {repo}"):
+        if draft:
+            api.change_discussion_status(repo, number, "open", repo_type=_KIND)
+        api.merge_pull_request(repo, number, repo_type=_KIND)
+    say(f"merged pull request {number}")
+    return sent, deleted
+
+
+def _pull_request(api: HfApi, repo: str, title: str, user: str, say: Callable[[str], None]) -> tuple[int, bool]:
+    """The number of the pull request with a title, and whether it is a draft; made if there is none.
+
+    Those of ours that another upload left open are closed: their content or their base is not what is wanted now.
+    """
+    with telling(f"listing the pull requests of {repo}"):
+        found = [
+            item for item in api.get_repo_discussions(repo, discussion_type="pull_request", repo_type=_KIND)
+            if item.author == user and item.title.startswith(f"{_TITLE} ") and item.status in ("draft", "open")
+        ]  # fmt: skip
+    kept: Discussion | None = next((item for item in found if item.title == title), None)
+    for item in found:
+        if item is not kept:
+            with telling(f"closing pull request {item.num} of {repo}, which an earlier upload left"):
+                api.change_discussion_status(repo, item.num, "closed", repo_type=_KIND)
+            say(f"closed pull request {item.num}, which an earlier upload left")
+    if kept is not None:
+        say(f"going on with pull request {kept.num}")
+        return kept.num, kept.status == "draft"
+    with telling(f"opening a pull request of {repo}"):
+        description = (
+            "Opened by `niah-gen publish`, which merges it once every file has its hash. Please do not add to it."
+        )
+        made = api.create_pull_request(repo, title, description=description, repo_type=_KIND)
+    say(f"opened pull request {made.num}")
+    return made.num, made.status == "draft"
+
+
+def _commit(
+    api: HfApi, repo: str, ref: str, name: str, files: Sequence[HubFile], say: Callable[[str], None]
+) -> tuple[list[HubFile], int]:
+    """Commit to a pull request what its tree lacks, at most 100 files at once; what was sent, and how many deleted."""
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+    head, found = _tree(api, repo, ref)
+    items = _difference(found, files)
+    for first in range(0, len(items), _FILES_IN_COMMIT):
+        batch = items[first : first + _FILES_IN_COMMIT]
+        with telling(f"sending {len(batch)} files to {repo}"):
+            operations = [
+                CommitOperationDelete(item, is_folder=False) if isinstance(item, str)
+                else CommitOperationAdd(item.path, item.source)
+                for item in batch
+            ]  # fmt: skip
+            done = api.create_commit(
+                repo, operations, commit_message=name, repo_type=_KIND, revision=ref, parent_commit=head
+            )
+            head = done.oid
+        say(f"sent {first + len(batch)} of {len(items)} files")
+    sent = [item for item in items if not isinstance(item, str)]
+    return sent, len(items) - len(sent)

@@ -1,0 +1,100 @@
+"""Publishes a dataset folder on the Hub: proves it, asks whether its licences allow it, and uploads it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from niah_gen.checks.prove import prove
+from niah_gen.errors import IntegrityError, NiahError, listed
+from niah_gen.export.hub_files import HubFile, hub_files
+from niah_gen.export.hub_rights import forbidding
+from niah_gen.export.hub_upload import Upload, upload
+from niah_score.contract import Manifest, read_manifest
+
+if TYPE_CHECKING:
+    from niah_gen.progress import Progress
+
+# `user/name` as the Hub takes it.
+_REPO = re.compile(r"(?=.{3,193}$)[A-Za-z0-9][\w.-]*/(?![-.])[\w.-]{1,96}(?<![-.])", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A dataset that may be published: it is proved, and its files are as they will stand in the repository."""
+
+    repo: str
+    manifest: Manifest
+    files: tuple[HubFile, ...]
+    proved: str
+
+    @property
+    def name(self) -> str:
+        """The dataset's name, version and digest."""
+        return f"{self.manifest.name}/{self.manifest.version}-{self.manifest.digest8}"
+
+
+def prepare(
+    folder: Path,
+    repo: str,
+    *,
+    holds_rights: bool = False,
+    tokenizer: str | None = None,
+    corpora: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Publication:
+    """Prove a dataset folder in full and compose what will stand on the Hub; makes no request.
+
+    repo: `user/name`. holds_rights: the user holds the right to publish corpora whose licence does not give it to
+    everybody; the card says so. tokenizer, corpora: as `niah_gen.checks.prove.prove` takes them.
+    Raises NiahError for a name that no repository has, and for corpora whose licences do not allow it; IntegrityError
+    where anything in the folder is not as its manifest says; and what `prove` raises.
+    """
+    if not _REPO.fullmatch(repo) or "--" in repo or ".." in repo:
+        raise NiahError(f"{repo!r}: no name of a repository; expected user/name in letters, digits, '-', '_' and '.'")
+    # Asked first: proving takes longer.
+    refused = forbidding(read_manifest(folder).corpora)
+    if refused and not holds_rights:
+        head = (
+            f"{folder}: licences that do not let everybody publish prompts made of these corpora; build with others, "
+            "or add --i-hold-the-rights if you do (the card will say so)"
+        )
+        raise NiahError(listed(head, [f"{corpus.name}: {corpus.license or 'no licence'}" for corpus in refused]))
+    proof = prove(folder, tokenizer=tokenizer, corpora=corpora, progress=progress)
+    if proof.problems:
+        raise IntegrityError(listed(f"{folder}: {proof.count} problems, so it is not published", proof.problems))
+    files = hub_files(folder, proof.manifest, repo, refused)
+    return Publication(repo, proof.manifest, tuple(files), str(proof.figures))
+
+
+def publish(
+    publication: Publication,
+    *,
+    private: bool = False,
+    tag: bool = False,
+    endpoint: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Upload:
+    """Upload a dataset that was prepared; what is there already is not sent again. See `hub_upload.upload`.
+
+    tag: name the version, as `v1.0.0`. Raises what `upload` raises, and NiahError without `huggingface_hub`.
+    """
+    try:
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+    except ModuleNotFoundError:
+        raise NiahError("publishing needs huggingface_hub: `pip install 'niah-kit[hub]'`") from None
+    if not sys.stderr.isatty():
+        disable_progress_bars()
+    return upload(
+        publication.files,
+        publication.repo,
+        publication.name,
+        private=private,
+        tag=f"v{publication.manifest.version}" if tag else None,
+        endpoint=endpoint,
+        say=say,
+    )

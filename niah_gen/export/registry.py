@@ -1,0 +1,22 @@
+"""Lists the export formats: adding one takes a file in this folder and a line here."""
+
+from __future__ import annotations
+
+from niah_gen.export.anthropic import ANTHROPIC
+from niah_gen.export.base import ExportFormat
+from niah_gen.export.gemini import GEMINI
+from niah_gen.export.langsmith import LANGSMITH
+from niah_gen.export.openai_batch import OPENAI_BATCH
+from niah_gen.export.text import TEXT
+from niah_gen.export.vertex import VERTEX
+from niah_gen.export.vllm import VLLM
+
+EXPORTS: dict[str, ExportFormat] = {
+    "openai-batch": OPENAI_BATCH,
+    "vllm": VLLM,
+    "anthropic": ANTHROPIC,
+    "gemini": GEMINI,
+    "vertex": VERTEX,
+    "langsmith": LANGSMITH,
+    "text": TEXT,
+}

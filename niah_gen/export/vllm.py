@@ -1,0 +1,42 @@
+"""Writes input files of vLLM's run_batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile
+from niah_gen.export.requests import NUMBER, REQUEST_OPTIONS, json_line, refusing, request_of, write_requests
+from niah_score.contract import BATCH_LIMITS
+
+
+def _request(row: ExportRow, options: ExportOptions) -> bytes:
+    request = request_of("openai-batch", row, options)
+    body = request["body"]
+    # Servers that are older than OpenAI's new name for it know this one.
+    body["max_tokens"] = body.pop("max_completion_tokens")
+    return json_line(request, row)
+
+
+def _write(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> list[WrittenFile]:
+    requests = ((row["id"], _request(row, options)) for row in rows)
+    return write_requests(requests, folder, "vllm", BATCH_LIMITS["vllm-batch"], options)
+
+
+VLLM = ExportFormat(
+    name="vllm",
+    what="vLLM run_batch, and what else reads OpenAI's batch lines with max_tokens",
+    files="vllm-00000.jsonl: all requests, unless --max-requests or --max-bytes says less",
+    pattern=f"vllm-{NUMBER}.jsonl",
+    write=_write,
+    takes=("model", *REQUEST_OPTIONS),
+    needs_model=True,
+    check=refusing(
+        {
+            "model": "use --model",
+            "messages": "it is the prompt",
+            "max_tokens": "use --max-tokens",
+            "max_completion_tokens": "use --max-tokens",
+        }
+    ),
+)

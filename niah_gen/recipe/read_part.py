@@ -1,0 +1,281 @@
+"""Reads what the rows of a recipe, or of one of its parts, are made of, and collects everything that is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from niah_gen.corpora.find import locate
+from niah_gen.errors import NiahError, RecipeError, suggestion
+from niah_gen.haystacks.boundaries import BOUNDARIES
+from niah_gen.haystacks.placements import PLACEMENTS
+from niah_gen.prompts.own_templates import is_file, own_templates, read_template_file, wrong_tables
+from niah_gen.prompts.templates import POSITIONS, guide_problem, template_library, template_names
+from niah_gen.recipe.presets import preset_text
+from niah_gen.recipe.recipe import Part
+from niah_gen.recipe.schedules import depth_schedule, length_schedule
+from niah_gen.recipe.values import (
+    WrongValueError,
+    one_of,
+    parse_boolean,
+    parse_depths,
+    parse_lengths,
+    parse_names,
+    parse_percent,
+    parse_spread,
+    parse_system,
+    parse_text,
+    whole,
+)
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.needle import task_for
+from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
+from niah_gen.tasks.options import options_table, read_options
+from niah_gen.tasks.records import Settings
+from niah_gen.tasks.registry import find_task, is_own
+
+Value = TypeVar("Value")
+
+LEAKS = ("drop", "refuse", "report")
+# `paraphrase` says which question of a needle is asked: a resolved recipe holds that question, no longer the choice.
+PART_FIELDS = (*(field.name for field in fields(Part) if field.name not in ("name", "weight")), "paraphrase")
+
+
+class Fields:
+    """Takes fields out of a raw table one by one and collects what is wrong."""
+
+    def __init__(self, raw: Mapping[str, Any], problems: list[str]) -> None:
+        self.raw = raw
+        self.problems = problems
+
+    def take(self, name: str, parse: Callable[[Any], Value], default: Value) -> Value:
+        """The value of a field; the default where it is left out or wrong."""
+        if name not in self.raw:
+            return default
+        try:
+            return parse(self.raw[name])
+        except WrongValueError as error:
+            self.problems.append(f"{name}: {error}; found {self.raw[name]!r}")
+            return default
+
+
+class PartReader(Fields):
+    """Reads a part. `here`: its corpora and its task family must be on this machine."""
+
+    def __init__(self, raw: Mapping[str, Any], problems: list[str], here: bool) -> None:
+        super().__init__(raw, problems)
+        self.here = here
+
+    def part(self, name: str | None = None, weight: float = 1.0) -> Part:
+        """The part; what is wrong with it has been added to the problems."""
+        placement = self.take("placement", one_of(PLACEMENTS), "native")
+        kind = PLACEMENTS[placement]
+        template, templates = self._template(kind.template)
+        task_name, task = self._task()
+        needles = self._needles(task)
+        if task is None and not task_name:
+            task = task_for(needles)
+        options = self._options(task)
+        controls = self._controls(task)
+        needles = [needle.for_use(bool(options.get("distractors")), controls) for needle in needles]
+        usual = "diff" if "diff" in self.raw else "apart" if options.get("distractors") else kind.spread
+        spread: str | tuple[float, ...] = self.take("spread", parse_spread, parse_spread(usual))
+        depths = tuple(depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
+        boundaries = BOUNDARIES if "boundary" in kind.choices else (kind.boundary,)
+        leaks = LEAKS if "leaks" in kind.choices else (kind.leaks,)
+        part = Part(
+            task=task_name or (task.name if task else ""),
+            placement=placement,
+            template=template,
+            guide=self.take("guide", parse_boolean, True),
+            question_position=self.take("question_position", one_of(POSITIONS), "end"),
+            lengths=self.take("lengths", parse_lengths, tuple(length_schedule(8000, 8))),
+            depths=self.take("depths", parse_depths, depths),
+            repeats=self.take("repeats", whole(1, 100_000), 1),
+            reserve=self.take("reserve", whole(0, 1_000_000), 200),
+            seed=self.take("seed", whole(0, 2**31 - 1), 0),
+            max_new_tokens=self.take("max_new_tokens", whole(1, 1_000_000), 200),
+            diff=self.take("diff", parse_percent, 25.0),
+            spread=spread if kind.any_spread or "spread" in self.raw else kind.spread,
+            boundary=self.take("boundary", one_of(boundaries), kind.boundary),
+            leaks=self.take("leaks", one_of(leaks), kind.leaks),
+            fresh_haystacks=self.take("fresh_haystacks", parse_boolean, False),
+            corpora=self._corpora(task),
+            needles=tuple(needles),
+            options=options,
+            controls=controls,
+            control_depths=self._control_depths(),
+            needles_per_cell=self.take("needles_per_cell", whole(0, 100_000), 0),
+            system=self.take("system", parse_system, ""),
+            templates=templates,
+            name=name,
+            weight=weight,
+        )
+        self._check_together(part, task)
+        return part
+
+    def _task(self) -> tuple[str, Task | None]:
+        """The family's name, empty where none is named, and the family; None where it is not on this machine."""
+        name = self.take("task", parse_text, "")
+        if not name:
+            return "", None
+        try:
+            return name, find_task(name, here=self.here)
+        except RecipeError as error:
+            # Whoever only reads a dataset's recipe needs no module of the user's.
+            if self.here or not is_own(name):
+                self.problems += [f"task: {problem}" for problem in error.problems]
+            return name, None
+
+    def _needles(self, task: Task | None) -> list[Needle]:
+        if task is not None and not task.hides_needles:
+            if self.raw.get("needles"):
+                self.problems.append(f"needles: task {task.name!r} has items of its own; leave needles out")
+            return []
+        if task is None and is_own(str(self.raw.get("task", ""))) and not self.raw.get("needles"):
+            return []
+        listed = self.raw.get("needles", _DEFAULT_NEEDLES)
+        paraphrase = self.take("paraphrase", parse_boolean, False)
+        found: list[Needle] = []
+        for number, item in enumerate(listed if isinstance(listed, list | tuple) else [listed], 1):
+            if isinstance(item, str):
+                try:
+                    found += find_needles(item)
+                except RecipeError as error:
+                    self.problems += [f"needles[{number}]: {problem}" for problem in error.problems]
+            elif isinstance(item, dict):
+                needle, problems = parse_needle({"id": f"needle-{number}", **item})
+                self.problems += [f"needles[{number}].{problem}" for problem in problems]
+                found += [needle] if needle else []
+            else:
+                self.problems.append(f"needles[{number}]: expected a name or a table, found {item!r}")
+        without = [needle.id for needle in found if paraphrase and not needle.paraphrase]
+        if without:
+            self.problems.append(f"paraphrase: no paraphrased question for needle {', '.join(without)}")
+        ids = [needle.id for needle in found]
+        for name in sorted({name for name in ids if ids.count(name) > 1}):
+            self.problems.append(f"needles: {name!r} is given twice; give each needle an id of its own")
+        if not found and not self.problems:
+            self.problems.append("needles: expected at least one name or table; found none")
+        return [needle.asked(paraphrase) for needle in found]
+
+    def _corpora(self, task: Task | None) -> tuple[str, ...]:
+        if task is not None and task.corpus is not None:
+            if self.raw.get("placement", "native") != "native":
+                self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")
+            if self.raw.get("corpora"):
+                self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
+            return ()
+        if task is None and self.raw.get("corpora") == []:
+            return ()
+        return self.take("corpora", parse_names, _DEFAULT_CORPORA)
+
+    def _options(self, task: Task | None) -> dict[str, Any]:
+        table = self.raw.get("options", {})
+        if not isinstance(table, Mapping):
+            self.problems.append(f"options: expected a table; found {table!r}")
+            return {}
+        if task is None:
+            return dict(table)
+        options, problems = read_options(task.options, table)
+        self.problems += problems
+        return {} if problems else options_table(options)
+
+    def _controls(self, task: Task | None) -> tuple[str, ...]:
+        found: tuple[str, ...] = ()
+        if self.raw.get("controls") not in ([], ()):
+            found = self.take("controls", parse_names, ())
+        if task is not None:
+            for name in found:
+                if name not in task.controls:
+                    known = suggestion(name, task.controls) or "; it has none"
+                    self.problems.append(f"controls: task {task.name!r} has no control {name!r}{known}")
+        return found
+
+    def _template(self, usual: str) -> tuple[str, Mapping[str, Any]]:
+        """The template's name, and the tables of those that are the user's own."""
+        if is_file(self.raw.get("template")):
+            try:
+                return read_template_file(self.raw["template"])
+            except RecipeError as error:
+                self.problems += [f"template: {problem}" for problem in error.problems]
+                return usual, {}
+        tables = self.raw.get("templates", {})
+        wrong = list(wrong_tables(tables))
+        self.problems += [f"templates: {problem}" for problem in wrong]
+        own = {} if wrong else dict(tables)
+        return self.take("template", one_of(template_names(own_templates(own))), usual), own
+
+    def _control_depths(self) -> tuple[float, ...]:
+        return () if self.raw.get("control_depths") in ([], ()) else self.take("control_depths", parse_depths, ())
+
+    def _check_together(self, part: Part, task: Task | None) -> None:
+        """Check what involves several fields."""
+        for spec in part.corpora if self.here else ():
+            try:
+                locate(spec)
+            except NiahError as error:
+                self.problems.append(f"corpora: {error}")
+        if task is not None and not self.problems:
+            self.problems += task.wrong_settings(settings_of(part, task))
+        template = {**template_library(), **own_templates(part.templates)}.get(part.template)
+        for needle in part.needles:
+            if part.guide and template:
+                problem = guide_problem(template, part.placement, needle.id, needle.question)
+                self.problems += [problem] if problem else []
+        self._check_placement(part)
+        self._check_spread(part)
+
+    def _check_placement(self, part: Part) -> None:
+        most = part.placing.most_needles
+        for needle in part.needles:
+            if most is not None and len(needle.needles) > most:
+                self.problems.append(
+                    f"needles: placement {part.placement!r} hides {most} a row, but {needle.id!r} is a set of "
+                    f"{len(needle.needles)}"
+                )
+
+    def _check_spread(self, part: Part) -> None:
+        kind = part.placing
+        if not kind.any_spread:
+            for name, value, own in (
+                ("spread", part.spread, kind.spread), ("fresh_haystacks", part.fresh_haystacks, False),
+            ):  # fmt: skip
+                if value != own:
+                    self.problems.append(f'{name}: placement {part.placement!r} knows {own!r} only; use "native"')
+            return
+        if not isinstance(part.spread, str):
+            if part.depths != part.spread[:1]:
+                self.problems.append(
+                    f"depths: spread gives every needle its depth, so the only depth is the first one's, "
+                    f"{part.spread[0]:g}; leave depths out"
+                )
+            for needle in part.needles:
+                if len(needle.needles) != len(part.spread):
+                    self.problems.append(
+                        f"spread: {len(part.spread)} depths, but {needle.id!r} has {len(needle.needles)} needles"
+                    )
+
+
+def wrong_position(part: Part, languages: Sequence[str]) -> Iterator[str]:
+    """Why a part's template cannot ask where it is to ask, in any of some languages."""
+    for language in languages:
+        template = part.template_in(language)
+        if template and part.question_position not in template.wordings:
+            yield (
+                f"question_position: template {template.name!r} asks at the {', '.join(template.wordings)} only, "
+                f'not at {part.question_position!r}; template "niah" has all'
+            )
+            return
+
+
+def settings_of(part: Part, task: Task) -> Settings:
+    """What a task family sees of a part that names it."""
+    options, _ = read_options(task.options, part.options)
+    return Settings(options, part.needles, part.own_seed, not part.placing.keeps_languages)
+
+
+_DEFAULT_CORPORA: tuple[str, ...] = ("en_essays", "zh_articles")
+_DEFAULT_NEEDLES = tuple(tomllib.loads(preset_text("plain"))["needles"])

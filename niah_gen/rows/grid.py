@@ -1,0 +1,89 @@
+"""Lays out the grid of a part: which needles stand at which lengths and depths, and which twins beside them."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from niah_gen.recipe.recipe import Part
+from niah_gen.tasks.controls import NO_CONTEXT
+from niah_gen.tasks.records import Cell
+
+# The depths at which each needle stands at each length.
+Places = Mapping[tuple[str, int], Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The coordinates of a part. `needles`: the ids of the items of each language, in order."""
+
+    part: Part
+    needles: Mapping[str, Sequence[str]]
+
+    @cached_property
+    def _places(self) -> Mapping[str, Places]:
+        return {language: places(self.part, ids) for language, ids in self.needles.items()}
+
+    @cached_property
+    def _control_depths(self) -> frozenset[float]:
+        """Those of the depths that are nearest to the ones asked for, the shallower of two that are as near."""
+        placed = np.array(self.part.placed_depths())
+        return frozenset(float(placed[np.abs(placed - wanted).argmin()]) for wanted in self.part.control_depths)
+
+    def cells(self, language: str, length: int, corpora: Sequence[str]) -> Iterator[Cell]:
+        """The cells of a length, in row order: rows that share a haystack side by side, a control's behind them."""
+        for corpus in corpora:
+            for needle in self.needles[language]:
+                for repeat in range(self.part.repeats):
+                    for control in (None, *self.part.controls):
+                        for depth in self._depths(language, length, needle, repeat, control):
+                            yield Cell(language, corpus, length, needle, repeat, depth, control, self.part.name)
+
+    def asks(self, cell: Cell) -> bool:
+        """Whether the part asks for coordinates whose values are all on its axes."""
+        return cell.depth in self._depths(cell.language, cell.length, cell.needle, cell.repeat, cell.control)
+
+    def _depths(self, language: str, length: int, needle: str, repeat: int, control: str | None) -> Sequence[float]:
+        found = self._places[language]
+        depths = found[needle, length]
+        if control is None:
+            return depths
+        if control == NO_CONTEXT:  # a question without a context is asked once
+            first = next((known for known in self.part.lengths if found[needle, known]), None)
+            return depths[:1] if length == first and repeat == 0 else ()
+        return [depth for depth in depths if not self.part.control_depths or depth in self._control_depths]
+
+
+def places(part: Part, needles: Sequence[str]) -> Places:
+    """The depths at which each of a language's needles stands at each length: all, unless `needles_per_cell` says less.
+
+    Then the design is cyclic. Lengths are cut into bands of needles / needles_per_cell, and at each depth of a band
+    every needle stands at one length. From each depth to the next it moves on, so that over the depths it stands at
+    each length of a band about equally often, with other needles beside it. Where numbers do not divide, or the last
+    band is not full, some needles are left out of some depths.
+    """
+    each, depths = part.needles_per_cell, part.placed_depths()
+    if not 0 < each < len(needles):
+        return {(needle, length): depths for needle in needles for length in part.lengths}
+    band = math.ceil(len(needles) / each)
+    slots = band * each
+    # Where there are fewer lengths than a band has, the next depth takes needles that had no place at this one.
+    least = each if band <= len(part.lengths) else each * len(part.lengths)
+    steps = [step for step in range(least, least + slots) if math.gcd(step, slots) == 1]
+    step = next((step for step in steps if step % slots != 1), steps[0])
+    order = list(needles)
+    random.Random(f"{part.own_seed}/places").shuffle(order)
+    found: dict[tuple[str, int], list[float]] = {(needle, length): [] for needle in needles for length in part.lengths}
+    for row, depth in enumerate(depths):
+        for place, length in enumerate(part.lengths):
+            number, within = divmod(place, band)
+            for slot in range(within * each, (within + 1) * each):
+                at = (slot - row * step - number * (each + 1)) % slots
+                if at < len(order):
+                    found[order[at], length].append(depth)
+    return found

@@ -1,0 +1,25 @@
+"""Tells where the needles of a set, a fixed distance apart, would stand past the end of the haystack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from niah_gen.recipe.recipe import Part
+from niah_score.contract import Truth
+
+
+def past_end(part: Part, row: Truth) -> Iterator[str]:
+    """A note where the last needle of a row would stand deeper than 100 %; the same for all rows of a set.
+
+    Every placement puts such a needle at the end, where it stands beside others and not at a depth of its own.
+    """
+    count = len(row["needles"])
+    depth = row["depth_percent"]
+    last = part.diff * (count - 1)
+    if part.spread != "diff" or row["control"] is not None or depth is None or depth + last <= 100:
+        return
+    where = f"at depths above {100 - last:g} %" if last <= 100 else "at every depth"
+    yield (
+        f"{row['needle_id']}: {where} the last of {count} needles, {part.diff:g} % apart, would stand past the end, "
+        "and stands at it; a smaller --diff keeps them apart"
+    )

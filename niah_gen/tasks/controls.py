@@ -1,0 +1,56 @@
+"""Makes the twins of items that families share: what a model says where the fact is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from niah_gen.errors import RecipeError
+from niah_gen.tasks.base import Control
+from niah_gen.tasks.records import Item
+from niah_score.text import group_of
+
+# What an answer is to say where the document does not state the fact; the prompts ask for these words.
+NOT_STATED = {"en": "Not stated.", "zh": "文中未提及。"}
+
+
+# The control whose rows are the question alone, once for each question.
+NO_CONTEXT = "no_context"
+
+
+def absent(item: Item) -> Item:
+    """The needles are left out and the distractors stay: the right answer is that the document does not say."""
+    distractors = item.hide[len(item.hide) - item.distractors :]
+    return item._replace(hide=distractors, answers=(NOT_STATED[item.language],))
+
+
+def no_context(item: Item) -> Item:
+    """The question alone: who answers it has guessed, or knew."""
+    return item._replace(hide=(), distractors=0)
+
+
+def literal(item: Item) -> Item:
+    """The question in the needle's own words: who fails here has not read, rather than not understood."""
+    if not item.literal:
+        raise RecipeError([f"controls: the question of {item.id!r} is asked in the needle's own words already"])
+    return item._replace(question=item.literal)
+
+
+def conflict(item: Item) -> Item:
+    """A second text says otherwise, and nothing tells which is right: the answer should name both."""
+    if item.conflict is None:
+        raise RecipeError([f"controls: {item.id!r} has no text that says otherwise; give the needle a conflict"])
+    text, value = item.conflict
+    last = len(item.hide) - item.distractors
+    return item._replace(
+        hide=(*item.hide[:last], text, *item.hide[last:]),
+        answers=(f"{item.answers[0]} {value[0]}",),
+        keywords=(*item.keywords, value),
+        keyword_kinds=(*item.kinds, group_of(value).kind),
+        rejects=(*map(tuple, item.rejected), ()),
+        metric="keyword",
+    )
+
+
+CONTROLS: Mapping[str, Control] = {
+    "absent": absent, NO_CONTEXT: no_context, "literal": literal, "conflict": conflict,
+}  # fmt: skip

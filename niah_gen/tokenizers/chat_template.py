@@ -1,0 +1,225 @@
+"""Finds the chat template of a model's folder, renders prompts with it, and counts what a chat server is given.
+
+A server that takes messages renders them with the model's template and encodes the result, in which the texts of
+special tokens are those tokens. The template is read where transformers reads it, and rendered with the filters,
+globals and tags that it gives; neither transformers nor a model is needed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from niah_gen.errors import TokenizerError
+from niah_gen.tokenizers.find import encoding_name, tokenizer_path
+
+if TYPE_CHECKING:
+    import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+Messages = Sequence[dict[str, Any]]
+
+_CONFIG = "tokenizer_config.json"
+_SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+# Templates may ask for the date. A count must not depend on the day it was made: this one has the longest month name.
+_DAY = datetime.datetime(2025, 9, 30, 12)
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """A chat template. `file`: where it stands; `special_tokens`: the names that it can use, such as `bos_token`."""
+
+    file: Path
+    source: str
+    special_tokens: dict[str, str]
+
+
+def find_chat_template(spec: str) -> ChatTemplate | None:
+    """The chat template of the folder that a tokenizer stands in; None where there is none.
+
+    spec: a tokenizer, as a recipe names one; tiktoken's have no template, nor has a file of another name than a model's
+    folder gives its tokenizer. Looked for in chat_template.jinja, then in the field `chat_template` of
+    tokenizer_config.json and chat_template.json. Raises TokenizerError for files that cannot be read.
+    """
+    if encoding_name(spec) is not None:
+        return None
+    _, path = tokenizer_path(spec)
+    if path.stem not in ("tokenizer", "spiece"):
+        return None
+    folder = path.parent
+    config = _json_object(folder / _CONFIG)
+    alone = folder / "chat_template.jinja"
+    if alone.is_file():
+        file, source = alone, _text(alone)
+    else:
+        for file, fields in ((folder / _CONFIG, config), (alone.with_suffix(".json"), None)):
+            given = (_json_object(file) if fields is None else fields).get("chat_template")
+            if given is not None:
+                source = _default_of(given, file)
+                break
+        else:
+            return None
+    named = {**_json_object(folder / "special_tokens_map.json"), **config}
+    special = {name: _token_text(named[name]) for name in _SPECIAL if named.get(name) is not None}
+    if not all(_is_text(text) for text in (source, *special.values())):
+        raise TokenizerError(f"{file}: the chat template or a special token is not Unicode text")
+    return ChatTemplate(file, source, special)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise TokenizerError(f"{file}: cannot be read ({error}); expected UTF-8 text") from None
+
+
+def _json_object(file: Path) -> dict[str, Any]:
+    """The object in a file; empty if there is no file."""
+    if not file.is_file():
+        return {}
+    try:
+        found = json.loads(_text(file))
+    except (ValueError, RecursionError) as error:
+        raise TokenizerError(f"{file}: not JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise TokenizerError(f"{file}: expected a JSON object")
+    return found
+
+
+def _default_of(given: Any, file: Path) -> str:
+    """The template, or of several named ones the one called `default`."""
+    if isinstance(given, list) and all(isinstance(item, dict) for item in given):
+        given = {item.get("name"): item.get("template") for item in given}
+    if isinstance(given, dict):
+        if "default" not in given:
+            names = ", ".join(sorted(map(str, given)))
+            raise TokenizerError(f"{file}: chat_template: expected one that is called default; found {names}")
+        given = given["default"]
+    if not isinstance(given, str):
+        raise TokenizerError(f"{file}: chat_template: expected a text, or several with names")
+    return given
+
+
+def _token_text(value: Any) -> str:
+    text = value.get("content") if isinstance(value, dict) else value
+    return text if isinstance(text, str) else ""
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False  # half a surrogate pair, which JSON can spell
+    return True
+
+
+def chat_counter(spec: str, template: ChatTemplate) -> Callable[[Messages], int]:
+    """Counts the tokens of messages as a chat server does, with the template's beginning of the answer.
+
+    The function raises TokenizerError for messages that the template refuses, as a server would. Raises TokenizerError
+    for a template that is none, and where there is no tokenizer.json.
+    """
+    import tokenizers
+
+    _, path = tokenizer_path(spec)
+    if path.suffix != ".json":
+        raise TokenizerError(
+            f"{path.parent}: counting with the chat template needs a tokenizer.json, which knows the special tokens; "
+            "--no-chat-template counts without it"
+        )
+    try:
+        model = tokenizers.Tokenizer.from_file(str(path))
+    # The binding raises bare Exception for a file it cannot parse.
+    except Exception as error:  # noqa: BLE001
+        raise TokenizerError(f"{path}: not a tokenizer.json ({error})") from None
+    model.no_truncation()
+    model.no_padding()
+    model.encode_special_tokens = False  # the template spells special tokens out
+    render = renderer(template)
+    return lambda messages: len(model.encode(render(messages), add_special_tokens=False).ids)
+
+
+def renderer(template: ChatTemplate) -> Callable[[Messages], str]:
+    """Renders messages, with the beginning of the answer. Raises TokenizerError; see `chat_counter`."""
+    try:
+        import jinja2
+    except ImportError:
+        raise TokenizerError(
+            f"{template.file}: chat templates need Jinja: `pip install 'niah-kit[gen]'`; "
+            "--no-chat-template counts without it"
+        ) from None
+    try:
+        compiled = _environment().from_string(template.source)
+    except jinja2.TemplateSyntaxError as error:
+        raise TokenizerError(f"{template.file}: not a chat template (line {error.lineno}: {error.message})") from None
+
+    def render(messages: Messages) -> str:
+        values = {"messages": list(messages), "tools": None, "documents": None, **template.special_tokens}
+        try:
+            return compiled.render(add_generation_prompt=True, **values)
+        # A template is a program of somebody else's and can fail in any way.
+        except Exception as error:  # noqa: BLE001
+            roles = ", ".join(str(message["role"]) for message in messages[:5])
+            raise TokenizerError(
+                f"{template.file}: the chat template refuses messages of {roles}: {error or type(error).__name__}; "
+                "so will a server that uses it"
+            ) from None
+
+    return render
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    """What transformers gives to templates: these names and no others, in a sandbox."""
+    import jinja2
+    from jinja2.ext import Extension, loopcontrols
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class GenerationBlock(Extension):
+        """`{% generation %}` marks answers for training and changes no text."""
+
+        tags = {"generation"}  # noqa: RUF012
+
+        def parse(self, parser: jinja2.parser.Parser) -> list[jinja2.nodes.Node]:
+            next(parser.stream)
+            return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+    class PublicNamespace(jinja2.utils.Namespace):
+        """A namespace without the names by which templates have left the sandbox."""
+
+        def __setitem__(self, name: str, value: Any) -> None:
+            if name.startswith("_"):
+                raise jinja2.exceptions.SecurityError(f"no name of a namespace begins with an underscore: {name}")
+            super().__setitem__(name, value)
+
+    def namespace(*pairs: Any, **more: Any) -> PublicNamespace:
+        made = PublicNamespace()
+        for name, value in dict(*pairs, **more).items():
+            made[name] = value
+        return made
+
+    def to_json(
+        value: Any,
+        ensure_ascii: bool = False,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        sort_keys: bool = False,
+    ) -> str:
+        # Jinja's own filter escapes HTML characters.
+        return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+    def refuse(message: str) -> None:
+        raise jinja2.exceptions.TemplateError(message)
+
+    made = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[GenerationBlock, loopcontrols]
+    )
+    made.filters["tojson"] = to_json
+    made.globals["raise_exception"] = refuse
+    made.globals["strftime_now"] = _DAY.strftime
+    made.globals["dict"] = lambda *pairs, **more: dict(*pairs, **more)
+    made.globals["namespace"] = namespace
+    return made

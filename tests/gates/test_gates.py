@@ -1,0 +1,105 @@
+"""Gates measure what each solver gets, part by part, as the scorer judges it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gates import HEADLINE, SOLVERS, Gates, best_rules, evaluated, main, measured, points_of_rules, table
+from solvers import by_group, positions
+
+NEAR_EN, NEAR_ZH, LIST_EN = ("near", "en"), ("near", "zh"), ("list", "en")
+
+
+@pytest.fixture(scope="module")
+def gates(dataset: Path) -> Gates:
+    return measured(dataset)
+
+
+def test_the_oracle_gets_everything_and_answers_of_other_rows_get_nothing(gates: Gates) -> None:
+    assert set(gates.means["oracle"].values()) == {100.0}
+    assert set(gates.means["another row's"].values()) == {0.0}
+
+
+def test_word_matching_falls_for_near_misses_and_searching_on_finds_the_needle_among_them(gates: Gates) -> None:
+    assert gates.means["BM25"][NEAR_EN] == 0
+    # The needle and both near misses: 2 x 1 of 1 found, 2 false and 1 asked for.
+    assert gates.means["5 hops"][NEAR_EN] == pytest.approx(50)
+
+
+def test_the_best_constant_of_a_part_is_the_answer_that_most_of_its_rows_accept(gates: Gates) -> None:
+    assert gates.best["constant"] == {NEAR_EN: "Orr.", NEAR_ZH: "邵渡生.", LIST_EN: "Hend and Marl."}
+    assert gates.means["constant"] == pytest.approx(
+        {NEAR_EN: 200 / 3, NEAR_ZH: 50, LIST_EN: 100, HEADLINE: 100 * 4 / 6}
+    )
+
+
+def test_one_constant_is_the_answer_that_is_best_for_the_headline(gates: Gates) -> None:
+    assert gates.best["one constant"] == {HEADLINE: "Orr."}
+    assert gates.means["one constant"] == pytest.approx(
+        {NEAR_EN: 200 / 3, NEAR_ZH: 0, LIST_EN: 0, HEADLINE: 100 * 2 / 6}
+    )
+
+
+def test_the_best_rule_of_position_is_found_and_compared_with_picking_blindly(gates: Gates) -> None:
+    assert gates.best["position"] == {NEAR_EN: "text 2", NEAR_ZH: "text 1", LIST_EN: "all texts"}
+    assert gates.means["position"] == pytest.approx(
+        {NEAR_EN: 200 / 3, NEAR_ZH: 100, LIST_EN: 80, HEADLINE: (200 + 200 + 80) / 6}
+    )
+    assert gates.means["blind"] == pytest.approx(
+        {NEAR_EN: 100 / 3, NEAR_ZH: 50, LIST_EN: 80, HEADLINE: (100 + 100 + 80) / 6}
+    )
+
+
+def test_rows_of_controls_are_in_no_mean_and_have_their_own_numbers(gates: Gates) -> None:
+    assert sum(gates.rows.values()) == 6
+    assert gates.controls["BM25"] == {"absent": ("false_answer_rate", 100.0)}
+    assert gates.controls["oracle"] == {"absent": ("false_answer_rate", 0.0)}
+    assert set(gates.controls) == {"BM25", "5 hops", "oracle"}
+
+
+def test_rules_scored_together_get_what_each_gets_alone(dataset: Path, rows: list[dict[str, Any]]) -> None:
+    rules = positions(rows)
+    together = points_of_rules(dataset, rules)
+    for name, answers in rules.items():
+        alone = dict(evaluated(dataset, answers.items()).scores.select("id", "score").iter_rows())
+        assert together[name] == {key: alone[key] for key in answers}, name
+
+
+def test_of_rules_that_are_worth_the_same_the_first_is_taken_and_rows_without_an_answer_count_as_0(
+    rows: list[dict[str, Any]],
+) -> None:
+    groups = {NEAR_ZH: by_group(rows)[NEAR_ZH]}
+    points = {"few": {"bell-1": 90.0}, "half": {"bell-1": 50.0, "drum-1": 50.0}, "like half": {"bell-1": 100.0}}
+    assert best_rules(groups, points) == {NEAR_ZH: "half"}
+
+
+def test_the_table_has_a_line_for_each_part_and_language_and_the_headline_last(gates: Gates) -> None:
+    lines = table(gates).splitlines()
+    assert [name.strip() for name in lines[0].split("|")[4:-1]] == list(SOLVERS)
+    assert len({line.count("|") for line in lines}) == 1
+    assert lines[2].startswith("| near | en | 3 | 0.0 | 50.0 | 66.7 |")
+    assert lines[-1].startswith("| headline |  | 6 | ")
+
+
+def test_the_command_prints_the_figures_and_what_is_best(
+    dataset: Path, gates: Gates, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["gates.py", str(dataset)])
+    main()
+    printed = capsys.readouterr().out
+    assert printed.startswith(table(gates))
+    assert "\none constant, headline: Orr.\n" in printed
+    assert "\nabsent, BM25: false_answer_rate 100.0 %\n" in printed
+
+
+@pytest.mark.parametrize("name", ["", "nothing"])
+def test_what_is_no_dataset_is_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["gates.py", str(tmp_path / name)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith(f"gates: {tmp_path}")

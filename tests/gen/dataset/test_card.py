@@ -1,0 +1,118 @@
+"""The dataset card: what the Hub reads of it, and what a person does."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from small_dataset import SMALL
+
+import niah_gen
+from niah_gen.dataset.card import rewrite_card
+from niah_gen.dataset.card_text import CANARY
+from niah_score.contract import CARD, open_dataset
+
+PARTS: dict[str, Any] = {
+    "name": "card-parts", "lengths": [700, 1000], "depths": [0, 100], "languages": ["en"],
+    "parts": [
+        {"name": "near", "task": "single", "needles": ["velden-archive"], "controls": ["absent", "no_context"]},
+        {"name": "far", "task": "single", "needles": ["velden-archive"], "lengths": [1000]},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return niah_gen.build(PARTS, tmp_path_factory.mktemp("parts"))
+
+
+def front_of(folder: Path) -> dict[str, Any]:
+    front: dict[str, Any] = yaml.safe_load((folder / CARD).read_text("utf-8").split("---\n")[1])
+    return front
+
+
+def blocks(folder: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (folder / CARD).read_text("utf-8"), re.DOTALL)
+
+
+def test_all_rows_come_first_and_the_preview_last(small: Path) -> None:
+    configs = front_of(small)["configs"]
+    assert [config["config_name"] for config in configs] == [
+        "all", "en-600", "en-1k", "zh-600", "zh-1k", "preview",
+    ]  # fmt: skip
+    assert [config.get("default") for config in configs] == [True, None, None, None, None, None]
+    (files,) = (split["path"] for split in configs[0]["data_files"])
+    assert files == [file.entry.path for file in open_dataset(small).files()]
+    assert all((small / path).is_file() for path in files)
+    assert configs[-1]["data_files"] == [{"split": "test", "path": "preview/test.parquet"}]
+
+
+def test_the_card_written_anew_is_the_card_of_the_build(parts: Path) -> None:
+    built = (parts / CARD).read_bytes()
+    rewrite_card(parts)
+    assert (parts / CARD).read_bytes() == built
+
+
+def test_controls_are_told_and_the_grid_leaves_them_out(parts: Path) -> None:
+    text = (parts / CARD).read_text("utf-8")
+    assert "\n| no_context | " in text
+    assert "guess rate" in text
+    (grid,) = blocks(parts, "text")
+    rows = [re.findall(r"\d+", line) for line in grid.splitlines()]
+    assert rows == [["700", "1"], ["0", "1", "2"], ["100", "1", "2"]]
+    assert "▓▓ 1  ██ 2" in grid
+
+
+def test_more_lengths_and_depths_than_fit_are_drawn_together(tmp_path: Path) -> None:
+    recipe = {"name": "w", "lengths": [600 + step for step in range(11)], "depths": {"steps": 13}, "languages": ["en"]}
+    folder = niah_gen.build({**recipe, "needles": ["velden-archive"]}, tmp_path)
+    lines = blocks(folder, "text")[0].splitlines()
+    assert lines[0].split() == ["depth", *(str(600 + step) for step in range(9)), "609-610"]
+    assert len(lines) == 1 + 12
+    assert lines[-1].split()[0] == "91.67-100"
+    assert sum(int(n) for line in lines[1:] for n in re.findall(r"[░▒▓█]+ (\d+)", line)) == 11 * 13
+
+
+def test_the_python_of_the_card_loads_the_rows_and_the_rest_is_python(small: Path, tmp_path: Path) -> None:
+    load, tables, *run = blocks(small, "python")
+    for code in run:
+        ast.parse(code)
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf")}
+    code = load.replace("THIS_FOLDER", str(small)).replace("\nrows", "\nassert len(list(rows)) in (18, 72)\nrows")
+    code = code.replace("import load_dataset\n", "import load_dataset\nrows = range(18)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    names: dict[str, Any] = {}
+    exec(tables.replace("THIS_FOLDER", str(small)), names)
+    assert names["rows"].height == 72
+
+
+def test_polars_and_pandas_read_every_row_of_the_files_that_the_card_lists(small: Path) -> None:
+    files = [small / path for path in front_of(small)["configs"][0]["data_files"][0]["path"]]
+    ids = [row["id"] for row in niah_gen.iter_rows(SMALL)]
+    assert pl.read_parquet(files)["id"].to_list() == ids
+    pandas = pytest.importorskip("pandas")
+    assert pandas.concat([pandas.read_parquet(file) for file in files])["id"].to_list() == ids
+
+
+def test_the_card_says_how_to_score_and_cite_and_holds_the_canary(small: Path) -> None:
+    text = (small / CARD).read_text("utf-8")
+    assert "niah-score score THIS_FOLDER answers.jsonl" in text
+    assert f"@misc{{small_{small.name[-8:]}," in text
+    assert text.rstrip().endswith(CANARY)
+
+
+def test_a_licence_is_the_hubs_own_where_it_has_one(small: Path, tmp_path: Path) -> None:
+    assert front_of(small)["license"] == "cc0-1.0"
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)
+    own = niah_gen.build({**SMALL, "corpora": [str(tmp_path / "notes")], "languages": ["en"]}, tmp_path)
+    assert (front_of(own)["license"], front_of(own)["license_name"]) == ("other", "see-corpora")

@@ -1,0 +1,177 @@
+"""What is listed below a folder: datasets at any depth, and everything that should be one and is not."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from small_dataset import SMALL
+
+import niah_gen
+from niah_gen.dataset.listing import ListedFolder, datasets_below, listing_lines
+from niah_gen.errors import NiahError
+from niah_score.contract import read_manifest
+
+
+def listed(top: Path) -> dict[str, ListedFolder]:
+    """What was found, by its path from `top`."""
+    return {item.folder.relative_to(top).as_posix(): item for item in datasets_below(top).folders}
+
+
+def problem_of(top: Path) -> str:
+    """The problem of the only folder listed, which is no dataset."""
+    (item,) = datasets_below(top).folders
+    assert item.dataset is None
+    assert item.problem is not None
+    return item.problem
+
+
+def copied(small: Path, folder: Path) -> Path:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copytree(small, folder))
+
+
+def test_datasets_are_listed_by_path_at_any_depth(small: Path, tmp_path: Path) -> None:
+    places = ["b", "a/b", "a/b/c/d/e", "a/z"]
+    for place in places:
+        copied(small, tmp_path / place)
+    found = datasets_below(tmp_path).folders
+    assert [item.folder.relative_to(tmp_path).as_posix() for item in found] == ["a/b", "a/b/c/d/e", "a/z", "b"]
+    assert all(item.dataset and item.problem is None for item in found)
+    assert [item.folder for item in datasets_below(tmp_path / "b").folders] == [tmp_path / "b"]
+
+
+def test_a_line_says_name_version_digest_rows_tokens_lengths_and_formats(small: Path, tmp_path: Path) -> None:
+    manifest = read_manifest(small)
+    recipe = {**SMALL, "name": "four", "lengths": [600, 700, 800, 900], "languages": ["zh"], "depths": [0]}
+    niah_gen.build(recipe, tmp_path, formats=["jsonl.gz", "jsonl"])
+    copied(small, tmp_path / "small" / small.name)
+    four, other = listing_lines(datasets_below(tmp_path).folders)
+    assert re.split(r" {2,}", other) == [
+        str(tmp_path / "small" / small.name), "small", "1.0.0", manifest.digest8, f"{manifest.rows} rows",
+        f"{manifest.tokens:,} tokens", "en 600, 1k, zh 600, 1k", "parquet",
+    ]  # fmt: skip
+    assert re.split(r" {2,}", four)[-2:] == ["zh 600 to 900 (4)", "jsonl, jsonl.gz"]
+    for column in (" rows", " tokens", "parquet"):
+        assert four.find(column) in (other.find(column), -1)
+
+
+def test_unfinished_builds_are_said_to_be_so_and_how_to_go_on(tmp_path: Path) -> None:
+    partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
+    assert list(listed(tmp_path)) == [partial.relative_to(tmp_path).as_posix()]
+    assert problem_of(tmp_path) == (
+        "unfinished, 2 of 4 files written; build the shards that are left, then niah-gen merge"
+    )
+    (partial / "plan.json").unlink()
+    assert problem_of(tmp_path) == "unfinished, 2 files written; the same build again goes on from there"
+    (partial / "plan.json").write_text("[]")
+    assert problem_of(tmp_path).startswith("unfinished, 2 files written")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "manifest.json: cannot be read as JSON"),
+        ("{}", "manifest.json: not a manifest of schema version 1"),
+        ('{"schema_version": 99}', "manifest.json: schema_version 99 is newer"),
+    ],
+)
+def test_a_manifest_that_is_none_is_said_to_be_so(content: str, said: str, small: Path, tmp_path: Path) -> None:
+    copied(small, tmp_path / "x" / "copy")
+    (tmp_path / "x" / "copy" / "manifest.json").write_text(content)
+    assert problem_of(tmp_path).startswith(said)
+    (line,) = listing_lines(datasets_below(tmp_path).folders)
+    assert line.startswith(f"{tmp_path}/x/copy  {said}")
+
+
+def test_a_folder_of_another_name_than_its_manifest_is_said_to_be_so(small: Path, tmp_path: Path) -> None:
+    copied(small, tmp_path / "1.0.0-0123abcd")
+    assert problem_of(tmp_path).startswith("the name says dataset 0123abcd, manifest.json says ")
+
+
+def test_rows_without_a_manifest_are_no_dataset_and_said_to_be_so(small: Path, tmp_path: Path) -> None:
+    (copied(small, tmp_path / "copy") / "manifest.json").unlink()
+    assert problem_of(tmp_path).startswith("no manifest.json, so this is no finished dataset")
+    (tmp_path / "copy" / "recipe.toml").unlink()
+    assert datasets_below(tmp_path).folders == ()
+    (tmp_path / "copy").rename(tmp_path / small.name)
+    assert problem_of(tmp_path).startswith("no manifest.json")
+
+
+def test_a_dataset_whose_files_are_missing_or_cut_is_listed_with_a_warning(small: Path, tmp_path: Path) -> None:
+    copy = copied(small, tmp_path / "copy")
+    files = sorted(copy.rglob("*.parquet"))
+    files[0].unlink()
+    files[1].write_bytes(b"cut")
+    (item,) = datasets_below(tmp_path).folders
+    assert item.dataset is not None
+    (line,) = listing_lines([item])
+    assert line.endswith(f"parquet  2 of {len(files) + 2} files missing or of another size: niah-gen verify")
+
+
+def test_links_are_followed_and_a_folder_is_listed_once_by_its_own_place(small: Path, tmp_path: Path) -> None:
+    top = tmp_path / "build"
+    copied(small, top / "z" / "real")
+    (top / "a-link").symlink_to(top / "z" / "real")
+    (top / "around").symlink_to(top)
+    copied(small, tmp_path / "elsewhere" / "other")
+    (top / "m-link").symlink_to(tmp_path / "elsewhere")
+    (top / "n-link").symlink_to(tmp_path / "elsewhere")
+    assert list(listed(top)) == ["m-link/other", "z/real"]
+
+
+def test_links_that_lead_nowhere_are_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "gone").symlink_to(tmp_path / "unmounted" / "disk")
+    (tmp_path / "self").symlink_to("self")
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "under").symlink_to(tmp_path / "file" / "x")
+    lines = list(listing_lines(datasets_below(tmp_path).folders))
+    assert [line.replace(f"{tmp_path}/", "").split("  ")[-1].strip() for line in lines] == [
+        "a link to unmounted/disk (No such file or directory)",
+        "a link to self (Too many levels of symbolic links)",
+        "a link to file/x (Not a directory)",
+    ]
+
+
+def test_a_folder_that_may_not_be_read_is_said_to_be_so(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied(small, tmp_path / "a")
+    (tmp_path / "locked").mkdir()
+    scan = os.scandir
+
+    def refuse(path: Path) -> object:
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert {name: item.problem for name, item in listed(tmp_path).items()} == {
+        "a": None, "locked": "cannot be read (Permission denied)",
+    }  # fmt: skip
+
+
+def test_hidden_folders_are_counted_not_read_and_data_is_not_searched(small: Path, tmp_path: Path) -> None:
+    copied(small, tmp_path / ".hidden")
+    copy = copied(small, tmp_path / "seen")
+    copied(small, copy / "data" / "inner")
+    found = datasets_below(tmp_path)
+    assert [item.folder.name for item in found.folders] == ["seen"]
+    assert found.hidden == 1
+
+
+def test_a_name_that_acts_on_a_terminal_is_written_out(small: Path, tmp_path: Path) -> None:
+    copied(small, tmp_path / "a\x1b[2Jb\nc")
+    (line,) = listing_lines(datasets_below(tmp_path).folders)
+    assert "a\\x1b[2Jb c" in line
+
+
+def test_what_is_no_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "nothing", tmp_path / "file"):
+        with pytest.raises(NiahError, match="no such folder"):
+            datasets_below(path)
+    assert list(listing_lines(datasets_below(tmp_path).folders)) == []

@@ -1,0 +1,141 @@
+"""Rows are chosen by their coordinates and ordered for a prefix cache, or against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+
+from niah_gen.dataset.read import rows_in
+from niah_gen.errors import NiahError
+from niah_gen.export.choose import ORDERS, read_conditions, shared_percent, subset
+from niah_gen.export.dataset_rows import IndexedRow, indexed
+from niah_score.contract import open_dataset
+
+
+@pytest.fixture(scope="module")
+def index(twins: Path) -> list[IndexedRow]:
+    return indexed(open_dataset(twins))
+
+
+@pytest.fixture(scope="module")
+def prompts(twins: Path) -> Mapping[str, str]:
+    return {row["id"]: row["prompt"] for file in open_dataset(twins).files() for row in rows_in(file.path)}
+
+
+def chosen(index: list[IndexedRow], *words: str) -> list[IndexedRow]:
+    return subset(index, read_conditions(words)).rows
+
+
+CHOICES: dict[str, list[Any]] = {
+    "length": [700, 900],
+    "depth": [0.0, 40.0, 70.0, 100.0],
+    "language": ["en", "zh"],
+    "control": [None, "absent"],
+}
+
+
+@given(
+    asked=st.fixed_dictionaries(
+        {}, optional={name: st.sets(st.sampled_from(values), min_size=1) for name, values in CHOICES.items()}
+    ),
+    every=st.integers(1, 5),
+)
+@examples(40)
+def test_a_subset_is_what_a_search_through_all_rows_finds(
+    index: list[IndexedRow], asked: dict[str, set[Any]], every: int
+) -> None:
+    words = [
+        f"{name}=" + ",".join("none" if value is None else str(value) for value in values)
+        for name, values in asked.items()
+    ]
+    slow = [row for row in index if all(row.values[name] in values for name, values in asked.items())]
+    if slow:
+        assert chosen(index, *words, f"every={every}") == [row for at, row in enumerate(slow) if at % every == 0]
+    else:
+        with pytest.raises(NiahError, match=r"no row has .* at once"):
+            chosen(index, *words)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("depths=50", "'depths' is unknown; did you mean 'depth'?"),
+        ("length", "expected NAME=VALUE"),
+        ("length=8k,", "expected NAME=VALUE"),
+        ("length=long", "expected a number of tokens such as 8000"),
+        ("depth=deep", "expected depths in percent"),
+        ("every=0", "expected one number of at least 1"),
+        ("every=2,3", "expected one number of at least 1"),
+        ("length=800", "--subset length=800: no row has it; there are 700, 900"),
+        ("control=absnt", "no row has it; there are absent, none"),
+    ],
+)
+def test_a_condition_that_chooses_nothing_says_what_there_is(index: list[IndexedRow], word: str, said: str) -> None:
+    with pytest.raises(NiahError) as caught:
+        chosen(index, word)
+    assert said in str(caught.value)
+
+
+def test_a_condition_is_said_once(index: list[IndexedRow]) -> None:
+    with pytest.raises(NiahError, match="length is said twice"):
+        chosen(index, "length=700", "length=900")
+
+
+def test_taking_every_nth_says_which_values_it_lost(index: list[IndexedRow]) -> None:
+    words = read_conditions(["control=none", "every=4"])
+    found = subset(index, words)
+    assert {row.values["depth"] for row in found.rows} == {0.0}
+    assert found.notices == ("every=4 keeps 1 of 4 values of depth (0); another number may keep more",)
+    assert subset(index, read_conditions(["control=none", "every=3"])).notices == ()
+
+
+def shared(one: str, other: str) -> int:
+    """Characters that two prompts begin with in common."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def test_rows_of_a_haystack_stand_together_and_the_first_holds_what_each_shares_with_any(
+    index: list[IndexedRow], prompts: Mapping[str, str]
+) -> None:
+    ordered = ORDERS["prefix"](ORDERS["shuffled"](index))
+    assert {row.id for row in ordered} == {row.id for row in index}
+    haystacks = [row.columns["haystack_id"] for row in ordered]
+    changes = sum(one != other for one, other in pairwise(haystacks))
+    assert changes + 1 == len(set(haystacks))
+    for name in set(haystacks):
+        group = [prompts[row.id] for row in ordered if row.columns["haystack_id"] == name]
+        for row in group[1:]:
+            assert shared(group[0], row) >= max(shared(row, other) for other in group if other is not row)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_a_cache_saves_is_what_neighbours_share(
+    index: list[IndexedRow], prompts: Mapping[str, str], language: str
+) -> None:
+    rows = [row for row in index if row.values["language"] == language]
+    ordered = ORDERS["prefix"](rows)
+    # All prompts of a language begin with the same instruction, which is not counted.
+    texts = [prompts[row.id] for row in rows]
+    before = min(shared(texts[0], text) for text in texts)
+    repeated = sum(
+        shared(prompts[one.id], prompts[other.id]) - before
+        for one, other in pairwise(ordered)
+        if one.columns["haystack_id"] == other.columns["haystack_id"]
+    )
+    assert abs(100 * repeated / sum(map(len, texts)) - shared_percent(ordered)) < 4
+    assert 45 < shared_percent(ordered) < 60
+    assert shared_percent(ORDERS["shuffled"](rows)) < shared_percent(ordered) / 2
+
+
+def test_shuffling_depends_on_nothing_but_the_ids(index: list[IndexedRow]) -> None:
+    shuffled = ORDERS["shuffled"](index)
+    assert shuffled == ORDERS["shuffled"](index[::-1])
+    assert [row.id for row in shuffled] != [row.id for row in index]
+    assert {row.id for row in shuffled} == {row.id for row in index}

@@ -1,0 +1,230 @@
+"""What is exported asks exactly the rows, and what services answer to it scores as planned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import tree
+from planned_answers import PLAN, SERVICES, Planned, answer_all, planned
+
+from niah_gen.dataset.read import columns_in, rows_in
+from niah_gen.errors import IntegrityError, LockedError, NiahError, ResourceError
+from niah_gen.export.base import ExportOptions, ExportRow, WrittenFile
+from niah_gen.export.export import export
+from niah_gen.export.registry import EXPORTS
+from niah_score import evaluate
+from niah_score.contract import BATCH_LIMITS, open_dataset
+from niah_score.machine.files import locked
+
+MODEL = ExportOptions(model="m")
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    return [row for file in open_dataset(folder).files() for row in rows_in(file.path)]
+
+
+def exported(folder: Path, service: str, out: Path, **arguments: Any) -> Path:
+    """An export of a service of SERVICES, which may name an API beside the format."""
+    to, _, api = service.partition(" ")
+    takes = EXPORTS[to].takes
+    export(folder, to, out, ExportOptions(model="m" if "model" in takes else None, api=api or None), **arguments)
+    return out
+
+
+def refused(*arguments: Any, **named: Any) -> str:
+    with pytest.raises(NiahError) as caught:
+        export(*arguments, **named)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("form", ["grid", "chats"])
+def test_requests_that_are_answered_by_a_plan_score_as_planned(
+    service: str, form: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    folder = request.getfixturevalue(form)
+    rows = rows_of(folder)
+    plans = {row["id"]: planned(number, row) for number, row in enumerate(rows)}
+    spoken = SERVICES[service]
+    requests = spoken.requests(exported(folder, service, tmp_path / "out"))
+    answer_all(spoken, requests, plans, tmp_path / "answers.jsonl")
+    scores = evaluate(folder, tmp_path / "answers.jsonl").scores
+    found = {name: (status, score) for name, status, score in scores.select("id", "status", "keyword").iter_rows()}
+    assert found == {name: PLAN[plan.outcome] for name, plan in plans.items()}
+    # What failed is all that is missing, and with its answers the whole is scored, whichever file comes first.
+    again = exported(folder, service, tmp_path / "again", only_missing=[tmp_path / "answers.jsonl"])
+    failed = [name for name, plan in plans.items() if plan.outcome == "failed"]
+    missing = spoken.requests(again)
+    assert [spoken.asked(asked).id for asked in missing] == failed
+    right = {row["id"]: Planned("right", row["answers"][0]) for row in rows}
+    answer_all(spoken, missing, right, tmp_path / "more.jsonl")
+    both = evaluate(folder, [tmp_path / "more.jsonl", tmp_path / "answers.jsonl"])
+    assert both.statuses["error"] == 0
+    assert both.statuses["ok"] == sum(PLAN[plan.outcome][0] == "ok" for plan in plans.values()) + len(failed)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("form", ["grid", "chats"])
+@pytest.mark.parametrize("order", ["as-is", "shuffled", "prefix"])
+def test_every_request_asks_the_prompt_of_its_row_within_the_limit_of_its_row(
+    service: str, form: str, order: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    folder = request.getfixturevalue(form)
+    spoken = SERVICES[service]
+    asked = [spoken.asked(one) for one in spoken.requests(exported(folder, service, tmp_path, order=order))]
+    rows = {row["id"]: row for row in rows_of(folder)}
+    assert sorted(one.id for one in asked) == sorted(rows)
+    for one in asked:
+        prompt = rows[one.id]["prompt"]
+        assert one.messages == (prompt if form == "chats" else [{"role": "user", "content": prompt}])
+        assert one.max_tokens == rows[one.id]["max_new_tokens"]
+
+
+def test_the_text_of_a_prompt_is_its_file_and_a_chat_keeps_its_roles(grid: Path, chats: Path, tmp_path: Path) -> None:
+    export(grid, "text", tmp_path / "texts")
+    expected = {f"prompts/{row['id']}.txt": row["prompt"].encode() for row in rows_of(grid)}
+    assert tree(tmp_path / "texts") == expected
+    export(chats, "text", tmp_path / "chats")
+    found = {name: json.loads(data) for name, data in tree(tmp_path / "chats").items()}
+    assert found == {f"prompts/{row['id']}.json": row["prompt"] for row in rows_of(chats)}
+
+
+def test_files_are_cut_by_requests_and_by_bytes_and_hold_the_same_requests(grid: Path, tmp_path: Path) -> None:
+    for service in ("openai-batch", "anthropic", "langsmith"):
+        spoken = SERVICES[service]
+        whole = spoken.requests(exported(grid, service, tmp_path / service))
+        (file,) = tree(tmp_path / service).values()
+        for most in (4, 5, 16):
+            options = ExportOptions(model=None if service == "langsmith" else "m", max_requests=most)
+            done = export(grid, service, tmp_path / f"{service}-{most}", options)
+            assert [file.rows for file in done.files] == [most] * (16 // most) + ([16 % most] if 16 % most else [])
+            assert spoken.requests(tmp_path / f"{service}-{most}") == whole
+        largest = max(len(json.dumps(request, ensure_ascii=False).encode()) for request in whole)
+        for room in (largest + 100, 3 * largest, len(file) - 1, len(file)):
+            options = ExportOptions(model=None if service == "langsmith" else "m", max_bytes=room)
+            done = export(grid, service, tmp_path / f"{service}-{room}-bytes", options)
+            sizes = [len(data) for _, data in sorted(tree(tmp_path / f"{service}-{room}-bytes").items())]
+            assert sizes == [file.bytes for file in done.files]
+            assert max(sizes) <= room
+            assert (len(sizes) == 1) == (room == len(file))
+            assert spoken.requests(tmp_path / f"{service}-{room}-bytes") == whole
+
+
+def test_a_request_that_no_file_can_hold_is_refused_by_its_row_and_nothing_is_left(grid: Path, tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match=r"row \S+: its request alone makes a file of [\d,]+ bytes, and one may"):
+        export(grid, "openai-batch", tmp_path / "out", ExportOptions(model="m", max_bytes=1000))
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_published_limits_are_kept(grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"openai-batch": (50_000, 200), "anthropic-batch": (100_000, 256), "vertex-batch": (200_000, 1000)}
+    for name, (requests, megabytes) in known.items():
+        assert BATCH_LIMITS[name] == (requests, megabytes * 1_000_000)
+    monkeypatch.setitem(BATCH_LIMITS, "openai-batch", BATCH_LIMITS["openai-batch"]._replace(requests=3))
+    # What a user asks for never raises a limit.
+    done = export(grid, "openai-batch", tmp_path, ExportOptions(model="m", max_requests=10))
+    assert max(file.rows for file in done.files) == 3
+
+
+def test_nothing_is_overwritten_unasked_and_then_all_files_of_the_earlier_export_go(grid: Path, tmp_path: Path) -> None:
+    export(grid, "openai-batch", tmp_path, ExportOptions(model="m", max_requests=4))
+    (tmp_path / "openai-answers.jsonl").write_text("mine")
+    before = tree(tmp_path)
+    assert len(before) == 5
+    message = refused(grid, "openai-batch", tmp_path, ExportOptions(model="other"))
+    assert "openai-batch-00000.jsonl and 3 more: of an earlier export" in message
+    assert tree(tmp_path) == before
+    export(grid, "vllm", tmp_path, MODEL)  # another format is in nobody's way
+    export(grid, "openai-batch", tmp_path, MODEL, overwrite=True)
+    assert set(tree(tmp_path)) == {"openai-answers.jsonl", "openai-batch-00000.jsonl", "vllm-00000.jsonl"}
+
+
+def test_an_export_that_breaks_off_leaves_what_was_there(
+    grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = EXPORTS["openai-batch"]
+
+    def breaks_off(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> list[WrittenFile]:
+        form.write((row for _, row in zip(range(9), rows, strict=False)), folder, options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=breaks_off))
+    with pytest.raises(KeyboardInterrupt):
+        export(grid, "openai-batch", tmp_path / "new", MODEL)
+    assert not (tmp_path / "new").exists()
+    monkeypatch.undo()
+    export(grid, "openai-batch", tmp_path / "old", MODEL)
+    before = tree(tmp_path / "old")
+    monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=breaks_off))
+    with pytest.raises(KeyboardInterrupt):
+        export(grid, "openai-batch", tmp_path / "old", ExportOptions(model="other"), overwrite=True)
+    assert tree(tmp_path / "old") == before
+
+
+def test_what_a_killed_export_left_aside_is_removed_by_the_next(grid: Path, tmp_path: Path) -> None:
+    (tmp_path / ".export.tmp").mkdir()
+    (tmp_path / ".export.tmp" / "openai-batch-00007.jsonl").write_text("half")
+    export(grid, "openai-batch", tmp_path, MODEL)
+    assert set(tree(tmp_path)) == {"openai-batch-00000.jsonl"}
+    assert not (tmp_path / ".export.tmp").exists()
+
+
+def test_two_exports_into_one_folder_do_not_mix(grid: Path, tmp_path: Path) -> None:
+    with locked(tmp_path / ".export.lock"), pytest.raises(LockedError, match="another export writes there"):
+        export(grid, "openai-batch", tmp_path, MODEL)
+
+
+def test_the_same_export_has_the_same_bytes(grid: Path, tmp_path: Path) -> None:
+    for order in ("as-is", "prefix", "shuffled"):
+        export(grid, "openai-batch", tmp_path / order, MODEL, order=order)
+        export(grid, "openai-batch", tmp_path / f"{order}-again", MODEL, order=order)
+        assert tree(tmp_path / order) == tree(tmp_path / f"{order}-again")
+
+
+def test_a_dataset_that_lost_rows_is_refused(grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("niah_gen.export.dataset_rows.columns_in", lambda *asked: list(columns_in(*asked))[:-1])
+    with pytest.raises(IntegrityError, match=r"3 rows, the manifest says 4; verify the dataset"):
+        export(grid, "openai-batch", tmp_path / "out", MODEL)
+
+
+@pytest.mark.parametrize(
+    ("to", "options", "said"),
+    [
+        ("openai", MODEL, "--to 'openai' is unknown; did you mean 'openai-batch'?"),
+        ("vllm", ExportOptions(), "--model: vllm names the model in every request"),
+        ("gemini", MODEL, "--model: gemini has no use for it"),
+        ("vertex", ExportOptions(system="Be brief."), "--system: vertex has no use for it"),
+        ("text", ExportOptions(max_tokens=9), "--max-tokens: text has no use for it"),
+        ("vllm", ExportOptions(model="m", api="responses"), "--api: vllm has no use for it"),
+        ("openai-batch", ExportOptions(model="m", api="x"), "--api 'x': expected chat or responses"),
+        ("vllm", ExportOptions(model="m", fields={"max_tokens": 9}), "--body max_tokens: the export fills this field"),
+        ("gemini", ExportOptions(fields={"generationConfig": {"maxOutputTokens": 9}}), "use --max-tokens"),
+    ],
+)
+def test_options_that_a_format_has_no_use_for_are_refused(
+    grid: Path, tmp_path: Path, to: str, options: ExportOptions, said: str
+) -> None:
+    assert said in refused(grid, to, tmp_path / "out", options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_export_into_the_dataset_is_refused(grid: Path) -> None:
+    assert "lies in the dataset" in refused(grid, "openai-batch", grid / "requests", MODEL)
+    assert not (grid / "requests").exists()
+
+
+def test_a_system_text_stands_first_and_never_beside_another(grid: Path, chats: Path, tmp_path: Path) -> None:
+    for service in ("openai-batch", "openai-batch responses", "anthropic", "gemini"):
+        to, _, api = service.partition(" ")
+        model = "m" if EXPORTS[to].needs_model else None
+        options = ExportOptions(model=model, system="Think first.", api=api or None)
+        export(grid, to, tmp_path / service, options)
+        spoken = SERVICES[service]
+        for request in spoken.requests(tmp_path / service):
+            first, second = spoken.asked(request).messages
+            assert (first, second["role"]) == ({"role": "system", "content": "Think first."}, "user")
+        assert "has a system message of its own" in refused(chats, to, tmp_path / "chats", options)

@@ -1,0 +1,194 @@
+"""niah-gen publish: what it shows, refuses, brings to a Hub on loopback, and never writes or says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from commands import invoke
+from loopback_hub import LoopbackHub, serving
+from publishers import client_settings
+from small_dataset import notes
+
+import niah_gen.cli.main
+from niah_gen.checks.hashes import verify
+from niah_score.contract import CARD, MANIFEST, FileEntry, read_manifest, sha256_hex
+
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+REPO = "somebody/needles"
+SMALL = ["plain", "--length", "600", "--depths", "0,50"]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return invoke(niah_gen.cli.main.app, *arguments)
+
+
+def built(out: Path, *flags: object) -> Path:
+    return Path(run("build", *SMALL, "--out", out, *flags).stdout.strip())
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("free"))
+
+
+@pytest.fixture(scope="module")
+def owned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A dataset over a corpus of no stated licence, and the corpus."""
+    folder = tmp_path_factory.mktemp("owned")
+    texts = notes(folder)
+    return built(folder, "--corpus", texts, "--language", "en"), texts
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    with serving(LoopbackHub()) as found:
+        for name, value in client_settings(found.url).items():
+            monkeypatch.setattr(name, value)
+        monkeypatch.setenv("HF_TOKEN", found.token)
+        yield found
+
+
+def downloaded(hub: LoopbackHub, folder: Path) -> Path:
+    for path, data in hub.tree().items():
+        if path != ".gitattributes":
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(data)
+    return folder
+
+
+def test_what_is_published_is_a_dataset_that_verifies_and_says_where_it_is(
+    dataset: Path, hub: LoopbackHub, tmp_path: Path
+) -> None:
+    done = run("publish", dataset, REPO, "--tag", "--private")
+    assert (done.returncode, done.stdout) == (0, f"{hub.url}/datasets/{REPO}\n"), done.stderr
+    there = downloaded(hub, tmp_path / "there")
+    manifest, problems = verify(there)
+    assert problems == []
+    ours = {path.relative_to(dataset).as_posix() for path in dataset.rglob("*") if path.is_file()}
+    assert {entry.path for entry in manifest.files} | {MANIFEST} == ours
+    for path in ours - {CARD, MANIFEST}:
+        assert (there / path).read_bytes() == (dataset / path).read_bytes()
+    card = (dataset / CARD).read_text("utf-8").replace("THIS_FOLDER", REPO)
+    assert (there / CARD).read_text("utf-8") == card
+    assert list(hub.tags) == [f"v{manifest.version}"]
+    assert hub.private is True
+    again = run("publish", dataset, REPO)
+    assert "everything is there already; nothing sent" in again.stderr
+    assert again.stdout == done.stdout
+
+
+def test_a_dry_run_shows_the_tree_the_sizes_and_the_card_and_makes_no_request(
+    dataset: Path, hub: LoopbackHub, tmp_path: Path
+) -> None:
+    shown = run("publish", dataset, REPO, "--dry-run").stdout
+    assert hub.requests == []
+    run("publish", dataset, REPO)
+    there = downloaded(hub, tmp_path)
+    tree, card = shown.split("\n\n", 1)
+    sizes = {path: size.replace(",", "") for size, path in (line.split(maxsplit=1) for line in tree.splitlines()[:-1])}
+    assert sizes == {
+        path.relative_to(there).as_posix(): str(path.stat().st_size) for path in there.rglob("*") if path.is_file()
+    }
+    assert card == (there / CARD).read_text("utf-8")
+
+
+def test_a_damaged_dataset_or_one_with_a_file_too_many_is_refused_before_any_request(
+    dataset: Path, hub: LoopbackHub, tmp_path: Path
+) -> None:
+    for number, (path, data) in enumerate({".env": b"SECRET=1", "recipe.toml": b"other"}.items()):
+        copy = shutil.copytree(dataset, tmp_path / str(number))
+        (copy / path).write_bytes(data)
+        done = run("publish", copy, REPO)
+        assert (done.returncode, done.stdout) == (4, "")
+        assert path in done.stderr
+        assert "is not published" in done.stderr
+    assert hub.requests == []
+
+
+def test_a_row_that_its_own_columns_do_not_prove_is_refused(hub: LoopbackHub, tmp_path: Path) -> None:
+    folder = built(tmp_path, "--format", "jsonl", "--language", "en")
+    manifest = read_manifest(folder)
+    (entry,) = (entry for entry in manifest.files if entry.rows)
+    rows = [json.loads(line) for line in (folder / entry.path).read_bytes().splitlines()]
+    rows[0]["answers"] = ["something else"]
+    data = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+    (folder / entry.path).write_bytes(data)
+    changed = FileEntry(entry.path, sha256_hex(data), entry.rows, len(data))
+    listed = tuple(changed if item == entry else item for item in manifest.files)
+    (folder / MANIFEST).write_bytes(replace(manifest, files=listed).to_json())
+    assert verify(folder)[1] == []
+    done = run("publish", folder, REPO)
+    assert done.returncode == 4
+    assert "is not published" in done.stderr
+    assert hub.requests == []
+
+
+def test_corpora_of_no_open_licence_need_a_statement_that_the_card_repeats(
+    owned: tuple[Path, Path], hub: LoopbackHub, tmp_path: Path
+) -> None:
+    folder, texts = owned
+    done = run("publish", folder, REPO, "--corpus", texts)
+    assert done.returncode == 2
+    assert "notes: not stated" in done.stderr
+    assert "--i-hold-the-rights" in done.stderr
+    assert hub.requests == []
+    done = run("publish", folder, REPO, "--corpus", texts, "--i-hold-the-rights")
+    assert done.returncode == 0, done.stderr
+    there = downloaded(hub, tmp_path)
+    assert verify(there)[1] == []
+    card = (there / CARD).read_text("utf-8")
+    assert "## Rights" in card
+    assert "- `notes`: `not stated`" in card
+    assert "## Rights" not in (folder / CARD).read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["needles", "a/b/c", "-a/b", "a/b-", "a/..", "a/b c", "../b", "a/b--c", "é/b", "a/"])
+def test_a_name_that_no_repository_has_is_refused(name: str, dataset: Path, hub: LoopbackHub) -> None:
+    done = run("publish", "--dry-run", "--", dataset, name)
+    assert done.returncode == 2
+    assert "expected user/name" in done.stderr
+    assert hub.requests == []
+
+
+def test_no_secret_of_the_environment_is_said_or_written_whatever_fails(
+    dataset: Path, hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = {name: f"canary-{name}-3f9a" for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY")}
+    secrets |= {"HUGGING_FACE_HUB_TOKEN": "hf_" + "second" * 5}
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    said = []
+    for failing in ("whoami", "validate-yaml", "/commit/", "/merge", None):
+        hub.before = lambda request, failing=failing: (  # type: ignore[misc]
+            (403, {"error": f"token {hub.token} refused"}) if failing and failing in request.path else None
+        )
+        done = run("publish", dataset, REPO, "--tag")
+        assert done.returncode == (0 if failing is None else 2), done.stderr
+        said += [done.stdout, done.stderr]
+    written = [path.read_bytes() for path in [*tmp_path.rglob("*"), *dataset.rglob("*")] if path.is_file()]
+    there = [*hub.tree().values(), *(str(pull).encode() for pull in hub.pulls)]
+    for secret in [hub.token, *secrets.values()]:
+        assert os.environ.keys() >= secrets.keys()
+        assert secret not in "".join(said)
+        assert not [data for data in [*written, *there] if secret.encode() in data]
+
+
+def test_the_installed_command_with_the_client_at_its_most_talkative_says_no_token(
+    dataset: Path, hub: LoopbackHub, tmp_path: Path
+) -> None:
+    settings = {"HF_ENDPOINT": hub.url, "HF_DEBUG": "1", "HF_HUB_DISABLE_XET": "1", "HF_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "niah_gen.cli", "publish", str(dataset), REPO]
+    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{hub.url}/datasets/{REPO}\n"), done.stderr
+    assert "authorization: <TOKEN>" in done.stderr
+    assert hub.token not in done.stderr
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and hub.token.encode() in path.read_bytes()]

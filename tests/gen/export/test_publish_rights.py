@@ -1,0 +1,32 @@
+"""Licences: which let anybody publish prompts made of a corpus."""
+
+from __future__ import annotations
+
+import pytest
+
+from niah_gen.corpora.declarations import known_corpora
+from niah_gen.export.hub_rights import forbidding
+from niah_score.contract import CorpusEntry
+
+
+def corpus(licence: str) -> CorpusEntry:
+    return CorpusEntry("texts", 1, "0" * 64, 1, 1, 0.0, licence, "somewhere")
+
+
+@pytest.mark.parametrize("licence", ["CC0-1.0", "cc-by-sa-4.0", "MIT", "(MIT OR Apache-2.0)", "CC-BY-4.0 AND CC0-1.0"])
+def test_open_licences_allow_it_however_they_are_written(licence: str) -> None:
+    assert forbidding([corpus(licence)]) == []
+
+
+@pytest.mark.parametrize(
+    "licence",
+    ["", " ", "not stated", "CC-BY-ND-4.0", "CC0", "MIT AND proprietary", "MIT OR secret", "()", "all rights"],
+)
+def test_what_is_unknown_or_forbids_changes_does_not(licence: str) -> None:
+    assert forbidding([corpus(licence)]) == [corpus(licence)]
+
+
+def test_the_corpora_that_are_fetched_by_name_are_not_anybodys_to_publish() -> None:
+    assert known_corpora().keys() >= {"paul_graham", "cdme"}
+    for declared in known_corpora().values():
+        assert forbidding([corpus(declared.license)]), declared.name

@@ -1,0 +1,67 @@
+"""`--body` and `--max-tokens` say what goes into every request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from niah_gen.errors import NiahError
+from niah_gen.export.base import ExportOptions
+from niah_gen.export.export import export
+from niah_gen.export.requests import read_fields
+
+
+def first(folder: Path, to: str, out: Path, words: list[str], **options: Any) -> dict[str, Any]:
+    """What is sent to the model of the first row."""
+    model = None if to == "gemini" else "m"
+    export(folder, to, out, ExportOptions(model=model, fields=read_fields(words), **options))
+    data = next(iter(sorted(out.iterdir()))).read_bytes()
+    request = json.loads(data)["requests"][0] if to == "anthropic" else json.loads(data.splitlines()[0])
+    sent: dict[str, Any] = request.get("body") or request.get("params") or request["request"]
+    return sent
+
+
+def test_values_are_json_or_else_texts_and_dots_lead_into_tables() -> None:
+    words = ["temperature=0.7", "reasoning_effort=high", "thinking.type=enabled", "thinking.budget_tokens=2000"]
+    words += ['stop=["\\n"]', "seed=null", "user=a=b", "empty="]
+    assert read_fields(words) == {
+        "temperature": 0.7, "reasoning_effort": "high", "thinking": {"type": "enabled", "budget_tokens": 2000},
+        "stop": ["\n"], "seed": None, "user": "a=b", "empty": "",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words", [["temperature"], ["=1"], ["a..b=1"], ["a=1", "a=2"], ["a=1", "a.b=2"], ["a.b=1", "a=2"]]
+)
+def test_words_that_say_nothing_or_two_things_are_refused(words: list[str]) -> None:
+    with pytest.raises(NiahError, match=r"^--body "):
+        read_fields(words)
+
+
+def test_requests_are_greedy_unless_the_user_says_otherwise(grid: Path, tmp_path: Path) -> None:
+    assert first(grid, "openai-batch", tmp_path / "a", [])["temperature"] == 0
+    assert first(grid, "openai-batch", tmp_path / "b", ["temperature=0.7"])["temperature"] == 0.7
+    assert "temperature" not in first(grid, "openai-batch", tmp_path / "c", ["temperature=null"])
+    sent = first(grid, "gemini", tmp_path / "d", ["generationConfig.thinkingConfig.thinkingBudget=512"])
+    assert sent["generationConfig"] == {
+        "maxOutputTokens": 200, "temperature": 0.0, "thinkingConfig": {"thinkingBudget": 512},
+    }  # fmt: skip
+
+
+def test_room_for_thinking_is_added_to_the_limit_of_every_row_or_replaces_it(grid: Path, tmp_path: Path) -> None:
+    assert first(grid, "vllm", tmp_path / "own", [])["max_tokens"] == 200
+    assert first(grid, "vllm", tmp_path / "more", [], more_tokens=4000)["max_tokens"] == 4200
+    assert first(grid, "vllm", tmp_path / "set", [], max_tokens=7)["max_tokens"] == 7
+
+
+def test_thinking_that_anthropic_would_refuse_in_every_request_is_refused_at_once(grid: Path, tmp_path: Path) -> None:
+    thinking = ["thinking.type=enabled", "thinking.budget_tokens=2000"]
+    with pytest.raises(NiahError, match=r"may have 200 tokens in all.*add --max-tokens \+2000"):
+        first(grid, "anthropic", tmp_path / "a", thinking)
+    with pytest.raises(NiahError, match=r"refuses temperature 0 beside it; add --body temperature=null"):
+        first(grid, "anthropic", tmp_path / "b", thinking, more_tokens=2000)
+    sent = first(grid, "anthropic", tmp_path / "c", [*thinking, "temperature=null"], more_tokens=2000)
+    assert (sent["max_tokens"], sent["thinking"]) == (2200, {"type": "enabled", "budget_tokens": 2000})

@@ -1,0 +1,121 @@
+"""A plan tells the notes that its build will tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filler import TEXTS, Write
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+
+import niah_gen
+from niah_gen.haystacks.spread import depth_lines
+from niah_gen.recipe.read import load_recipe
+from niah_gen.rows.assemble import Assembler
+from niah_gen.rows.forecast import forecast, foreseen
+from niah_gen.rows.plan import make_plan
+from niah_score.contract import read_manifest
+
+SET = {"id": "trio", "needles": ["One is red.", "Two is blue.", "Three is green."], "question": "Which?", "answer": "x"}
+
+
+def foretold(recipe: dict[str, Any]) -> set[str]:
+    plan = make_plan(load_recipe(recipe))
+    notes = foreseen(plan)
+    lines = list(forecast(plan, notes))
+    assert lines[len(lines) - len(notes) :] == [f"note         {note}" for note in notes]
+    return set(notes)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "words"),
+    [
+        ({"placement": "opencompass"}, {"ends early"}),
+        ({"placement": "gkamradt"}, {"times over"}),
+        ({"placement": "native"}, {"times over", "left out"}),
+        ({"placement": "native", "leaks": "report"}, {"already holds"}),
+        ({"placement": "opencompass-processed", "lengths": [300], "repeats": 8}, {"the corpus ends after"}),
+        ({"placement": "opencompass", "needles": [SET], "diff": 40}, {"ends early", "past the end"}),
+    ],
+)
+def test_a_plan_tells_the_notes_that_its_build_tells_and_records(
+    recipe: dict[str, Any], words: set[str], write_jsonl: Write, tmp_path: Path
+) -> None:
+    corpus = write_jsonl(tmp_path / "short.jsonl", ["A gate is told of. It is far away. Nobody saw it.", *TEXTS])
+    base = {
+        "name": "noted", "corpora": [str(corpus)], "lengths": [300, 1500], "depths": [0, 50, 100], "guide": False,
+        "reserve": 0, "template": "niah",
+        "needles": [{"id": "it", "needle": "A fact.", "question": "What?", "answer": "x", "keywords": ["gate"]}],
+    }  # fmt: skip
+    told: list[str] = []
+    folder = niah_gen.build({**base, **recipe}, tmp_path / "out", notice=told.append)
+    assert foretold({**base, **recipe}) == set(told) == set(read_manifest(folder).notes)
+    assert len(told) == len(set(told))
+    for word in words:
+        assert any(word in note for note in told), (word, told)
+
+
+def test_a_plan_that_merges_from_shards_tells_and_records_the_same(write_jsonl: Write, tmp_path: Path) -> None:
+    recipe = {
+        "placement": "opencompass-processed", "corpora": [str(write_jsonl(tmp_path / "short.jsonl", TEXTS))],
+        "lengths": [300], "depths": [0, 50], "repeats": 8, "reserve": 0, "guide": False,
+        "needles": ["xiaoming-internship"], "template": "opencompass",
+    }  # fmt: skip
+    whole = niah_gen.build(recipe, tmp_path / "whole")
+    told: list[str] = []
+    merged = niah_gen.merge(niah_gen.build(recipe, tmp_path / "parts", shard=(1, 1)), notice=told.append)
+    assert tuple(told) == read_manifest(merged).notes == read_manifest(whole).notes
+    assert (merged / "manifest.json").read_bytes() == (whole / "manifest.json").read_bytes()
+
+
+@examples(60)
+@given(count=st.integers(1, 8), diff=st.integers(0, 100), depth=st.integers(0, 100))
+def test_sets_that_pass_the_end_are_told_and_no_others(count: int, diff: int, depth: int) -> None:
+    needle = {"id": "some", "question": "Which?", "answer": "x", "language": "en"}
+    texts = {"needles": [f"Number {n} is here." for n in range(count)]}
+    recipe = {
+        "needles": [{**needle, **texts}], "lengths": [700], "depths": [depth], "diff": diff, "spread": "diff",
+    }  # fmt: skip
+    plan = make_plan(load_recipe(recipe))
+    (row,) = Assembler(plan).pending_rows(plan.cells)
+    told = [note for note in row.notes if "past the end" in note]
+    # The place of each needle, were there no end.
+    places = [line.offset + line.slope * depth for line in depth_lines(count, "diff", float(diff), 0)]
+    assert len(told) == (max(places) > 100)
+    if told:
+        limit = 100 - diff * (count - 1)
+        assert (
+            f"some: {f'at depths above {limit} %' if limit >= 0 else 'at every depth'} the last of {count}" in told[0]
+        )
+
+
+def test_sets_that_are_spread_otherwise_and_controls_tell_nothing_of_an_end() -> None:
+    recipe = {"needles": [{**SET, "language": "en"}], "lengths": [700], "guide": False, "corpora": ["en_essays"]}
+    for changes in ({"spread": "even"}, {"spread": [10, 50, 100]}, {"placement": "gkamradt"}):
+        assert not [note for note in foreseen(make_plan(load_recipe({**recipe, **changes}))) if "past the end" in note]
+    near = {"needles": ["velden-archive"], "options": {"distractors": 3}, "controls": ["absent"], "diff": 30}
+    plan = make_plan(load_recipe({**recipe, **near, "depths": [50], "spread": "diff"}))
+    rows = zip(plan.cells, Assembler(plan).pending_rows(plan.cells), strict=True)
+    notes = {cell.control: " ".join(row.notes) for cell, row in rows}
+    assert {control: "past the end" in told for control, told in notes.items()} == {None: True, "absent": False}
+
+
+@pytest.mark.parametrize(("spare", "said"), [(-1, False), (20, False), (400, True)])
+def test_opencompass_tells_of_a_corpus_that_ends_before_the_length(
+    spare: int, said: bool, write_jsonl: Write, tmp_path: Path
+) -> None:
+    """By fewer tokens than the template has it is not told: the prompt has its length all the same."""
+    corpus = write_jsonl(tmp_path / "short.jsonl", TEXTS)
+    recipe: dict[str, Any] = {
+        "placement": "opencompass", "corpora": [str(corpus)], "depths": [50], "reserve": 100, "guide": False,
+        "template": "niah", "needles": [{"needle": "A fact.", "question": "What?", "answer": "x"}],
+    }  # fmt: skip
+    (whole,) = niah_gen.iter_rows({**recipe, "lengths": [9000]})
+    length = whole["haystack_tokens"] + 100 + 3 + spare
+    told = foreseen(make_plan(load_recipe({**recipe, "lengths": [length]})))
+    assert bool(told) is said
+    if said:
+        assert told == (f"short ends early: length {length} holds {whole['haystack_tokens']} tokens of filler",)

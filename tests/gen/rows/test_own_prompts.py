@@ -1,0 +1,140 @@
+"""System messages and templates of one's own: in rows, ids, recorded recipes and proofs, and nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_rows import rows_of
+from recipes import problems
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.errors import RecipeError
+from niah_gen.prompts.token_spans import whole_token_spans
+from niah_gen.recipe.read import load_recipe
+from niah_gen.rows.plan import Plan, make_plan
+from niah_gen.tokenizers.find import find_tokenizer
+from niah_score.contract import RECIPE
+
+SMALL: dict[str, Any] = {
+    "lengths": [700], "depths": [0, 40, 100], "needles": ["velden-archive", "heyuan-archive"], "guide": False,
+}  # fmt: skip
+MINE = """
+[mine-en]
+language = "en"
+chat = [
+    {role = "system", content = "You read carefully."},
+    {role = "user", content = "DOC {context} END"},
+    {role = "user", content = "{question}"},
+]
+
+[mine-zh]
+language = "zh"
+text = "文档：{context}\\n问：{question}"
+"""
+SYSTEM = "Answer as an archivist would: briefly.\n不要多说。"
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    file = tmp_path / "my.toml"
+    file.write_text(MINE, "utf-8")
+    return file
+
+
+@pytest.mark.parametrize("template", ["niah", "mine", "gkamradt-openai"])
+def test_rows_with_a_system_message_are_exact(template: str, mine: Path) -> None:
+    tokenizer = find_tokenizer("cl100k_base")
+    rows = rows_of(**SMALL, form="chat", system=SYSTEM, template=str(mine) if template == "mine" else template)
+    assert len(rows) == 6
+    for row in rows:
+        assert isinstance(row["prompt"], list)
+        assert row["prompt"][0] == {"role": "system", "content": SYSTEM}
+        assert all(message["role"] != "system" for message in row["prompt"][1:])
+        contents = [message["content"] for message in row["prompt"]]
+        assert row["prompt_tokens"] == sum(map(tokenizer.count, contents)) <= 500
+        assert row["prompt_tokens"] >= 500 - 8
+        assert row["context_message"] == 1
+        (span,), (needle,) = row["needle_spans"], row["needles"]
+        assert contents[1][span["start"] : span["end"]] == needle
+        assert row["needle_token_spans"] == whole_token_spans(contents[1], row["needle_spans"], tokenizer)
+
+
+def test_ids_and_digests_change_with_a_system_message_and_stay_without() -> None:
+    plain, empty, brief, other = (
+        make_plan(load_recipe({**SMALL, "form": "chat", **more}))
+        for more in ({}, {"system": ""}, {"system": "Be brief."}, {"system": "Be kind."})
+    )
+    assert (plain.digest, plain.parts[0].family) == (empty.digest, empty.parts[0].family)
+    assert len({plan.digest for plan in (plain, brief, other)}) == 3
+    assert len({plan.parts[0].family for plan in (plain, brief, other)}) == 3
+    assert "system" not in plain.recipe.table()
+    assert load_recipe(brief.recipe.table()).parts[0].system == "Be brief."
+
+
+def test_ids_and_digests_hold_what_a_template_says_and_not_where_it_lay(mine: Path, tmp_path: Path) -> None:
+    def plan_of(path: Path) -> Plan:
+        return make_plan(load_recipe({**SMALL, "template": str(path)}))
+
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "other name.toml").write_text("# The same.\n" + MINE, "utf-8")
+    here, there = plan_of(mine), plan_of(tmp_path / "elsewhere" / "other name.toml")
+    assert (here.digest, here.parts[0].family) == (there.digest, there.parts[0].family)
+    mine.write_text(MINE.replace("DOC", "TEXT"), "utf-8")
+    changed = plan_of(mine)
+    assert changed.digest != here.digest
+    assert changed.parts[0].family != here.parts[0].family
+
+
+def test_a_dataset_is_proved_and_built_again_without_the_files(mine: Path, tmp_path: Path) -> None:
+    recipe = {**SMALL, "template": str(mine), "form": "chat", "system": SYSTEM}
+    folder = niah_gen.build(recipe, tmp_path / "a", formats=["jsonl"])
+    mine.unlink()
+    proof = prove(folder, jobs=1)
+    assert (proof.problems, proof.not_rebuilt, proof.figures.rows) == ((), None, 6)
+    again = niah_gen.build(folder / RECIPE, tmp_path / "b", formats=["jsonl"])
+    assert again.name == folder.name
+    assert (again / "manifest.json").read_bytes() == (folder / "manifest.json").read_bytes()
+
+
+def test_a_changed_system_message_is_found_by_the_proof(tmp_path: Path) -> None:
+    folder = niah_gen.build({**SMALL, "form": "chat", "system": "Be brief."}, tmp_path, formats=["jsonl"])
+    (rows,) = (path for path in folder.glob("jsonl/en-*/*.jsonl"))
+    rows.write_text(rows.read_text("utf-8").replace("Be brief.", "Be wordy."), "utf-8")
+    assert prove(folder, jobs=1).count > 0
+
+
+def test_another_template_puts_those_of_a_recorded_recipe_away(mine: Path) -> None:
+    recorded = load_recipe({**SMALL, "template": str(mine)}).table()
+    assert recorded["template"] == "mine"
+    assert load_recipe(recorded, {"template": "niah"}).parts[0].templates == {}
+    assert load_recipe(recorded).parts[0].template_in("zh") is not None
+
+
+def test_a_text_with_a_system_message_is_refused(mine: Path) -> None:
+    (problem,) = problems({**SMALL, "form": "text", "system": "Be brief."})
+    assert problem.startswith("system: a prompt that is one text")
+    assert "--chat" in problem
+    (problem,) = problems({**SMALL, "form": "chat", "system": " "})
+    assert problem.startswith("system: expected a text")
+
+
+def test_what_is_wrong_with_a_template_is_told_with_everything_else(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text('[m]\nlanguage = "en"\n', "utf-8")
+    found = problems({**SMALL, "template": str(file), "repeats": 0})
+    assert [problem.split(":")[0] for problem in found] == ["template", "repeats"]
+    assert f"{file}:1: [m]: has neither text nor chat" in found[0]
+    found = problems({**SMALL, "template": "m", "templates": {"m": {"language": "en"}}})
+    assert found[0].startswith("templates: [m]: has neither text nor chat")
+
+
+def test_a_language_that_a_file_lacks_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text('[m-en]\nlanguage = "en"\ntext = "{context} {question}"\n', "utf-8")
+    with pytest.raises(RecipeError, match="'m' has no form for 'zh_articles', whose language is zh"):
+        make_plan(load_recipe({**SMALL, "template": str(file)}))
+    english = {**SMALL, "needles": ["velden-archive"], "corpora": ["en_essays"], "template": str(file)}
+    assert {row["template"] for row in rows_of(**english)} == {"m-en"}

@@ -1,0 +1,183 @@
+"""Chat templates: found where a model's folder has them, rendered as transformers renders them, and counted whole."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from niah_gen.errors import TokenizerError
+from niah_gen.tokenizers.chat_template import ChatTemplate, chat_counter, find_chat_template, renderer
+from niah_gen.tokenizers.find import find_tokenizer
+
+CHATML = (
+    "{{ bos_token }}{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message['content'] | trim }}"
+    "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+HELLO = [{"role": "system", "content": " be brief "}, {"role": "user", "content": "the cat sat"}]
+
+
+@pytest.fixture
+def model(tokenizer_json: Path, tmp_path: Path) -> Path:
+    """A model's folder with ChatML's special tokens in its tokenizer."""
+    import tokenizers
+
+    folder = tmp_path / "my-model"
+    folder.mkdir()
+    made = tokenizers.Tokenizer.from_file(str(tokenizer_json))
+    made.add_special_tokens(["<|im_start|>", "<|im_end|>", "<s>"])
+    made.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def config(folder: Path, **fields: Any) -> None:
+    (folder / "tokenizer_config.json").write_text(json.dumps(fields), "utf-8")
+
+
+def rendered(source: str, messages: list[dict[str, Any]] | None = None, **special: str) -> str:
+    return renderer(ChatTemplate(Path("template"), source, special))(HELLO if messages is None else messages)
+
+
+def test_a_template_stands_in_a_file_of_its_own_or_in_the_configuration(model: Path) -> None:
+    assert find_chat_template(str(model)) is None
+    (model / "chat_template.json").write_text('{"chat_template": "third"}')
+    assert find_chat_template(str(model)) == ChatTemplate(model / "chat_template.json", "third", {})
+    config(
+        model,
+        bos_token={"content": "<s>", "lstrip": False},
+        eos_token="<|im_end|>",
+        pad_token=None,
+        chat_template="2nd",
+    )
+    special = {"bos_token": "<s>", "eos_token": "<|im_end|>"}
+    assert find_chat_template(str(model)) == ChatTemplate(model / "tokenizer_config.json", "2nd", special)
+    (model / "chat_template.jinja").write_text("首", "utf-8")
+    found = ChatTemplate(model / "chat_template.jinja", "首", special)
+    assert find_chat_template(str(model)) == found
+    assert find_chat_template(str(model / "tokenizer.json")) == found
+
+
+def test_a_name_that_stands_for_a_folder_finds_its_template(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (model / "chat_template.jinja").write_text("x")
+    monkeypatch.setenv("NIAH_TOKENIZERS", str(model.parent))
+    found = find_chat_template("my-model")
+    assert found is not None
+    assert found.file == model / "chat_template.jinja"
+
+
+def test_tokenizers_that_have_no_folder_of_their_own_have_no_template(model: Path) -> None:
+    assert find_chat_template("gpt-4o") is None
+    (model / "chat_template.jinja").write_text("x")
+    shutil.copy(model / "tokenizer.json", model / "other.json")
+    assert find_chat_template(str(model / "other.json")) is None
+
+
+def test_of_several_templates_the_default_one_is_taken(model: Path) -> None:
+    named = [{"name": "tool_use", "template": "no"}, {"name": "default", "template": "yes"}]
+    config(model, chat_template=named)
+    found = find_chat_template(str(model))
+    assert found is not None
+    assert found.source == "yes"
+    config(model, chat_template=named[:1])
+    with pytest.raises(TokenizerError, match="one that is called default; found tool_use"):
+        find_chat_template(str(model))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"{", "not JSON"),
+        (b"[]", "expected a JSON object"),
+        (b"\xff", "expected UTF-8 text"),
+        (b'{"chat_template": 1}', "chat_template: expected a text"),
+        (b'{"chat_template": [1]}', "chat_template: expected a text"),
+        (b'{"chat_template": "\\ud800"}', "not Unicode text"),
+        (b"[" * 100_000, "not JSON"),
+    ],
+)
+def test_files_that_hold_no_template_are_named(model: Path, content: bytes, told: str) -> None:
+    (model / "tokenizer_config.json").write_bytes(content)
+    with pytest.raises(TokenizerError, match=told) as caught:
+        find_chat_template(str(model))
+    assert str(model / "tokenizer_config.json") in str(caught.value)
+
+
+def test_what_the_template_adds_is_counted_and_special_tokens_are_one_each(model: Path) -> None:
+    pytest.importorskip("jinja2")
+    config(model, bos_token="<s>", chat_template=CHATML)
+    template = find_chat_template(str(model))
+    assert template is not None
+    text = renderer(template)(HELLO)
+    assert text == (
+        "<s><|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\nthe cat sat<|im_end|>\n<|im_start|>assistant\n"
+    )
+    plain = find_tokenizer(str(model))
+    between = ["system\nbe brief", "\n", "user\nthe cat sat", "\n", "assistant\n"]
+    assert chat_counter(str(model), template)(HELLO) == 6 + sum(map(plain.count, between))
+    assert plain.count("<|im_end|>") > 1  # where no template is applied they are text
+
+
+def test_templates_are_given_what_transformers_gives_them() -> None:
+    pytest.importorskip("jinja2")
+    assert (
+        rendered("{% for m in messages %}\n  {% if loop.first %}{% continue %}{% endif %}\n{{ m.role }}{% endfor %}")
+        == "user"
+    )
+    assert rendered("{{ {'b': '<中>', 'a': 1} | tojson }}") == '{"b": "<中>", "a": 1}'
+    assert rendered("{{ messages[1:] | tojson(indent=1) }}").startswith('[\n {\n  "role": "user"')
+    assert rendered("{% generation %}a{{ 1 }}{% endgeneration %}b") == "a1b"
+    assert rendered("{% set ns = namespace(n=1) %}{% set ns.n = ns.n + 1 %}{{ ns.n }}{{ dict(a=1).a }}") == "21"
+    assert (
+        rendered("{{ tools is none }} {{ documents is none }} {{ add_generation_prompt }} {{ unset }}|")
+        == "True True True |"
+    )
+    assert rendered("{{ eos_token }}", eos_token="</s>") == "</s>"
+
+
+def test_a_date_does_not_depend_on_the_day() -> None:
+    pytest.importorskip("jinja2")
+    assert rendered("{{ strftime_now('%d %B %Y') }}") == "30 September 2025"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (
+            "{{ raise_exception('System role not supported') }}",
+            "refuses messages of system, user: System role not supported",
+        ),
+        ("{{ 1 / 0 }}", "division by zero"),
+        ("{{ messages.append(1) }}", "unsafe"),
+        ("{{ ''.__class__.__mro__ }}", "unsafe"),
+        ("{{ namespace(__class__=1) }}", "underscore"),
+        ("{{ missing.field }}", "undefined"),
+        ("{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "recursion"),
+    ],
+)
+def test_what_a_template_refuses_or_must_not_do_is_an_error_with_its_file(source: str, told: str) -> None:
+    pytest.importorskip("jinja2")
+    with pytest.raises(TokenizerError, match=told) as caught:
+        rendered(source)
+    assert str(caught.value).startswith("template: ")
+
+
+def test_a_template_that_is_none_is_told_with_its_line() -> None:
+    pytest.importorskip("jinja2")
+    with pytest.raises(TokenizerError, match=r"template: not a chat template \(line 2: "):
+        rendered("a\n{% for %}")
+
+
+def test_a_model_without_a_tokenizer_json_is_told_how_to_count(piece_model: Path) -> None:
+    with pytest.raises(TokenizerError, match=r"needs a tokenizer\.json.*--no-chat-template"):
+        chat_counter(str(piece_model), ChatTemplate(Path("x"), "y", {}))
+
+
+def test_without_jinja_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(TokenizerError, match=r"pip install 'niah-kit\[gen\]'"):
+        rendered("x")

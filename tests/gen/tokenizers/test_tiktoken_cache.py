@@ -1,0 +1,85 @@
+"""A filled cache folder: tiktoken finds every bundled encoding in it and asks no network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from niah_gen.errors import IntegrityError
+from niah_gen.tokenizers import find
+from niah_gen.tokenizers.find import find_tokenizer
+from niah_gen.tokenizers.tiktoken_cache import fill_tiktoken_cache
+
+# tiktoken alone: nothing of ours is imported, so only the folder can help.
+ALONE = """
+import socket, sys
+
+def refuse(*args, **kwargs):
+    raise AssertionError("the network was used")
+
+socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
+import requests
+requests.get = requests.Session.request = refuse
+import tiktoken
+for name in sys.argv[1:]:
+    print(*tiktoken.get_encoding(name).encode("Hello, 世界!", disallowed_special=()))
+print(*tiktoken.encoding_for_model("gpt-4o").encode("<|endoftext|>", allowed_special="all"))
+assert not any(name.startswith("niah") for name in sys.modules)
+"""
+NAMES = ["cl100k_base", "o200k_base", "o200k_harmony"]
+
+
+def tiktoken_alone(folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TIKTOKEN_CACHE_DIR": str(folder), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-c", ALONE, *NAMES]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=folder)
+
+
+def test_tiktoken_finds_every_bundled_encoding_and_asks_no_network(tmp_path: Path) -> None:
+    assert "the network was used" in tiktoken_alone(tmp_path).stderr  # so that the test would see it
+    found = fill_tiktoken_cache(tmp_path / "cache")
+    assert sorted(name for names in found.values() for name in names) == NAMES
+    done = tiktoken_alone(tmp_path / "cache")
+    assert done.returncode == 0, done.stderr
+    *encoded, special = done.stdout.splitlines()
+    assert encoded == [" ".join(map(str, find_tokenizer(name).encode("Hello, 世界!").ids)) for name in NAMES]
+    assert special == "199999"  # a special token, which is text to us
+    assert set((tmp_path / "cache").iterdir()) == set(found)  # tiktoken removes files whose hash it does not know
+
+
+def test_what_is_right_stays_and_what_is_damaged_is_replaced(tmp_path: Path) -> None:
+    first, second = fill_tiktoken_cache(tmp_path)
+    whole = second.read_bytes()
+    second.write_bytes(whole[:1000])
+    (tmp_path / "other").write_text("of somebody else")
+    before = first.stat().st_ino, first.stat().st_mtime_ns
+    fill_tiktoken_cache(tmp_path)
+    assert (first.stat().st_ino, first.stat().st_mtime_ns) == before
+    assert second.read_bytes() == whole
+    assert {path.name for path in tmp_path.iterdir()} == {first.name, second.name, "other"}
+
+
+def test_a_damaged_package_fills_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "_FOLDER", tmp_path / "nothing")
+    with pytest.raises(IntegrityError, match="reinstall"):
+        fill_tiktoken_cache(tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_the_command_says_which_variable_to_set(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).with_name("niah-gen")), "tokenizers", "--tiktoken-cache", str(tmp_path / "c")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == f"TIKTOKEN_CACHE_DIR={tmp_path / 'c'}"
+    assert [line.split("  ")[1] for line in done.stdout.splitlines()[:-1]] == [
+        "cl100k_base",
+        "o200k_base, o200k_harmony",
+    ]
+    (tmp_path / "file").write_text("")
+    done = subprocess.run([*command[:-1], str(tmp_path / "file")], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert str(tmp_path / "file") in done.stderr
