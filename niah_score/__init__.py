@@ -4,6 +4,7 @@ report = niah_score.evaluate("build/default/...", "answers.jsonl")      scores a
 niah_score.write(report, "scores/mine")                                 writes its tables, pictures and page
 niah_score.read("scores/mine")                                          reads them back as a Report
 niah_score.compare(report, "scores/other")                              compares runs row by row
+judge = niah_score.Judge("build/default/..."); judge(id, text)          scores one answer, for harnesses
 niah_score.plot(report, "opencompass/summary.csv", out="both.png")      draws heatmaps beside each other
 """
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from niah_score.errors import ScoreError as ScoreError
     from niah_score.evaluation import evaluate as evaluate
     from niah_score.evaluation import with_verdicts as with_verdicts
+    from niah_score.judge import Judge as Judge
+    from niah_score.judge import Judgement as Judgement
     from niah_score.report.comparison.compare import compare as compare
     from niah_score.report.plot import plot as plot
     from niah_score.report.read import read as read
@@ -28,6 +31,8 @@ __version__ = VERSION
 
 _HOMES = {
     "ContractError": "contract",
+    "Judge": "judge",
+    "Judgement": "judge",
     "Report": "report.report",
     "ScoreError": "errors",
     "compare": "report.comparison.compare",

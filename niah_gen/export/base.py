@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import IntegrityError, NiahError
-from niah_score.contract import Message
+from niah_score.contract import Dataset, Message
 
 # A row as it was read, with at least the columns that the format names; prompt, id and max_new_tokens are sound.
 ExportRow = Mapping[str, Any]
@@ -41,24 +41,37 @@ class WrittenFile(NamedTuple):
     bytes: int
 
 
+class TaskSource(NamedTuple):
+    """What a harness's tasks are about: a dataset, which stays where it is, and its chosen rows.
+
+    ids: of the chosen rows, in the order in which they are asked. is_whole: whether these are all rows, as they stand.
+    """
+
+    dataset: Dataset
+    ids: tuple[str, ...]
+    is_whole: bool
+
+
 class ExportFormat(NamedTuple):
     """A form in which prompts leave a dataset.
 
     what: one line of help. files: what is written. pattern: a glob that the names of its files match, below the folder
     of the export. write: writes rows, in the order given, as files in a folder. columns: what it reads of a row beside
     `id`, `prompt` and `max_new_tokens`. takes: the names of the fields of ExportOptions that mean something to it.
-    needs_model: whether a model must be named. check: raises NiahError for options that do not fit.
+    needs_model: whether a model must be named. check: raises NiahError for options that do not fit. write_tasks: for
+    harnesses, instead of `write`: writes a task that reads the dataset itself, and judges answers by niah_score.Judge.
     """
 
     name: str
     what: str
     files: str
     pattern: str
-    write: Callable[[Iterator[ExportRow], Path, ExportOptions], list[WrittenFile]]
+    write: Callable[[Iterator[ExportRow], Path, ExportOptions], list[WrittenFile]] | None = None
     columns: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     needs_model: bool = False
     check: Callable[[ExportOptions], None] | None = None
+    write_tasks: Callable[[TaskSource, Path, ExportOptions], list[WrittenFile]] | None = None
 
 
 def messages_of(row: ExportRow, options: ExportOptions) -> list[Message]:

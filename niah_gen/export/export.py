@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.errors import LockedError, NiahError, suggestion
-from niah_gen.export.base import ExportFormat, ExportOptions, WrittenFile
+from niah_gen.export.base import ExportFormat, ExportOptions, TaskSource, WrittenFile
 from niah_gen.export.choose import ORDERS, read_conditions, shared_percent, subset
 from niah_gen.export.dataset_rows import indexed, rows_in_order
 from niah_gen.export.missing import answered
@@ -79,7 +79,12 @@ def export(
     if order == "prefix":
         said.append(f"a prefix cache can save {shared_percent(rows):.0f} % of the prompt tokens in this order")
     with _aside(out) as aside:
-        files = form.write(rows_in_order(dataset, rows, form.columns, out), aside, options)
+        if form.write_tasks is not None:
+            source = TaskSource(dataset, tuple(row.id for row in rows), rows == every)
+            files = form.write_tasks(source, aside, options)
+        else:
+            assert form.write is not None
+            files = form.write(rows_in_order(dataset, rows, form.columns, out), aside, options)
         written = sum(file.rows for file in files)
         if written != len(rows):
             raise AssertionError(f"{written} rows written, {len(rows)} chosen")
@@ -139,7 +144,7 @@ def _put_in_place(aside: Path, out: Path, form: ExportFormat) -> None:
     """Move all files from aside into `out`, and remove what an earlier export left there beyond them."""
     new = sorted(path.relative_to(aside) for path in aside.rglob("*") if path.is_file())
     for path in new:
-        (out / path).parent.mkdir(exist_ok=True)
+        (out / path).parent.mkdir(parents=True, exist_ok=True)
         (aside / path).replace(out / path)
     for folder in sorted({(out / path).parent for path in new}):
         sync_folder(folder)
