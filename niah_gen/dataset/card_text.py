@@ -10,7 +10,7 @@ from typing import NamedTuple
 from niah_gen.dataset.word_overlap import WordOverlap, stated
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.recipe.recipe import Part, Recipe
-from niah_score.contract import DATA_FORMATS, SPLIT, Manifest, PartEntry, PromptForm
+from niah_score.contract import DATA_FORMATS, SPLIT, Manifest, PartEntry, PromptForm, length_name
 
 # A card names so many needles.
 _NAMED = 12
@@ -28,6 +28,9 @@ _CONTROLS = {
     "literal": "the question in the needle's own words: who fails here has not read",
     "conflict": "a second text says otherwise: the answer should name both (one-sided rate)",
 }
+
+# Stands for the dataset's place until it has one.
+PLACE = "THIS_FOLDER"
 
 _RUN_VLLM = """
 import json
@@ -52,8 +55,8 @@ with open("answers.jsonl", "w", encoding="utf-8") as file:
         record = {"id": row["id"], "prediction": answer.message.content, "finish_reason": answer.finish_reason}
         file.write(json.dumps(record) + "\\n")
 """
-_RUN_BATCH = """
-niah-gen export THIS_FOLDER --to openai-batch --model MODEL --out batch
+_RUN_BATCH = f"""
+niah-gen export {PLACE} --to openai-batch --model MODEL --out batch
 """
 
 
@@ -153,7 +156,7 @@ def _grid(cells: Sequence[CellRows]) -> list[str]:
     depths = _bands(sorted({depth for _, depth in counts}), _MOST_DEPTHS)
     rows = [[sum(counts.get((x, y), 0) for x in length for y in depth) for length in lengths] for depth in depths]
     most = max((count for row in rows for count in row), default=0)
-    heads = [_span([_tokens(int(length)) for length in band]) for band in lengths]
+    heads = [_span([length_name(int(length)) for length in band]) for band in lengths]
     names = [_span([f"{depth:.4g}" for depth in band]) + " %" for band in depths]
     drawn = [[f"{_shade(count, most)} {count}" for count in row] for row in rows]
     wide = [max(map(len, column)) for column in zip(heads, *drawn, strict=True)]
@@ -177,13 +180,6 @@ def _span(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
 
 
-def _tokens(length: int) -> str:
-    for unit, name in ((1_000_000, "m"), (1000, "k")):
-        if length and length % unit == 0:
-            return f"{length // unit}{name}"
-    return str(length)
-
-
 def _shade(count: int, most: int) -> str:
     return "·" if not count else _SHADES[min(len(_SHADES) - 1, count * len(_SHADES) // most)] * 2
 
@@ -199,15 +195,15 @@ def _load(facts: CardFacts) -> Iterator[str]:
     if facts.preview:
         yield f"| {facts.preview} | some rows with their prompts cut short, to look at; not for evaluation |"
     yield from ("", "```python", "from datasets import load_dataset", "")
-    yield f'rows = load_dataset("THIS_FOLDER", split="{SPLIT}")'
-    yield f'rows = load_dataset("THIS_FOLDER", "{one}", split="{SPLIT}")'
-    yield f'rows = load_dataset("THIS_FOLDER", split="{SPLIT}", streaming=True)'
+    yield f'rows = load_dataset("{PLACE}", split="{SPLIT}")'
+    yield f'rows = load_dataset("{PLACE}", "{one}", split="{SPLIT}")'
+    yield f'rows = load_dataset("{PLACE}", split="{SPLIT}", streaming=True)'
     yield from ("```", "")
     if suffix == "parquet":
         yield from ("```python", "import polars", "")
-        yield f'rows = polars.read_parquet("THIS_FOLDER/{pattern}")'
+        yield f'rows = polars.read_parquet("{PLACE}/{pattern}")'
         yield from ("```", "", "```sql")
-        yield f"FROM 'THIS_FOLDER/{pattern}' SELECT length, count(*) GROUP BY length;  -- DuckDB"
+        yield f"FROM '{PLACE}/{pattern}' SELECT length, count(*) GROUP BY length;  -- DuckDB"
         yield from ("```", "")
 
 
@@ -221,7 +217,7 @@ def _run(form: PromptForm) -> Iterator[str]:
     yield from ("A batch service, whose answers are scored as they come:", "", "```sh")
     yield from (*_RUN_BATCH.strip().splitlines(), "```", "")
     yield from ("## Score", "", "```sh", "pip install niah-kit")
-    yield from ("niah-score score THIS_FOLDER answers.jsonl --model MODEL", "```", "")
+    yield from (f"niah-score score {PLACE} answers.jsonl --model MODEL", "```", "")
 
 
 def _cite(recipe: Recipe, manifest: Manifest) -> Iterator[str]:

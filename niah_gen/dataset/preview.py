@@ -6,10 +6,12 @@ It is in the manifest's list of files, but its rows are none of the dataset's: t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_gen.dataset.read import row_at
+from niah_gen.dataset.read import rows_at
 from niah_gen.rows.plan import Plan
 from niah_score.contract import PREVIEW, SPLIT, FileEntry, PromptForm, Span, canonical_json, row_schema, sha256_hex
 from niah_score.machine.files import write_atomically
@@ -65,10 +67,15 @@ def chosen_rows(plan: Plan) -> list[tuple[int, int]]:
 def write_preview(folder: Path, rows: Iterable[tuple[Path, int]], suffix: str, form: PromptForm) -> FileEntry:
     """Write the preview of a dataset folder; returns its entry in the manifest.
 
-    rows: the data file of each and its place in it, from 0. suffix: the format of the data files that the card names;
-    `datasets` reads all configs of a card with one reader. Raises IntegrityError if a data file cannot be read.
+    rows: the data file of each and its place in it, from 0, in the order of the dataset. suffix: the format of the
+    data files that the card names, as `datasets` reads all configs of a card with one reader.
+    Raises IntegrityError if a data file cannot be read.
     """
-    short = [_short_row(row_at(path, place + 1)) for path, place in rows]
+    short = [
+        _short_row(row)
+        for path, places in groupby(rows, key=itemgetter(0))
+        for row in rows_at(path, [place + 1 for _, place in places])
+    ]
     kind = "parquet" if suffix == "parquet" else "jsonl"
     path = folder / PREVIEW / f"{SPLIT}.{kind}"
     path.parent.mkdir(parents=True, exist_ok=True)

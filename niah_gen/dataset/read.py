@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
@@ -141,17 +140,34 @@ def row_at(path: Path, number: int) -> Any:
 
     Raises IntegrityError if it cannot be read or holds fewer rows.
     """
-    group = [group for group in row_groups_of(path.parent, path.name) if group.before < number][-1]
-    with _reading(path):
-        rows = _lines(path) if group.number < 0 else _group(path, group.number, None)
-        read = next(islice(rows, number - 1 - group.before, None), None)
-        try:
-            row = None if read is None else read()
-        except RecursionError as error:  # brackets nested without end
-            raise ValueError(error) from None
-    if not isinstance(row, dict):
-        raise _unreadable(path, f"row {number}: " + ("it has fewer rows" if read is None else "no object"))
-    return row
+    return next(rows_at(path, [number]))
+
+
+def rows_at(path: Path, numbers: Sequence[int]) -> Iterator[Any]:
+    """The rows of a data file with some numbers, from 1, ascending; of a Parquet file each row group is read once.
+
+    Raises IntegrityError if it cannot be read or holds fewer rows.
+    """
+    groups = row_groups_of(path.parent, path.name)
+    if not groups and numbers:
+        raise _unreadable(path, f"row {numbers[0]}: it has fewer rows")
+    for group, following in zip(groups, [*groups[1:], None], strict=True):
+        end = following.before if following else max(numbers, default=0)
+        wanted = [number for number in numbers if group.before < number <= end]
+        if not wanted:
+            continue
+        with _reading(path):
+            rows = _lines(path) if group.number < 0 else _group(path, group.number, None)
+            reads = enumerate(rows, group.before + 1)
+            for number in wanted:
+                read = next((read for at, read in reads if at == number), None)
+                try:
+                    row = None if read is None else read()
+                except RecursionError as error:  # brackets nested without end
+                    raise ValueError(error) from None
+                if not isinstance(row, dict):
+                    raise _unreadable(path, f"row {number}: " + ("it has fewer rows" if read is None else "no object"))
+                yield row
 
 
 def _unreadable(path: Path, problem: object) -> IntegrityError:

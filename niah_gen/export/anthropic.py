@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from niah_gen.errors import NiahError
-from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile
-from niah_gen.export.requests import NUMBER, REQUEST_OPTIONS, Framing, json_line, refusing, request_of, write_requests
+from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile, json_line
+from niah_gen.export.requests import CHAT_FIELDS, NUMBER, REQUEST_OPTIONS, Framing, refusing, request_of, write_requests
 from niah_score.contract import BATCH_LIMITS
 
 # The service takes no file: a batch is the body of one request. Still a line each, for tools that read lines.
@@ -46,12 +46,5 @@ ANTHROPIC = ExportFormat(
     write=_write,
     takes=("model", *REQUEST_OPTIONS),
     needs_model=True,
-    check=refusing(
-        {
-            "model": "use --model",
-            "messages": "it is the prompt",
-            "system": "use --system",
-            "max_tokens": "use --max-tokens",
-        }
-    ),
+    check=refusing({**CHAT_FIELDS, "system": "use --system"}),
 )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import orjson
+
 from niah_gen.errors import IntegrityError, NiahError
 from niah_score.contract import Dataset, Message
 
@@ -101,6 +103,14 @@ def sound(row: Mapping[str, Any], where: Path) -> ExportRow:
     else:
         return row
     raise IntegrityError(f"{where}: row {row.get('id')}: {problem}; verify the dataset, and build it again")
+
+
+def json_line(value: object, row: ExportRow) -> bytes:
+    """A JSON value without line feed. Raises IntegrityError for a text that no UTF-8 can spell."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        raise IntegrityError(f"row {row['id']}: cannot be written as JSON ({error}); verify the dataset") from None
 
 
 def _is_message(value: object) -> bool:

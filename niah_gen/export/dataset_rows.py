@@ -17,7 +17,7 @@ import orjson
 from niah_gen.checks.find_row import COORDINATES, plain
 from niah_gen.dataset.read import columns_in, read_row_group, row_groups_of
 from niah_gen.errors import IntegrityError
-from niah_gen.export.base import ExportRow, sound
+from niah_gen.export.base import ExportRow, json_line, sound
 from niah_score.contract import ROW_ID, DataFile, Dataset
 
 ALWAYS = ("id", "prompt", "max_new_tokens")
@@ -93,12 +93,7 @@ def rows_in_order(
     with tempfile.TemporaryFile(dir=scratch) as file:
         at = 0
         for place, row in in_file_order:
-            try:
-                line = orjson.dumps(row)
-            except orjson.JSONEncodeError as error:
-                raise IntegrityError(
-                    f"row {row['id']}: cannot be written as JSON ({error}); verify the dataset"
-                ) from None
+            line = json_line(row, row)
             file.write(line)
             spans[place] = (at, len(line))
             at += len(line)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile
-from niah_gen.export.requests import NUMBER, REQUEST_OPTIONS, json_line, refusing, request_of, write_requests
+from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile, json_line
+from niah_gen.export.requests import NUMBER, REQUEST_OPTIONS, refusing, request_of, write_requests
 from niah_score.contract import BATCH_LIMITS
 
 # Of Gemini models, wherever they are served.

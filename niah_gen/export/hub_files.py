@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from niah_gen.dataset.card_text import PLACE
 from niah_score.contract import CARD, MANIFEST, CorpusEntry, FileEntry, Manifest, canonical_json, sha256_hex
 
-# What the card on disk says for the dataset's place.
-_PLACE = "THIS_FOLDER"
 _CHUNK = 1 << 20
 
 
@@ -80,7 +79,7 @@ def card_of(files: Sequence[HubFile]) -> str:
 
 
 def _card(card: bytes, repo: str, held: Sequence[CorpusEntry]) -> bytes:
-    card = card.replace(_PLACE.encode(), repo.encode())
+    card = card.replace(PLACE.encode(), repo.encode())
     if not held:
         return card
     names = "\n".join(f"- {_plain(corpus.name)}: {_plain(corpus.license)}" for corpus in held)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile
-from niah_gen.export.requests import NUMBER, json_line, write_requests
+from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile, json_line
+from niah_gen.export.requests import NUMBER, write_requests
 from niah_score.contract import BatchLimits
 
 _OUTPUTS = ("question", "answers", "keywords")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from niah_gen.errors import NiahError
-from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile
-from niah_gen.export.requests import NUMBER, REQUEST_OPTIONS, json_line, refusing, request_of, write_requests
+from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile, json_line
+from niah_gen.export.requests import CHAT_FIELDS, NUMBER, REQUEST_OPTIONS, refusing, request_of, write_requests
 from niah_score.contract import BATCH_LIMITS
 
 APIS = {"chat": "openai-batch", "responses": "openai-responses"}
@@ -21,11 +21,9 @@ def _write(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> l
 
 _FIELDS = refusing(
     {
-        "model": "use --model",
-        "messages": "it is the prompt",
+        **CHAT_FIELDS,
         "input": "it is the prompt",
         "instructions": "use --system",
-        "max_tokens": "use --max-tokens",
         "max_completion_tokens": "use --max-tokens",
         "max_output_tokens": "use --max-tokens",
     }

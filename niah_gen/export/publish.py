@@ -76,7 +76,6 @@ def publish(
     *,
     private: bool = False,
     tag: bool = False,
-    endpoint: str | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Upload:
     """Upload a dataset that was prepared; what is there already is not sent again. See `hub_upload.upload`.
@@ -95,6 +94,5 @@ def publish(
         publication.name,
         private=private,
         tag=f"v{publication.manifest.version}" if tag else None,
-        endpoint=endpoint,
         say=say,
     )

@@ -9,7 +9,7 @@ from typing import IO, Any, NamedTuple
 
 import orjson
 
-from niah_gen.errors import IntegrityError, NiahError, ResourceError
+from niah_gen.errors import NiahError, ResourceError
 from niah_gen.export.base import ExportOptions, ExportRow, WrittenFile, messages_of, reply_limit
 from niah_score.contract import BATCH_REQUESTS, BatchLimits, RequestSettings
 from niah_score.machine.files import atomic_file
@@ -18,6 +18,8 @@ from niah_score.machine.files import atomic_file
 TEMPERATURE = 0.0
 # The glob of a file's number: exact, as files are replaced by it, and answers may lie beside them.
 NUMBER = "[0-9]" * 5
+# The fields of a chat request that the export fills in, and what says otherwise what stands there.
+CHAT_FIELDS = {"model": "use --model", "messages": "it is the prompt", "max_tokens": "use --max-tokens"}
 REQUEST_OPTIONS = ("fields", "system", "max_tokens", "more_tokens", "max_requests", "max_bytes")
 
 
@@ -36,14 +38,6 @@ def request_of(form: str, row: ExportRow, options: ExportOptions) -> dict[str, A
     """The request of a row, as BATCH_REQUESTS spells it under the name `form`."""
     settings = RequestSettings(options.model or "", reply_limit(row, options), TEMPERATURE, options.fields)
     return BATCH_REQUESTS[form](row["id"], messages_of(row, options), settings)
-
-
-def json_line(value: object, row: ExportRow) -> bytes:
-    """A JSON value without line feed. Raises IntegrityError for a text that no UTF-8 can spell."""
-    try:
-        return orjson.dumps(value)
-    except orjson.JSONEncodeError as error:
-        raise IntegrityError(f"row {row['id']}: cannot be written as JSON ({error}); verify the dataset") from None
 
 
 def write_requests(

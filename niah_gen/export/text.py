@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from niah_gen.errors import IntegrityError
-from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile
-from niah_gen.export.requests import json_line
+from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, WrittenFile, json_line
 from niah_score.machine.files import sync_file
 
 _FOLDER = "prompts"

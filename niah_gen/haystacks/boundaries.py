@@ -49,11 +49,6 @@ def _is_end(text: str, match: re.Match[str]) -> bool:
     return match.group() != "." or not _NO_END.search(text, max(0, match.end() - _LONGEST_NO_END), match.end())
 
 
-def is_sentence(text: str) -> bool:
-    """Whether a text is one sentence wherever a line begins with it."""
-    return sentence_ends(text) == [len(text)]
-
-
 def word_ends(text: str, language: str) -> list[int]:
     """Character offsets right after each word of a text, ascending; without 0.
 

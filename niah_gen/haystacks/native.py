@@ -48,6 +48,7 @@ class NativeFiller:
         self._counter = Counter(tokenizer)
         self._kept: dict[int, Kept] = {}
         self._folded: dict[int, str] = {}
+        self._found: dict[tuple[int, str], bool] = {}
         self._leaking: dict[Secret, frozenset[int]] = {}
         self._joined: dict[tuple[str, frozenset[int]], _JoinedSentences] = {}
 
@@ -144,12 +145,17 @@ class NativeFiller:
         for text in texts:
             if text in document:
                 return text
-        if not words:
-            return None
-        folded = self._folded.get(number)
-        if folded is None:
-            folded = self._folded[number] = fold(document)
-        return next((word for word in words if holds(folded, word)), None)
+        return next((word for word in words if self._holds(number, document, word)), None)
+
+    def _holds(self, number: int, document: str, word: str) -> bool:
+        """Whether a document holds a keyword. Needles that are drawn anew for each row say the same few again."""
+        known = self._found.get((number, word))
+        if known is None:
+            folded = self._folded.get(number)
+            if folded is None:
+                folded = self._folded[number] = fold(document)
+            known = self._found[number, word] = holds(folded, word)
+        return known
 
     def _keep(self, number: int) -> Kept:
         known = self._kept.get(number)

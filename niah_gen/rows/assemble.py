@@ -93,7 +93,8 @@ class Assembler:
     """Makes the rows of a plan. What consecutive cells share is kept."""
 
     def __init__(self, plan: Plan) -> None:
-        self._parts = {name: _PartAssembler(plan, planned) for name, planned in plan.part_of.items()}
+        counter = Counter(plan.tokenizer)
+        self._parts = {name: _PartAssembler(plan, planned, counter) for name, planned in plan.part_of.items()}
 
     def pending_rows(self, cells: Iterable[Cell]) -> Iterator[PendingRow]:
         """The rows of cells, in order, their prompts in pieces."""
@@ -107,13 +108,13 @@ class Assembler:
 class _PartAssembler:
     """Makes the rows of one part of a plan."""
 
-    def __init__(self, plan: Plan, planned: PlannedPart) -> None:
+    def __init__(self, plan: Plan, planned: PlannedPart, counter: Counter) -> None:
         part = planned.part
         self._planned = planned
         self._part = part
         self._form = plan.recipe.form
         self._tokenizer = plan.tokenizer.name
-        self._counter = Counter(plan.tokenizer)
+        self._counter = counter
         bench = Workbench(
             tokenizer=plan.tokenizer,
             counter=self._counter,
@@ -235,15 +236,15 @@ class _PartAssembler:
                 problem = guide_problem(template, part.placement, asked.id, asked.question or "")
                 if problem:
                     raise RecipeError([problem])
-            filled, frame = (
-                make_frame(
-                    template, self._form, part.placement, part.guide, asked.question or "",
-                    part.question_position,
-                )
-                for asked in (item, shown)
-            )  # fmt: skip
+            filled = self._frame(template, item)
+            frame = filled if shown is item else self._frame(template, shown)
             self._asked = _Asked(key, item, shown, template, filled, frame)
         return self._asked
+
+    def _frame(self, template: Template, item: Item) -> Frame:
+        part = self._part
+        question = item.question or ""
+        return make_frame(template, self._form, part.placement, part.guide, question, part.question_position)
 
 
 def check_fit(plan: Plan) -> None:

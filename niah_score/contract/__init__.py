@@ -54,6 +54,7 @@ from niah_score.contract.names import ContractError as ContractError
 from niah_score.contract.names import PromptForm as PromptForm
 from niah_score.contract.names import config_name as config_name
 from niah_score.contract.names import is_safe_path as is_safe_path
+from niah_score.contract.names import length_name as length_name
 from niah_score.contract.rows import COLUMNS as COLUMNS
 from niah_score.contract.rows import REPEATING_COLUMNS as REPEATING_COLUMNS
 from niah_score.contract.rows import ROW_REVISION as ROW_REVISION

@@ -26,9 +26,15 @@ class ContractError(Exception):
 
 def config_name(language: str, length: int) -> str:
     """`zh-8k`, `en-1500`, `en-1m`: the language and the nominal length in tokens, k = 1,000."""
-    if length % 1_000_000 == 0:
-        return f"{language}-{length // 1_000_000}m"
-    return f"{language}-{length // 1000}k" if length % 1000 == 0 else f"{language}-{length}"
+    return f"{language}-{length_name(length)}"
+
+
+def length_name(length: int) -> str:
+    """A number of tokens in short: `8k`, `1500`, `1m`; k = 1,000."""
+    for unit, name in ((1_000_000, "m"), (1000, "k")):
+        if length and length % unit == 0:
+            return f"{length // unit}{name}"
+    return str(length)
 
 
 def is_safe_path(path: str) -> bool:

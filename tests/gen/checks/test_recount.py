@@ -21,6 +21,11 @@ from niah_score.contract import MANIFEST, ContractError, Row, config_name, read_
 RECIPE: dict[str, Any] = {
     "name": "r", "lengths": [700, 2000, 10000], "depths": [0, 50], "needles": ["velden-archive", "heyuan-archive"],
 }  # fmt: skip
+# One row whose prompt is several messages.
+CHAT_RECIPE = {
+    "name": "chat", "lengths": [900], "depths": [50], "placement": "gkamradt", "corpora": ["en_essays"],
+    "needles": ["sf-dolores-park"],
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +64,10 @@ def test_the_dataset_s_own_tokenizer_counts_what_is_recorded(dataset: Path, rows
 
 
 def test_chat_is_the_sum_over_message_contents(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
-    recipe = {
-        "name": "chat", "lengths": [900], "depths": [50], "placement": "gkamradt", "corpora": ["en_essays"],
-        "needles": ["sf-dolores-park"],
-    }  # fmt: skip
-    (row,) = niah_gen.iter_rows(recipe)
+    (row,) = niah_gen.iter_rows(CHAT_RECIPE)
     assert not isinstance(row["prompt"], str)
     assert len(row["prompt"]) > 1
-    found = recount(niah_gen.build(recipe, tmp_path, formats=["jsonl.zst"]), "o200k_base")
+    found = recount(niah_gen.build(CHAT_RECIPE, tmp_path, formats=["jsonl.zst"]), "o200k_base")
     o200k = find_tokenizer("o200k_base")
     assert found.configs["en-900"].tokens == [sum(o200k.count(message["content"]) for message in row["prompt"])]
 
@@ -127,7 +128,6 @@ def model(tokenizer_json: Path, tmp_path: Path) -> Path:
     """A folder whose tokenizer knows the special tokens of its chat template."""
     import tokenizers
 
-    pytest.importorskip("jinja2")
     folder = tmp_path / "my-model"
     folder.mkdir()
     made = tokenizers.Tokenizer.from_file(str(tokenizer_json))
@@ -153,13 +153,9 @@ def test_the_chat_template_of_the_folder_is_applied_to_texts_as_to_one_message(
 
 
 def test_the_chat_template_adds_to_every_message_of_a_chat(model: Path, tmp_path: Path) -> None:
-    recipe = {
-        "name": "chat", "lengths": [900], "depths": [50], "placement": "gkamradt", "corpora": ["en_essays"],
-        "needles": ["sf-dolores-park"],
-    }  # fmt: skip
-    (row,) = niah_gen.iter_rows(recipe)
+    (row,) = niah_gen.iter_rows(CHAT_RECIPE)
     assert not isinstance(row["prompt"], str)
-    folder = niah_gen.build(recipe, tmp_path / "chat", formats=["jsonl"])
+    folder = niah_gen.build(CHAT_RECIPE, tmp_path / "chat", formats=["jsonl"])
     plain = find_tokenizer(str(model))
     expected = 2 + sum(1 + plain.count(message["content"]) for message in row["prompt"])
     assert recount(folder, str(model)).configs["en-900"].tokens == [expected]

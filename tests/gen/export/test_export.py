@@ -149,6 +149,7 @@ def test_an_export_that_breaks_off_leaves_what_was_there(
     form = EXPORTS["openai-batch"]
 
     def breaks_off(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> list[WrittenFile]:
+        assert form.write is not None
         form.write((row for _, row in zip(range(9), rows, strict=False)), folder, options)
         raise KeyboardInterrupt
 

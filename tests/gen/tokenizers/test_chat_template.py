@@ -106,7 +106,6 @@ def test_files_that_hold_no_template_are_named(model: Path, content: bytes, told
 
 
 def test_what_the_template_adds_is_counted_and_special_tokens_are_one_each(model: Path) -> None:
-    pytest.importorskip("jinja2")
     config(model, bos_token="<s>", chat_template=CHATML)
     template = find_chat_template(str(model))
     assert template is not None
@@ -121,7 +120,6 @@ def test_what_the_template_adds_is_counted_and_special_tokens_are_one_each(model
 
 
 def test_templates_are_given_what_transformers_gives_them() -> None:
-    pytest.importorskip("jinja2")
     assert (
         rendered("{% for m in messages %}\n  {% if loop.first %}{% continue %}{% endif %}\n{{ m.role }}{% endfor %}")
         == "user"
@@ -138,7 +136,6 @@ def test_templates_are_given_what_transformers_gives_them() -> None:
 
 
 def test_a_date_does_not_depend_on_the_day() -> None:
-    pytest.importorskip("jinja2")
     assert rendered("{{ strftime_now('%d %B %Y') }}") == "30 September 2025"
 
 
@@ -158,14 +155,12 @@ def test_a_date_does_not_depend_on_the_day() -> None:
     ],
 )
 def test_what_a_template_refuses_or_must_not_do_is_an_error_with_its_file(source: str, told: str) -> None:
-    pytest.importorskip("jinja2")
     with pytest.raises(TokenizerError, match=told) as caught:
         rendered(source)
     assert str(caught.value).startswith("template: ")
 
 
 def test_a_template_that_is_none_is_told_with_its_line() -> None:
-    pytest.importorskip("jinja2")
     with pytest.raises(TokenizerError, match=r"template: not a chat template \(line 2: "):
         rendered("a\n{% for %}")
 

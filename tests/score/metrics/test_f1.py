@@ -52,7 +52,6 @@ def test_char_f1_and_word_f1_of_a_few_texts() -> None:
 
 
 def test_words_of_chinese_are_those_of_jieba() -> None:
-    pytest.importorskip("jieba")
     assert value("word_f1", "上海，实习！", "实习上海", language="zh") == 100
     assert value("word_f1", "海上", "上海", language="zh") == 0
     assert value("char_f1", "海上", "上海", language="zh") == 100
