@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from niah_score.formats.answers import keys_of
 from niah_score.formats.fields import (
     answer_text,
     as_list,
@@ -137,7 +138,7 @@ def _said(outputs: dict[str, Any], failed: bool) -> Completion:
         if failed:
             return Completion(None)
         raise UnreadableError(
-            f"the outputs hold {', '.join(list(outputs)[:20])}; expected the answer in one of {', '.join(_TEXTS)}, or "
+            f"the outputs hold {keys_of(outputs)}; expected the answer in one of {', '.join(_TEXTS)}, or "
             "name it with --text-field outputs.NAME"
         )
     value = outputs[name]

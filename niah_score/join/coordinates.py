@@ -34,7 +34,7 @@ def _from_json(text: str) -> Coordinates:
     return Coordinates(length, depth, tuple(needles), *others)
 
 
-class _Row(NamedTuple):
+class _GridRow(NamedTuple):
     """A row that an answer may be to. `accepted`: its answers and keywords, folded; `prompt`: its sha256."""
 
     place: int
@@ -50,7 +50,7 @@ class _Row(NamedTuple):
 class _Fit(NamedTuple):
     """The rows that an answer fits, in the order of their repeats; or why there are none."""
 
-    rows: tuple[_Row, ...] = ()
+    rows: tuple[_GridRow, ...] = ()
     why_lost: str | None = None
 
 
@@ -70,7 +70,7 @@ def by_coordinates(asked: pl.DataFrame, rows: Rows, names: Sequence[str]) -> pl.
         (text, tuple(reference or ())): _fit(cells[text], tuple(reference or ()), by_length)
         for text, reference in answers
     }
-    runs: dict[tuple[_Row, ...], set[int]] = defaultdict(set)
+    runs: dict[tuple[_GridRow, ...], set[int]] = defaultdict(set)
     for (text, _), fit in fits.items():
         runs[fit.rows].add(_run(cells[text]))
     order = {found: {run: nth for nth, run in enumerate(sorted(group))} for found, group in runs.items()}
@@ -107,7 +107,7 @@ def _refuse_several_models(asked: pl.DataFrame, cells: Mapping[str, Coordinates]
         )
 
 
-def _rows_by_length(rows: Rows) -> dict[int, list[_Row]]:
+def _rows_by_length(rows: Rows) -> dict[int, list[_GridRow]]:
     """The rows with a length and a depth. Those of controls are none: systems without ids have no controls."""
     import polars as pl
 
@@ -115,11 +115,11 @@ def _rows_by_length(rows: Rows) -> dict[int, list[_Row]]:
     grid = table.filter(
         pl.col("length").is_not_null() & pl.col("depth_percent").is_not_null() & pl.col("control").is_null()
     ).sort("repeat", "order", nulls_last=True)
-    found: dict[int, list[_Row]] = defaultdict(list)
+    found: dict[int, list[_GridRow]] = defaultdict(list)
     for row in grid.iter_rows(named=True):
         accepted = [*row["answers"], *(word for group in row["keywords"] for word in group)]
         found[row["length"]].append(
-            _Row(
+            _GridRow(
                 row["place"], row["id"], row["depth_percent"], row["question"], _stripped(row["needles"]),
                 tuple(text.strip().casefold() for text in accepted if text), row["prompt_sha256"], row["placement"],
             )
@@ -132,7 +132,7 @@ def _stripped(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(text.strip() for text in texts))
 
 
-def _fit(cell: Coordinates, reference: tuple[str, ...], by_length: Mapping[int, Sequence[_Row]]) -> _Fit:
+def _fit(cell: Coordinates, reference: tuple[str, ...], by_length: Mapping[int, Sequence[_GridRow]]) -> _Fit:
     where = f"length {cell.length} and depth {cell.depth_percent:g}"
     there = [row for row in by_length.get(cell.length, ()) if abs(row.depth - cell.depth_percent) < _SAME_DEPTH]
     if not there:
@@ -150,7 +150,7 @@ def _fit(cell: Coordinates, reference: tuple[str, ...], by_length: Mapping[int, 
     return _Fit(found)
 
 
-def _differences(row: _Row, cell: Coordinates, reference: tuple[str, ...]) -> Iterator[str]:
+def _differences(row: _GridRow, cell: Coordinates, reference: tuple[str, ...]) -> Iterator[str]:
     """What tells a row apart from the one that was answered."""
     if row.placement not in (None, cell.placement):
         yield f"the placement {row.placement!r} and not {cell.placement!r}"

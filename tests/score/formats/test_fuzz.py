@@ -27,7 +27,9 @@ KEYS = re.findall(
     candidates thought finishReason finish_reason stop_reason error status status_code request contents result doc
     doc_id resps filtered_resps filter arguments gen_args_0 arg_0 target origin_prompt prompt idx data args eval samples
     epoch input completion __doc__ __model_response__ query specific choices gold_index reasoning sample answers
-    all_classes length object version 0 1 limit promptFeedback incomplete_details refusal""",
+    all_classes length object version 0 1 limit promptFeedback incomplete_details refusal model_response context_length
+    depth_percent needle model_id target_depth_percent recipe needle_placements seed prompt_question run runs example
+    inputs inputs.id outputs.answer metadata dataset_id run_type reference_outputs parent_run_id extra""",
 )
 VALUES = st.recursive(
     st.none()
