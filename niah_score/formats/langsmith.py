@@ -40,11 +40,8 @@ def _matches(record: Record) -> bool:
         return isinstance(record.get("example"), dict)
     if isinstance(record.get("runs"), list):
         return "dataset_id" in record and isinstance(record.get("inputs"), dict)
-    return field_of(record, _SIGNS) is not None and any(_has(record, name) for name in _INPUTS)
-
-
-def _has(record: Record, part: str) -> bool:
-    return isinstance(record.get(part), dict) or any(name.startswith(f"{part}.") for name in record)
+    asked = any(isinstance(record.get(part), dict) or _dotted(record, part) for part in _INPUTS)
+    return asked and field_of(record, _SIGNS) is not None and ("outputs" in record or bool(_dotted(record, "outputs")))
 
 
 def _part(record: Record, *names: str) -> dict[str, Any]:

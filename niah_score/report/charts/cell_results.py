@@ -111,7 +111,7 @@ def _grid(results: list[_Result], metric: str, model: str, dataset: str) -> Grid
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
     """(where, JSON value) of every result; lists are taken apart."""
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    files = sorted((*path.glob("*.json"), *path.glob("*.jsonl"))) if path.is_dir() else [path]
     for file in files:
         if file.suffix.lower() == ".jsonl":
             lines = text_of(file).split("\n")

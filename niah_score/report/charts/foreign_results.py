@@ -38,7 +38,7 @@ def read_foreign(path: Path, metric: str | None = None) -> list[Grid]:
         return read_cells(path, metric)
     raise ScoreError(
         f"{path}: expected an OpenCompass summary (.csv), results of gkamradt's test, of needlehaystack 2 or of a "
-        "LangSmith experiment (.json, .jsonl, or a folder of .json), or a folder that niah-score score wrote"
+        "LangSmith experiment (.json, .jsonl, or a folder of them), or a folder that niah-score score wrote"
     )
 
 

@@ -18,6 +18,7 @@ from niah_score.errors import ScoreError
 from niah_score.formats import FORMATS, Answer, Malformed, expand, read_answers, read_lines
 from niah_score.formats.containers.strict_json import parse
 from niah_score.formats.record import UnreadableError
+from niah_score.join.coordinates import as_json
 
 EXAMPLES = {path.name: path.read_bytes() for path in sorted((Path(__file__).parent / "examples").iterdir())}
 fuzzed = examples(120, HealthCheck.data_too_large)
@@ -65,13 +66,18 @@ def read(path: Path, **options: str | None) -> None:
 
 def check(answer: Answer) -> None:
     assert isinstance(answer, Answer)
-    assert (answer.id, answer.prompt_sha256, answer.position) != (None, None, None)
+    assert (answer.id, answer.prompt_sha256, answer.position, answer.coordinates) != (None, None, None, None)
     assert answer.id is None or (isinstance(answer.id, str) and answer.id)
     assert answer.text is None or isinstance(answer.text, str)
     assert answer.finish in ("", "stop", "truncated", "refused")
     assert answer.error is None or (0 < len(answer.error) <= 500 and len(answer.error.splitlines()) == 1)
     assert answer.position is None or answer.position >= 0
     assert answer.sample >= 0
+    cell = answer.coordinates
+    if cell is not None:
+        assert cell.length > 0
+        assert 0 <= cell.depth_percent <= 100
+        as_json(cell)
     for text in (answer.id, answer.text, answer.reasoning, answer.error, *(answer.reference or ())):
         assert text is None or text.encode() is not None  # half of a surrogate pair is no text
 

@@ -177,3 +177,8 @@ def test_examples_are_no_answers(read: Read, read_records: ReadRecords) -> None:
 
 def test_a_table_with_outputs_and_predictions_stays_a_plain_one(read: Read) -> None:
     assert only(read("id,prediction,outputs\nX,It is 42.,42\n")).text == "It is 42."
+
+
+def test_a_plain_record_that_names_its_trace_and_inputs_stays_a_plain_one(read_records: ReadRecords) -> None:
+    answer = only(read_records({"id": "X", "trace_id": "t", "inputs": {"prompt": "p"}, "prediction": "It is 42."}))
+    assert (answer.id, answer.text) == ("X", "It is 42.")

@@ -63,6 +63,13 @@ def test_models_tasks_and_runs_in_one_file_are_pictures_of_their_own(tmp_path: P
     assert [grid.model for grid in read_cells(file, "chain_match")] == ["m, uuid_chain, first"]
 
 
+def test_a_folder_of_results_is_read_as_one(tmp_path: Path) -> None:
+    written(tmp_path, cell(1.0))
+    (tmp_path / "more.jsonl").write_text(json.dumps(cell(0.0)) + "\n")
+    (grid,) = read_cells(tmp_path)
+    assert mean(grid, 1000, 50) == 50
+
+
 def experiment(depth: float, scores: dict[str, Any], **run: Any) -> Record:
     """A row of a LangSmith experiment over our export."""
     return {
