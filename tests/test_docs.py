@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import niah_gen
 import niah_gen.cli.main
+import niah_score
 import niah_score.cli.main
 from niah_gen.recipe.presets import preset_names
 from niah_gen.recipe.read import load_recipe
@@ -76,6 +77,36 @@ def test_every_documented_make_target_exists_with_its_variables() -> None:
 
 def test_no_documented_command_was_forgotten_by_these_tests() -> None:
     assert {line.split()[0] for line in commands()} <= {"niah-gen", "niah-score", "make", "pip", "python"}
+
+
+def test_every_documented_build_names_a_preset_or_a_file() -> None:
+    built = [line.split()[2] for line in commands() if line.startswith(("niah-gen build ", "niah-gen plan "))]
+    assert {name for name in built if not name.startswith("-") and not name.endswith(".toml")} <= set(preset_names())
+
+
+def test_rulers_own_files_and_those_of_its_port_are_scored_as_the_docs_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"index": 77, "input": f"text {n}", "outputs": [f"100000{n}"], "length": 4000} for n in range(4)]
+    said = ["none", *(f"It is {row['outputs'][0]}." for row in rows[1:])]  # type: ignore[index]
+    samples = [
+        {
+            "doc_id": n, "doc": {**row, "max_length": 4096}, "arguments": {"gen_args_0": {"arg_0": row["input"]}},
+            "resps": [[text]], "filtered_resps": [text], "filter": "none",
+        }
+        for n, (row, text) in enumerate(zip(rows, said, strict=True))
+    ]  # fmt: skip
+    predictions = [{**row, "pred": text, "others": {}} for row, text in zip(rows, said, strict=True)]
+    for name, records in (
+        ("validation", rows), ("pred", predictions), ("samples_niah_single_1", samples[::-1])
+    ):  # fmt: skip
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    of_ruler, of_lm_eval = (text for name, text in blocks("python") if name == "moving-in.md")
+    run(of_ruler)
+    assert niah_score.evaluate("rows.jsonl", "pred.jsonl", by_order=True).scores["score"].mean() == 75
+    run(of_lm_eval)
+    assert niah_score.evaluate("rows.jsonl", "samples_niah_single_1.jsonl").scores["score"].mean() == 75
 
 
 def test_the_row_in_the_readme_is_a_real_row() -> None:

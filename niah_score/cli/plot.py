@@ -20,7 +20,8 @@ def plot(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Folders that niah-score score wrote, OpenCompass summary CSVs, results of gkamradt's test.",
+            help="Folders that niah-score score wrote, OpenCompass summary CSVs, results of gkamradt's test, of "
+            "needlehaystack 2 and of LangSmith experiments.",
         ),
     ],
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the pictures; default this one.")] = None,

@@ -21,9 +21,12 @@ class BatchLimits(NamedTuple):
 
 
 # By the names of BATCH_REQUESTS, and two more stacks that take the same requests. Megabytes are taken as 1,000,000
-# bytes, the smaller reading. Sources, as of 2026: OpenAI, API reference, "Create batch"; Anthropic, API reference,
-# "Create a Message Batch"; Gemini API, guide "Batch API" (a file of at most 2 GB); Vertex AI, guide "Batch inference
-# with Gemini" (200,000 requests a job, 1 GB a file in Cloud Storage); vLLM's run_batch reads any file whole.
+# bytes, the smaller reading. What each service documents, as of 2026:
+# OpenAI, API reference, "Create batch", input_file_id: up to 50,000 requests and 200 MB in a file.
+# Anthropic, guide "Batch processing", "Batch limitations": 100,000 requests or 256 MB, whichever is reached first.
+# Gemini API, guide "Rate limits", "Batch API rate limits": an input file of at most 2 GB; no number of requests.
+# Vertex AI, guide "Batch inference with Gemini", "Request Limits": 200,000 requests a job, and 1 GB a file in Cloud
+# Storage. vLLM's run_batch reads any file whole.
 BATCH_LIMITS: dict[str, BatchLimits] = {
     "openai-batch": BatchLimits(50_000, 200_000_000),
     "openai-responses": BatchLimits(50_000, 200_000_000),

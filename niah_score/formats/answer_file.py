@@ -189,7 +189,7 @@ def _expect(found: Container, source: Source, forced: Format | None) -> None:
 
 
 def _text_columns() -> tuple[str, ...]:
-    return next(form.columns.texts for form in _IN["separated"] if form.columns is not None)
+    return next(form.columns.texts for form in _IN["separated"] if form.columns is not None and not form.columns.signs)
 
 
 def _document(source: Source, names: FieldNames, forced: Format | None, start: bytes) -> _Recognised:

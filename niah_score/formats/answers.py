@@ -53,8 +53,10 @@ def answers_of(form: Format, record: Record, line: int, index: int, names: Field
     """The answers of one record, `index` its place among the file's records. Raises UnreadableError."""
     id_field, text_field = names
     samples = form.completions(record) if text_field is None else [_named_completion(form, record, text_field)]
+    if not samples:
+        return []
     whose = form.identify(record, index) if id_field is None else _named_identity(form, record, index, id_field)
-    if whose.id is None and whose.prompt is None and whose.position is None:
+    if whose.id is None and whose.prompt is None and whose.position is None and whose.coordinates is None:
         raise UnreadableError(
             f"no id: none of the fields that hold one is there; found {keys_of(record)}; name it with --id-field"
         )
@@ -73,6 +75,7 @@ def answers_of(form: Format, record: Record, line: int, index: int, names: Field
             whose.reference,
             chat,
             templated,
+            whose.coordinates,
         )
         for number, completion in enumerate(samples)
     ]
@@ -89,7 +92,7 @@ def _named_completion(form: Format, record: Record, field: str) -> Completion:
 def _named_identity(form: Format, record: Record, index: int, field: str) -> Identity:
     chosen = id_text(at(record, field), field)
     try:
-        return form.identify(record, index)._replace(id=chosen, position=None)
+        return form.identify(record, index)._replace(id=chosen, position=None, coordinates=None)
     except UnreadableError:
         return Identity(chosen)
 

@@ -72,10 +72,11 @@ def _openai_completions(record: Record) -> list[Completion]:
             "response.body holds neither `choices` nor `output`; expected the answer of /v1/chat/completions, "
             "/v1/completions or /v1/responses"
         )
-    return [_choice(choice) for choice in choices] or [Completion(None, error="no choices in the response")]
+    return [choice_completion(choice) for choice in choices] or [Completion(None, error="no choices in the response")]
 
 
-def _choice(choice: dict[str, Any]) -> Completion:
+def choice_completion(choice: dict[str, Any]) -> Completion:
+    """One of the `choices` of a chat completion or a text completion. Raises UnreadableError."""
     finish = choice.get("finish_reason")
     message = choice.get("message")
     if not isinstance(message, dict):

@@ -17,8 +17,25 @@ Container = Literal["json", "zip", "separated", "parquet"]
 LineBlock = tuple[list[Any], bool]
 
 
+class Coordinates(NamedTuple):
+    """The cell of a grid that an answer was asked for, by which systems without ids tell their results apart.
+
+    `length`: tokens. `depth_percent`: 0 to 100. `needles`: the inserted texts. `question`: None where the record has
+    none. `run`: the number of a repeated run of one cell, such as a seed; None where it has none. `model`: its name.
+    `placement`: that of the rows whose prompts the system builds.
+    """
+
+    length: int
+    depth_percent: float
+    needles: tuple[str, ...]
+    question: str | None
+    run: int | None
+    model: str
+    placement: str
+
+
 class Answer(NamedTuple):
-    """One answer as its file gives it. Of id, prompt_sha256 and position at least one is known.
+    """One answer as its file gives it. Of id, prompt_sha256, position and coordinates at least one is known.
 
     `prompt_sha256`, `chat_sha256`, `in_template`: of the prompt that the record echoes, as in EchoedPrompt. The prompt
     finds the row of a record without a row's id, and is compared with the row's where an id has found it.
@@ -37,6 +54,7 @@ class Answer(NamedTuple):
     reference: tuple[str, ...] | None
     chat_sha256: str | None = None
     in_template: bool | None = None
+    coordinates: Coordinates | None = None
 
 
 class Malformed(NamedTuple):
@@ -100,6 +118,7 @@ class Identity(NamedTuple):
     position: int | None = None
     reference: tuple[str, ...] | None = None
     sample: int = 0
+    coordinates: Coordinates | None = None
 
 
 class Completion(NamedTuple):
@@ -114,7 +133,8 @@ class Completion(NamedTuple):
 class TableColumns(NamedTuple):
     """The columns of a table that a format reads: of each group of names the first that is there.
 
-    by_order: whose answer a row holds if neither a column of ids nor one of prompts is there.
+    by_order: whose answer a row holds if neither a column of ids nor one of prompts is there. signs: columns of which
+    one must be there as well, for tables whose text columns other tables have for something else.
     """
 
     ids: tuple[str, ...]
@@ -123,6 +143,7 @@ class TableColumns(NamedTuple):
     error: str
     others: tuple[tuple[str, ...], ...]
     by_order: Callable[[Record, int], Identity]
+    signs: tuple[str, ...] = ()
 
 
 class ZipMembers(NamedTuple):
@@ -148,7 +169,8 @@ class Format(NamedTuple):
     name, what: as they stand in the list of formats. example: one line of such a file. container: what the file is.
     matches: whether a record is of this format.
     identify: whose answer a record holds, given its place among the records. Raises UnreadableError.
-    completions: what was answered, one item a sample. Raises UnreadableError.
+    completions: what was answered, one item a sample; none for a record that is no answer, such as a step of a run,
+    which is left out. Raises UnreadableError.
 
     by_id: whether a record alone tells whose answer it is, so that it may stand among records of other formats.
     by_order_only: whether nothing but its place tells whose answer a record is, unless the user names a field.

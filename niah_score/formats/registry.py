@@ -19,11 +19,14 @@ from __future__ import annotations
 
 from niah_score.formats.anthropic_batch import ANTHROPIC_BATCH
 from niah_score.formats.gemini_batch import GEMINI_BATCH, VERTEX_BATCH
+from niah_score.formats.gkamradt import GKAMRADT
 from niah_score.formats.helmet import HELMET
 from niah_score.formats.inspect_ai import INSPECT_EVAL, INSPECT_JSON
+from niah_score.formats.langsmith import LANGSMITH, LANGSMITH_CSV
 from niah_score.formats.lighteval import LIGHTEVAL
 from niah_score.formats.lm_eval import LM_EVAL
 from niah_score.formats.longbench import LONGBENCH
+from niah_score.formats.needlehaystack2 import NEEDLEHAYSTACK2
 from niah_score.formats.openai_batch import OPENAI_BATCH, OPENAI_RESPONSES, VLLM_BATCH
 from niah_score.formats.opencompass import OPENCOMPASS
 from niah_score.formats.plain import CSV, ORDERED, PARQUET, PLAIN, TSV
@@ -45,6 +48,10 @@ FORMATS: dict[str, Format] = {
     "ruler": RULER,
     "helmet": HELMET,
     "longbench": LONGBENCH,
+    "gkamradt": GKAMRADT,
+    "needlehaystack2": NEEDLEHAYSTACK2,
+    "langsmith": LANGSMITH,
+    "langsmith-csv": LANGSMITH_CSV,
     "plain": PLAIN,
     "ordered": ORDERED,
     "csv": CSV,

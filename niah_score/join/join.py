@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.errors import IntegrityError, ScoreError, listed
+from niah_score.join.coordinates import by_coordinates
 from niah_score.join.reading import Batch, schema
 from niah_score.join.rows import Rows, stacked
 
@@ -80,7 +81,7 @@ def join(
     repeats_are_samples: bool = False,
     by_order: bool = False,
 ) -> Joined:
-    """Bring answers to their rows: by id, else by the prompt that they echo, else (only if asked to) by order.
+    """Bring answers to their rows: by id, by the prompt that they echo, by coordinates, or (only if asked to) by order.
 
     `names`: of the answer files, in order. `batches`: what was read of them. `repeats_are_samples`: an id that comes
     again is another sample, no duplicate.
@@ -113,16 +114,22 @@ def join(
     unknown = strange.join(known, on=["file", "line"], how="anti").select("file", "line").unique().height
     lines = Lines(both + len(malformed), used, both - used - unknown, unknown, len(malformed))
     # What only joining needs is not carried on.
-    known = known.drop("id", "prompt_sha256", "chat_sha256", "in_template", "position", "reference")
+    known = known.drop(
+        "id", "prompt_sha256", "chat_sha256", "in_template", "position", "reference", "coordinates", "why_lost"
+    )
     return Joined(known.sort("place", "sample"), lines, problems)
 
 
 def _placed(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: bool) -> pl.DataFrame:
-    """The frame with `place`: the index of each answer's row in the table, null for those that have none."""
+    """The frame with `place`: the index of each answer's row in the table, null for those that have none.
+
+    `why_lost`: what coordinates lack to be a row's.
+    """
     import polars as pl
 
     table = rows.table.with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
     frame = frame.join(table.select("id", "place"), on="id", how="left", maintain_order="left")
+    frame = frame.with_columns(pl.lit(None, pl.String).alias("why_lost"))
     lost = frame["place"].is_null()
     if not lost.any():
         return frame
@@ -131,10 +138,14 @@ def _placed(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: 
     nameless = lost & ~echoing & frame["id"].is_null()
     if not (echoing | nameless).any():
         return frame
+    located = nameless & frame["coordinates"].is_not_null()
+    nameless = nameless & ~located
     frame = frame.with_row_index("read")
-    found = [frame.filter(~(echoing | nameless))]
+    found = [frame.filter(~(echoing | located | nameless))]
     if echoing.any():
         found.append(_by_prompt(frame.filter(echoing), table))
+    if located.any():
+        found.append(by_coordinates(frame.filter(located), rows, names))
     if nameless.any():
         whole = rows.whole().with_row_index("place")
         found.append(_by_order(frame.filter(nameless), whole, names, allowed=by_order))
@@ -195,8 +206,10 @@ def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, 
 
 def _unknown(strange: pl.DataFrame, names: Sequence[str]) -> list[Problem]:
     found = []
-    for number, line, name, prompt in strange.select("file", "line", "id", "prompt_sha256").iter_rows():
-        what = "its prompt is that of no row of the dataset"
+    for number, line, name, prompt, why in strange.select(
+        "file", "line", "id", "prompt_sha256", "why_lost"
+    ).iter_rows():
+        what = why or "its prompt is that of no row of the dataset"
         if name is not None:
             what = f"no row has the id {name[:80]!r}" + (", and its prompt is that of no row" if prompt else "")
         found.append(Problem("unknown", names[number], line, name, what))
@@ -208,9 +221,12 @@ def _made_for_others(strange: pl.DataFrame, rows: Rows, names: Sequence[str]) ->
     ids = [name for name in strange["id"].head(1000).to_list() if name]
     ours = sorted({name[:8] for name in rows.table["id"].head(100_000).to_list()})
     theirs = sorted({name[:8] for name in ids})
+    why = strange["why_lost"].drop_nulls().head(1).to_list()
     told = (
         f"their ids begin with {', '.join(theirs[:_SHOWN])}, those of the rows with {', '.join(ours[:_SHOWN])}"
         if theirs
+        else f"of the first, {why[0]}"
+        if why
         else "their prompts are those of no row"
     )
     return (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from niah_score.errors import ScoreError, listed
 from niah_score.formats.record import Answer, LineError, Malformed, NoAnswersError
+from niah_score.join.coordinates import as_json
 from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
@@ -43,13 +44,14 @@ class _Range(NamedTuple):
 
 
 def schema() -> dict[str, pl.DataType]:
-    """The columns of answers: those of `Answer`, and the number of the file."""
+    """The columns of answers: those of `Answer`, coordinates as JSON, and the number of the file."""
     import polars as pl
 
     return {
         "id": pl.String(), "text": pl.String(), "reasoning": pl.String(), "finish": pl.String(), "error": pl.String(),
         "prompt_sha256": pl.String(), "position": pl.Int64(), "sample": pl.Int64(), "line": pl.Int64(),
-        "reference": pl.List(pl.String()), "chat_sha256": pl.String(), "in_template": pl.Boolean(), "file": pl.Int64(),
+        "reference": pl.List(pl.String()), "chat_sha256": pl.String(), "in_template": pl.Boolean(),
+        "coordinates": pl.String(), "file": pl.Int64(),
     }  # fmt: skip
 
 
@@ -114,6 +116,9 @@ def _frame(number: int, answers: Sequence[Answer]) -> pl.DataFrame:
         elif field == "reference":
             lists = [None if given is None else list(given) for given in columns[field]]
             series.append(pl.Series(field, lists, dtype=kind))
+        elif field == "coordinates":
+            told = [None if given is None else as_json(given) for given in columns[field]]
+            series.append(pl.Series(field, told, dtype=kind))
         else:
             series.append(pl.Series(field, columns[field], dtype=kind))
     return pl.DataFrame(series)

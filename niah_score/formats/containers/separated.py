@@ -63,6 +63,8 @@ def header_of(
         found = rows[0].fields if rows else None
         if found is None or (len(found) < 2 and forced is None):
             continue
+        if columns.signs and field_of(found, columns.signs) is None and forced is None:
+            continue
         needed = [names.text_field or field_of(found, columns.texts)]
         if names.id_field is not None:
             needed.append(names.id_field)

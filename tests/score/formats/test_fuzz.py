@@ -18,6 +18,7 @@ from niah_score.errors import ScoreError
 from niah_score.formats import FORMATS, Answer, Malformed, expand, read_answers, read_lines
 from niah_score.formats.containers.strict_json import parse
 from niah_score.formats.record import UnreadableError
+from niah_score.join.coordinates import as_json
 
 EXAMPLES = {path.name: path.read_bytes() for path in sorted((Path(__file__).parent / "examples").iterdir())}
 fuzzed = examples(120, HealthCheck.data_too_large)
@@ -27,7 +28,9 @@ KEYS = re.findall(
     candidates thought finishReason finish_reason stop_reason error status status_code request contents result doc
     doc_id resps filtered_resps filter arguments gen_args_0 arg_0 target origin_prompt prompt idx data args eval samples
     epoch input completion __doc__ __model_response__ query specific choices gold_index reasoning sample answers
-    all_classes length object version 0 1 limit promptFeedback incomplete_details refusal""",
+    all_classes length object version 0 1 limit promptFeedback incomplete_details refusal model_response context_length
+    depth_percent needle model_id target_depth_percent recipe needle_placements seed prompt_question run runs example
+    inputs inputs.id outputs.answer metadata dataset_id run_type reference_outputs parent_run_id extra""",
 )
 VALUES = st.recursive(
     st.none()
@@ -63,13 +66,18 @@ def read(path: Path, **options: str | None) -> None:
 
 def check(answer: Answer) -> None:
     assert isinstance(answer, Answer)
-    assert (answer.id, answer.prompt_sha256, answer.position) != (None, None, None)
+    assert (answer.id, answer.prompt_sha256, answer.position, answer.coordinates) != (None, None, None, None)
     assert answer.id is None or (isinstance(answer.id, str) and answer.id)
     assert answer.text is None or isinstance(answer.text, str)
     assert answer.finish in ("", "stop", "truncated", "refused")
     assert answer.error is None or (0 < len(answer.error) <= 500 and len(answer.error.splitlines()) == 1)
     assert answer.position is None or answer.position >= 0
     assert answer.sample >= 0
+    cell = answer.coordinates
+    if cell is not None:
+        assert cell.length > 0
+        assert 0 <= cell.depth_percent <= 100
+        as_json(cell)
     for text in (answer.id, answer.text, answer.reasoning, answer.error, *(answer.reference or ())):
         assert text is None or text.encode() is not None  # half of a surrogate pair is no text
 

@@ -356,6 +356,104 @@ def longbench(pairs: Pairs) -> bytes:
     return lines([{"pred": text, "answers": ["42"], "all_classes": None, "length": 8000} for _, text in pairs])
 
 
+def gkamradt(pairs: Pairs) -> bytes:
+    return lines(
+        [
+            {
+                "model": "gpt-4-0125-preview",
+                "context_length": 1000 * (number + 1),
+                "depth_percent": 50.0,
+                "version": 1,
+                "needle": f"\n{name}\n",
+                "model_response": text,
+                "score": 10,
+                "test_duration_seconds": 1.5,
+                "test_timestamp_utc": "2024-03-01 10:00:00+0000",
+            }
+            for number, (name, text) in enumerate(pairs)
+        ],
+        ascii_only=True,
+    )
+
+
+def needlehaystack2(pairs: Pairs) -> bytes:
+    """With the fields of the rows that its runner and its store write (2.0.0)."""
+    return lines(
+        [
+            {
+                "schema_version": 2,
+                "run_name": "single",
+                "model_id": "m",
+                "model_request_name": "m-2026",
+                "task_type": "single",
+                "context_length": 1000 * (number + 1),
+                "target_depth_percent": 33.908016654811604,
+                "recipe": {
+                    "haystack": {"type": "files", "path": "PaulGrahamEssays"},
+                    "inserter": "single_depth",
+                    "needle_placements": [{"text": name, "insertion_token_index": 327, "actual_depth_percent": 32.7}],
+                    "final_context_token_count": 1023,
+                },
+                "needle_metadata": {},
+                "expected_answer": "42",
+                "prompt_question": "Where?",
+                "response": text,
+                "score": {"value": 0.0, "details": {"matches": 0, "total": 1}},
+                "usage": {"input_tokens": 1000, "output_tokens": 12},
+                "cost_usd": None,
+                "duration_seconds": 0.2,
+                "status": "ok",
+                "error": None,
+                "timestamp_utc": "2026-05-22T10:11:54.546503+00:00",
+                "seed": None,
+            }
+            for number, (name, text) in enumerate(pairs)
+        ]
+    )
+
+
+def langsmith(pairs: Pairs) -> bytes:
+    """Runs with the fields that langsmith 0.15.0 dumps."""
+    return lines(
+        [
+            {
+                "id": "01a202bd-dc52-780c-b76b-e50fb8f97158",
+                "name": "Target",
+                "start_time": "2026-05-22T10:12:06.866701Z",
+                "run_type": "chain",
+                "end_time": "2026-05-22T10:12:06.867246Z",
+                "extra": {"metadata": {"revision_id": None, "num_repetitions": 1, "ls_method": "traceable"}},
+                "error": None,
+                "serialized": None,
+                "events": [],
+                "inputs": {"id": name, "prompt": PROMPT + name, "max_new_tokens": 100},
+                "outputs": {"prediction": text},
+                "reference_example_id": "00000000-0000-0000-0000-000000000064",
+                "parent_run_id": None,
+                "tags": [],
+                "session_id": None,
+                "feedback_stats": None,
+                "status": None,
+                "trace_id": "01a202bd-dc52-780c-b76b-e50fb8f97158",
+            }
+            for name, text in pairs
+        ]
+    )
+
+
+def langsmith_csv(pairs: Pairs) -> bytes:
+    """The columns of `ExperimentResults.to_pandas()`, as its `to_csv` writes them."""
+    sink = io.StringIO(newline="")
+    rows = csv.writer(sink)
+    names = (
+        "inputs.id inputs.prompt outputs.prediction error reference.answer feedback.correct execution_time example_id"
+    )
+    rows.writerow([*names.split(), "id", "outputs.output"])
+    for number, (name, text) in enumerate(pairs):
+        rows.writerow([name, PROMPT + name, text, "", "42", 1, 0.000168, f"e{number}", f"r{number}", ""])
+    return sink.getvalue().encode()
+
+
 def plain(pairs: Pairs) -> bytes:
     return lines([{"id": name, "prediction": text} for name, text in pairs])
 
@@ -423,6 +521,10 @@ WRITERS: dict[str, tuple[str, str, Callable[[Pairs], bytes]]] = {
     "ruler": ("ruler", ".jsonl", ruler),
     "helmet": ("helmet", ".json", helmet),
     "longbench": ("longbench", ".jsonl", longbench),
+    "gkamradt": ("gkamradt", ".jsonl", gkamradt),
+    "needlehaystack2": ("needlehaystack2", ".jsonl", needlehaystack2),
+    "langsmith": ("langsmith", ".jsonl", langsmith),
+    "langsmith_csv": ("langsmith-csv", ".csv", langsmith_csv),
     "plain": ("plain", ".jsonl", plain),
     "plain_array": ("plain", ".json", plain_array),
     "plain_messages": ("plain", ".jsonl", plain_messages),
@@ -434,6 +536,7 @@ WRITERS: dict[str, tuple[str, str, Callable[[Pairs], bytes]]] = {
 }
 BY_PLACE = {"opencompass", "ruler", "helmet", "longbench", "ordered"}
 BY_PROMPT = {"vertex-batch", "opencompass"}
+BY_CELL = {"gkamradt", "needlehaystack2"}
 REFERENCED = {
     "lm-eval": "42",
     "inspect-json": "42",
@@ -443,6 +546,7 @@ REFERENCED = {
     "ruler": "42",
     "helmet": "42",
     "longbench": "42",
+    "needlehaystack2": "42",
     "ordered": "42",
 }
 
@@ -455,8 +559,12 @@ def check(path: Path, kind: str, pairs: Pairs) -> None:
     assert [record.text for record in found if isinstance(record, Answer)] == [text for _, text in pairs]
     for place, (record, (name, _)) in enumerate(zip(found, pairs, strict=True)):
         assert isinstance(record, Answer)
-        by_id = kind not in BY_PLACE and kind not in BY_PROMPT
+        by_id = kind not in BY_PLACE | BY_PROMPT | BY_CELL
         assert record.id == (name if by_id else None)
+        if kind in BY_CELL:
+            assert record.coordinates is not None
+            assert record.coordinates.length == 1000 * (place + 1)
+            assert [needle.strip() for needle in record.coordinates.needles] == [name.strip()]
         assert record.position == (place if kind in BY_PLACE else None)
         if kind in BY_PROMPT:
             assert record.prompt_sha256 == prompt_digest(PROMPT + name)

@@ -13,7 +13,8 @@ from made import Record
 from properties import examples
 
 from niah_score.errors import ScoreError
-from niah_score.report.charts.foreign_results import VERDICT, read_foreign
+from niah_score.report.charts.cell_results import VERDICT
+from niah_score.report.charts.foreign_results import read_foreign
 from niah_score.report.charts.grid import Grid, grid_of
 from niah_score.report.charts.labels import TABLE
 

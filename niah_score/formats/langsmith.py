@@ -1,0 +1,177 @@
+"""Reads the exports of LangSmith: runs, rows of experiments, examples with their runs, and tables of them.
+
+A table has a column for each field, `inputs.prompt` or `outputs.output`, or one of JSON for all, `inputs` and
+`outputs`. The `outputs` of an example are its reference, so only a record with a sign of a run holds an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from niah_score.formats.answers import keys_of
+from niah_score.formats.fields import (
+    answer_text,
+    as_list,
+    as_object,
+    echoed,
+    error_line,
+    field_of,
+    finish_of,
+    optional_text,
+)
+from niah_score.formats.openai_batch import choice_completion
+from niah_score.formats.plain import FINISH_FIELDS, REASONING_FIELDS, TEXT_FIELDS
+from niah_score.formats.record import Completion, Format, Identity, Record, TableColumns, UnreadableError
+
+# What a run has and an example has not.
+_SIGNS = (
+    "run_type", "reference_example_id", "run_id", "trace_id", "reference_outputs", "execution_time", "example_id",
+)  # fmt: skip
+_INPUTS = ("inputs", "input")
+# In the outputs of a run, unlike in other records, `answer` is what the model said.
+_TEXTS = (*TEXT_FIELDS, "answer", "content")
+_PROMPTS = ("prompt", "messages", "input")
+
+
+def _matches(record: Record) -> bool:
+    if isinstance(record.get("run"), dict):
+        return isinstance(record.get("example"), dict)
+    if isinstance(record.get("runs"), list):
+        return "dataset_id" in record and isinstance(record.get("inputs"), dict)
+    asked = any(isinstance(record.get(part), dict) or _dotted(record, part) for part in _INPUTS)
+    return asked and field_of(record, _SIGNS) is not None and ("outputs" in record or bool(_dotted(record, "outputs")))
+
+
+def _part(record: Record, *names: str) -> dict[str, Any]:
+    """A part of a record, such as its inputs: an object, JSON of one, or the fields that begin with its name."""
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str) and value.startswith("{"):
+            try:
+                value = orjson.loads(value)
+            except ValueError:
+                raise UnreadableError(f"{name} is no JSON; expected an object, as LangSmith writes it") from None
+        found = value if isinstance(value, dict) else _dotted(record, name)
+        if found:
+            return found
+    return {}
+
+
+def _dotted(record: Record, name: str) -> dict[str, Any]:
+    start = f"{name}."
+    return {key.removeprefix(start): value for key, value in record.items() if key.startswith(start)}
+
+
+def _runs(record: Record) -> list[Record]:
+    """The runs that a record holds, without those that are steps of another."""
+    if isinstance(record.get("run"), dict):
+        found = [record["run"]]
+    elif isinstance(record.get("runs"), list):
+        found = [as_object(run) for run in record["runs"]]
+    else:
+        found = [record]
+    return [run for run in found if not run.get("parent_run_id")]
+
+
+def _identity(record: Record, index: int) -> Identity:
+    example = as_object(record.get("example"))
+    run = next(iter(_runs(record)), record)
+    inputs = _part(run, *_INPUTS) or _part(record, *_INPUTS) or _part(example, *_INPUTS)
+    # Never its own id, which is that of the run.
+    sources = [
+        inputs, _part(record, "metadata"), _part(example, "metadata"),
+        as_object(as_object(run.get("extra")).get("metadata")), _part(run, "outputs"),
+    ]  # fmt: skip
+    named = next((found["id"] for found in sources if optional_text(found.get("id"))), None)
+    return Identity(named, echoed(_prompt(inputs)))
+
+
+def _prompt(inputs: dict[str, Any]) -> object:
+    """The prompt of an example, a text or chat messages. What pandas prints of messages in a table tells nothing."""
+    name = field_of(inputs, _PROMPTS)
+    value = None if name is None else inputs[name]
+    if isinstance(value, str) and value.startswith("[{"):
+        try:
+            return orjson.loads(value)
+        except ValueError:
+            return None
+    return value
+
+
+def _completions(record: Record) -> list[Completion]:
+    return [_completion(run) for run in _runs(record)]
+
+
+def _completion(run: Record) -> Completion:
+    error, outputs = error_line(run.get("error")), _part(run, "outputs")
+    status = run.get("status")
+    if error is None and status in ("error", "pending", "interrupted"):
+        error = f"status {status}"
+    if not outputs:
+        return Completion(None, error=error or "the run has no outputs")
+    found = _said(outputs, error is not None)
+    return found._replace(text=found.text or None, error=error) if error is not None else found
+
+
+def _said(outputs: dict[str, Any], failed: bool) -> Completion:
+    """The text in the outputs of a run. Raises UnreadableError, but not of a run that failed."""
+    finish, reasoning = field_of(outputs, FINISH_FIELDS), field_of(outputs, REASONING_FIELDS)
+    ended = "" if finish is None else finish_of(outputs[finish])
+    thought = None if reasoning is None else optional_text(outputs[reasoning])
+    names = [name for name in _TEXTS if name in outputs]
+    # A table has the columns of all runs; a run has values in some.
+    name = next((name for name in names if outputs[name] not in (None, "")), names[0] if names else None)
+    choices = as_list(outputs.get("choices"))
+    if name is None and choices and isinstance(choices[0], dict):
+        return choice_completion(choices[0])
+    if name is None and isinstance(outputs.get("messages"), list):
+        return Completion(answer_text(outputs["messages"], "outputs.messages"), thought, ended)
+    if name is None:
+        texts = [key for key, value in outputs.items() if isinstance(value, str) and key != "id"]
+        name = texts[0] if len(texts) == 1 else None
+    if name is None:
+        if failed:
+            return Completion(None)
+        raise UnreadableError(
+            f"the outputs hold {keys_of(outputs)}; expected the answer in one of {', '.join(_TEXTS)}, or "
+            "name it with --text-field outputs.NAME"
+        )
+    value = outputs[name]
+    text = value.get("content") if isinstance(value, dict) else value
+    return Completion(answer_text(text, f"outputs.{name}"), thought, ended)
+
+
+LANGSMITH = Format(
+    name="langsmith",
+    what="LangSmith runs and experiments as JSON or JSONL",
+    example=(
+        '{"id":"...","run_type":"chain","inputs":{"id":"X","prompt":"..."},"outputs":{"output":"It is 42."},'
+        '"error":null,"reference_example_id":"..."}'
+    ),
+    container="json",
+    matches=_matches,
+    identify=_identity,
+    completions=_completions,
+    by_id=True,
+)
+LANGSMITH_CSV = Format(
+    name="langsmith-csv",
+    what="LangSmith experiments as CSV",
+    example="X,It is 42.,",
+    container="separated",
+    matches=_matches,
+    identify=_identity,
+    completions=_completions,
+    separators=(",",),
+    columns=TableColumns(
+        ids=("inputs.id", "input.id", "inputs", "outputs.id", "metadata.id"),
+        texts=(*(f"outputs.{name}" for name in _TEXTS), "outputs"),
+        prompt="inputs.prompt",
+        error="error",
+        others=(),
+        by_order=_identity,
+        signs=_SIGNS,
+    ),
+)

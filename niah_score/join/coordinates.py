@@ -1,0 +1,165 @@
+"""Brings answers to rows by placement, length, depth, question and needles, where results have no ids.
+
+An answer is given to a row only where a single one fits, or where all that fit hold the same prompt.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from niah_score.errors import ScoreError
+from niah_score.formats.record import Coordinates
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from niah_score.join.rows import Rows
+
+# In percent. Systems write depths with all their digits.
+_SAME_DEPTH = 1e-6
+_SHOWN = 3
+
+
+def as_json(coordinates: Coordinates) -> str:
+    """Coordinates as a text, which frames hold."""
+    return orjson.dumps(list(coordinates)).decode()
+
+
+def _from_json(text: str) -> Coordinates:
+    length, depth, needles, *others = orjson.loads(text)
+    return Coordinates(length, depth, tuple(needles), *others)
+
+
+class _GridRow(NamedTuple):
+    """A row that an answer may be to. `accepted`: its answers and keywords, folded; `prompt`: its sha256."""
+
+    place: int
+    id: str
+    depth: float
+    question: str | None
+    needles: tuple[str, ...]
+    accepted: tuple[str, ...]
+    prompt: str | None
+    placement: str | None
+
+
+class _Fit(NamedTuple):
+    """The rows that an answer fits, in the order of their repeats; or why there are none."""
+
+    rows: tuple[_GridRow, ...] = ()
+    why_lost: str | None = None
+
+
+def by_coordinates(asked: pl.DataFrame, rows: Rows, names: Sequence[str]) -> pl.DataFrame:
+    """Answers with the `place` of the row that they fit, or with `why_lost`.
+
+    Runs of one cell (seeds, versions) go to the repeats that hold the same prompt, in the order of their numbers; where
+    there are more runs than repeats, they are samples. Raises ScoreError for results of several models.
+    """
+    import polars as pl
+
+    cells = {text: _from_json(text) for text in asked["coordinates"].unique()}
+    _refuse_several_models(asked, cells, names)
+    by_length = _rows_by_length(rows)
+    answers = list(asked.select("coordinates", "reference").iter_rows())
+    fits = {
+        (text, tuple(reference or ())): _fit(cells[text], tuple(reference or ()), by_length)
+        for text, reference in answers
+    }
+    runs: dict[tuple[_GridRow, ...], set[int]] = defaultdict(set)
+    for (text, _), fit in fits.items():
+        runs[fit.rows].add(_run(cells[text]))
+    order = {found: {run: nth for nth, run in enumerate(sorted(group))} for found, group in runs.items()}
+    places: list[int | None] = []
+    samples: list[int] = []
+    lost: list[str | None] = []
+    for text, reference in answers:
+        fit = fits[text, tuple(reference or ())]
+        nth = order[fit.rows][_run(cells[text])] if fit.rows else 0
+        places.append(fit.rows[nth % len(fit.rows)].place if fit.rows else None)
+        samples.append(nth // len(fit.rows) if fit.rows else 0)
+        lost.append(fit.why_lost)
+    return asked.with_columns(
+        pl.Series("place", places, dtype=pl.Int64),
+        pl.Series("sample", samples, dtype=pl.Int64),
+        pl.Series("why_lost", lost, dtype=pl.String),
+    )
+
+
+def _run(cell: Coordinates) -> int:
+    return -(2**63) if cell.run is None else cell.run
+
+
+def _refuse_several_models(asked: pl.DataFrame, cells: Mapping[str, Coordinates], names: Sequence[str]) -> None:
+    """Answers of several models would fit the same rows, and mix where each has some of them."""
+    first: dict[str, str] = {}
+    for file, line, text in asked.select("file", "line", "coordinates").iter_rows():
+        first.setdefault(cells[text].model, f"{names[file]}:{line}")
+    if len(first) > 1:
+        (one, _), (other, place) = list(first.items())[:2]
+        raise ScoreError(
+            f"{place}: a result of the model {other!r} among those of {one!r}; score the results of each model by "
+            "themselves: name their files, or take their lines out of a file that holds several"
+        )
+
+
+def _rows_by_length(rows: Rows) -> dict[int, list[_GridRow]]:
+    """The rows with a length and a depth. Those of controls are none: systems without ids have no controls."""
+    import polars as pl
+
+    table = rows.whole().with_row_index("place")
+    grid = table.filter(
+        pl.col("length").is_not_null() & pl.col("depth_percent").is_not_null() & pl.col("control").is_null()
+    ).sort("repeat", "order", nulls_last=True)
+    found: dict[int, list[_GridRow]] = defaultdict(list)
+    for row in grid.iter_rows(named=True):
+        accepted = [*row["answers"], *(word for group in row["keywords"] for word in group)]
+        found[row["length"]].append(
+            _GridRow(
+                row["place"], row["id"], row["depth_percent"], row["question"], _stripped(row["needles"]),
+                tuple(text.strip().casefold() for text in accepted if text), row["prompt_sha256"], row["placement"],
+            )
+        )  # fmt: skip
+    return found
+
+
+def _stripped(texts: Sequence[str]) -> tuple[str, ...]:
+    """Texts without the space around them, in an order of their own."""
+    return tuple(sorted(text.strip() for text in texts))
+
+
+def _fit(cell: Coordinates, reference: tuple[str, ...], by_length: Mapping[int, Sequence[_GridRow]]) -> _Fit:
+    where = f"length {cell.length} and depth {cell.depth_percent:g}"
+    there = [row for row in by_length.get(cell.length, ()) if abs(row.depth - cell.depth_percent) < _SAME_DEPTH]
+    if not there:
+        return _Fit(why_lost=f"no row has {where}")
+    found = tuple(row for row in there if not any(_differences(row, cell, reference)))
+    if not found:
+        differs = " and ".join(dict.fromkeys(_differences(there[0], cell, reference)))
+        return _Fit(why_lost=f"no row with {where} fits: {there[0].id!r} has {differs}")
+    if len(found) > 1 and len({row.prompt or row.id for row in found}) > 1:
+        shown = ", ".join(row.id for row in found[:_SHOWN])
+        return _Fit(
+            why_lost=f"{len(found)} rows with {where} fit, and hold different prompts ({shown}); give each answer the "
+            "id of its row"
+        )
+    return _Fit(found)
+
+
+def _differences(row: _GridRow, cell: Coordinates, reference: tuple[str, ...]) -> Iterator[str]:
+    """What tells a row apart from the one that was answered."""
+    if row.placement not in (None, cell.placement):
+        yield f"the placement {row.placement!r} and not {cell.placement!r}"
+    if cell.question is not None and row.question is not None and cell.question.strip() != row.question.strip():
+        yield "another question"
+    if cell.needles and row.needles:
+        if _stripped(cell.needles) != row.needles:
+            yield "other needles"
+    else:
+        told = "\n".join((*cell.needles, *reference)).casefold()
+        if not any(text in told for text in row.accepted):
+            yield "other answers"

@@ -1,0 +1,201 @@
+"""Answers without ids come to the one row that their cell, question and needles fit, and to no other."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from made import Record, WriteLines
+from properties import examples
+
+from niah_score.errors import IntegrityError, ScoreError
+from niah_score.evaluation import evaluate
+from niah_score.join.join import Lines
+from niah_score.report.report import Report
+
+DEPTHS = (0.0, 33.908016654811604, 100.0)
+
+
+def code(length: int, seed: int) -> str:
+    return f"code-{length}-{seed}"
+
+
+def row(length: int, depth: float, seed: int, **more: Any) -> Record:
+    """A row whose needle hides the code of its length and seed."""
+    needle = f"The secret code is {code(length, seed)}."
+    return {
+        "id": f"r-{length}-{depth:.1f}-{seed}",
+        "answers": [code(length, seed)],
+        "keywords": [[code(length, seed)]],
+        "length": length,
+        "depth_percent": depth,
+        "repeat": seed,
+        "question": "What is the secret code?",
+        "needles": [needle],
+        "placement": "needlehaystack2",
+        "prompt_sha256": sha256(f"{length} {depth} {needle}".encode()).hexdigest(),
+        **more,
+    }
+
+
+def result(truth: Record, **more: Any) -> Record:
+    """What needlehaystack 2 writes of a row that was answered right."""
+    return {
+        "model_id": "m",
+        "run_name": "uuid",
+        "task_type": "uuid",
+        "context_length": truth["length"],
+        "target_depth_percent": truth["depth_percent"],
+        "recipe": {"needle_placements": [{"text": text} for text in truth["needles"]]},
+        "expected_answer": truth["answers"][0],
+        "prompt_question": "What is the secret code?",
+        "response": truth["answers"][0],
+        "score": {"value": 1.0},
+        "status": "ok",
+        "error": None,
+        "seed": truth["repeat"],
+        **more,
+    }
+
+
+def grid(seeds: int = 2) -> list[Record]:
+    return [row(length, depth, seed) for length in (1000, 2000) for depth in DEPTHS for seed in range(seeds)]
+
+
+@pytest.fixture
+def scored(write_lines: WriteLines) -> Any:
+    """Scores results against rows."""
+
+    def scored(rows: list[Record], results: list[Record], **how: Any) -> Report:
+        dataset, answers = write_lines("rows.jsonl", rows), write_lines("results.jsonl", results)
+        return evaluate(dataset, answers, metrics=(), **how)
+
+    return scored
+
+
+@examples(30, HealthCheck.function_scoped_fixture)
+@given(st.permutations(range(12)))
+def test_results_in_any_order_come_to_their_rows(scored: Any, order: list[int]) -> None:
+    rows = grid()
+    report = scored(rows, [result(rows[place]) for place in order])
+    assert report.scores["score"].to_list() == [100.0] * 12
+    assert report.lines == Lines(12, 12, 0, 0, 0)
+    assert report.problems == []
+
+
+def test_the_needle_tells_the_seed_whatever_its_number(scored: Any) -> None:
+    rows = grid()
+    report = scored(rows, [result(one, seed=1000 - one["repeat"]) for one in rows])
+    assert report.scores["score"].to_list() == [100.0] * 12
+
+
+def test_errors_of_a_run_are_errors_and_give_way_to_an_answer(scored: Any) -> None:
+    rows = grid(1)
+    failed = [result(one, response=None, score=None, status="error", error="429") for one in rows]
+    report = scored(rows, failed)
+    assert report.statuses["error"] == 6
+    again = scored(rows, [*failed, *(result(one) for one in rows)])
+    assert again.statuses["ok"] == 6
+    assert again.lines == Lines(12, 6, 6, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"context_length": 1500}, "no row has length 1500 and depth 0"),
+        ({"target_depth_percent": 33.9}, "no row has length 1000 and depth 33.9"),
+        ({"prompt_question": "Which code?"}, "'r-1000-0.0-0' has another question"),
+        ({"recipe": {"needle_placements": [{"text": "x"}]}}, "'r-1000-0.0-0' has other needles"),
+        ({"recipe": None, "expected_answer": "x"}, "'r-1000-0.0-0' has other answers"),
+    ],
+)
+def test_an_answer_that_fits_no_row_is_unknown_with_the_reason(scored: Any, change: Record, said: str) -> None:
+    rows = grid()
+    results = [result(one) for one in rows]
+    report = scored(rows, [results[0] | change, *results[1:]], missing="zero")
+    assert report.lines == Lines(12, 11, 0, 1, 0)
+    (problem,) = [one for one in report.problems if one.kind == "unknown"]
+    assert said in problem.message
+    assert problem.line == 1
+    with pytest.raises(IntegrityError) as caught:
+        scored(rows, [one | change for one in results[:1]])
+    assert said in str(caught.value)
+
+
+def test_results_of_one_system_are_no_answers_to_the_prompts_of_another(scored: Any) -> None:
+    rows = [{**one, "placement": "gkamradt"} for one in grid()]
+    with pytest.raises(IntegrityError, match="the placement 'gkamradt' and not 'needlehaystack2'"):
+        scored(rows, [result(one) for one in rows])
+    hand_made = [{name: value for name, value in one.items() if name != "placement"} for one in rows]
+    assert scored(hand_made, [result(one) for one in rows]).lines.used == 12
+
+
+def test_where_several_rows_fit_none_is_guessed(scored: Any) -> None:
+    """The rows of a cell hide the same needle in different haystacks, of which a result says nothing."""
+    rows = [row(1000, 0.0, 0, id=f"r{place}", prompt_sha256=sha256(bytes([place])).hexdigest()) for place in range(3)]
+    with pytest.raises(IntegrityError, match=r"3 rows with length 1000 and depth 0 fit, and hold different prompts"):
+        scored(rows, [result(rows[0])])
+    unknown = [{name: value for name, value in one.items() if name != "prompt_sha256"} for one in rows]
+    with pytest.raises(IntegrityError, match="3 rows with length 1000"):
+        scored(unknown, [result(rows[0])])
+
+
+def test_runs_of_one_prompt_are_its_repeats_and_more_runs_are_samples(scored: Any) -> None:
+    """A needle that no seed changes gives the same prompt at every seed."""
+    one = row(1000, 0.0, 0)
+    rows = [{**one, "id": f"r{repeat}", "repeat": repeat} for repeat in (1, 0)]
+    said = [result(one, seed=seed, response=f"{one['answers'][0]} {seed}") for seed in (30, 10, 20)]
+    report = scored(rows, said[1:])
+    answers = dict(report.scores.select("id", "prediction").iter_rows())
+    assert {name: text.split()[-1] for name, text in answers.items()} == {"r0": "10", "r1": "20"}
+    every = scored(rows, said).samples
+    assert every is not None
+    found = every.select("id", "sample", "prediction").rows()
+    assert [(name, sample, text.split()[-1]) for name, sample, text in found] == [
+        ("r0", 0, "10"), ("r0", 1, "30"), ("r1", 0, "20"),
+    ]  # fmt: skip
+
+
+def test_the_same_run_twice_is_a_duplicate(scored: Any) -> None:
+    rows = grid(1)
+    with pytest.raises(ScoreError, match="6 lines answer a row again"):
+        scored(rows, [result(one) for one in rows] * 2)
+
+
+def test_results_of_several_models_are_refused(scored: Any) -> None:
+    rows = grid(1)
+    mixed = [result(one, model_id="m" if place % 2 else "other") for place, one in enumerate(rows)]
+    with pytest.raises(ScoreError, match=r"results.jsonl:2: a result of the model 'm' among those of 'other'"):
+        scored(rows, mixed)
+
+
+def test_rows_of_controls_are_never_meant(scored: Any) -> None:
+    rows = grid(1)
+    controls = [{**one, "id": f"{one['id']}-absent", "control": "absent"} for one in rows]
+    report = scored([*rows, *controls], [result(one) for one in rows], missing="zero")
+    assert report.lines.used == 6
+    assert dict(report.scores.select("id", "status").iter_rows())["r-1000-0.0-0-absent"] == "missing"
+
+
+def test_versions_of_gkamradts_test_are_samples_and_its_needle_must_be_the_rows(
+    scored: Any, write_lines: WriteLines, tmp_path: Path
+) -> None:
+    needle = "\nEat a sandwich.\n"
+    rows = [row(1000, depth, 0, placement="gkamradt", needles=[needle], question="Best?") for depth in DEPTHS]
+    said = [
+        {
+            "model": "m", "context_length": 1000, "depth_percent": depth, "version": version, "needle": needle,
+            "model_response": code(1000, 0) if version == 1 else "no", "score": 10,
+        }
+        for depth in DEPTHS
+        for version in (2, 1)
+    ]  # fmt: skip
+    report = scored(rows, said)
+    assert report.scores["score"].to_list() == [50.0] * 3
+    other = write_lines("other.jsonl", [{**said[0], "needle": "Another."}])
+    with pytest.raises(IntegrityError, match="has other needles"):
+        evaluate(tmp_path / "rows.jsonl", other)
