@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from niah_score.html.axes import axis_of
 from niah_score.report.charts.palette import PALETTES
 from niah_score.report.report import Report
 from niah_score.statistics.controls import NUMBERS
@@ -16,8 +17,7 @@ from niah_score.statistics.scored import Factor, Scored, coordinate_text
 # The coordinates that the page has a filter for.
 FILTERS = ("part", "language", "corpus", "needle_id", "control")
 PROBLEMS = 20
-# Beyond so many lengths or depths, neighbours share a column or line.
-_MOST = 60
+_MOST_NAMES = 60
 # Combinations of all coordinates that are embedded; each is a line of numbers.
 _MOST_COMBINATIONS = 60_000
 _MOST_CONTROLS = 50
@@ -48,7 +48,7 @@ def data_of(report: Report) -> dict[str, Any]:
         "model": short(report.model),
         "version": summary["version"],
         "signatures": [report.signatures.get(name) for name in metrics],
-        "own_metrics": [short(str(name)) for name in scored.factor("metric").values[:_MOST] if name is not None],
+        "own_metrics": [short(str(name)) for name in scored.factor("metric").values[:_MOST_NAMES] if name is not None],
         "lines": summary["lines"],
         "statuses": _pairs(summary["statuses"]),
         "findings": _pairs(summary["findings"]),
@@ -87,22 +87,10 @@ class _Axis:
     """A coordinate of the heatmap: for each row its place, for each place its value or [first, last]."""
 
     def __init__(self, factor: Factor) -> None:
-        values = [value for value in factor.values if value is not None]
-        self.grouped = len(values) > _MOST
-        self.labels: list[Any] = list(factor.values)
-        self.codes = factor.codes
-        if self.grouped:
-            import numpy as np
+        import numpy as np
 
-            # As many different values to each place, as nearly as that goes; rows without one last.
-            places = np.arange(len(values)) * (_MOST // 2) // len(values)
-            starts = np.flatnonzero(np.diff(places, prepend=-1)).tolist()
-            ends = [*starts[1:], len(values)]
-            self.labels = [[values[start], values[end - 1]] for start, end in zip(starts, ends, strict=True)]
-            if len(values) < len(factor.values):
-                places = np.append(places, len(starts))
-                self.labels.append(None)
-            self.codes = places[factor.codes]
+        self.labels, places, self.grouped = axis_of(factor.values)
+        self.codes = np.array(places, np.int64)[factor.codes] if self.grouped else factor.codes
 
 
 def cells_of_rows(scored: Scored) -> Any:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 import niah_score
-from niah_score.report.page.document import as_json
+from niah_score.html.document import as_json
 from niah_score.report.page.render import page_of
 from niah_score.report.report import Report
 

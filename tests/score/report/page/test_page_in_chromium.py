@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,34 +11,22 @@ from typing import Any
 
 import polars as pl
 import pytest
-from chromium import NAMES, Chromium, Page, find_chromium
+from chromium import Chromium, Page, nothing_acted
 from hostile import HOSTILE, SURROGATES
 from made import Record
 from made_parts import PARTS, answers_file, control_rows, part_rows, parts_folder
 
 import niah_score
+from niah_score.html.document import as_json
 from niah_score.join.join import Problem
 from niah_score.report.page.data import data_of
-from niah_score.report.page.document import SCRIPTS, as_json, document
+from niah_score.report.page.document import SCRIPTS, document
 from niah_score.report.page.render import page_of
 from niah_score.report.report import Report
 from niah_score.text import as_word, find_word, fold
 from niah_score.text.visible import visible
 
 LENGTHS, DEPTHS, NEEDLES = 4, 3, 4
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Chromium]:
-    program = find_chromium()
-    if program is None:
-        told = f"no Chromium on the path ({', '.join(NAMES)}; or NIAH_CHROMIUM names one)"
-        if os.environ.get("CI") == "true" or "NIAH_CHROMIUM" in os.environ:
-            pytest.fail(told)
-        pytest.skip(told)
-    opened = Chromium(program)
-    yield opened
-    opened.close()
 
 
 def scored(folder: Path, rows: list[Record], answers: list[Record], **how: Any) -> Report:
@@ -409,19 +396,6 @@ def hostile_run(folder: Path) -> Report:
 
 def shown_name(text: str) -> str:
     return visible(text if len(text) <= 300 else f"{text[:300]}…")
-
-
-def nothing_acted(page: Page, path: Path) -> None:
-    assert page.run("window.hit ?? null") is None
-    assert page.complaints() == []
-    assert page.requests() == [path.resolve().as_uri()]
-    assert page.run("document.querySelectorAll('script').length") == 2
-    strange = page.run(
-        "[...document.body.querySelectorAll('*')].filter((it) => [...it.attributes].some((one) => /^on|^href|^src/"
-        ".test(one.name)) || /^(img|iframe|object|embed|a|form|base|link|meta|video|input|style)$/i.test(it.tagName))"
-        ".map((it) => it.outerHTML.slice(0, 200))"
-    )
-    assert strange == []
 
 
 @pytest.fixture(scope="session")
