@@ -61,12 +61,14 @@ function legend(found) {
   const rows = there.map((figure) => figure.rows);
   const parts = [
     el("span", {}, `Cells say: ${measure().label}`),
-    rows.length ? el("span", {}, `${between(Math.min(...rows), Math.max(...rows))} rows a cell`) : null,
+    rows.length ? el("span", {}, `${Math.max(...rows) === 1 ? "1 row" : `${between(Math.min(...rows), Math.max(...rows))} rows`} a cell`) : null,
     there.some((figure) => doubts(figure).length) ? el("span", {}, el("i", { class: "swatch flagged" }, el("i", { class: "flag" })), "worth a look: point at it") : null,
     there.length < found.length ? el("span", {}, el("i", { class: "swatch empty" }), `no rows (${count(found.length - there.length)} of ${count(found.length)} cells)`) : null,
   ];
+  const beyond = there.some((figure) => figure.room !== null && figure.room < 0) && DATA.dataset.placement.some((one) => one !== "native");
   const grouped = DATA.grouped.lengths || DATA.grouped.depths;
   return el("figcaption", {}, el("p", { class: "legend" }, parts),
+    beyond ? el("p", { class: "small" }, "Published placements do not count the template when they cut the haystack, and so may go beyond the budget.") : null,
     grouped ? el("p", { class: "small" }, `There are too many different ${DATA.grouped.lengths ? "lengths" : "depths"} to draw each: neighbours share a ${DATA.grouped.lengths ? "column" : "line"}.`) : null);
 }
 

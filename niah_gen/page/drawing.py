@@ -5,7 +5,6 @@ Places are Unicode code points, which a browser does not count in, so all cuttin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -157,10 +156,14 @@ def _finds(content: str, wanted: str) -> Iterator[tuple[int, int]]:
 
 def _finds_word(content: str, word: str) -> Iterator[tuple[int, int]]:
     """The first place of a word as it is written, not inside another one."""
-    if word.strip():
-        pattern = rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])"
-        if match := re.search(pattern, content):
-            yield match.span()
+    at = content.find(word) if word.strip() else -1
+    while at >= 0:
+        end = at + len(word)
+        beside = content[at - 1 : at] + content[end : end + 1]
+        if not any(char.isascii() and char.isalnum() for char in beside):
+            yield at, end
+            return
+        at = content.find(word, at + 1)
 
 
 def _shown_messages(messages: Sequence[tuple[str | None, str]], marks: Sequence[Mark]) -> list[list[Any]]:

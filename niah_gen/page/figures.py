@@ -118,7 +118,7 @@ def _rows(dataset: Dataset) -> Iterator[tuple[Mapping[str, Any], int, int]]:
 def _laid_out(
     rows: list[SeenRow], keys: Sequence[tuple[Any, ...]], sums: Sequence[_Sum], about: dict[str, list[str]], most: int
 ) -> GridFigures:
-    """GridFigures by places on the axes and codes of filters; filters that would make too many combinations are dropped."""
+    """Figures by places on the axes and codes of filters; a filter that makes too many combinations is dropped."""
     values = [sorted({key[at] for key in keys}, key=_null_last) for at in range(2 + len(FILTERS))]
     axes = [axis_of(of) for of in values[:2]]
     code = [{value: place for place, value in enumerate(of)} for of in values]
@@ -165,8 +165,11 @@ def _columns(sums: Sequence[_Sum], places: Sequence[int], size: int) -> dict[str
     }
 
 
-def _farthest(points: list[Any]) -> float | None:
-    return None if not points else round(max(points, key=lambda one: abs(float(one))), 3)
+def _farthest(points: list[float]) -> float | None:
+    if not points:
+        return None
+    farthest: float = max(points, key=abs)
+    return round(farthest, 3)
 
 
 def _off(row: Mapping[str, Any]) -> float | None:
