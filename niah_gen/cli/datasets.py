@@ -78,14 +78,13 @@ def page(
         Path | None, typer.Option("--out", metavar="FILE", help="The page; by default NAME-DIGEST.html, here.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default as the size asks.")] = None,
 ) -> None:
     """Draw a dataset as one HTML file: what each cell holds, and prompts with what stands in them."""
     from niah_gen.page.render import write_page
     from niah_gen.progress import ProgressBar
 
     with ProgressBar() as bar:
-        done = write_page(dataset, out, overwrite=overwrite, jobs=jobs, progress=bar)
+        done = write_page(dataset, out, overwrite=overwrite, progress=bar)
     notice(f"{done.shown:,} of {done.rows:,} rows in full, {done.path.stat().st_size:,} bytes; open it in a browser")
     typer.echo(str(done.path))
 

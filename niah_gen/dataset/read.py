@@ -10,7 +10,7 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -67,14 +67,18 @@ def row_groups_of(folder: Path, path: str) -> list[RowGroup]:
     return found
 
 
-def read_row_group(folder: Path, group: RowGroup, columns: Sequence[str] | None = None) -> Iterator[ReadRow]:
-    """The rows of a row group in order; of Parquet files only `columns` are read.
+def read_row_group(
+    folder: Path, group: RowGroup, columns: Sequence[str] | None = None, numbers: Container[int] | None = None
+) -> Iterator[ReadRow]:
+    """The rows of a row group in order, or those with some numbers; of Parquet files only `columns` are read.
 
     A row that is no JSON or no text comes with its problem. Raises IntegrityError where the file itself cannot be read.
     """
     rows = _lines(folder / group.path) if group.number < 0 else _group(folder / group.path, group.number, columns)
     with _reading(folder / group.path):
         for number, read in enumerate(rows, group.before + 1):
+            if numbers is not None and number not in numbers:
+                continue
             try:
                 value = read()
             # RecursionError: brackets nested without end.

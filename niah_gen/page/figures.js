@@ -104,7 +104,7 @@ function toldLines(figure, named = 4) {
   if (!figure) return ["no rows"];
   const lines = [rowsOf(figure.rows)];
   if (NEEDLE >= 0) {
-    const names = [...figure.needles.keys()].filter((place) => DATA.filters[NEEDLE].values[place] !== null).map((place) => valueName(DATA.filters[NEEDLE], place));
+    const names = [...figure.needles.keys()].sort((one, other) => one - other).filter((place) => DATA.filters[NEEDLE].values[place] !== null).map((place) => valueName(DATA.filters[NEEDLE], place));
     if (names.length) lines.push(`${names.length === 1 ? "needle" : `${count(names.length)} needles`}: ${names.slice(0, named).join(", ")}${names.length > named ? ", …" : ""}`);
   }
   if (figure.most !== null) lines.push(`prompts of ${between(figure.least, figure.most)} tokens${figure.room === null || figure.room < 0 ? "" : ", none above its budget"}`);

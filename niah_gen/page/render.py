@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
+from niah_gen.dataset.read import read_row_group, row_groups_of
 from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.page.about import about
 from niah_gen.page.choose import MOST_ROWS, in_order
@@ -40,26 +40,17 @@ class WrittenPage(NamedTuple):
     rows: int
 
 
-class _Wanted(NamedTuple):
-    """What a process needs to draw rows: the folder, which rows of each of its files, and the reserves."""
-
-    folder: Path
-    numbers: Mapping[str, frozenset[int]]
-    reserves: Reserves
-
-
 def write_page(
     folder: Path,
     out: Path | None = None,
     *,
     overwrite: bool = False,
-    jobs: int | None = None,
     progress: Progress | None = None,
 ) -> WrittenPage:
     """Write the page of a dataset folder; by default as `NAME-digest8.html` in the working directory.
 
-    jobs: processes that read prompts; None decides by size. Raises NiahError for a file that exists unless it may be
-    replaced, or that lies in the dataset; ContractError for what is no dataset; IntegrityError for damaged files.
+    Raises NiahError for a file that exists unless it may be replaced, or that lies in the dataset; ContractError for
+    what is no dataset; IntegrityError for damaged files.
     """
     dataset = open_dataset(folder)
     path = _path(dataset, out)
@@ -67,7 +58,7 @@ def write_page(
     figures = figures_of(dataset, reserves_of(folder))
     if not figures.rows:
         raise NiahError(f"{folder}: no rows")
-    data, shown = page_of(dataset, figures, jobs=jobs, progress=progress)
+    data, shown = page_of(dataset, figures, progress=progress)
     _refuse(path, folder, overwrite)  # again: reading may have taken minutes
     write_atomically(path, data)
     return WrittenPage(path, shown, len(figures.rows))
@@ -79,7 +70,6 @@ def page_of(
     *,
     most: int = MOST_ROWS,
     largest: int = LARGEST,
-    jobs: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[bytes, int]:
     """The page, in UTF-8, the same for the same dataset, and how many rows it shows in full.
@@ -88,7 +78,7 @@ def page_of(
     """
     reserves = reserves_of(dataset.folder)
     chosen = in_order(figures, most)
-    texts = _drawn(dataset, chosen, reserves, jobs, progress)
+    texts = _drawn(dataset, chosen, reserves, progress)
     kept: dict[SeenRow, str] = {}
     size = 0
     for row in chosen:
@@ -116,55 +106,34 @@ def _ids(figures: GridFigures) -> dict[str, list[object]] | None:
 
 
 def _drawn(
-    dataset: Dataset, chosen: Sequence[SeenRow], reserves: Reserves, jobs: int | None, progress: Progress | None
+    dataset: Dataset, chosen: Sequence[SeenRow], reserves: Reserves, progress: Progress | None
 ) -> dict[SeenRow, str]:
     """What the page shows of each chosen row, as JSON that is safe in a script element."""
-    files = dataset.files()
+    if progress:
+        progress.start(len(chosen), sum(row.tokens or 0 for row in chosen))
     by_file: dict[int, dict[int, SeenRow]] = {}
     for row in chosen:
         by_file.setdefault(row.file, {})[row.number] = row
-    groups: list[tuple[RowGroup, dict[int, SeenRow]]] = []
-    for place, rows in sorted(by_file.items()):
-        file = files[place]
-        there = row_groups_of(dataset.folder, file.entry.path)
-        for group, end in zip(there, [*(after.before for after in there[1:]), file.rows], strict=True):
-            inside = {number: row for number, row in rows.items() if group.before < number <= end}
-            groups += [(group, inside)] if inside else []
-    if progress:
-        progress.start(len(chosen), sum(row.tokens or 0 for row in chosen))
-    wanted = _Wanted(
-        dataset.folder, {files[place].entry.path: frozenset(rows) for place, rows in by_file.items()}, reserves
-    )
-    count = jobs_for(dataset.manifest.tokens) if jobs is None else jobs
     found: dict[SeenRow, str] = {}
-    results = over_row_groups(_start, wanted, [group for group, _ in groups], count)
-    for (group, rows), texts in zip(groups, results, strict=True):
-        if texts.keys() != rows.keys():
-            raise IntegrityError(
-                f"{dataset.folder / group.path}: rows are missing; verify the dataset, and build it again"
-            )
-        found.update({row: texts[number] for number, row in rows.items()})
-        if progress:
-            progress.advance(len(rows), sum(row.tokens or 0 for row in rows.values()))
-    return found
-
-
-def _start(wanted: _Wanted) -> Callable[[RowGroup], dict[int, str]]:
-    def draw(group: RowGroup) -> dict[int, str]:
-        numbers = wanted.numbers[group.path]
-        found = {}
-        for read in read_row_group(wanted.folder, group):
-            if read.number in numbers:
+    for place, file in enumerate(dataset.files()):
+        wanted = by_file.get(place, {})
+        groups = row_groups_of(dataset.folder, file.entry.path)
+        for group, end in zip(groups, [*(after.before for after in groups[1:]), file.rows], strict=True):
+            inside = [number for number in wanted if group.before < number <= end]
+            if not inside:
+                continue
+            for read in read_row_group(dataset.folder, group, numbers=frozenset(inside)):
                 if not isinstance(read.value, dict):
-                    raise IntegrityError(
-                        f"{wanted.folder / group.path}: row {read.number}: {read.problem or 'no object'}; verify the "
-                        "dataset, and build it again"
-                    )
-                row = {"length": None, "part": None, "control": None, **read.value}
-                found[read.number] = as_json(drawn(row, wanted.reserves.budget(row)))
-        return found
-
-    return draw
+                    problem = f"row {read.number}: {read.problem or 'no object'}"
+                    raise IntegrityError(f"{file.path}: {problem}; verify the dataset, and build it again")
+                row = wanted[read.number]
+                columns = {"length": None, "part": None, "control": None, **read.value}
+                found[row] = as_json(drawn(columns, reserves.budget(columns)))
+                if progress:
+                    progress.advance(1, row.tokens or 0)
+    if len(found) < len(chosen):
+        raise IntegrityError(f"{dataset.folder}: changed while it was read; verify the dataset, and try again")
+    return found
 
 
 def _path(dataset: Dataset, out: Path | None) -> Path:

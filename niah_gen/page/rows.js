@@ -94,7 +94,7 @@ function strip(row, text) {
 /** What a mark is, with the depth that it obtained. */
 function markName(row, [kind, , , , place, depth]) {
   const several = row.marks.filter((mark) => mark[0] === "needle").length + row.marks_left > 1;
-  return `${kind}${kind === "needle" && several ? ` ${place}` : ""}${depth === null ? "" : `, depth ${depth} %`}`;
+  return `${kind}${kind === "needle" && several ? ` ${place}` : ""}${depth === null ? "" : `, depth ${depth.toFixed(2)} %`}`;
 }
 
 function lookAt(text, place) {

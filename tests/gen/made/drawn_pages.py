@@ -43,7 +43,7 @@ def data_in(page: bytes) -> dict[str, Any]:
 
 def data_of(folder: Path, **how: Any) -> dict[str, Any]:
     """The data of a dataset's page."""
-    return data_in(page_of(*counted(folder), jobs=1, **how)[0])
+    return data_in(page_of(*counted(folder), **how)[0])
 
 
 def rows_of(folder: Path, path: str = ENGLISH) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ LENGTHS, DEPTHS = 2, 3
 
 
 def written(folder: Path, path: Path, **how: Any) -> Path:
-    path.write_bytes(page_of(*counted(folder), jobs=1, **how)[0])
+    path.write_bytes(page_of(*counted(folder), **how)[0])
     return path
 
 
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def file(folder: Path) -> Path:
-    return write_page(folder, folder.parents[1] / "page.html", jobs=1).path
+    return write_page(folder, folder.parents[1] / "page.html").path
 
 
 @pytest.fixture
@@ -73,10 +73,9 @@ def test_every_cell_says_how_many_rows_it_has_and_the_filters_choose_among_them(
     # `no_context` stands once for each needle, at its first length and depth.
     assert all_texts(page, "[data-place] .number") == ["6", "4", "4", "4", "4", "4"]
     label = page.run(f'document.querySelector("{cell(0, 0)}").getAttribute("aria-label")')
-    assert label.startswith(
-        "900 tokens, depth 0\u00a0%: 6 rows; 2 needles: heyuan-archive, velden-archive; prompts of "
-    )
-    assert label.endswith("tokens, none above its budget; depth within 0.0 points of what was asked")
+    beginning, prompts = label.split("; prompts of ")
+    assert beginning == "900 tokens, depth 0\u00a0%: 6 rows; 2 needles: heyuan-archive, velden-archive"
+    assert prompts.endswith("tokens, none above its budget; depth within 0.0 points of what was asked")
     page.choose("#filter-control", "no_context")
     assert all_texts(page, "[data-place] .number") == ["2"]
     assert page.run("document.querySelectorAll('.cell.blank').length") == LENGTHS * DEPTHS - 1
@@ -97,9 +96,9 @@ def test_a_click_on_a_cell_shows_its_rows_with_everything_at_its_place(page: Pag
         example = f".example:nth-child({number})"
         assert all_texts(page, f"{example} .passage")[0] == row["question"]
         places = page.run(
-            f"(() => {{ const strip = document.querySelector({json.dumps(example + ' .strip')}).getBoundingClientRect();"
-            f"return [...document.querySelectorAll({json.dumps(example + ' .strip .place')})].map((one) =>"
-            "(one.getBoundingClientRect().left - strip.left) / strip.width); })()"
+            f"(() => {{ const strip = document.querySelector({json.dumps(example + ' .strip')});"
+            "const at = strip.getBoundingClientRect(); return [...strip.querySelectorAll('.place')].map((one) =>"
+            "(one.getBoundingClientRect().left - at.left) / at.width); })()"
         )
         total = sum(length for _, length, _ in row["messages"])
         before = [sum(length for _, length, _ in row["messages"][:at]) for at in range(len(row["messages"]))]
@@ -219,7 +218,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         names = dict.fromkeys(("part", "language", "corpus", "control", "needle_id", "task", "boundary"), text)
         rows.append(
             {
-                **row, **names, "id": f"{number:02} {text}", "length": 1000 * (1 + number // 6), "depth_percent": 10.0 * (number % 6),
+                **row, **names, "id": f"{number:02} {text}",
+                "length": 1000 * (1 + number // 6), "depth_percent": 10.0 * (number % 6),
                 "question": text, "answers": [text], "decoys": [[text]], "leak": text, "answer_prefix": text,
                 "needles": [f"needle {number} {text}"], "needle_depths": [50.0], "context_message": 0,
                 "needle_spans": [{"start": len(before), "end": len(before) + len(f"needle {number} {text}")}],
@@ -238,11 +238,13 @@ def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
         found = page.run("""
 (() => [...document.querySelectorAll('[data-place]')].flatMap((cell) => {
   cell.click();
-  return [...document.querySelectorAll('.example')].map((one) => ({
-    id: one.querySelector('.id code').textContent, needle: [...one.querySelectorAll('mark.near bdi, mark.needle bdi')].map((it) => it.textContent),
-    question: one.querySelector('.passage').textContent, decoys: [...one.querySelectorAll('.decoys li')].map((it) => it.textContent)}));
+  return [...document.querySelectorAll('.example')].map((one) => {
+    const texts = (selector) => [...one.querySelectorAll(selector)].map((it) => it.textContent);
+    return {id: texts('.id code')[0], needle: texts('mark.near bdi, mark.needle bdi'), question: texts('.passage')[0],
+            decoys: texts('.decoys li')};
+  });
 }))()""")
-        shown = {one["id"][:2]: one for one in found if one["id"][:3].strip().isdecimal()}
+        shown = {one["id"][:2]: one for one in found if one["id"][2] == " "}
         assert len(shown) == len(HOSTILE)
         for number, text in enumerate(HOSTILE):
             one = shown[f"{number:02}"]
