@@ -32,7 +32,7 @@ def data_of(report: Report) -> dict[str, Any]:
     """Everything that the page shows but its examples."""
     scored, summary = rows_of(report), report.summary
     metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
-    axes = [_Places(scored.factor(name)) for name in ("length", "depth_percent")]
+    axes = [_RowPlaces(scored.factor(name)) for name in ("length", "depth_percent")]
     filters, left_out = _filters(scored, axes, weighted=report.weights is not None)
 
     def of_values(name: str) -> list[Any]:
@@ -83,7 +83,7 @@ def rows_of(report: Report) -> Scored:
     return report.every_row if kept else report.scored
 
 
-class _Places:
+class _RowPlaces:
     """A coordinate of the heatmap: for each row its place, for each place its value or [first, last]."""
 
     def __init__(self, factor: Factor) -> None:
@@ -95,7 +95,7 @@ class _Places:
 
 def cells_of_rows(scored: Scored) -> Any:
     """For each row the number of its cell: place of its length * number of depths + place of its depth."""
-    length, depth = (_Places(scored.factor(name)) for name in ("length", "depth_percent"))
+    length, depth = (_RowPlaces(scored.factor(name)) for name in ("length", "depth_percent"))
     return length.codes * len(depth.labels) + depth.codes
 
 
@@ -188,7 +188,7 @@ def _part_weights(
     return found
 
 
-def _filters(scored: Scored, axes: Iterable[_Places], *, weighted: bool) -> tuple[list[str], list[str]]:
+def _filters(scored: Scored, axes: Iterable[_RowPlaces], *, weighted: bool) -> tuple[list[str], list[str]]:
     """Coordinates with several values, and those of them that would make too many combinations.
 
     `weighted`: whether parts have weights.

@@ -222,7 +222,10 @@ def test_the_keyboard_reaches_every_cell_opens_it_and_comes_back(page: Page) -> 
         page.press(key)
         assert page.run("document.activeElement.dataset.place") == str(place), key
     assert page.run("document.querySelector('.tip').hidden") is False
-    assert "1,000 tokens" in page.text(".tip")
+    head, *lines = page.text(".tip").replace("\u00a0", " ").split("\n")
+    assert head == "1,000 tokens, depth 0 %"
+    assert lines[0].startswith("mean ")
+    assert "4 rows" in lines
     page.press("ArrowDown")
     for key in ("Enter", " "):
         page.press(key)
