@@ -52,12 +52,12 @@ def arrows() -> dict[str, set[str]]:
 # The rooms of each package; a room imports only what stands before it, and `errors` and `progress`.
 ROOMS = {
     "niah_score": (
-        "contract", "text", "machine", "formats", "join", "metrics", "scoring", "statistics", "report", "evaluation",
-        "judge", "cli",
+        "contract", "text", "machine", "html", "formats", "join", "metrics", "scoring", "statistics", "report",
+        "evaluation", "judge", "cli",
     ),
     "niah_gen": (
-        "corpora", "tokenizers", "prompts", "haystacks", "tasks", "recipe", "rows", "dataset", "checks", "export",
-        "cli",
+        "corpora", "tokenizers", "prompts", "haystacks", "tasks", "recipe", "rows", "dataset", "checks", "page",
+        "export", "cli",
     ),
 }  # fmt: skip
 
@@ -137,14 +137,21 @@ def test_the_scorer_imports_nothing_of_the_generator() -> None:
             assert not {found for found in names if found.startswith("niah_gen")}, name
 
 
-def test_the_generator_sees_only_contract_text_machine_and_formats_of_the_scorer() -> None:
+def test_the_generator_sees_only_contract_text_machine_html_and_formats_of_the_scorer() -> None:
     seen = {found for name, names in arrows().items() if name.startswith("niah_gen") for found in names}
     rooms = {".".join(found.split(".")[:2]) for found in seen if found.startswith("niah_score")}
     shared = {"niah_score.contract", "niah_score.text", "niah_score.machine"}
-    assert rooms == {*shared, "niah_score.formats", "niah_score.errors"}
+    assert rooms == {*shared, "niah_score.html", "niah_score.formats", "niah_score.errors"}
+    # The dataset's page looks like the report's; nothing else of the generator draws.
+    drawing = {name for name, names in arrows().items() if name.startswith("niah_gen") and _drawn(names)}
+    assert {room_of(name) for name in drawing} == {"page"}
     # Answers are read where rows without one are exported, and nowhere else.
     readers = {name for name, names in arrows().items() if name.startswith("niah_gen") and _formats(names)}
     assert {room_of(name) for name in readers} == {"export"}
+
+
+def _drawn(names: set[str]) -> bool:
+    return any(found.startswith("niah_score.html") for found in names)
 
 
 def _formats(names: set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Defines the commands about datasets that exist: list, show, verify, recount, card, diff."""
+"""Defines the commands about datasets that exist: list, show, page, verify, recount, card, diff."""
 
 from __future__ import annotations
 
@@ -70,6 +70,23 @@ def show(
         typer.echo(line)
     if found.others is not None:
         notice(found.others)
+
+
+def page(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The page; by default NAME-DIGEST.html, here.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Draw a dataset as one HTML file: what each cell holds, and prompts with what stands in them."""
+    from niah_gen.page.render import write_page
+    from niah_gen.progress import ProgressBar
+
+    with ProgressBar() as bar:
+        done = write_page(dataset, out, overwrite=overwrite, progress=bar)
+    notice(f"{done.shown:,} of {done.rows:,} rows in full, {done.path.stat().st_size:,} bytes; open it in a browser")
+    typer.echo(str(done.path))
 
 
 def verify(

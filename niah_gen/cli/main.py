@@ -24,7 +24,8 @@ app = typer.Typer(
 )
 for _command in (
     build.build, build.merge, build.plan,
-    datasets.show, datasets.verify, datasets.recount, datasets.card, datasets.diff, export.export, publish.publish,
+    datasets.show, datasets.page, datasets.verify, datasets.recount, datasets.card, datasets.diff,
+    export.export, publish.publish,
     library.presets, library.needles, library.tokenizers,
 ):  # fmt: skip
     app.command()(reported(_command))

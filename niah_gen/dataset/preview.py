@@ -11,6 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from niah_gen.dataset.excerpts import kept_messages, kept_ranges
 from niah_gen.dataset.read import rows_at
 from niah_gen.rows.plan import Plan
 from niah_score.contract import PREVIEW, SPLIT, FileEntry, PromptForm, Span, canonical_json, row_schema, sha256_hex
@@ -105,12 +106,11 @@ def excerpt(text: str, spans: Sequence[Span] = ()) -> str:
     ]
     pieces: list[str] = []
     at = 0
-    for start, end in sorted(kept):
-        if start - at >= _LEAST_GAP:
+    for start, end in kept_ranges(len(text), kept, _LEAST_GAP):
+        if start > at:
             pieces.append(f" [... {start - at:,} characters ...] ")
-            at = start
-        pieces.append(text[at : max(at, end)])
-        at = max(at, min(end, len(text)))
+        pieces.append(text[start:end])
+        at = end
     return "".join(pieces)
 
 
@@ -132,9 +132,7 @@ def _short_prompt(
 ) -> str | list[dict[str, str]]:
     if isinstance(prompt, str):
         return excerpt(prompt, spans)
-    numbers = list(range(len(prompt)))
-    if len(numbers) > _MOST_MESSAGES:
-        numbers = sorted({*numbers[:2], *([context] if context >= 0 else []), *numbers[-2:]})
+    numbers = kept_messages(len(prompt), [context] if context >= 0 else [], _MOST_MESSAGES)
     kept = []
     for before, number in zip([-1, *numbers], numbers, strict=False):
         left_out = number - before - 1

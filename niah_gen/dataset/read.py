@@ -10,7 +10,7 @@ import io
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -66,14 +66,18 @@ def row_groups_of(folder: Path, path: str) -> list[RowGroup]:
     return found
 
 
-def read_row_group(folder: Path, group: RowGroup, columns: Sequence[str] | None = None) -> Iterator[ReadRow]:
-    """The rows of a row group in order; of Parquet files only `columns` are read.
+def read_row_group(
+    folder: Path, group: RowGroup, columns: Sequence[str] | None = None, numbers: Container[int] | None = None
+) -> Iterator[ReadRow]:
+    """The rows of a row group in order, or those with some numbers; of Parquet files only `columns` are read.
 
     A row that is no JSON or no text comes with its problem. Raises IntegrityError where the file itself cannot be read.
     """
     rows = _lines(folder / group.path) if group.number < 0 else _group(folder / group.path, group.number, columns)
     with _reading(folder / group.path):
         for number, read in enumerate(rows, group.before + 1):
+            if numbers is not None and number not in numbers:
+                continue
             try:
                 value = read()
             # RecursionError: brackets nested without end.
@@ -144,30 +148,24 @@ def row_at(path: Path, number: int) -> Any:
 
 
 def rows_at(path: Path, numbers: Sequence[int]) -> Iterator[Any]:
-    """The rows of a data file with some numbers, from 1, ascending; of a Parquet file each row group is read once.
+    """The rows of a data file with some numbers, from 1, ascending, each once; no Parquet row group is read twice.
 
     Raises IntegrityError if it cannot be read or holds fewer rows.
     """
     groups = row_groups_of(path.parent, path.name)
-    if not groups and numbers:
-        raise _unreadable(path, f"row {numbers[0]}: it has fewer rows")
+    count = 0
     for group, following in zip(groups, [*groups[1:], None], strict=True):
         end = following.before if following else max(numbers, default=0)
-        wanted = [number for number in numbers if group.before < number <= end]
+        wanted = {number for number in numbers if group.before < number <= end}
         if not wanted:
             continue
-        with _reading(path):
-            rows = _lines(path) if group.number < 0 else _group(path, group.number, None)
-            reads = enumerate(rows, group.before + 1)
-            for number in wanted:
-                read = next((read for at, read in reads if at == number), None)
-                try:
-                    row = None if read is None else read()
-                except RecursionError as error:  # brackets nested without end
-                    raise ValueError(error) from None
-                if not isinstance(row, dict):
-                    raise _unreadable(path, f"row {number}: " + ("it has fewer rows" if read is None else "no object"))
-                yield row
+        for read in read_row_group(path.parent, group, None, wanted):
+            if not isinstance(read.value, dict):
+                raise _unreadable(path, f"row {read.number}: {read.problem or 'no object'}")
+            yield read.value
+            count += 1
+    if count < len(numbers):
+        raise _unreadable(path, f"row {numbers[count]}: it has fewer rows")
 
 
 def _unreadable(path: Path, problem: object) -> IntegrityError:

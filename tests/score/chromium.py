@@ -226,3 +226,17 @@ class Page:
         """What it prints, as PDF on A4."""
         done = self.send("Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69)
         path.write_bytes(base64.b64decode(done["data"]))
+
+
+def nothing_acted(page: Page, path: Path) -> None:
+    """Assert that no text on a page did anything: ran, asked for something, or became an element that could."""
+    assert page.run("window.hit ?? null") is None
+    assert page.complaints() == []
+    assert page.requests() == [path.resolve().as_uri()]
+    assert page.run("document.querySelectorAll('script').length") == 2
+    strange = page.run(
+        "[...document.body.querySelectorAll('*')].filter((it) => [...it.attributes].some((one) => /^on|^href|^src/"
+        ".test(one.name)) || /^(img|iframe|object|embed|a|form|base|link|meta|video|input|style)$/i.test(it.tagName))"
+        ".map((it) => it.outerHTML.slice(0, 200))"
+    )
+    assert strange == []

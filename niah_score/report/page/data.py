@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from niah_score.html.axes import axis_of
 from niah_score.report.charts.palette import PALETTES
 from niah_score.report.report import Report
 from niah_score.statistics.controls import NUMBERS
@@ -16,8 +17,7 @@ from niah_score.statistics.scored import Factor, Scored, coordinate_text
 # The coordinates that the page has a filter for.
 FILTERS = ("part", "language", "corpus", "needle_id", "control")
 PROBLEMS = 20
-# Beyond so many lengths or depths, neighbours share a column or line.
-_MOST = 60
+_MOST_NAMES = 60
 # Combinations of all coordinates that are embedded; each is a line of numbers.
 _MOST_COMBINATIONS = 60_000
 _MOST_CONTROLS = 50
@@ -32,7 +32,7 @@ def data_of(report: Report) -> dict[str, Any]:
     """Everything that the page shows but its examples."""
     scored, summary = rows_of(report), report.summary
     metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
-    axes = [_Axis(scored.factor(name)) for name in ("length", "depth_percent")]
+    axes = [_RowPlaces(scored.factor(name)) for name in ("length", "depth_percent")]
     filters, left_out = _filters(scored, axes, weighted=report.weights is not None)
 
     def of_values(name: str) -> list[Any]:
@@ -48,7 +48,7 @@ def data_of(report: Report) -> dict[str, Any]:
         "model": short(report.model),
         "version": summary["version"],
         "signatures": [report.signatures.get(name) for name in metrics],
-        "own_metrics": [short(str(name)) for name in scored.factor("metric").values[:_MOST] if name is not None],
+        "own_metrics": [short(str(name)) for name in scored.factor("metric").values[:_MOST_NAMES] if name is not None],
         "lines": summary["lines"],
         "statuses": _pairs(summary["statuses"]),
         "findings": _pairs(summary["findings"]),
@@ -83,31 +83,19 @@ def rows_of(report: Report) -> Scored:
     return report.every_row if kept else report.scored
 
 
-class _Axis:
+class _RowPlaces:
     """A coordinate of the heatmap: for each row its place, for each place its value or [first, last]."""
 
     def __init__(self, factor: Factor) -> None:
-        values = [value for value in factor.values if value is not None]
-        self.grouped = len(values) > _MOST
-        self.labels: list[Any] = list(factor.values)
-        self.codes = factor.codes
-        if self.grouped:
-            import numpy as np
+        import numpy as np
 
-            # As many different values to each place, as nearly as that goes; rows without one last.
-            places = np.arange(len(values)) * (_MOST // 2) // len(values)
-            starts = np.flatnonzero(np.diff(places, prepend=-1)).tolist()
-            ends = [*starts[1:], len(values)]
-            self.labels = [[values[start], values[end - 1]] for start, end in zip(starts, ends, strict=True)]
-            if len(values) < len(factor.values):
-                places = np.append(places, len(starts))
-                self.labels.append(None)
-            self.codes = places[factor.codes]
+        self.labels, places, self.grouped = axis_of(factor.values)
+        self.codes = np.array(places, np.int64)[factor.codes] if self.grouped else factor.codes
 
 
 def cells_of_rows(scored: Scored) -> Any:
     """For each row the number of its cell: place of its length * number of depths + place of its depth."""
-    length, depth = (_Axis(scored.factor(name)) for name in ("length", "depth_percent"))
+    length, depth = (_RowPlaces(scored.factor(name)) for name in ("length", "depth_percent"))
     return length.codes * len(depth.labels) + depth.codes
 
 
@@ -200,7 +188,7 @@ def _part_weights(
     return found
 
 
-def _filters(scored: Scored, axes: Iterable[_Axis], *, weighted: bool) -> tuple[list[str], list[str]]:
+def _filters(scored: Scored, axes: Iterable[_RowPlaces], *, weighted: bool) -> tuple[list[str], list[str]]:
     """Coordinates with several values, and those of them that would make too many combinations.
 
     `weighted`: whether parts have weights.

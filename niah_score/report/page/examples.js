@@ -14,29 +14,6 @@ function examplesOf(place) {
   return found;
 }
 
-/** Show a cell's rows; `jump`: bring the reader there, who used the keyboard. */
-function openCell(place, jump) {
-  state.cell = place;
-  page.cells.forEach((box, k) => box && box.setAttribute("aria-selected", String(k === place)));
-  if (state.view === "map") roving(place);
-  drawCell();
-  hideTip();
-  const wide = matchMedia("(min-width: 1240px)").matches;
-  page.detail.scrollTop = 0;
-  if (jump) page.detail.querySelector("h2").focus({ preventScroll: wide });
-  if (!wide) page.detail.scrollIntoView({ block: "start" });
-}
-
-function closeCell() {
-  const place = state.cell;
-  if (place === null) return;
-  state.cell = null;
-  drawCell();
-  page.cells.forEach((box) => box && box.setAttribute("aria-selected", "false"));
-  const back = state.view === "map" ? page.cells[place] : null;
-  if (back) back.focus();
-}
-
 function drawCell() {
   const place = state.cell;
   page.explore.classList.toggle("opened", place !== null);
@@ -46,9 +23,7 @@ function drawCell() {
   const figure = cells()[place];
   const shown = examplesOf(place);
   page.detail.replaceChildren(
-    el("div", { class: "detail-head" },
-      el("div", {}, el("p", { class: "eyebrow" }, `Cell · ${metricName(state.metric)}`), el("h2", { tabindex: "-1" }, where(place)), el("p", { class: "sub" }, told(figure))),
-      el("button", { type: "button", class: "close", "aria-label": "Close", title: "Close (Escape)", onclick: closeCell }, "×")),
+    detailHead(`Cell · ${metricName(state.metric)}`, place, told(figure)),
     el("p", { class: "small how" }, howMany(shown.length, figure)),
     el("ol", { class: "examples" }, shown.map(example)));
 }
@@ -58,14 +33,6 @@ function howMany(shown, figure) {
   if (shown >= all) return all === 1 ? "Its one row." : `All ${count(all)} rows, the worst first.`;
   const which = isFiltered() ? "those of the page’s examples that the filters let through" : "the worst and a spread over the others and the needles";
   return `${count(shown)} of ${count(all)} rows shown: ${which}. All are in scores.parquet.`;
-}
-
-function chip(text, kind, title) {
-  return el("span", { class: `chip ${kind ?? ""}`, title }, text);
-}
-
-function field(label, ...content) {
-  return el("div", { class: "field" }, el("h4", {}, label), content);
 }
 
 function example(k) {

@@ -13,11 +13,6 @@ const state = { metric: 0, filters: [...START], view: "map", palette: "conventio
 /** The places of two filters, -1 where there is none. */
 const [PART, CONTROL] = ["part", "control"].map((name) => DATA.filters.findIndex((filter) => filter.name === name));
 
-/** Thousands apart. */
-function count(number) {
-  return String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-}
-
 /** Points with so many decimals; ties to even, as the scorer prints them. */
 function points(value, decimals = 1) {
   if (value === null || value === undefined) return "–";
@@ -30,22 +25,6 @@ function points(value, decimals = 1) {
 
 function interval(figure, decimals = 1) {
   return figure[LOW] === null ? null : `${points(figure[LOW], decimals)} to ${points(figure[HIGH], decimals)}`;
-}
-
-function lengthOf(label) {
-  return label === null ? "no length" : Array.isArray(label) ? label.map(count).join(" to ") : count(label);
-}
-
-function depthOf(label) {
-  return label === null ? "no depth" : Array.isArray(label) ? label.map((end) => `${+end.toFixed(1)}`).join(" to ") : `${+label.toFixed(2)}`;
-}
-
-/** A length in few characters: 8k for 8,000; other numbers as they are. */
-function brief(label) {
-  if (label === null) return "none";
-  if (Array.isArray(label)) return `≤${brief(label[1])}`;
-  if (label >= 1e6 && label % 1e5 === 0) return `${label / 1e6}M`;
-  return label >= 1000 && label % 100 === 0 ? `${label / 1000}k` : label >= 10000 ? `${+(label / 1000).toFixed(1)}k` : String(label);
 }
 
 /** The filters that were set: [place of the filter, place of the value]. */

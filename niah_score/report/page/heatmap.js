@@ -1,63 +1,30 @@
 // Figures of the cells in, the heatmap and its table out: depth down, length across, every cell reachable by keyboard.
 
-const page = {};
-
-function cellPlace(length, depth) {
-  return length * DATA.depths.length + depth;
-}
-
-function where(place) {
-  const depths = DATA.depths.length;
-  const [length, depth] = [DATA.lengths[Math.floor(place / depths)], DATA.depths[place % depths]];
-  return `${length === null ? "no length" : `${lengthOf(length)} tokens`}, ${depth === null ? "no depth" : `depth ${depthOf(depth)}\u00a0%`}`;
-}
-
 /** The heatmap of the chosen rows. */
 function drawMap() {
   const found = cells();
   const means = lengthMeans(), depths = depthMeans();
-  const columns = DATA.lengths.length;
-  page.cells = [];
-  const grid = el("div", {
-    class: "map", role: "grid", "aria-label": `${metricName(state.metric)} by depth (down) and length (across)`,
-    "aria-rowcount": DATA.depths.length + 1, "aria-colcount": columns + 1, onkeydown: moveOn, onfocusin: (event) => showTip(event.target), onfocusout: hideTip,
-    onmouseover: (event) => showTip(event.target), onmouseleave: hideTip, onclick: (event) => openFrom(event.target),
+  const grid = drawGrid({
+    label: `${metricName(state.metric)} by depth (down) and length (across)`,
+    above: meansLine(means), cell: (place) => cell(found, place), beside: (line) => depthMean(DATA.depths[line], depths[line]), foot: "mean",
   });
-  grid.style.setProperty("--columns", columns);
-  grid.style.setProperty("--widest", columns <= 4 ? "150px" : columns <= 10 ? "128px" : "92px");
-  grid.style.setProperty("--least", columns > 24 ? "14px" : "19px");
-  grid.style.setProperty("--lines", DATA.depths.length);
-  grid.append(meansLine(means));
-  DATA.depths.forEach((depth, line) => {
-    const row = el("div", { role: "row", class: "row", "aria-rowindex": line + 1 });
-    row.append(el("div", { role: "rowheader", class: "depth" }, depth === null ? "none" : Array.isArray(depth) ? `≤${depthOf(depth[1])}` : depthOf(depth)));
-    for (let length = 0; length < columns; length++) row.append(cell(found, length, line));
-    row.append(depthMean(depth, depths[line]));
-    grid.append(row);
-  });
-  const foot = el("div", { role: "row", class: "row lengths", "aria-rowindex": DATA.depths.length + 1 }, el("div", { class: "corner", role: "presentation" }));
-  DATA.lengths.forEach((length) => foot.append(el("div", { role: "columnheader", class: "length", title: lengthOf(length) }, el("span", {}, brief(length)))));
-  foot.append(el("div", { class: "length", role: "presentation" }, "mean"));
-  grid.append(foot, el("div", { class: "axis-x", role: "presentation" }, "length, tokens"));
-  const figure = el("figure", { class: "heat" },
-    el("div", { class: "frame" }, el("p", { class: "axis-y", "aria-hidden": "true" }, "depth, %"),
-      el("div", { class: "scroll" }, grid)),
-    legend(found, means, depths));
-  page.map.replaceChildren(figure);
-  page.grid = grid;
+  page.map.replaceChildren(framed(grid, legend(found, means, depths)));
   page.found = found;
   roving(state.cell ?? page.cells.findIndex(Boolean));
   fit();
 }
 
+/** What a tooltip says of a cell, or of a mean. */
+function tipLines(box) {
+  const place = box.dataset.place === undefined ? null : Number(box.dataset.place);
+  const [head, said] = place === null ? box.dataset.tip.split(": ") : [where(place), told(page.found[place])];
+  return [head, ...said.split(", ")];
+}
+
 /** One cell: its colour says the mean, its number too where there is room, hatching how much was not answered. */
-function cell(found, length, line) {
-  const place = cellPlace(length, line);
+function cell(found, place) {
   const figure = found[place];
-  if (!figure) {
-    page.cells[place] = null;
-    return el("div", { role: "gridcell", class: "cell blank", "aria-label": `${where(place)}: no rows` });
-  }
+  if (!figure) return emptyCell(place);
   const all = figure[UNANSWERED] === figure[ROWS];
   const box = el("div", {
     role: "gridcell", class: `cell${all ? " silent" : ""}${figure[MEAN] === null ? " unscored" : ""}`, tabindex: "-1",
@@ -74,7 +41,6 @@ function cell(found, length, line) {
     }
   }
   box.append(el("span", { class: "number" }, figure[MEAN] === null ? "–" : points(figure[MEAN], 0)));
-  page.cells[place] = box;
   return box;
 }
 
@@ -145,73 +111,6 @@ function legend(found, means, depths) {
   if (PART >= 0 && state.filters[PART] < 0 && partWeights()) notes.push("A cell is the weighted mean of the parts that have rows there, so that colours also show which parts stand where: choose a part to compare places.");
   if (DATA.grouped.lengths || DATA.grouped.depths) notes.push(`There are too many different ${DATA.grouped.lengths ? "lengths" : "depths"} to draw each: neighbours share a ${DATA.grouped.lengths ? "column" : "line"}, and have no intervals.`);
   return el("figcaption", {}, el("p", { class: "legend" }, parts), notes.map((note) => el("p", { class: "small" }, note)));
-}
-
-/** Numbers only where they have room; lengths upright where they have none. */
-function fit() {
-  if (!page.grid) return;
-  const first = page.grid.querySelector(".cell");
-  const width = first ? first.getBoundingClientRect().width : 0;
-  page.grid.classList.toggle("numbered", width >= 26);
-  page.grid.classList.toggle("upright", width < 34);
-}
-
-/** One cell only is reached by Tab, the others by arrows. */
-function roving(place) {
-  for (const box of page.cells) if (box) box.tabIndex = -1;
-  page.at = page.cells[place] ? place : page.cells.findIndex(Boolean);
-  if (page.cells[page.at]) page.cells[page.at].tabIndex = 0;
-}
-
-const MOVES = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
-
-function moveOn(event) {
-  const place = Number(event.target.dataset.place);
-  if (Number.isNaN(place) || event.altKey || event.metaKey) return;
-  const depths = DATA.depths.length, columns = DATA.lengths.length;
-  let [length, depth] = [Math.floor(place / depths), place % depths];
-  if (event.key === "Enter" || event.key === " ") {
-    event.preventDefault();
-    openCell(place, true);
-    return;
-  }
-  let step = MOVES[event.key];
-  if (event.key === "Home") [length, depth, step] = [-1, event.ctrlKey ? 0 : depth, [1, 0]];
-  if (event.key === "End") [length, depth, step] = [columns, event.ctrlKey ? depths - 1 : depth, [-1, 0]];
-  if (!step) return;
-  event.preventDefault();
-  // Over places where no row stands.
-  do {
-    length += step[0];
-    depth += step[1];
-  } while (length >= 0 && length < columns && depth >= 0 && depth < depths && !page.cells[cellPlace(length, depth)]);
-  const next = length >= 0 && length < columns && depth >= 0 && depth < depths ? page.cells[cellPlace(length, depth)] : null;
-  if (next) {
-    roving(cellPlace(length, depth));
-    next.focus();
-  }
-}
-
-function openFrom(target) {
-  const box = target.closest("[data-place]");
-  if (box) openCell(Number(box.dataset.place), false);
-}
-
-function showTip(target) {
-  const box = target.closest("[data-place], [data-tip]");
-  if (!box) return hideTip();
-  const place = box.dataset.place === undefined ? null : Number(box.dataset.place);
-  const lines = place === null ? box.dataset.tip.split(": ") : [where(place), told(page.found[place])];
-  page.tip.replaceChildren(el("b", {}, lines[0]), lines[1].split(", ").map((line) => el("span", {}, line)));
-  page.tip.hidden = false;
-  const at = box.getBoundingClientRect(), own = page.tip.getBoundingClientRect();
-  const left = Math.min(Math.max(8, at.left + at.width / 2 - own.width / 2), innerWidth - own.width - 8);
-  page.tip.style.left = `${left}px`;
-  page.tip.style.top = `${at.top - own.height - 8 < 4 ? at.bottom + 8 : at.top - own.height - 8}px`;
-}
-
-function hideTip() {
-  page.tip.hidden = true;
 }
 
 const HEADS = ["mean", "95 % interval", "n", "rows", "unanswered"];

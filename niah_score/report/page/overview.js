@@ -157,17 +157,8 @@ function header() {
       el("h1", {}, name(DATA.model)),
       el("p", { class: "sub" }, name(dataset.name), " ", el("code", { title: "first 8 hex of the dataset’s content digest" }, name(dataset.digest8)), ` · ${count(dataset.rows)} rows · niah ${DATA.version}`)),
     el("div", { class: "toggles", role: "group", "aria-label": "Appearance" },
-      toggle("Dark", "Light or dark", (on) => (document.documentElement.dataset.theme = on ? "dark" : "light"), matchMedia("(prefers-color-scheme: dark)").matches, "theme"),
+      darkToggle(),
       toggle("Colour-blind palette", "Colours that every kind of colour vision tells apart", (on) => { state.palette = on ? "colourblind" : "conventional"; redraw(); }, false, "palette")));
-}
-
-function toggle(label, title, act, on, id) {
-  const button = el("button", { type: "button", id, title, "aria-pressed": String(on), onclick: () => {
-    const now = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(now));
-    act(now);
-  } }, label);
-  return button;
 }
 
 function needleRecall() {

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from niah_score.html.document import as_json
 from niah_score.report.page.data import data_of
-from niah_score.report.page.document import as_json, document
+from niah_score.report.page.document import document
 from niah_score.report.page.examples import LADDER, Chooser
 from niah_score.report.report import Report
 

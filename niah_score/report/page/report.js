@@ -1,10 +1,5 @@
 // The page put together: controls, views, and what is drawn again when one of them changes.
 
-function choice(label, options, chosen, act, id) {
-  const select = el("select", { id, onchange: () => act(Number(select.value)) }, options.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
-  return el("label", { class: "choice" }, el("span", {}, label), select);
-}
-
 function controls() {
   const own = DATA.own_metrics.length ? `score (each row’s own: ${plain(DATA.own_metrics.join(", "))})` : "score";
   const named = DATA.metrics.map((metric, place) => [place, place === 0 ? own : metric]);
@@ -62,7 +57,6 @@ function limits() {
 
 function start() {
   document.title = `${plain(DATA.model)} · ${plain(DATA.dataset.name)}`;
-  if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.dataset.theme = "dark";
   page.headlines = el("section", { class: "cards", "aria-label": "Scores" });
   page.parts = el("div", {});
   page.map = el("div", { class: "view" });
@@ -78,13 +72,8 @@ function start() {
   document.getElementById("page").append(...[header(), page.headlines, page.parts, controlTable(), coverage(), problems(), page.controls, page.explore, page.groups,
     el("footer", {}, page.signature, el("p", {}, limits())), page.tip, page.status].filter(Boolean));
   redraw();
-  addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    if (!page.tip.hidden) hideTip();
-    closeCell();
-  });
-  addEventListener("beforeprint", () => document.querySelectorAll(".example details").forEach((one) => (one.open = true)));
-  addEventListener("scroll", hideTip, { passive: true });
+  closeOnEscape();
+  unfoldInPrint();
   new ResizeObserver(fit).observe(page.map);
   performance.mark("drawn");
 }

@@ -153,3 +153,18 @@ def test_diff_ends_with_0_whatever_is_different_and_says_what_it_means(built: Pa
     assert done.returncode == 0
     assert done.stdout.endswith("version: MAJOR; 1.0.0 after 1.0.0 does not say so, call it 2.0.0 or higher\n")
     assert run("diff", built, tmp_path / "nothing").returncode == 4
+
+
+def test_page_prints_its_file_last_and_refuses_to_replace_one(built: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    done = run("page", built, "--out", out)
+    assert (done.returncode, done.stdout) == (0, f"{out}\n")
+    assert re.fullmatch(r"note: 6 of 6 rows in full, [\d,]+ bytes; open it in a browser\n", done.stderr)
+    assert out.read_bytes().startswith(b"<!doctype html>")
+    again = run("page", built, "--out", out)
+    assert again.returncode == 2
+    assert again.stderr == f"niah-gen: {out} exists; name another file with --out, or say --overwrite to replace it\n"
+    assert run("page", built, "--out", out, "--overwrite").returncode == 0
+    none = run("page", tmp_path)
+    assert (none.returncode, none.stdout) == (4, "")
+    assert "this is not a finished dataset" in none.stderr

@@ -1,0 +1,30 @@
+// What a reader can set: lists to choose from, buttons that stay pressed, light or dark.
+
+/** A list under its label; `act` is told the value that was chosen. */
+function choice(label, options, chosen, act, id) {
+  const select = el("select", { id, onchange: () => act(Number(select.value)) }, options.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
+  return el("label", { class: "choice" }, el("span", {}, label), select);
+}
+
+/** A button that is on or off. */
+function toggle(label, title, act, on, id) {
+  const button = el("button", { type: "button", id, title, "aria-pressed": String(on), onclick: () => {
+    const now = button.getAttribute("aria-pressed") !== "true";
+    button.setAttribute("aria-pressed", String(now));
+    act(now);
+  } }, label);
+  return button;
+}
+
+/** Follows the system until it is pressed. */
+function darkToggle() {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const paint = (on) => (document.documentElement.dataset.theme = on ? "dark" : "light");
+  if (dark) paint(true);
+  return toggle("Dark", "Light or dark", paint, dark, "theme");
+}
+
+/** Print what is folded away, too. */
+function unfoldInPrint() {
+  addEventListener("beforeprint", () => document.querySelectorAll(".example details").forEach((one) => (one.open = true)));
+}

@@ -1,0 +1,56 @@
+"""Makes rows and pages of datasets, for tests of what is drawn."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from proofs import seal
+
+import niah_gen
+from niah_gen.page.figures import GridFigures, figures_of
+from niah_gen.page.render import page_of
+from niah_gen.page.reserves import reserves_of
+from niah_score.contract import Dataset, open_dataset
+
+# Two languages, near misses, and controls; every needle in every cell.
+RECIPE: dict[str, Any] = {
+    "name": "drawn", "lengths": [900, 1500], "depths": [0, 50, 100], "controls": ["absent", "no_context"],
+    "needles": ["velden-archive", "heyuan-archive"], "options": {"distractors": 2}, "form": "chat",
+}  # fmt: skip
+ENGLISH = "jsonl/en-900/test-00000-of-00001.jsonl"
+
+
+def built(parent: Path, recipe: dict[str, Any] = RECIPE) -> Path:
+    """The folder of a dataset of plain JSONL files."""
+    return niah_gen.build(recipe, parent, formats=["jsonl"])
+
+
+def counted(folder: Path, **how: int) -> tuple[Dataset, GridFigures]:
+    """A dataset, and what its cells hold."""
+    dataset = open_dataset(folder)
+    return dataset, figures_of(dataset, reserves_of(folder), **how)
+
+
+def data_in(page: bytes) -> dict[str, Any]:
+    """The data of a page."""
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page.decode())
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def data_of(folder: Path, **how: Any) -> dict[str, Any]:
+    """The data of a dataset's page."""
+    return data_in(page_of(*counted(folder), **how)[0])
+
+
+def rows_of(folder: Path, path: str = ENGLISH) -> list[dict[str, Any]]:
+    """The rows of one of its files."""
+    return [json.loads(line) for line in (folder / path).read_text("utf-8").splitlines()]
+
+
+def rewrite(folder: Path, rows: list[Any], path: str = ENGLISH) -> None:
+    """Put other rows into one of its files, which the manifest then vouches for."""
+    seal(folder, path, b"".join(json.dumps(row).encode() + b"\n" for row in rows), len(rows))

@@ -1,0 +1,272 @@
+"""The page of a dataset as its author meets it: opened from disk in a real browser, read, clicked, and attacked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chromium import Chromium, Page, nothing_acted
+from drawn_pages import ENGLISH, built, counted, data_in, rewrite, rows_of
+from hostile import HOSTILE
+
+from niah_gen.page.render import page_of, write_page
+from niah_score.text.visible import visible
+
+LENGTHS, DEPTHS = 2, 3
+
+
+def written(folder: Path, path: Path, **how: Any) -> Path:
+    path.write_bytes(page_of(*counted(folder), **how)[0])
+    return path
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("chromium"))
+
+
+@pytest.fixture(scope="session")
+def file(folder: Path) -> Path:
+    return write_page(folder, folder.parents[1] / "page.html").path
+
+
+@pytest.fixture
+def page(browser: Chromium, file: Path) -> Iterator[Page]:
+    with browser.page(file, width=1500, height=1000) as opened:
+        yield opened
+        nothing_acted(opened, file)
+
+
+def cell(length: int, depth: int) -> str:
+    return f"[data-place='{length * DEPTHS + depth}']"
+
+
+def all_texts(page: Page, selector: str) -> list[str]:
+    found = page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)")
+    assert isinstance(found, list)
+    return found
+
+
+def test_the_head_says_what_the_dataset_is_and_what_it_is_made_of(page: Page, folder: Path) -> None:
+    assert page.text("h1") == "drawn"
+    assert page.run("document.title").startswith("drawn · 1.0.0")
+    assert folder.name[-8:] in page.text(".top .sub")
+    cards = page.text(".cards")
+    for told in (
+        "26",
+        "12 and 14 of controls",
+        "2 lengths",
+        "3 depths",
+        "cl100k_base",
+        "all prompts within their budget",
+    ):
+        assert told in cards, told
+    lines = page.run("[...document.querySelectorAll('.names')].map((one) => one.innerText)")
+    assert "CC0-1.0" in lines[1]
+    assert lines[0].split() == ["no", "control", "absent", "no_context", "all", "all", "rows", "12", "12", "2", "26"]
+
+
+def test_every_cell_says_how_many_rows_it_has_and_the_filters_choose_among_them(page: Page) -> None:
+    # `no_context` stands once for each needle, at its first length and depth.
+    assert all_texts(page, "[data-place] .number") == ["6", "4", "4", "4", "4", "4"]
+    label = page.run(f'document.querySelector("{cell(0, 0)}").getAttribute("aria-label")')
+    beginning, prompts = label.split("; prompts of ")
+    assert beginning == "900 tokens, depth 0\u00a0%: 6 rows; 2 needles: heyuan-archive, velden-archive"
+    assert prompts.endswith("tokens, none above its budget; depth within 0.0 points of what was asked")
+    page.choose("#filter-control", "no_context")
+    assert all_texts(page, "[data-place] .number") == ["2"]
+    assert page.run("document.querySelectorAll('.cell.blank').length") == LENGTHS * DEPTHS - 1
+    page.click("#reset")
+    page.choose("#filter-needle_id", "velden-archive")
+    assert all_texts(page, "[data-place] .number") == ["3", "2", "2", "2", "2", "2"]
+
+
+def test_a_click_on_a_cell_shows_its_rows_with_everything_at_its_place(page: Page, file: Path) -> None:
+    page.click(cell(1, 1))
+    assert page.text(".detail h2").replace("\u00a0", " ") == "1,500 tokens, depth 50 %"
+    assert page.text(".how") == "All 4 rows."
+    data = data_in(file.read_bytes())
+    codes = list(zip(*data["sums"]["codes"], strict=True))
+    rows = [row for k, _, row in data["rows"] if codes[k][:2] == (1, 1)]
+    assert all_texts(page, ".example .id code") == [row["id"] for row in rows]
+    for number, row in enumerate(rows, 1):
+        example = f".example:nth-child({number})"
+        assert all_texts(page, f"{example} .passage")[0] == row["question"]
+        places = page.run(
+            f"(() => {{ const strip = document.querySelector({json.dumps(example + ' .strip')});"
+            "const at = strip.getBoundingClientRect(); return [...strip.querySelectorAll('.place')].map((one) =>"
+            "(one.getBoundingClientRect().left - at.left) / at.width); })()"
+        )
+        total = sum(length for _, length, _ in row["messages"])
+        before = [sum(length for _, length, _ in row["messages"][:at]) for at in range(len(row["messages"]))]
+        told = [(before[mark[1]] + mark[2]) / total for mark in row["marks"]]
+        assert places == pytest.approx(told, abs=0.005)
+        marks = all_texts(page, f"{example} mark bdi")
+        assert marks == [piece[1] for *_, pieces in row["messages"] for piece in pieces if isinstance(piece, list)]
+    page.run("document.querySelector('.example:nth-child(4) details').open = false")
+    page.click(".example:nth-child(4) .strip .place")
+    assert page.run("document.querySelector('.example:nth-child(4) details').open")
+
+
+def test_the_needle_in_the_text_is_the_rows_own(page: Page, folder: Path) -> None:
+    page.choose("#filter-control", "no control")
+    page.choose("#filter-needle_id", "velden-archive")
+    page.click(cell(0, 1))
+    (row,) = [row for row in rows_of(folder) if row["control"] is None and row["depth_percent"] == 50]
+    assert all_texts(page, "mark.needle bdi") == [row["needles"][0]]
+    assert sorted(all_texts(page, "mark.near bdi")) == sorted(row["needles"][1:])
+    assert all_texts(page, "mark.question bdi") == [row["question"]]
+    assert all_texts(page, "mark.needle .label") == [f"needle, depth {row['needle_depths'][0]:.2f} %"]
+    assert f"{row['prompt_tokens']} of 700 tokens" in page.text(".example")
+
+
+def test_the_keyboard_opens_a_cell_and_comes_back(page: Page) -> None:
+    page.run(f'document.querySelector("{cell(0, 0)}").focus()')
+    for key, place in (("ArrowRight", 3), ("ArrowDown", 4), ("Home", 1)):
+        page.press(key)
+        assert page.run("document.activeElement.dataset.place") == str(place), key
+    assert "needles" in page.text(".tip")
+    for key in ("Enter", " "):
+        page.press(key)
+        assert page.run("document.activeElement.textContent").startswith("900 tokens, depth 50"), key
+        page.press("Escape")
+        assert page.run("document.activeElement.dataset.place") == "1", key
+
+
+def test_the_table_and_the_other_measures_say_the_same_cells(page: Page, file: Path) -> None:
+    data = data_in(file.read_bytes())
+    page.choose("#measure", "largest prompt")
+    most = [0] * LENGTHS * DEPTHS
+    for length, depth, tokens in zip(*data["sums"]["codes"][:2], data["sums"]["most"], strict=True):
+        most[length * DEPTHS + depth] = max(most[length * DEPTHS + depth], tokens)
+    numbers = page.run(
+        "[...document.querySelectorAll('[data-place]')].sort((a, b) => a.dataset.place - b.dataset.place)"
+        ".map((cell) => cell.querySelector('.number').textContent)"
+    )
+    assert numbers == [str(tokens) if tokens < 1000 else f"{tokens / 1000:.1f}k" for tokens in most]
+    page.click("#view-table")
+    lines = page.run("[...document.querySelectorAll('.view tbody tr')].map((one) => one.cells[5].textContent)")
+    assert lines == [f"{tokens:,}" for tokens in most]
+    page.click(".view tbody tr:nth-child(2) button")
+    assert page.text(".detail h2").startswith("900 tokens, depth 50")
+
+
+def test_rows_beyond_the_sample_are_listed_with_how_to_see_them(
+    browser: Chromium, folder: Path, tmp_path: Path
+) -> None:
+    path = written(folder, tmp_path / "few.html", most=12)
+    with browser.page(path, width=1500) as page:
+        assert "12 of 26 rows are shown in full" in page.text("footer")
+        page.click(cell(0, 0))
+        shown = all_texts(page, ".example .id code")
+        assert f"{len(shown)} of 6 rows shown in full; niah-gen show DATASET ID shows any other." == page.text(".how")
+        listed = all_texts(page, ".others code")
+        assert len(shown) + len(listed) == 6
+        assert not set(shown) & set(listed)
+        nothing_acted(page, path)
+
+
+def test_dark_mode_keeps_texts_readable_and_print_is_white(browser: Chromium, file: Path) -> None:
+    """Contrast of what is written and what it is written on, as WCAG counts it."""
+    contrast = """(selector) => {
+  const channels = (name, node) => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const behind = [];
+    for (let one = node; one; one = one.parentElement) behind.unshift(getComputedStyle(one).backgroundColor);
+    for (const colour of behind) { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); }
+    if (name === "color") { canvas.fillStyle = getComputedStyle(node).color; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (rgb) => rgb.map((c) => c / 255).map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, k) => sum + c * [0.2126, 0.7152, 0.0722][k], 0);
+  const [ink, back] = ["color", "back"].map((name) => light(channels(name, document.querySelector(selector))));
+  return (Math.max(ink, back) + 0.05) / (Math.min(ink, back) + 0.05);
+}"""
+    for dark in (False, True):
+        with browser.page(file, dark=dark, width=1500) as page:
+            page.click(cell(0, 1))
+            for selector in (
+                "h1", ".card .small", "[data-place] .number", ".example .passage", "mark.needle", "mark.near",
+                "mark.question", "mark.needle .label", "mark.near .label", ".cut", ".id", ".legend", "button.link",
+            ):  # fmt: skip
+                assert page.run(f"({contrast})({json.dumps(selector)})") >= 4.5, (dark, selector)
+            page.prefer(media="print")
+            assert page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+            assert page.run("document.querySelector('.names th').getBoundingClientRect().height > 0")
+
+
+@pytest.mark.parametrize("width", [360, 2000])
+def test_nothing_is_wider_than_the_screen(width: int, browser: Chromium, file: Path) -> None:
+    with browser.page(file, width=width, height=800) as page:
+        page.click(cell(1, 2))
+        assert page.run("document.documentElement.scrollWidth") <= width
+        page.click("#view-table")
+        assert page.run("document.documentElement.scrollWidth") <= width
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hostile texts in every field of rows, in a prompt beside its needle, and as the name of the dataset."""
+    folder = built(tmp_path_factory.mktemp("hostile"))
+    row = next(row for row in rows_of(folder) if row["control"] is None)
+    rows = []
+    for number, text in enumerate(HOSTILE):
+        before = f"😀é {text} "
+        names = dict.fromkeys(("part", "language", "corpus", "control", "needle_id", "task", "boundary"), text)
+        rows.append(
+            {
+                **row, **names, "id": f"{number:02} {text}",
+                "length": 1000 * (1 + number // 6), "depth_percent": 10.0 * (number % 6),
+                "question": text, "answers": [text], "decoys": [[text]], "leak": text, "answer_prefix": text,
+                "needles": [f"needle {number} {text}"], "needle_depths": [50.0], "context_message": 0,
+                "needle_spans": [{"start": len(before), "end": len(before) + len(f"needle {number} {text}")}],
+                "prompt": [{"role": text, "content": f"{before}needle {number} {text} after"}],
+            }
+        )  # fmt: skip
+    rewrite(folder, rows, ENGLISH)
+    return folder
+
+
+def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
+    browser: Chromium, hostile: Path, tmp_path: Path
+) -> None:
+    path = written(hostile, tmp_path / "hostile.html")
+    with browser.page(path, width=1500, height=1000) as page:
+        found = page.run("""
+(() => [...document.querySelectorAll('[data-place]')].flatMap((cell) => {
+  cell.click();
+  return [...document.querySelectorAll('.example')].map((one) => {
+    const texts = (selector) => [...one.querySelectorAll(selector)].map((it) => it.textContent);
+    return {id: texts('.id code')[0], needle: texts('mark.near bdi, mark.needle bdi'), question: texts('.passage')[0],
+            decoys: texts('.decoys li')};
+  });
+}))()""")
+        shown = {one["id"][:2]: one for one in found if one["id"][2] == " "}
+        assert len(shown) == len(HOSTILE)
+        for number, text in enumerate(HOSTILE):
+            one = shown[f"{number:02}"]
+            if len(text) <= 80:
+                assert one["question"] == visible(text), repr(text)
+                assert one["decoys"] == [visible(text)], repr(text)
+                assert one["needle"] == [visible(f"needle {number} {text}")], repr(text)
+        nothing_acted(page, path)
+        page.click("#view-table")
+        for name in ("part", "language", "corpus", "control", "needle_id"):
+            page.run(
+                f"(() => {{ const it = document.querySelector('#filter-{name}');"
+                "for (const one of it.options) { it.value = one.value; it.dispatchEvent(new Event('change')); } })()"
+            )
+        nothing_acted(page, path)
+
+
+def test_no_hostile_text_makes_the_page_wider_than_a_small_screen(
+    browser: Chromium, hostile: Path, tmp_path: Path
+) -> None:
+    path = written(hostile, tmp_path / "hostile.html")
+    with browser.page(path, width=360, height=800) as page:
+        for place in page.run("[...document.querySelectorAll('[data-place]')].map((one) => one.dataset.place)"):
+            page.run(f"document.querySelector(\"[data-place='{place}']\").click()")
+            assert page.run("document.documentElement.scrollWidth") <= 360, place
