@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "examples" / "transformers_generate.py"
 NIAH = os.environ.get("NIAH_PYTHON", str(ROOT / ".venv" / "bin" / "python"))
 PATIENCE = 300.0  # seconds
+# A tiny model is slower on several threads than on one.
+ENVIRONMENT = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 CHAT = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{{ '<|answer|>' if add_generation_prompt }}"
 
 
@@ -36,7 +38,7 @@ def niah(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def built(folder: Path, *flags: str) -> Path:
-    done = niah("niah_gen.cli", "build", "smoke", *flags, "--out", str(folder))
+    done = niah("niah_gen.cli", "build", "smoke", "--length", "1000", *flags, "--out", str(folder))
     assert done.returncode == 0, done.stderr
     return Path(done.stdout.splitlines()[-1])
 
@@ -77,7 +79,7 @@ def model(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=2,
         max_position_embeddings=16384, eos_token_id=tokenizer.eos_token_id, initializer_range=0.5,
     )  # fmt: skip
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
@@ -86,7 +88,7 @@ def model(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def start(dataset: Path, out: Path, model: Path, *flags: str) -> subprocess.Popen[str]:
     command = [sys.executable, str(SCRIPT), str(dataset), str(out), "--model", str(model), "--max-tokens", "5", *flags]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
 
 
 def ask(dataset: Path, out: Path, model: Path, *flags: str) -> tuple[int, str]:
@@ -135,7 +137,7 @@ def test_answers_are_what_the_model_says_after_the_whole_prompt(text: Path, mode
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     found = {line["id"]: line for line in lines(answers)}
     assert list(found) == [row_id for row_id in found if row_id in prompts(text)]
-    for row_id, prompt in list(prompts(text).items())[::10]:
+    for row_id, prompt in list(prompts(text).items())[::4]:
         encoded = tokenizer(f"<|user|>{prompt}<|answer|>")["input_ids"]
         said = greedy(model, encoded, 5)
         assert found[row_id] == {"id": row_id, "prediction": tokenizer.decode(said), "finish_reason": "length"}
@@ -143,7 +145,7 @@ def test_answers_are_what_the_model_says_after_the_whole_prompt(text: Path, mode
 
 def test_every_row_is_answered_and_scored(text: Path, answers: Path) -> None:
     assert {line["id"] for line in lines(answers)} == set(prompts(text))
-    assert sum(statuses(text, answers).values()) == len(prompts(text)) == 40
+    assert sum(statuses(text, answers).values()) == len(prompts(text)) == 10
 
 
 def test_chats_go_through_the_template_and_raw_texts_do_not(
@@ -151,12 +153,12 @@ def test_chats_go_through_the_template_and_raw_texts_do_not(
 ) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     asked = prompts(chat)
-    assert ask(chat, tmp_path / "chat.jsonl", model, "--shard", "1/20")[0] == 0
+    assert ask(chat, tmp_path / "chat.jsonl", model, "--shard", "1/5")[0] == 0
     for line in lines(tmp_path / "chat.jsonl"):
         form = "".join(f"<|{message['role']}|>{message['content']}" for message in asked[line["id"]])
         encoded = tokenizer(form + "<|answer|>")["input_ids"]
         assert line["prediction"] == tokenizer.decode(greedy(model, encoded, 5))
-    assert ask(text, tmp_path / "raw.jsonl", model, "--shard", "1/20", "--raw")[0] == 0
+    assert ask(text, tmp_path / "raw.jsonl", model, "--shard", "1/5", "--raw")[0] == 0
     for line in lines(tmp_path / "raw.jsonl"):
         encoded = tokenizer(prompts(text)[line["id"]])["input_ids"]
         assert line["prediction"] == tokenizer.decode(greedy(model, encoded, 5))
@@ -187,13 +189,13 @@ def test_a_killed_run_goes_on_after_its_last_whole_line(text: Path, model: Path,
 def test_shards_answer_every_row_once_and_are_scored_together(
     text: Path, model: Path, answers: Path, tmp_path: Path
 ) -> None:
-    outs = [tmp_path / f"{shard}.jsonl" for shard in (1, 2, 3)]
+    outs = [tmp_path / f"{shard}.jsonl" for shard in (1, 2)]
     for shard, out in enumerate(outs, 1):
-        assert ask(text, out, model, "--shard", f"{shard}/3")[0] == 0
+        assert ask(text, out, model, "--shard", f"{shard}/2")[0] == 0
     together = {line["id"]: line for out in outs for line in lines(out)}
     assert sum(len(lines(out)) for out in outs) == len(together)
     assert together == {line["id"]: line for line in lines(answers)}
-    assert sum(statuses(text, *outs).values()) == 40
+    assert sum(statuses(text, *outs).values()) == 10
 
 
 def test_an_answer_that_ends_by_itself_has_no_end_token(text: Path, model: Path, answers: Path, tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ def test_an_answer_that_ends_by_itself_has_no_end_token(text: Path, model: Path,
     for file in model.iterdir():
         (ends_early / file.name).write_bytes(file.read_bytes())
     config.save_pretrained(ends_early)
-    assert ask(text, tmp_path / "a.jsonl", ends_early, "--shard", "1/40")[0] == 0
+    assert ask(text, tmp_path / "a.jsonl", ends_early, "--shard", "1/10")[0] == 0
     before = said[: said.index(said[2])]
     assert lines(tmp_path / "a.jsonl") == [
         {"id": first["id"], "prediction": tokenizer.decode(before), "finish_reason": "stop"}
@@ -214,13 +216,18 @@ def test_an_answer_that_ends_by_itself_has_no_end_token(text: Path, model: Path,
 
 
 def test_prompts_beyond_the_models_context_are_errors_and_asked_again(text: Path, model: Path, tmp_path: Path) -> None:
-    out, short = tmp_path / "a.jsonl", '{"max_position_embeddings": 2000}'
-    code, printed = ask(text, out, model, "--load", short)
-    failed = [line for line in lines(out) if "error" in line]
+    out = tmp_path / "a.jsonl"
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    lengths = {
+        row_id: len(tokenizer(f"<|user|>{prompt}<|answer|>")["input_ids"]) for row_id, prompt in prompts(text).items()
+    }
+    context = sorted(lengths.values())[4]
+    code, printed = ask(text, out, model, "--load", json.dumps({"max_position_embeddings": context}))
+    failed = {line["id"] for line in lines(out) if "error" in line}
     assert code == 3
-    assert 0 < len(failed) < 40
-    assert all("tokens, and the model reads 2000" in line["error"] and line["id"] in printed for line in failed)
+    assert failed == {row_id for row_id, length in lengths.items() if length >= context}
+    assert all(f"{row_id}: the prompt has {lengths[row_id]} tokens" in printed for row_id in failed)
     assert statuses(text, out)["error"] == len(failed)
     assert ask(text, out, model)[0] == 0
-    assert len(lines(out)) == 40 + len(failed)  # the answer is a line of its own after the error's
+    assert len(lines(out)) == 10 + len(failed)  # an answer is a line of its own after the error
     assert "error" not in statuses(text, out)
