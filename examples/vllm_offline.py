@@ -77,9 +77,12 @@ def answered(path: Path) -> set[str]:
 def room(row: Row, limit: str) -> int:
     """How many tokens an answer may have: N, or for +N the row's own limit and N more. Raises GivenUpError."""
     try:
-        return int(limit) + (row["max_new_tokens"] if limit[0] == "+" else 0)
+        tokens = int(limit) + (row["max_new_tokens"] if limit[0] == "+" else 0)
     except (ValueError, LookupError, TypeError):
-        raise GivenUpError(f"--max-tokens {limit}: expected N, or +N for rows with max_new_tokens") from None
+        tokens = 0
+    if tokens < 1:
+        raise GivenUpError(f"--max-tokens {limit}: expected N, or +N for rows with max_new_tokens")
+    return tokens
 
 
 def shard(text: str) -> tuple[int, int]:
