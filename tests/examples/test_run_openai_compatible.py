@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email.utils
 import json
 import os
 import signal
@@ -281,6 +282,57 @@ def test_a_server_that_is_gone_is_given_up(server: Server, dataset: Path, tmp_pa
     assert code == 2
     assert "20 rows in a row without an answer" in printed
     assert len(lines(tmp_path / "a.jsonl")) == 19
+
+
+def test_a_server_that_dies_is_told_in_a_sentence_and_what_it_answered_stays(
+    truth: list[dict[str, Any]], dataset: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "a.jsonl"
+    with serving(truth) as dying:
+
+        def dies(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+            if len(server.asked) > 12:
+                server.socket.close()  # nobody listens from here on
+                handler.connection.shutdown(socket.SHUT_RDWR)
+                return True
+            return False
+
+        dying.behave = dies
+        code, printed = ask(dying.url, dataset, out, "--concurrency", "1", "--tries", "1000", "--wait", "0.1")
+        url = dying.url
+    assert code == 2
+    assert printed == (
+        f"run_openai_compatible: {url}: no server answers (Connection refused); start it, or check --url\n"
+    )
+    assert [line["id"] for line in lines(out)] == [row["id"] for row in truth[:12]]
+    with serving(truth) as again:
+        assert ask(again.url, dataset, out)[0] == 0
+        assert sum(again.asked.values()) == 24
+    assert scored(dataset, out) == {"ok": 36}
+
+
+def test_shards_answer_every_row_once(server: Server, dataset: Path, tmp_path: Path) -> None:
+    outs = [tmp_path / f"{part}.jsonl" for part in (1, 2, 3)]
+    for part, out in enumerate(outs, 1):
+        assert ask(server.url, dataset, out, "--shard", f"{part}/3", "--limit", "5")[0] == 3
+        assert ask(server.url, dataset, out, "--shard", f"{part}/3")[0] == 0  # goes on with the same rows
+        assert len(lines(out)) == 12
+    assert set(server.asked.values()) == {1}
+    report = evaluate(dataset, outs, metrics=["keyword"])
+    assert (report.lines.used, report.lines.read, report.problems) == (36, 36, [])
+
+
+def test_a_date_to_wait_for_is_kept_to(server: Server, dataset: Path, tmp_path: Path) -> None:
+    file = next(dataset.glob("data/en-600/*.parquet"))
+
+    def limited(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        # A date has whole seconds, so this one is between one and two seconds away.
+        date = email.utils.formatdate(time.time() + 2, usegmt=True)
+        return len(server.times) == 3 and handler.reply(429, b"{}", Retry_After=date)
+
+    server.behave = limited
+    assert ask(server.url, file, tmp_path / "a.jsonl", "--concurrency", "1")[0] == 0
+    assert server.times[3] - server.times[2] >= 0.9
 
 
 def test_where_no_server_answers_one_sentence_ends_the_run_before_anything_is_tried_again(
@@ -588,6 +640,7 @@ def test_a_file_that_holds_something_else_is_left_as_it_is(tmp_path: Path, conte
         (["--body", '{"stream": true}'], "--body: stream"),
         (["--concurrency", "0"], "--concurrency"),
         (["--limit", "0"], "--limit"),
+        (["--shard", "4/3"], "--shard"),
     ],
 )
 def test_arguments_that_make_no_sense_are_told(dataset: Path, tmp_path: Path, flags: list[str], told: str) -> None:
