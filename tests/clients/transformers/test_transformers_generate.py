@@ -1,54 +1,24 @@
 """examples/transformers_generate.py asks a real model of Transformers: a tiny Llama with random weights, made here.
 
-It runs in an environment of its own (`make test-clients`), as torch is large. Datasets are built and answers scored by
-the project's environment, .venv or what NIAH_PYTHON names.
+It runs in an environment of its own (`make test-clients`), as torch is large.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-import pyarrow.parquet as pq  # noqa: E402
+from tiny_model import ENVIRONMENT, PATIENCE, ROOT, built, greedy, lines, make_model, prompts, statuses  # noqa: E402
 
-ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "examples" / "transformers_generate.py"
-NIAH = os.environ.get("NIAH_PYTHON", str(ROOT / ".venv" / "bin" / "python"))
-PATIENCE = 300.0  # seconds
-# A tiny model is slower on several threads than on one.
-ENVIRONMENT = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-CHAT = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{{ '<|answer|>' if add_generation_prompt }}"
-
-
-def niah(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command of the project, as it ended."""
-    return subprocess.run(
-        [NIAH, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
-    )
-
-
-def built(folder: Path, *flags: str) -> Path:
-    done = niah("niah_gen.cli", "build", "smoke", "--length", "1000", *flags, "--out", str(folder))
-    assert done.returncode == 0, done.stderr
-    return Path(done.stdout.splitlines()[-1])
-
-
-def prompts(dataset: Path) -> dict[str, Any]:
-    """The prompt of every row by its id."""
-    files = sorted(dataset.glob("data/*/*.parquet"))
-    return {
-        row["id"]: row["prompt"] for file in files for row in pq.read_table(file, columns=["id", "prompt"]).to_pylist()
-    }
 
 
 @pytest.fixture(scope="session")
@@ -63,27 +33,7 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def model(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a model whose answers mean nothing and are always the same, and a tokenizer for its prompts."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
-    bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bpe.decoder = decoders.ByteLevel()
-    special = ["<|user|>", "<|system|>", "<|answer|>", "<|end|>"]
-    trainer = trainers.BpeTrainer(
-        vocab_size=2000, special_tokens=special, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
-    )
-    bpe.train_from_iterator(prompts(text).values(), trainer)
-    folder = tmp_path_factory.mktemp("model")
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>", chat_template=CHAT)
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=2,
-        max_position_embeddings=16384, eos_token_id=tokenizer.eos_token_id, initializer_range=0.5,
-    )  # fmt: skip
-    transformers.LlamaForCausalLM(config).save_pretrained(folder)
-    return folder
+    return make_model(tmp_path_factory.mktemp("model"), list(prompts(text).values()))
 
 
 def start(dataset: Path, out: Path, model: Path, *flags: str) -> subprocess.Popen[str]:
@@ -101,19 +51,6 @@ def ask(dataset: Path, out: Path, model: Path, *flags: str) -> tuple[int, str]:
     return process.returncode, printed
 
 
-def lines(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in out.read_bytes().splitlines()]
-
-
-def statuses(dataset: Path, *answers: Path, code: int = 0) -> dict[str, int]:
-    """How many rows have each status, as `niah-score score` counts them."""
-    out = answers[0].parent / "scores"
-    done = niah("niah_score.cli", "score", str(dataset), *map(str, answers), "--out", str(out), "--overwrite")
-    assert done.returncode == code, done.stderr
-    counts = json.loads((out / "summary.json").read_text("utf-8"))["statuses"]
-    return {name: count for name, count in counts.items() if count}
-
-
 @pytest.fixture(scope="session")
 def answers(text: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every row of the text dataset answered in one go."""
@@ -121,16 +58,6 @@ def answers(text: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -
     code, printed = ask(text, out, model)
     assert (code, [line for line in printed.splitlines() if "Error" in line]) == (0, []), printed
     return out
-
-
-def greedy(model: Path, encoded: Any, tokens: int) -> list[int]:
-    """What the model says, token by token: the likeliest next one each time, without `generate`."""
-    net = transformers.AutoModelForCausalLM.from_pretrained(model)
-    ids = list(encoded)
-    with torch.inference_mode():
-        for _ in range(tokens):
-            ids.append(int(net(torch.tensor([ids])).logits[0, -1].argmax()))
-    return ids[len(encoded) :]
 
 
 def test_answers_are_what_the_model_says_after_the_whole_prompt(text: Path, model: Path, answers: Path) -> None:
