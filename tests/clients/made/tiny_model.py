@@ -1,6 +1,6 @@
 """Makes small datasets, and a tiny Llama with random weights to answer them, for tests of what loads a model.
 
-Datasets are built and answers scored by the project's environment, .venv or what NIAH_PYTHON names.
+Datasets are built and answers scored by the Python that runs the tests, or the one that NIAH_PYTHON names.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 ROOT = Path(__file__).parents[3]
-NIAH = os.environ.get("NIAH_PYTHON", str(ROOT / ".venv" / "bin" / "python"))
+NIAH = os.environ.get("NIAH_PYTHON", sys.executable)
 PATIENCE = 300.0  # seconds
 # A tiny model is slower on several threads than on one.
 ENVIRONMENT = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
