@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 ROOT = Path(__file__).parents[3]
 NIAH = os.environ.get("NIAH_PYTHON", sys.executable)
-PATIENCE = 300.0  # seconds
+PATIENCE = 1200.0  # seconds that anything may take
 # A tiny model is slower on several threads than on one.
 ENVIRONMENT = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 CHAT = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{{ '<|answer|>' if add_generation_prompt }}"
