@@ -8,7 +8,8 @@ the environment variable OPENAI_API_KEY and goes nowhere but into the request.
 
 A server that limits its requests (status 429) is asked less: half as many requests at once, then one more after every
 full round of answers, up to --concurrency. If no server answers at --url the run ends at once, unless --wait says how
-long a server that is starting may take.
+long a server that is starting may take; one that goes away is waited for ten seconds. --shard 3/8 takes every eighth
+row from the third on: eight runs, each with a file of its own, answer the dataset.
 
 Ctrl-C lets the requests under way finish; a second one leaves at once. Exit codes: 0 every row has an answer, 2 given
 up (an argument, key or model that is refused, no server, a server that is gone), 3 some rows have no answer, 130
@@ -95,23 +96,26 @@ def files_of(dataset: Path) -> list[Path]:
         raise HopelessError(str(error)) from None
 
 
-def rows(dataset: Path, answered: set[str]) -> Iterator[Row]:
-    """The rows without an answer, in file order. Few are in memory at once, and finished row groups are not read."""
+def rows(dataset: Path, answered: set[str], shard: tuple[int, int] = (1, 1)) -> Iterator[Row]:
+    """The rows of a shard without an answer, in file order; few are in memory at once.
+
+    shard: (I, N) for every Nth row from the Ith on, whichever have answers.
+    """
+    number = 0
     for file in files_of(dataset):
-        for row in _parquet(file, answered) if file.suffix == ".parquet" else _json_lines(file):
+        for row in _parquet(file) if file.suffix == ".parquet" else _json_lines(file):
             if not {"id", "prompt"} <= set(row):
                 raise HopelessError(f"{file}: expected rows with id and prompt")
-            if row["id"] not in answered:
+            number += 1
+            if number % shard[1] == shard[0] % shard[1] and row["id"] not in answered:
                 yield Row(row["id"], row.get("max_new_tokens"), row["prompt"])
 
 
-def _parquet(file: Path, answered: set[str]) -> Iterator[dict[str, Any]]:
+def _parquet(file: Path) -> Iterator[dict[str, Any]]:
     with pq.ParquetFile(file) as table:
-        for group in range(table.num_row_groups):
-            if answered.issuperset(table.read_row_group(group, columns=["id"])["id"].to_pylist()):
-                continue
-            for batch in table.iter_batches(batch_size=ROWS_AT_ONCE, row_groups=[group], columns=list(COLUMNS)):
-                yield from batch.to_pylist()
+        columns = [name for name in COLUMNS if name in table.schema_arrow.names]
+        for batch in table.iter_batches(batch_size=ROWS_AT_ONCE, columns=columns):
+            yield from batch.to_pylist()
 
 
 def _json_lines(file: Path) -> Iterator[dict[str, Any]]:
@@ -171,6 +175,7 @@ class Client:
     timeout: float = 600.0  # seconds without a byte
     tries: int = 6
     first_delay: float = 1.0  # seconds
+    patience: float = 0.0  # seconds that a server may take to start
     gate: Gate = field(default_factory=lambda: Gate(8))
     seed: int = 0
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -178,19 +183,19 @@ class Client:
     answers: int = 0
     unanswered: int = 0  # rows since the last answer
 
-    def reach(self, patience: float) -> None:
-        """Connect once, and send nothing. Raises HopelessError if no server accepts within `patience` seconds."""
+    def reach(self, patience: float) -> http.client.HTTPConnection | None:
+        """An open connection; None if the run was stopped before. patience: seconds until HopelessError is raised."""
         end = time.monotonic() + patience
         while not self.stopped.is_set():
             try:
-                self._connect().close()
-                return
+                return self._connect()
             except OSError as error:
                 if time.monotonic() >= end:
                     raise HopelessError(
                         f"{self.url}: no server answers ({error.strerror or error}); start it, or check --url"
                     ) from None
             self.stopped.wait(min(KNOCK_EVERY, max(0.0, end - time.monotonic())))
+        return None
 
     def ask(self, row: Row) -> dict[str, Any] | None:
         """The line of answers.jsonl for a row; None if the run was stopped before there was one.
@@ -256,8 +261,12 @@ class Client:
     def _post(self, body: bytes) -> tuple[int, http.client.HTTPMessage, bytes]:
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {self.key}"} if self.key else {})}
         path = f"{urlsplit(self.url).path.rstrip('/')}/{'completions' if self.completions else 'chat/completions'}"
+        # A server that was there and accepts no connection is gone, or starting again.
+        connection = self.reach(max(self.patience, 10 * self.first_delay))
+        if connection is None:
+            raise TryAgainError("the run was stopped")
         try:
-            with closing(self._connect()) as connection:
+            with closing(connection):
                 connection.request("POST", path, body, headers)
                 response = connection.getresponse()
                 text = response.read(LARGEST_ANSWER + 1)
@@ -387,11 +396,8 @@ def _lock(file: BinaryIO, path: Path) -> None:
         raise HopelessError(f"{path}: another run writes it") from None
 
 
-def run(client: Client, dataset: Path, out: Path, limit: int | None, patience: float) -> int:
-    """Ask for every row that has no answer; the exit code. The main thread alone writes.
-
-    patience: seconds that a server may take to start.
-    """
+def run(client: Client, dataset: Path, out: Path, shard: tuple[int, int], limit: int | None) -> int:
+    """Ask for every row of a shard that has no answer; the exit code. The main thread alone writes."""
     concurrency = client.gate.most
     errors = asked = 0
     began = time.monotonic()
@@ -413,12 +419,12 @@ def run(client: Client, dataset: Path, out: Path, limit: int | None, patience: f
         under_way: set[Future[dict[str, Any] | None]] = set()
         left = False
         try:
-            for row in rows(dataset, answered):
+            for row in rows(dataset, answered, shard):
                 if client.stopped.is_set() or asked == limit:
                     left = True
                     break
-                if not asked:
-                    client.reach(patience)
+                if not asked and (reached := client.reach(client.patience)):
+                    reached.close()
                 under_way.add(pool.submit(client.ask, row))
                 asked += 1
                 if len(under_way) >= concurrency:
@@ -442,6 +448,14 @@ def run(client: Client, dataset: Path, out: Path, limit: int | None, patience: f
     return 3 if errors or left else 0
 
 
+def parse_shard(text: str) -> tuple[int, int]:
+    """Parse I/N, such as 1/8 for the first of eight. Raises ValueError."""
+    part, of = map(int, text.split("/"))
+    if not 1 <= part <= of:
+        raise ValueError(text)
+    return part, of
+
+
 def main() -> int:
     """Parse the arguments, run, and give the exit code."""
     parser = argparse.ArgumentParser(description="Ask an OpenAI-compatible server about every row of a dataset.")
@@ -457,6 +471,9 @@ def main() -> int:
     parser.add_argument("--tries", type=int, default=6, help="requests a row at most; default %(default)s")
     parser.add_argument("--first-delay", type=float, default=1.0, help="seconds, doubled each time; default 1")
     parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="for a server to start; default 0")
+    parser.add_argument(
+        "--shard", type=parse_shard, default=(1, 1), metavar="I/N", help="every Nth row from the Ith on"
+    )
     parser.add_argument("--limit", type=int, metavar="N", help="rows to ask in this run; default all")
     options = parser.parse_args()
     positive = (options.concurrency, options.tries, options.timeout, 1 if options.limit is None else options.limit)
@@ -488,6 +505,7 @@ def main() -> int:
         options.timeout,
         options.tries,
         max(0.0, options.first_delay),
+        options.wait,
         Gate(options.concurrency),
     )
 
@@ -500,7 +518,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
     try:
-        return run(client, options.dataset, options.out.resolve(), options.limit, options.wait)
+        return run(client, options.dataset, options.out.resolve(), options.shard, options.limit)
     except HopelessError as error:
         print(f"run_openai_compatible: {error}", file=sys.stderr)
         return 2

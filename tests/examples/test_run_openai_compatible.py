@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email.utils
 import json
 import os
 import signal
@@ -10,107 +11,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loopback_server import PATIENCE, Body, Handler, Server, said, serving
 
 from examples.run_openai_compatible import Gate, HopelessError, answers_file, rows
 from niah_score import evaluate
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "run_openai_compatible.py"
 KEY = "sk-loopback-0123456789"
-PATIENCE = 60.0  # seconds that anything may wait for anything
-
-Body = dict[str, Any]
-
-
-def said(text: str | None, **more: Any) -> bytes:
-    """A chat completion."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop", **more}
-    return json.dumps({"object": "chat.completion", "choices": [choice], "usage": {"prompt_tokens": 7}}).encode()
-
-
-class Server(ThreadingHTTPServer):
-    """A server on the loopback that knows the right answers. `behave(server, handler, row id, try)` may answer itself
-    and return True."""
-
-    daemon_threads = True
-    request_queue_size = 64
-
-    def __init__(self, truth: list[dict[str, Any]], port: int = 0) -> None:
-        super().__init__(("127.0.0.1", port), Handler)
-        self.answers = {row["prompt"]: (row["id"], row["answers"][0]) for row in truth}
-        self.behave: Callable[[Server, Handler, str, int], bool] = lambda *_: False
-        self.asked: Counter[str] = Counter()
-        self.bodies: dict[str, Body] = {}
-        self.paths: set[str] = set()
-        self.keys: set[str | None] = set()
-        self.times: list[float] = []
-        self.at_once = self.most_at_once = 0
-        self.changed = threading.Condition()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-    def wait_for(self, condition: Callable[[], bool]) -> bool:
-        with self.changed:
-            return self.changed.wait_for(condition, PATIENCE)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that are killed are part of the test."""
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        server = self.server
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        prompt = body.get("prompt") or body["messages"][-1]["content"]
-        row_id, answer = server.answers.get(prompt, ("unknown", "unknown"))
-        with server.changed:
-            server.asked[row_id] += 1
-            tried = server.asked[row_id]
-            assert sum(server.asked.values()) < 500, "a runner without an end"
-            server.bodies[row_id] = body
-            server.paths.add(self.path)
-            server.keys.add(self.headers["Authorization"])
-            server.times.append(time.monotonic())
-            server.at_once += 1
-            server.most_at_once = max(server.most_at_once, server.at_once)
-            server.changed.notify_all()
-        try:
-            if not server.behave(server, self, row_id, tried):
-                self.reply(200, said(answer))
-        finally:
-            with server.changed:
-                server.at_once -= 1
-                server.changed.notify_all()
-
-    def reply(self, status: int, body: bytes, **headers: str) -> bool:
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(body)
-        return True
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is printed."""
 
 
 @pytest.fixture
 def server(truth: list[dict[str, Any]]) -> Iterator[Server]:
-    with Server(truth) as made:
-        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
+    with serving(truth) as made:
         yield made
-        made.shutdown()
 
 
 def start(url: str, dataset: Path, out: Path, *flags: str) -> subprocess.Popen[str]:
@@ -366,6 +284,57 @@ def test_a_server_that_is_gone_is_given_up(server: Server, dataset: Path, tmp_pa
     assert len(lines(tmp_path / "a.jsonl")) == 19
 
 
+def test_a_server_that_dies_is_told_in_a_sentence_and_what_it_answered_stays(
+    truth: list[dict[str, Any]], dataset: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "a.jsonl"
+    with serving(truth) as dying:
+
+        def dies(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+            if len(server.asked) > 12:
+                server.socket.close()  # nobody listens from here on
+                handler.connection.shutdown(socket.SHUT_RDWR)
+                return True
+            return False
+
+        dying.behave = dies
+        code, printed = ask(dying.url, dataset, out, "--concurrency", "1", "--tries", "1000", "--wait", "0.1")
+        url = dying.url
+    assert code == 2
+    assert printed == (
+        f"run_openai_compatible: {url}: no server answers (Connection refused); start it, or check --url\n"
+    )
+    assert [line["id"] for line in lines(out)] == [row["id"] for row in truth[:12]]
+    with serving(truth) as again:
+        assert ask(again.url, dataset, out)[0] == 0
+        assert sum(again.asked.values()) == 24
+    assert scored(dataset, out) == {"ok": 36}
+
+
+def test_shards_answer_every_row_once(server: Server, dataset: Path, tmp_path: Path) -> None:
+    outs = [tmp_path / f"{part}.jsonl" for part in (1, 2, 3)]
+    for part, out in enumerate(outs, 1):
+        assert ask(server.url, dataset, out, "--shard", f"{part}/3", "--limit", "5")[0] == 3
+        assert ask(server.url, dataset, out, "--shard", f"{part}/3")[0] == 0  # goes on with the same rows
+        assert len(lines(out)) == 12
+    assert set(server.asked.values()) == {1}
+    report = evaluate(dataset, outs, metrics=["keyword"])
+    assert (report.lines.used, report.lines.read, report.problems) == (36, 36, [])
+
+
+def test_a_date_to_wait_for_is_kept_to(server: Server, dataset: Path, tmp_path: Path) -> None:
+    file = next(dataset.glob("data/en-600/*.parquet"))
+
+    def limited(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        # A date has whole seconds, so this one is between one and two seconds away.
+        date = email.utils.formatdate(time.time() + 2, usegmt=True)
+        return len(server.times) == 3 and handler.reply(429, b"{}", Retry_After=date)
+
+    server.behave = limited
+    assert ask(server.url, file, tmp_path / "a.jsonl", "--concurrency", "1")[0] == 0
+    assert server.times[3] - server.times[2] >= 0.9
+
+
 def test_where_no_server_answers_one_sentence_ends_the_run_before_anything_is_tried_again(
     dataset: Path, tmp_path: Path
 ) -> None:
@@ -397,10 +366,8 @@ def test_a_server_that_starts_late_is_waited_for_on_demand(
         deadline = time.monotonic() + PATIENCE
         while not out.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
-        with Server(truth, port) as made:  # the runner knocks from here on, before the server is there or after
-            threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        with serving(truth, port):  # the runner knocks from here on, before the server is there or after
             _, printed = process.communicate(timeout=2 * PATIENCE)
-            made.shutdown()
     finally:
         process.kill()
     assert process.returncode == 3, printed  # there are more rows than two
@@ -673,6 +640,7 @@ def test_a_file_that_holds_something_else_is_left_as_it_is(tmp_path: Path, conte
         (["--body", '{"stream": true}'], "--body: stream"),
         (["--concurrency", "0"], "--concurrency"),
         (["--limit", "0"], "--limit"),
+        (["--shard", "4/3"], "--shard"),
     ],
 )
 def test_arguments_that_make_no_sense_are_told(dataset: Path, tmp_path: Path, flags: list[str], told: str) -> None:

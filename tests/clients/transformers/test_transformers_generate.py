@@ -1,0 +1,160 @@
+"""examples/transformers_generate.py asks a real model of Transformers: a tiny Llama with random weights, made here.
+
+It runs in an environment of its own (`make test-clients`), as torch is large.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+from tiny_model import ENVIRONMENT, PATIENCE, ROOT, built, greedy, lines, make_model, prompts, statuses  # noqa: E402
+
+SCRIPT = ROOT / "examples" / "transformers_generate.py"
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("text"), "--text")
+
+
+@pytest.fixture(scope="session")
+def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("chat"), "--chat")
+
+
+@pytest.fixture(scope="session")
+def model(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_model(tmp_path_factory.mktemp("model"), list(prompts(text).values()))
+
+
+def start(dataset: Path, out: Path, model: Path, *flags: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(SCRIPT), str(dataset), str(out), "--model", str(model), "--max-tokens", "5", *flags]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+
+def ask(dataset: Path, out: Path, model: Path, *flags: str) -> tuple[int, str]:
+    """The exit code and what was printed."""
+    process = start(dataset, out, model, *flags)
+    try:
+        _, printed = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    return process.returncode, printed
+
+
+@pytest.fixture(scope="session")
+def answers(text: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every row of the text dataset answered in one go."""
+    out = tmp_path_factory.mktemp("answers") / "answers.jsonl"
+    code, printed = ask(text, out, model)
+    assert (code, [line for line in printed.splitlines() if "Error" in line]) == (0, []), printed
+    return out
+
+
+def test_answers_are_what_the_model_says_after_the_whole_prompt(text: Path, model: Path, answers: Path) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    found = {line["id"]: line for line in lines(answers)}
+    assert list(found) == [row_id for row_id in found if row_id in prompts(text)]
+    for row_id, prompt in list(prompts(text).items())[::4]:
+        encoded = tokenizer(f"<|user|>{prompt}<|answer|>")["input_ids"]
+        said = greedy(model, encoded, 5)
+        assert found[row_id] == {"id": row_id, "prediction": tokenizer.decode(said), "finish_reason": "length"}
+
+
+def test_every_row_is_answered_and_scored(text: Path, answers: Path) -> None:
+    assert {line["id"] for line in lines(answers)} == set(prompts(text))
+    assert sum(statuses(text, answers).values()) == len(prompts(text)) == 10
+
+
+def test_chats_go_through_the_template_and_raw_texts_do_not(
+    text: Path, chat: Path, model: Path, tmp_path: Path
+) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    asked = prompts(chat)
+    assert ask(chat, tmp_path / "chat.jsonl", model, "--shard", "1/5")[0] == 0
+    for line in lines(tmp_path / "chat.jsonl"):
+        form = "".join(f"<|{message['role']}|>{message['content']}" for message in asked[line["id"]])
+        encoded = tokenizer(form + "<|answer|>")["input_ids"]
+        assert line["prediction"] == tokenizer.decode(greedy(model, encoded, 5))
+    assert ask(text, tmp_path / "raw.jsonl", model, "--shard", "1/5", "--raw")[0] == 0
+    for line in lines(tmp_path / "raw.jsonl"):
+        encoded = tokenizer(prompts(text)[line["id"]])["input_ids"]
+        assert line["prediction"] == tokenizer.decode(greedy(model, encoded, 5))
+    code, printed = ask(chat, tmp_path / "no.jsonl", model, "--raw")
+    assert (code, "chat messages need a chat template" in printed) == (2, True)
+
+
+def test_a_killed_run_goes_on_after_its_last_whole_line(text: Path, model: Path, answers: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.jsonl"
+    process = start(text, out, model)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not (out.exists() and out.read_bytes().count(b"\n") >= 3) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    whole = out.read_bytes()
+    kept = whole[: whole.rfind(b"\n") + 1]
+    assert 0 < len(kept) < answers.stat().st_size
+    assert answers.read_bytes().startswith(kept)
+    out.write_bytes(answers.read_bytes()[: len(kept) + 30])  # breaks off in the middle of the next line
+    assert ask(text, out, model)[0] == 0
+    assert out.read_bytes() == answers.read_bytes()
+
+
+def test_shards_answer_every_row_once_and_are_scored_together(
+    text: Path, model: Path, answers: Path, tmp_path: Path
+) -> None:
+    outs = [tmp_path / f"{shard}.jsonl" for shard in (1, 2)]
+    for shard, out in enumerate(outs, 1):
+        assert ask(text, out, model, "--shard", f"{shard}/2")[0] == 0
+    together = {line["id"]: line for out in outs for line in lines(out)}
+    assert sum(len(lines(out)) for out in outs) == len(together)
+    assert together == {line["id"]: line for line in lines(answers)}
+    assert sum(statuses(text, *outs).values()) == 10
+
+
+def test_an_answer_that_ends_by_itself_has_no_end_token(text: Path, model: Path, answers: Path, tmp_path: Path) -> None:
+    first = lines(answers)[0]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    said = greedy(model, tokenizer(f"<|user|>{prompts(text)[first['id']]}<|answer|>")["input_ids"], 5)
+    config = transformers.GenerationConfig(eos_token_id=[tokenizer.eos_token_id, said[2]])
+    ends_early = tmp_path / "model"
+    ends_early.mkdir()
+    for file in model.iterdir():
+        (ends_early / file.name).write_bytes(file.read_bytes())
+    config.save_pretrained(ends_early)
+    assert ask(text, tmp_path / "a.jsonl", ends_early, "--shard", "1/10")[0] == 0
+    before = said[: said.index(said[2])]
+    assert lines(tmp_path / "a.jsonl") == [
+        {"id": first["id"], "prediction": tokenizer.decode(before), "finish_reason": "stop"}
+    ]
+
+
+def test_prompts_beyond_the_models_context_are_errors_and_asked_again(text: Path, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.jsonl"
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    lengths = {
+        row_id: len(tokenizer(f"<|user|>{prompt}<|answer|>")["input_ids"]) for row_id, prompt in prompts(text).items()
+    }
+    context = sorted(lengths.values())[4]
+    code, printed = ask(text, out, model, "--load", json.dumps({"max_position_embeddings": context}))
+    failed = {line["id"] for line in lines(out) if "error" in line}
+    assert code == 3
+    assert failed == {row_id for row_id, length in lengths.items() if length >= context}
+    assert all(f"{row_id}: the prompt has {lengths[row_id]} tokens" in printed for row_id in failed)
+    assert statuses(text, out)["error"] == len(failed)
+    assert ask(text, out, model)[0] == 0
+    assert len(lines(out)) == 10 + len(failed)  # an answer is a line of its own after the error
+    assert "error" not in statuses(text, out)

@@ -1,0 +1,136 @@
+"""What docs/stacks.md tells a reader to type works as it stands, one section after the other.
+
+Shell blocks are run in an empty folder: a server on the loopback answers for a model's, a stand-in for vLLM, and the
+answers of batch services are written in their formats. The script for Transformers is run by tests/clients.
+"""
+
+from __future__ import annotations
+
+import ast
+import glob
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback_server import serving
+from planned_answers import SERVICES, Planned, answer_all
+from typer.testing import CliRunner
+
+import niah_gen.cli.main
+import niah_score.cli.main
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "stacks.md").read_text("utf-8")
+SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+APPS = {"niah-gen": niah_gen.cli.main.app, "niah-score": niah_score.cli.main.app}
+Shell = Callable[..., None]
+
+
+@pytest.fixture
+def shell(dataset: Path, truth: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Runs the lines of a shell block in a folder where the scripts are; url: what stands for the server's."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "truth.json").write_text(json.dumps({row["prompt"]: row["answers"][0] for row in truth}), "utf-8")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(Path(__file__).parent / "fake_vllm"), str(ROOT))),
+        "FAKE_VLLM_TRUTH": str(tmp_path / "truth.json"),
+        "FAKE_VLLM_CALLS": str(tmp_path / "calls.jsonl"),
+    }
+
+    def run(block: str, url: str = "") -> None:
+        for line in block.splitlines():
+            program, *words = shlex.split(re.sub(r"\bDATASET\b", str(dataset), line))
+            if program == "python":
+                given = ["--url", url] if url else []
+                done = subprocess.run(
+                    [sys.executable, ROOT / words[0], *words[1:], *given],
+                    env=environment, capture_output=True, text=True, check=False,
+                )  # fmt: skip
+                assert done.returncode == 0, f"{line}\n{done.stderr}"
+            else:
+                files = [file for word in words for file in (sorted(glob.glob(word)) if "*" in word else [word])]
+                ended = CliRunner().invoke(APPS[program], files)
+                assert ended.exit_code == 0, f"{line}\n{ended.output}"
+
+    return run
+
+
+def blocks(section: str) -> list[str]:
+    return [text for language, text in BLOCK.findall(SECTIONS[section]) if language == "sh"]
+
+
+def scores(folder: Path) -> dict[str, Any]:
+    """The summary of the one run that was scored in a folder."""
+    (file,) = folder.glob("scores/*/*/summary.json")
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return found
+
+
+def test_every_section_ends_with_the_line_that_scores() -> None:
+    assert len(SECTIONS) == 8
+    for name, text in SECTIONS.items():
+        language, block = BLOCK.findall(text)[-1]
+        assert (language, block.splitlines()[-1].split()[:3]) == ("sh", ["niah-score", "score", "DATASET"]), name
+        assert text.rstrip().endswith("```"), name
+
+
+def test_the_table_of_stacks_leads_to_every_section() -> None:
+    anchors = {re.sub(r"[^\w -]", "", name).lower().replace(" ", "-") for name in SECTIONS}
+    linked = set(re.findall(r"\]\(#([\w-]+)\)", PAGE))
+    assert linked == anchors
+
+
+def test_vllm_without_a_server(shell: Shell, tmp_path: Path) -> None:
+    for block in blocks("vLLM, offline"):
+        # The stand-in has one GPU, and takes a text of any length for a prompt.
+        shell(block.replace(', "tensor_parallel_size": 4', ""))
+    assert scores(tmp_path)["headline"]["mean"] == 100
+
+
+def test_a_server(shell: Shell, truth: list[dict[str, Any]], tmp_path: Path) -> None:
+    with serving(truth) as server:
+        server.behave = lambda server, handler, row_id, tried: (
+            server.bodies[row_id]["model"] == "BASE"
+            and handler.reply(200, b'{"choices": [{"text": "x", "finish_reason": "stop"}]}')
+        )
+        for block in blocks("A server"):
+            shell(block, server.url)
+    assert scores(tmp_path)["headline"]["mean"] == 100
+
+
+@pytest.mark.parametrize(
+    ("section", "service", "folder"),
+    [
+        ("OpenAI batch", "openai-batch", "results"),
+        ("Anthropic batch", "anthropic", "results"),
+        ("Gemini batch", "gemini", "results"),
+        ("vLLM batch files", "vllm", "."),
+    ],
+)
+def test_batches(
+    shell: Shell, truth: list[dict[str, Any]], tmp_path: Path, section: str, service: str, folder: str
+) -> None:
+    export, score = blocks(section)
+    shell(export)
+    (tmp_path / folder).mkdir(exist_ok=True)
+    requests = SERVICES[service].requests(tmp_path / "requests")
+    right = {row["id"]: Planned("right", row["answers"][0]) for row in truth}
+    answer_all(SERVICES[service], requests, right, tmp_path / folder / "answers.jsonl")
+    shell(score)
+    assert scores(tmp_path)["headline"]["mean"] == 100
+
+
+def test_the_python_of_the_page_is_python() -> None:
+    found = [text for language, text in BLOCK.findall(PAGE) if language == "python"]
+    assert len(found) == 6
+    for text in found:
+        ast.parse(text)

@@ -1,0 +1,184 @@
+"""examples/vllm_offline.py asks vLLM for every row once, whatever ends a run.
+
+vLLM is not here: a module with the signatures and errors of vLLM 0.33 (fake_vllm/) stands in for it. So these tests
+show what the script asks for and what it makes of the answers, and nothing about vLLM.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples import transformers_generate, vllm_offline
+from niah_score import evaluate
+
+ROOT = Path(__file__).parents[2]
+Ask = Any
+
+
+class Run:
+    """Runs the script, and reads what vLLM was asked for."""
+
+    def __init__(self, folder: Path, truth: list[dict[str, Any]]) -> None:
+        self.calls_file, self.out = folder / "calls.jsonl", folder / "answers.jsonl"
+        (folder / "truth.json").write_text(json.dumps({row["prompt"]: row["answers"][0] for row in truth}), "utf-8")
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).parent / "fake_vllm"),
+            "FAKE_VLLM_TRUTH": str(folder / "truth.json"),
+            "FAKE_VLLM_CALLS": str(self.calls_file),
+        }
+
+    def __call__(self, dataset: Path, *flags: str, out: Path | None = None, **environment: str) -> tuple[int, str]:
+        """The exit code and what was printed."""
+        script = str(ROOT / "examples" / "vllm_offline.py")
+        command = [sys.executable, script, str(dataset), str(out or self.out), "--model", "m", *flags]
+        done = subprocess.run(
+            command, env={**self.environment, **environment}, capture_output=True, text=True, check=False
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.returncode, done.stderr
+
+    def calls(self, *kinds: str) -> list[dict[str, Any]]:
+        found = [json.loads(line) for line in self.calls_file.read_text("utf-8").splitlines()]
+        return [call for call in found if call["call"] in kinds]
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.read_bytes().splitlines()]
+
+
+@pytest.fixture
+def run(tmp_path: Path, truth: list[dict[str, Any]]) -> Run:
+    return Run(tmp_path, truth)
+
+
+def scored(dataset: Path, *answers: Path) -> tuple[float, dict[str, int]]:
+    """The mean of the rows' own metric, and the rows of each status that has any."""
+    report = evaluate(dataset, list(answers), metrics=["keyword"])
+    statuses = {name: count for name, count in report.statuses.items() if count}
+    return report.summary["metrics"]["score"]["overall"]["mean"], statuses
+
+
+def test_every_row_is_answered_in_order_and_scored(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
+    assert run(dataset, "--batch", "10") == (0, "")
+    assert [line["id"] for line in run.lines()] == [row["id"] for row in truth]
+    assert set(run.lines()[0]) == {"id", "prediction", "finish_reason"}
+    assert scored(dataset, run.out) == (100, {"ok": 36})
+    asked = run.calls("chat")
+    assert [len(call["prompts"]) for call in asked] == [10, 10, 10, 6]
+    prompts = [prompt for call in asked for prompt in call["prompts"]]
+    assert prompts == [[{"role": "user", "content": row["prompt"]}] for row in truth]
+    limits = [tuple(sampling) for call in asked for sampling in call["sampling"]]
+    assert limits == [(0.0, row["max_new_tokens"]) for row in truth]
+    assert run.calls("LLM") == [{"call": "LLM", "model": "m", "enable_prefix_caching": None}]
+
+
+def test_what_the_arguments_say_reaches_vllm(run: Run, dataset: Path, truth: list[dict[str, Any]]) -> None:
+    flags = ["--max-tokens", "+1000", "--sampling", '{"temperature": 0.6}', "--template", '{"enable_thinking": true}']
+    assert run(dataset, *flags, "--no-prefix-caching", "--load", '{"max_model_len": 99999}')[0] == 0
+    (call,) = run.calls("chat")
+    assert call["template"] == {"enable_thinking": True}
+    assert call["sampling"] == [[0.6, row["max_new_tokens"] + 1000] for row in truth]
+    assert run.calls("LLM")[0]["enable_prefix_caching"] is False
+
+
+def test_raw_texts_are_given_as_they_are_and_chats_never(
+    run: Run, dataset: Path, chat_dataset: Path, truth: list[dict[str, Any]]
+) -> None:
+    assert run(dataset, "--raw", "--max-tokens", "7")[0] == 0
+    (call,) = run.calls("generate")
+    assert call["prompts"] == [row["prompt"] for row in truth]
+    assert {limit for _, limit in call["sampling"]} == {7}
+    code, printed = run(chat_dataset, "--raw", out=run.out.with_name("chat.jsonl"))
+    assert (code, printed) == (
+        2,
+        "vllm_offline: --raw takes texts, and these prompts are chat messages; leave it out\n",
+    )
+
+
+def test_chats_are_given_with_their_roles(run: Run, chat_dataset: Path) -> None:
+    from examples.run_openai_compatible import rows
+
+    asked = [row.prompt for row in rows(chat_dataset, set())]
+    truth = json.dumps({chat[-1]["content"]: "x" for chat in asked})
+    Path(run.environment["FAKE_VLLM_TRUTH"]).write_text(truth, "utf-8")
+    assert run(chat_dataset)[0] == 0
+    assert [prompt for call in run.calls("chat") for prompt in call["prompts"]] == asked
+
+
+def test_a_killed_run_loses_its_batch_and_no_answer_twice(run: Run, dataset: Path) -> None:
+    assert run(dataset, "--batch", "5", FAKE_VLLM_DIES_AFTER="3")[0] == -signal.SIGKILL
+    whole = run.out.read_bytes()
+    assert whole.count(b"\n") == 15
+    run.out.write_bytes(whole[:-20])  # the last line breaks off
+    assert run(dataset, "--batch", "5")[0] == 0
+    assert run.out.read_bytes().startswith(whole)
+    assert scored(dataset, run.out) == (100, {"ok": 36})
+    run.calls_file.write_text("")
+    assert run(dataset)[0] == 0
+    assert run.calls("LLM") == []  # no model is loaded where every row has an answer
+
+
+def test_prompts_that_are_too_long_are_errors_and_cost_no_other_row(
+    run: Run, dataset: Path, truth: list[dict[str, Any]]
+) -> None:
+    longest = sorted(len(row["prompt"]) for row in truth)[20]
+    code, printed = run(dataset, "--batch", "9", "--load", json.dumps({"max_model_len": longest}))
+    failed = {row["id"] for row in truth if len(row["prompt"]) > longest}
+    assert code == 3
+    assert {line["id"] for line in run.lines() if "error" in line} == failed
+    assert all(f"{row_id}: The prompt is longer than the maximum model length.\n" in printed for row_id in failed)
+    assert scored(dataset, run.out)[1] == {"ok": 36 - len(failed), "error": len(failed)}
+    assert run(dataset)[0] == 0  # a longer context, and they are asked again
+    assert scored(dataset, run.out) == (100, {"ok": 36})
+
+
+def test_shards_answer_every_row_once(run: Run, dataset: Path, tmp_path: Path) -> None:
+    outs = [tmp_path / f"{part}.jsonl" for part in (1, 2, 3)]
+    for part, out in enumerate(outs, 1):
+        assert run(dataset, "--shard", f"{part}/3", out=out)[0] == 0
+    assert scored(dataset, *outs) == (100, {"ok": 36})
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--shard", "4/3"], "--shard"),
+        (["--shard", "three"], "--shard"),
+        (["--load", "[1]"], "--load"),
+        (["--max-tokens", "many"], "--max-tokens many: expected N, or +N"),
+        (["--sampling", '{"nope": 1}'], "nope"),
+        (["--max-tokens", "0"], "--max-tokens 0: expected N, or +N"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_told(run: Run, dataset: Path, flags: list[str], told: str) -> None:
+    code, printed = run(dataset, *flags)
+    assert code == 2
+    assert told in printed
+
+
+def test_what_is_no_dataset_or_no_answers_is_told(run: Run, dataset: Path, tmp_path: Path) -> None:
+    assert run(tmp_path) == (
+        2,
+        f"vllm_offline: {tmp_path}: no dataset, or one that is not complete: there is no manifest.json\n",
+    )
+    assert "no Parquet files" in run(next(dataset.glob("jsonl/*/*.jsonl")))[1]
+    for content in (b"my notes\n", b"PAR1\x00\x01", b'{"id": 1, "prediction": ""}\n', b'["id"]\n'):
+        run.out.write_bytes(content)
+        code, printed = run(dataset)
+        assert (code, printed.endswith("holds something else than answers; choose another file\n")) == (2, True)
+        assert run.out.read_bytes() == content
+
+
+def test_the_scripts_that_load_a_model_share_their_functions_word_for_word() -> None:
+    for name in ("GivenUpError", "rows", "answered", "room", "shard", "json_object"):
+        one, other = getattr(vllm_offline, name), getattr(transformers_generate, name)
+        assert inspect.getsource(one) == inspect.getsource(other), name

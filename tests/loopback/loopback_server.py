@@ -1,0 +1,101 @@
+"""A server on the loopback that speaks the OpenAI API and knows the right answers, for tests of what asks it."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+PATIENCE = 60.0  # seconds that anything may wait for anything
+
+Body = dict[str, Any]
+
+
+def said(text: str | None, **more: Any) -> bytes:
+    """A chat completion."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop", **more}
+    return json.dumps({"object": "chat.completion", "choices": [choice], "usage": {"prompt_tokens": 7}}).encode()
+
+
+class Server(ThreadingHTTPServer):
+    """A server on the loopback that knows the right answers. `behave(server, handler, row id, try)` may answer itself
+    and return True."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, truth: list[dict[str, Any]], port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
+        self.answers = {row["prompt"]: (row["id"], row["answers"][0]) for row in truth}
+        self.behave: Callable[[Server, Handler, str, int], bool] = lambda *_: False
+        self.asked: Counter[str] = Counter()
+        self.bodies: dict[str, Body] = {}
+        self.paths: set[str] = set()
+        self.keys: set[str | None] = set()
+        self.times: list[float] = []
+        self.at_once = self.most_at_once = 0
+        self.changed = threading.Condition()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def wait_for(self, condition: Callable[[], bool]) -> bool:
+        with self.changed:
+            return self.changed.wait_for(condition, PATIENCE)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients that are killed are part of the test."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        server = self.server
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        prompt = body.get("prompt") or body["messages"][-1]["content"]
+        row_id, answer = server.answers.get(prompt, ("unknown", "unknown"))
+        with server.changed:
+            server.asked[row_id] += 1
+            tried = server.asked[row_id]
+            assert sum(server.asked.values()) < 500, "a runner without an end"
+            server.bodies[row_id] = body
+            server.paths.add(self.path)
+            server.keys.add(self.headers["Authorization"])
+            server.times.append(time.monotonic())
+            server.at_once += 1
+            server.most_at_once = max(server.most_at_once, server.at_once)
+            server.changed.notify_all()
+        try:
+            if not server.behave(server, self, row_id, tried):
+                self.reply(200, said(answer))
+        finally:
+            with server.changed:
+                server.at_once -= 1
+                server.changed.notify_all()
+
+    def reply(self, status: int, body: bytes, **headers: str) -> bool:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+        return True
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is printed."""
+
+
+@contextmanager
+def serving(truth: list[dict[str, Any]], port: int = 0) -> Iterator[Server]:
+    """A server that answers until the block ends. truth: rows with id, prompt and answers."""
+    with Server(truth, port) as made:
+        threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield made
+        made.shutdown()
