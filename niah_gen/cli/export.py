@@ -9,7 +9,9 @@ import typer
 
 from niah_gen.cli.reporting import notice
 
-_FORMATS = "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text"
+_FORMATS = (
+    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, lighteval, opencompass, opencompass-length-depth"
+)
 
 
 def export(
@@ -52,7 +54,7 @@ def export(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files of an earlier export.")] = False,
 ) -> None:
-    """Write prompts as the files of a batch service, an engine or a platform; prints what was written."""
+    """Write prompts as the files of a service, engine or platform, or tasks for a harness; prints what was written."""
     from niah_gen.export.base import ExportOptions
     from niah_gen.export.export import export as export_dataset
     from niah_gen.export.requests import read_fields
