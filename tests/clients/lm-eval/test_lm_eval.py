@@ -76,7 +76,7 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
     moved = tmp_path / "elsewhere"
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]
     export(texts, "lm-eval", tmp_path / "tasks", *flags)
-    settings = tmp_path / "tasks" / "niah_export.json"
+    settings = tmp_path / "tasks" / "niah_lm_eval.json"
     settings.write_text(settings.read_text("utf-8").replace(str(texts), "/nowhere"), "utf-8")
     moved.symlink_to(texts)
     rows = [row for row in rows_of(texts) if row["length"] == 600]
@@ -87,7 +87,7 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
     assert [server.asked[row["id"]] for row in rows] == [1 + (row["language"] == "zh") for row in rows]
     (all_rows,) = (tmp_path / "logs").rglob("samples_niah_texts_2*.jsonl")
     asked = [json.loads(line)["doc"]["id"] for line in all_rows.read_text("utf-8").splitlines()]
-    assert asked == (tmp_path / "tasks" / "niah_ids.txt").read_text("utf-8").split()
+    assert asked == (tmp_path / "tasks" / "niah_lm_eval_ids.txt").read_text("utf-8").split()
     found = score(texts, [all_rows], tmp_path / "scores", "--missing", "exclude")
     assert figures["niah_texts"]["score,none"] == pytest.approx(found.headline, abs=1e-9)
     (zh,) = (tmp_path / "logs").rglob("samples_niah_texts-zh-600_*.jsonl")
