@@ -107,7 +107,12 @@ def exported_tasks(module: str) -> ExportedTasks:
 
 
 def settings_files(module: str, source: TaskSource, rows: Sequence[TaskRow], options: ExportOptions) -> dict[str, str]:
-    """The files that `exported_tasks` reads, by name: what was exported, and ids where that is not the whole."""
+    """The files that `exported_tasks` reads, by name: what was exported, and ids where that is not the whole.
+
+    Raises NiahError for a system message before rows that have one of their own.
+    """
+    if options.system:
+        _refuse_second_system(source, options)
     said = {
         "dataset": os.path.abspath(source.dataset.folder),
         "digest8": source.dataset.manifest.digest8,
@@ -117,6 +122,14 @@ def settings_files(module: str, source: TaskSource, rows: Sequence[TaskRow], opt
     }
     files = {f"{module}.json": json.dumps(said, ensure_ascii=False, indent=1) + "\n"}
     return files if source.is_whole else {**files, f"{module}_ids.txt": "".join(f"{row.id}\n" for row in rows)}
+
+
+def _refuse_second_system(source: TaskSource, options: ExportOptions) -> None:
+    chosen = set(source.ids)
+    for file in source.dataset.files():
+        for row in rows_in(file.path, ("id", "prompt")):
+            if row["id"] in chosen:
+                messages_of(row, options)
 
 
 def configs_of(rows: Sequence[TaskRow]) -> list[str]:

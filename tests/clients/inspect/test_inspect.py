@@ -11,12 +11,12 @@ from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log
 from planned_server import OUTCOMES, PlannedServer, expected, plan, serving
 
 
-def harness(server: PlannedServer, name: str, folder: Path, *flags: str, **env: str) -> EvalLog:
+def harness(server: PlannedServer, name: str, folder: Path, *flags: str, **more: Any) -> EvalLog:
     """Run Inspect on the exported task in `folder/tasks`, and return its log."""
     task = f"{folder / 'tasks' / 'niah_inspect.py'}@{name}"
-    words = ["inspect", "eval", task, "--model", "openai-api/planned/model"]
+    words: list[str | Path] = ["inspect", "eval", task, "--model", "openai-api/planned/model"]
     words += ["--log-dir", folder / "logs", "--display", "plain", "--max-retries", "2", "--max-connections", "4"]
-    run([*words, *flags], folder, PLANNED_BASE_URL=server.url, PLANNED_API_KEY="x", **env)
+    run([*words, *flags], folder, PLANNED_BASE_URL=server.url, PLANNED_API_KEY="x", **more)
     (file,) = list_eval_logs(str(folder / "logs"))
     return read_eval_log(file)
 

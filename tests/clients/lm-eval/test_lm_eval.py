@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from client_runs import configs_of, documented, export, rows_of, run, score
@@ -15,13 +16,15 @@ SURVIVED = [name for name in OUTCOMES if name != "failing"]
 
 
 def harness(
-    server: PlannedServer, tasks: str, folder: Path, *flags: str, model: str = "local-chat-completions", **env: str
+    server: PlannedServer, tasks: str, folder: Path, *flags: str, model: str = "local-chat-completions", **more: Any
 ) -> dict[str, dict[str, float]]:
     """Run lm_eval on the exported tasks in `folder/tasks`, and return the figures of each task."""
     path = "completions" if model == "local-completions" else "chat/completions"
-    args = f"model=planned,base_url={server.url}/{path},num_concurrent=4,tokenizer_backend=None,tokenized_requests=False"
-    words = ["lm_eval", "run", "--include_path", folder / "tasks", "--tasks", tasks, "--model", model]
-    run([*words, "--model_args", args, "--log_samples", "--output_path", folder / "logs", *flags], folder, **env)
+    args = (
+        f"model=planned,base_url={server.url}/{path},num_concurrent=4,tokenizer_backend=None,tokenized_requests=False"
+    )
+    words: list[str | Path] = ["lm_eval", "run", "--include_path", folder / "tasks", "--tasks", tasks, "--model", model]
+    run([*words, "--model_args", args, "--log_samples", "--output_path", folder / "logs", *flags], folder, **more)
     (file,) = (folder / "logs").rglob("results_*.json")
     figures: dict[str, dict[str, float]] = json.loads(file.read_bytes())["results"]
     return figures
