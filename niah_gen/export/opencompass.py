@@ -25,7 +25,9 @@ def _by_config(source: TaskSource, folder: Path, options: ExportOptions) -> list
     manifest = source.dataset.manifest
     name = task_name(manifest.name, manifest.digest8)
     entries = grouped(rows, (task_name(name, row.config, row.columns["part"], row.columns["control"]) for row in rows))
-    return _write(source, folder, entries, rows, _groups(name, entries, manifest))
+    groups = _groups(name, entries, manifest)
+    summarizer = {"dataset_abbrs": [*(group["name"] for group in groups), *entries], "summary_groups": groups}
+    return _write(source, folder, entries, rows, summarizer)
 
 
 def _by_length_and_depth(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
@@ -45,7 +47,7 @@ def _by_length_and_depth(source: TaskSource, folder: Path, options: ExportOption
     size = _size(max(row.columns["length"] for row in rows))
     entries = grouped(rows, (_cell_name(row.columns, size) for row in rows))
     # Its plot tools take every line of a summary for a cell, so there are no groups.
-    return _write(source, folder, entries, rows, [])
+    return _write(source, folder, entries, rows, {"type": f"{_NAME}.NiahHeatmaps", "dataset_abbrs": list(entries)})
 
 
 def _cell_name(columns: Mapping[str, Any], size: str) -> str:
@@ -98,7 +100,7 @@ def _weights(entries: Entries, manifest: Manifest) -> dict[str, float]:
 
 
 def _write(
-    source: TaskSource, folder: Path, entries: Entries, rows: Sequence[TaskRow], groups: list[dict[str, Any]]
+    source: TaskSource, folder: Path, entries: Entries, rows: Sequence[TaskRow], summarizer: Mapping[str, Any]
 ) -> list[WrittenFile]:
     dataset = source.dataset
     plan = {
@@ -111,7 +113,6 @@ def _write(
     }
     limits = [(name, max(row.limit for row in found)) for name, found in entries.items()]
     lines = "".join(f"\n        ({json.dumps(name)}, {limit})," for name, limit in limits)
-    summarizer = {"dataset_abbrs": [*(group["name"] for group in groups), *entries], "summary_groups": groups}
     files = {
         f"{_NAME}.py": template("opencompass.py.txt"),
         f"{_NAME}.json": json.dumps(plan, ensure_ascii=False, indent=1) + "\n",
