@@ -10,7 +10,8 @@ import typer
 from niah_gen.cli.reporting import notice
 
 _FORMATS = (
-    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, lighteval, opencompass, opencompass-length-depth"
+    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, lm-eval, inspect, lighteval, opencompass, "
+    "opencompass-length-depth"
 )
 
 
@@ -69,7 +70,8 @@ def export(
         notice(sentence)
     for file in done.files:
         typer.echo(file.path)
-        notice(f"{file.path}: {file.rows:,} rows, {file.bytes:,} bytes")
+        rows = f"{file.rows:,} rows, " if file.rows else ""
+        notice(f"{file.path}: {rows}{file.bytes:,} bytes")
 
 
 def _limit(text: str | None) -> tuple[int | None, int]:

@@ -7,6 +7,7 @@ from niah_gen.export.base import ExportFormat
 from niah_gen.export.gemini import GEMINI
 from niah_gen.export.langsmith import LANGSMITH
 from niah_gen.export.lighteval import LIGHTEVAL
+from niah_gen.export.lm_eval_tasks import LM_EVAL
 from niah_gen.export.openai_batch import OPENAI_BATCH
 from niah_gen.export.opencompass import OPENCOMPASS, OPENCOMPASS_LENGTH_DEPTH
 from niah_gen.export.text import TEXT
@@ -21,6 +22,7 @@ EXPORTS: dict[str, ExportFormat] = {
     "vertex": VERTEX,
     "langsmith": LANGSMITH,
     "text": TEXT,
+    "lm-eval": LM_EVAL,
     "lighteval": LIGHTEVAL,
     "opencompass": OPENCOMPASS,
     "opencompass-length-depth": OPENCOMPASS_LENGTH_DEPTH,
