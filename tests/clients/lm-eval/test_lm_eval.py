@@ -19,7 +19,9 @@ def harness(
 ) -> dict[str, dict[str, float]]:
     """Run lm_eval on the exported tasks in `folder/tasks`, and return the figures of each task."""
     path = "completions" if model == "local-completions" else "chat/completions"
-    args = f"model=planned,base_url={server.url}/{path},num_concurrent=4,tokenizer_backend=None,tokenized_requests=False"
+    args = (
+        f"model=planned,base_url={server.url}/{path},num_concurrent=4,tokenizer_backend=None,tokenized_requests=False"
+    )
     words = ["lm_eval", "run", "--include_path", folder / "tasks", "--tasks", tasks, "--model", model]
     run([*words, "--model_args", args, "--log_samples", "--output_path", folder / "logs", *flags], folder, **env)
     (file,) = (folder / "logs").rglob("results_*.json")

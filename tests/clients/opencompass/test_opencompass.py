@@ -32,7 +32,7 @@ models = [
 """
 
 
-def evaluated(tasks: Path, url: str, folder: Path, **more: str) -> Path:
+def evaluated(tasks: Path, url: str, folder: Path, **more: Any) -> Path:
     """Run all entries, and return OpenCompass's folder of the run."""
     (tasks / "models").mkdir()
     (tasks / "models" / "planned.py").write_text(MODELS.format(url=url), "utf-8")
