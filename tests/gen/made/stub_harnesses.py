@@ -28,13 +28,13 @@ class _Base:
         """Takes whatever the harness gives."""
 
 
-_LIGHTEVAL = {
+_LIGHTEVAL: dict[str, dict[str, Any]] = {
     "lighteval.metrics.metrics_sample": {"SampleLevelComputation": _Base},
     "lighteval.metrics.utils.metric_utils": {"SampleLevelMetric": Record},
     "lighteval.tasks.lighteval_task": {"LightevalTaskConfig": Record},
     "lighteval.tasks.requests": {"Doc": Record, "SamplingMethod": SimpleNamespace(GENERATIVE="GENERATIVE")},
 }
-_OPENCOMPASS = {
+_OPENCOMPASS: dict[str, dict[str, Any]] = {
     "datasets": {"Dataset": _Dataset},
     "opencompass.datasets.base": {"BaseDataset": _Base},
     "opencompass.openicl.icl_evaluator": {"BaseEvaluator": _Base},
