@@ -48,11 +48,12 @@ class ExportedTasks(NamedTuple):
         Raises NiahError for a value that no row has, and IntegrityError for rows that cannot be asked.
         """
         places = None if self.ids is None else {name: place for place, name in enumerate(self.ids)}
-        found = []
-        for file in open_dataset(self.dataset).files():
-            for row in rows_in(file.path):
-                if places is None or row["id"] in places:
-                    found.append(self._asked(sound(row, file.path), file.config))
+        found = [
+            self._asked(sound(row, file.path), file.config)
+            for file in open_dataset(self.dataset).files()
+            for row in rows_in(file.path)
+            if places is None or row["id"] in places
+        ]
         if places is not None:
             found.sort(key=lambda row: places[row.id])
         asked = {"config": config, "length": length, "language": language, "part": part}
@@ -89,12 +90,13 @@ def _length(text: str) -> int:
 
 
 def exported_tasks(module: str) -> ExportedTasks:
-    """What the tasks of a module ask, by the `__file__` of that. The variable NIAH_DATASET names the dataset's folder where that has moved.
+    """What the tasks of a module ask; `module`: its `__file__`, beside which the files of `settings_files` are.
 
-    Raises NiahError where no dataset is, and IntegrityError for another one than was exported.
+    The variable NIAH_DATASET names the dataset's folder where that has moved. Raises NiahError where no dataset is, and
+    IntegrityError for another one than was exported.
     """
     file = Path(module)
-    said = json.loads(file.with_suffix(".json").read_text("utf-8"))
+    said = json.loads(file.with_name(f"{file.stem}_export.json").read_text("utf-8"))
     dataset = Path(os.environ.get("NIAH_DATASET") or said["dataset"])
     if not dataset.is_dir():
         raise NiahError(f"{dataset}: no such folder; set NIAH_DATASET to where dataset {said['digest8']} is now")
@@ -107,7 +109,7 @@ def exported_tasks(module: str) -> ExportedTasks:
 
 
 def settings_files(module: str, source: TaskSource, rows: Sequence[TaskRow], options: ExportOptions) -> dict[str, str]:
-    """The files that `exported_tasks` reads, by name: what was exported, and ids where that is not the whole.
+    """The files that `exported_tasks` reads for a module, by name: what was exported, and ids where that is not all.
 
     Raises NiahError for a system message before rows that have one of their own.
     """
@@ -120,7 +122,7 @@ def settings_files(module: str, source: TaskSource, rows: Sequence[TaskRow], opt
         "is_whole": source.is_whole,
         **{name: getattr(options, name) for name in _OPTIONS},
     }
-    files = {f"{module}.json": json.dumps(said, ensure_ascii=False, indent=1) + "\n"}
+    files = {f"{module}_export.json": json.dumps(said, ensure_ascii=False, indent=1) + "\n"}
     return files if source.is_whole else {**files, f"{module}_ids.txt": "".join(f"{row.id}\n" for row in rows)}
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import NiahError
 from niah_gen.export.base import ExportFormat, ExportOptions, TaskSource, WrittenFile
+from niah_gen.export.exported_tasks import configs_of, settings_files
 from niah_gen.export.task_rows import TaskRow, grouped, task_name, task_rows, template, write_task_files
 from niah_score.contract import Manifest
 
@@ -25,7 +25,9 @@ def _by_config(source: TaskSource, folder: Path, options: ExportOptions) -> list
     manifest = source.dataset.manifest
     name = task_name(manifest.name, manifest.digest8)
     entries = grouped(rows, (task_name(name, row.config, row.columns["part"], row.columns["control"]) for row in rows))
-    return _write(source, folder, entries, rows, _groups(name, entries, manifest))
+    groups = _groups(name, entries, manifest)
+    summarizer = {"dataset_abbrs": [*(group["name"] for group in groups), *entries], "summary_groups": groups}
+    return _write(source, folder, options, entries, rows, summarizer)
 
 
 def _by_length_and_depth(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
@@ -45,7 +47,9 @@ def _by_length_and_depth(source: TaskSource, folder: Path, options: ExportOption
     size = _size(max(row.columns["length"] for row in rows))
     entries = grouped(rows, (_cell_name(row.columns, size) for row in rows))
     # Its plot tools take every line of a summary for a cell, so there are no groups.
-    return _write(source, folder, entries, rows, [])
+    return _write(
+        source, folder, options, entries, rows, {"type": f"{_NAME}.NiahHeatmaps", "dataset_abbrs": list(entries)}
+    )
 
 
 def _cell_name(columns: Mapping[str, Any], size: str) -> str:
@@ -89,7 +93,9 @@ def _weights(entries: Entries, manifest: Manifest) -> dict[str, float]:
     for rows in entries.values():
         part = rows[0].columns["part"]
         rows_of[part] = rows_of.get(part, 0) + len(rows)
-    weight_of = {part.name: part.weight for part in manifest.parts} or dict(rows_of)
+    weight_of: dict[str | None, float] = {part.name: part.weight for part in manifest.parts} or {
+        part: float(n) for part, n in rows_of.items()
+    }
     found = {}
     for entry, rows in entries.items():
         part = rows[0].columns["part"]
@@ -98,47 +104,53 @@ def _weights(entries: Entries, manifest: Manifest) -> dict[str, float]:
 
 
 def _write(
-    source: TaskSource, folder: Path, entries: Entries, rows: Sequence[TaskRow], groups: list[dict[str, Any]]
+    source: TaskSource,
+    folder: Path,
+    options: ExportOptions,
+    entries: Entries,
+    rows: Sequence[TaskRow],
+    summarizer: Mapping[str, Any],
 ) -> list[WrittenFile]:
-    dataset = source.dataset
-    plan = {
-        "dataset": os.path.abspath(dataset.folder),
-        "digest8": dataset.manifest.digest8,
-        "entries": {
-            name: {"configs": sorted({row.config for row in found}), "ids": [row.id for row in found]}
-            for name, found in entries.items()
-        },
-    }
+    asked = {name: {"configs": configs_of(found), "ids": [row.id for row in found]} for name, found in entries.items()}
     limits = [(name, max(row.limit for row in found)) for name, found in entries.items()]
     lines = "".join(f"\n        ({json.dumps(name)}, {limit})," for name, limit in limits)
-    summarizer = {"dataset_abbrs": [*(group["name"] for group in groups), *entries], "summary_groups": groups}
     files = {
         f"{_NAME}.py": template("opencompass.py.txt"),
-        f"{_NAME}.json": json.dumps(plan, ensure_ascii=False, indent=1) + "\n",
+        f"{_NAME}.json": json.dumps(asked, indent=1) + "\n",
         f"datasets/{_NAME}.py": template("opencompass_datasets.py.txt").replace("ENTRIES", f"[{lines}\n    ]"),
         # JSON without null, true and false is Python.
         f"summarizers/{_NAME}.py": f'"""Lists the entries, and what they are together."""\n\nsummarizer = '
         f"{json.dumps(summarizer, indent=4)}\n",
     }
-    return write_task_files(folder, files, rows)
+    return write_task_files(folder, files | settings_files(_NAME, source, rows, options), rows)
 
 
-_FILES = f"{_NAME}.py for PYTHONPATH, {_NAME}.json beside it, datasets/{_NAME}.py, summarizers/{_NAME}.py"
+def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
+    return (
+        f"run it: PYTHONPATH={out} opencompass --config-dir {out} --datasets {_NAME} --summarizer {_NAME} "
+        "--models MODEL"
+    )
+
+
+_FILES = f"{_NAME}.py, datasets/{_NAME}.py, summarizers/{_NAME}.py: a folder for PYTHONPATH and --config-dir"
+_TAKES = ("system", "max_tokens", "more_tokens")
 
 OPENCOMPASS = ExportFormat(
     name="opencompass",
     what="datasets for OpenCompass, one a config and part",
     files=_FILES,
-    pattern=f"**/{_NAME}*",
-    takes=("max_tokens", "more_tokens"),
+    pattern=f"{_NAME}*",
+    takes=_TAKES,
     write_tasks=_by_config,
+    advice=_advice,
 )
 
 OPENCOMPASS_LENGTH_DEPTH = ExportFormat(
     name="opencompass-length-depth",
     what="datasets for OpenCompass, one a length and depth, named as its needle-in-a-haystack plots read them",
     files=_FILES,
-    pattern=f"**/{_NAME}*",
-    takes=("max_tokens", "more_tokens"),
+    pattern=f"{_NAME}*",
+    takes=_TAKES,
     write_tasks=_by_length_and_depth,
+    advice=_advice,
 )

@@ -71,7 +71,7 @@ def template(name: str) -> str:
 
 def write_task_files(folder: Path, files: Mapping[str, str], rows: Sequence[TaskRow]) -> list[WrittenFile]:
     """Write the files of a task, by their paths below the folder. The first stands for all rows."""
-    written = []
+    written: list[WrittenFile] = []
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -78,7 +78,7 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
 ) -> None:
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]
     export(texts, "inspect", tmp_path / "tasks", *flags)
-    settings = tmp_path / "tasks" / "niah_inspect.json"
+    settings = tmp_path / "tasks" / "niah_inspect_export.json"
     settings.write_text(settings.read_text("utf-8").replace(str(texts), "/nowhere"), "utf-8")
     (tmp_path / "elsewhere").symlink_to(texts)
     rows = [row for row in rows_of(texts) if row["length"] == 600]

@@ -79,7 +79,7 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
     moved = tmp_path / "elsewhere"
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]
     export(texts, "lm-eval", tmp_path / "tasks", *flags)
-    settings = tmp_path / "tasks" / "niah_lm_eval.json"
+    settings = tmp_path / "tasks" / "niah_lm_eval_export.json"
     settings.write_text(settings.read_text("utf-8").replace(str(texts), "/nowhere"), "utf-8")
     moved.symlink_to(texts)
     rows = [row for row in rows_of(texts) if row["length"] == 600]
