@@ -23,7 +23,7 @@ def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[Wri
         f"{_NAME}.json": json.dumps(tasks | every, indent=1) + "\n",
         f"{_NAME}_tasks.txt": "".join(f"{task}|0\n" for task in tasks),
     }
-    return write_task_files(folder, files | settings_files(source, rows, options), rows)
+    return write_task_files(folder, files | settings_files(_NAME, source, rows, options), rows)
 
 
 def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
@@ -37,7 +37,7 @@ LIGHTEVAL = ExportFormat(
     name="lighteval",
     what="tasks for LightEval: one a config, and one over all rows",
     files=f"{_NAME}.py for --custom-tasks, and {_NAME}_tasks.txt with the names of the tasks",
-    pattern="niah_*",
+    pattern=f"{_NAME}*",
     takes=("max_tokens", "more_tokens"),
     write_tasks=_write,
     advice=_advice,

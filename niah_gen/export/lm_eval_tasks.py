@@ -17,12 +17,12 @@ def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[Wri
     rows = task_rows(source, options)
     manifest = source.dataset.manifest
     name, configs = task_name("niah", manifest.name), configs_of(rows)
-    files = {f"{name}.yaml": _task(name, manifest.version, configs)}
+    files = {f"{_MODULE}.yaml": _task(name, manifest.version, configs)}
     for config in configs:
-        task = f"{name}-{task_name(config)}"
-        files[f"{task}.yaml"] = _task(task, manifest.version, only=config)
+        task = task_name(config)
+        files[f"{_MODULE}-{task}.yaml"] = _task(f"{name}-{task}", manifest.version, only=config)
     files[f"{_MODULE}.py"] = template("lm_eval.py.txt")
-    return write_task_files(folder, files | settings_files(source, rows, options), rows)
+    return write_task_files(folder, files | settings_files(_MODULE, source, rows, options), rows)
 
 
 def _task(name: str, version: str, configs: Sequence[str] = (), only: str | None = None) -> str:
@@ -71,8 +71,8 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
 LM_EVAL = ExportFormat(
     name="lm-eval",
     what="tasks for lm-evaluation-harness: one over all rows, and one a config",
-    files="niah_NAME.yaml, niah_NAME-en-8k.yaml, ...: a folder for --include_path",
-    pattern="niah_*",
+    files="niah_lm_eval.yaml, niah_lm_eval-en-8k.yaml, ...: a folder for --include_path",
+    pattern=f"{_MODULE}*",
     takes=("system", "max_tokens", "more_tokens"),
     write_tasks=_write,
     advice=_advice,

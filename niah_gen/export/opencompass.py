@@ -122,7 +122,7 @@ def _write(
         f"summarizers/{_NAME}.py": f'"""Lists the entries, and what they are together."""\n\nsummarizer = '
         f"{json.dumps(summarizer, indent=4)}\n",
     }
-    return write_task_files(folder, files | settings_files(source, rows, options), rows)
+    return write_task_files(folder, files | settings_files(_NAME, source, rows, options), rows)
 
 
 def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
@@ -139,7 +139,7 @@ OPENCOMPASS = ExportFormat(
     name="opencompass",
     what="datasets for OpenCompass, one a config and part",
     files=_FILES,
-    pattern="niah_*",
+    pattern=f"{_NAME}*",
     takes=_TAKES,
     write_tasks=_by_config,
     advice=_advice,
@@ -149,7 +149,7 @@ OPENCOMPASS_LENGTH_DEPTH = ExportFormat(
     name="opencompass-length-depth",
     what="datasets for OpenCompass, one a length and depth, named as its needle-in-a-haystack plots read them",
     files=_FILES,
-    pattern="niah_*",
+    pattern=f"{_NAME}*",
     takes=_TAKES,
     write_tasks=_by_length_and_depth,
     advice=_advice,

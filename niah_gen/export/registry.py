@@ -5,6 +5,7 @@ from __future__ import annotations
 from niah_gen.export.anthropic import ANTHROPIC
 from niah_gen.export.base import ExportFormat
 from niah_gen.export.gemini import GEMINI
+from niah_gen.export.inspect_tasks import INSPECT
 from niah_gen.export.langsmith import LANGSMITH
 from niah_gen.export.lighteval import LIGHTEVAL
 from niah_gen.export.lm_eval_tasks import LM_EVAL
@@ -23,6 +24,7 @@ EXPORTS: dict[str, ExportFormat] = {
     "langsmith": LANGSMITH,
     "text": TEXT,
     "lm-eval": LM_EVAL,
+    "inspect": INSPECT,
     "lighteval": LIGHTEVAL,
     "opencompass": OPENCOMPASS,
     "opencompass-length-depth": OPENCOMPASS_LENGTH_DEPTH,

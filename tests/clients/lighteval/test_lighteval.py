@@ -78,7 +78,7 @@ def test_a_subset_of_a_dataset_that_was_moved_is_asked(texts: Path, tmp_path: Pa
     plans = plan(rows, ["wrong", "right", "right", "right"])
     exported = ["--subset", "language=en", "--subset", "depth=0,100", "--max-tokens", "+7"]
     export(texts, "lighteval", tmp_path / "tasks", *exported)
-    moved = tmp_path / "tasks" / "niah_export.json"
+    moved = tmp_path / "tasks" / "niah_lighteval_export.json"
     moved.write_text(moved.read_text("utf-8").replace(str(texts), "/gone"), "utf-8")
     with serving(rows, plans) as server:
         names = str(tmp_path / "tasks" / "niah_lighteval_tasks.txt")

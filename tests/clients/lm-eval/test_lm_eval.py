@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from client_runs import configs_of, documented, export, rows_of, run, score
 from planned_server import OUTCOMES, Expected, PlannedServer, expected, plan, serving
+
+from niah_score import evaluate
 
 # Truncation and refusals are in no log of lm_eval, and what a server thinks apart is not either.
 UNRECORDED = {"truncated": "ok", "refused": "empty"}
@@ -15,15 +18,15 @@ SURVIVED = [name for name in OUTCOMES if name != "failing"]
 
 
 def harness(
-    server: PlannedServer, tasks: str, folder: Path, *flags: str, model: str = "local-chat-completions", **env: str
+    server: PlannedServer, tasks: str, folder: Path, *flags: str, model: str = "local-chat-completions", **more: Any
 ) -> dict[str, dict[str, float]]:
     """Run lm_eval on the exported tasks in `folder/tasks`, and return the figures of each task."""
     path = "completions" if model == "local-completions" else "chat/completions"
     args = (
         f"model=planned,base_url={server.url}/{path},num_concurrent=4,tokenizer_backend=None,tokenized_requests=False"
     )
-    words = ["lm_eval", "run", "--include_path", folder / "tasks", "--tasks", tasks, "--model", model]
-    run([*words, "--model_args", args, "--log_samples", "--output_path", folder / "logs", *flags], folder, **env)
+    words: list[str | Path] = ["lm_eval", "run", "--include_path", folder / "tasks", "--tasks", tasks, "--model", model]
+    run([*words, "--model_args", args, "--log_samples", "--output_path", folder / "logs", *flags], folder, **more)
     (file,) = (folder / "logs").rglob("results_*.json")
     figures: dict[str, dict[str, float]] = json.loads(file.read_bytes())["results"]
     return figures
@@ -66,9 +69,9 @@ def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
         of_config = {row["id"] for row in rows_of(dataset, config)}
         answers = tmp_path / f"{config}.jsonl"
         answers.write_text("".join(json.dumps(line) + "\n" for line in lines if line["doc"]["id"] in of_config))
-        alone = score(dataset, [answers], tmp_path / f"scores-{config}", "--missing", "exclude")
-        assert set(alone.rows) == of_config
-        assert figures[f"score_{config},none"] == pytest.approx(alone.headline, abs=1e-9)
+        alone = evaluate(dataset, answers, missing="exclude")
+        assert alone.lines.used == len(of_config)
+        assert figures[f"score_{config},none"] == pytest.approx(alone.summary["headline"]["mean"], abs=1e-9)
     documented("lm_eval", f"`{model}`, {name}", len(rows), found.headline, figures["score,none"])
 
 
@@ -78,7 +81,7 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
     moved = tmp_path / "elsewhere"
     flags = ["--subset", "length=600", "--order", "shuffled", "--system", "Be brief.", "--max-tokens", "+50"]
     export(texts, "lm-eval", tmp_path / "tasks", *flags)
-    settings = tmp_path / "tasks" / "niah_export.json"
+    settings = tmp_path / "tasks" / "niah_lm_eval_export.json"
     settings.write_text(settings.read_text("utf-8").replace(str(texts), "/nowhere"), "utf-8")
     moved.symlink_to(texts)
     rows = [row for row in rows_of(texts) if row["length"] == 600]
@@ -89,10 +92,10 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
     assert [server.asked[row["id"]] for row in rows] == [1 + (row["language"] == "zh") for row in rows]
     (all_rows,) = (tmp_path / "logs").rglob("samples_niah_texts_2*.jsonl")
     asked = [json.loads(line)["doc"]["id"] for line in all_rows.read_text("utf-8").splitlines()]
-    assert asked == (tmp_path / "tasks" / "niah_ids.txt").read_text("utf-8").split()
+    assert asked == (tmp_path / "tasks" / "niah_lm_eval_ids.txt").read_text("utf-8").split()
     found = score(texts, [all_rows], tmp_path / "scores", "--missing", "exclude")
     assert figures["niah_texts"]["score,none"] == pytest.approx(found.headline, abs=1e-9)
     (zh,) = (tmp_path / "logs").rglob("samples_niah_texts-zh-600_*.jsonl")
-    of_zh = score(texts, [zh], tmp_path / "zh", "--missing", "exclude")
-    assert figures["niah_texts-zh-600"]["score,none"] == pytest.approx(of_zh.headline, abs=1e-9)
-    assert set(of_zh.rows) == {row["id"] for row in rows if row["language"] == "zh"}
+    of_zh = evaluate(texts, zh, missing="exclude")
+    assert figures["niah_texts-zh-600"]["score,none"] == pytest.approx(of_zh.summary["headline"]["mean"], abs=1e-9)
+    assert of_zh.lines.used == sum(row["language"] == "zh" for row in rows)

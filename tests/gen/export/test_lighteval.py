@@ -38,7 +38,7 @@ def asked(module: Any, rows: list[dict[str, Any]]) -> dict[str, list[str]]:
 def test_there_is_a_task_for_each_config_and_one_of_all_rows(grid: Path, tmp_path: Path) -> None:
     done = export(grid, "lighteval", tmp_path)
     assert [Path(file.path).name for file in done.files] == [
-        "niah_lighteval.py", "niah_lighteval.json", "niah_lighteval_tasks.txt", "niah_export.json",
+        "niah_lighteval.py", "niah_lighteval.json", "niah_lighteval_tasks.txt", "niah_lighteval_export.json",
     ]  # fmt: skip
     module = lighteval_tasks(tmp_path)
     names = (tmp_path / "niah_lighteval_tasks.txt").read_text("utf-8").split()
@@ -135,10 +135,10 @@ def test_options_that_mean_nothing_to_it_are_refused(
 def test_an_earlier_export_is_only_replaced_when_asked(grid: Path, tmp_path: Path) -> None:
     export(grid, "lighteval", tmp_path, conditions=["every=2"])
     before = files_of(tmp_path)
-    assert "niah_ids.txt" in before
+    assert "niah_lighteval_ids.txt" in before
     with pytest.raises(NiahError, match="of an earlier export"):
         export(grid, "lighteval", tmp_path)
     assert files_of(tmp_path) == before
     export(grid, "lighteval", tmp_path, overwrite=True)
-    assert "niah_ids.txt" not in files_of(tmp_path)
-    assert json.loads((tmp_path / "niah_export.json").read_bytes())["is_whole"]
+    assert "niah_lighteval_ids.txt" not in files_of(tmp_path)
+    assert json.loads((tmp_path / "niah_lighteval_export.json").read_bytes())["is_whole"]
