@@ -13,7 +13,7 @@ from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.export.base import ExportOptions, TaskSource, messages_of, reply_limit, sound
 from niah_gen.export.task_rows import TaskRow
 from niah_gen.recipe.values import WrongValueError, parse_tokens
-from niah_score.contract import Message, open_dataset
+from niah_score.contract import DataFile, Message, open_dataset
 
 _OPTIONS = ("system", "max_tokens", "more_tokens")
 
@@ -50,7 +50,7 @@ class ExportedTasks(NamedTuple):
         places = None if self.ids is None else {name: place for place, name in enumerate(self.ids)}
         found = [
             self._asked(sound(row, file.path), file.config)
-            for file in open_dataset(self.dataset).files()
+            for file in self._files(config)
             for row in rows_in(file.path)
             if places is None or row["id"] in places
         ]
@@ -60,6 +60,14 @@ class ExportedTasks(NamedTuple):
         for name, value in asked.items():
             found = _having(found, name, value)
         return found
+
+    def _files(self, config: object) -> list[DataFile]:
+        """The files with rows of a config, or of any of several; all files where one is unknown."""
+        files = list(open_dataset(self.dataset).files())
+        wanted = {str(one) for one in (config if isinstance(config, list | tuple) else [config])}
+        if config is None or not wanted <= {file.config for file in files}:
+            return files
+        return [file for file in files if file.config in wanted]
 
     def _asked(self, row: Mapping[str, Any], config: str) -> AskedRow:
         # A text stays a text, for models without a chat template, unless a system message stands before it.

@@ -48,7 +48,7 @@ def evaluated(tasks: Path, url: str, folder: Path, **more: Any) -> Path:
 
 def entries_of(tasks: Path) -> dict[str, list[str]]:
     """The ids of each entry."""
-    entries = json.loads((tasks / "niah_opencompass.json").read_bytes())["entries"]
+    entries = json.loads((tasks / "niah_opencompass.json").read_bytes())
     return {name: entry["ids"] for name, entry in entries.items()}
 
 
