@@ -15,19 +15,23 @@ FLAGS  = $(if $(LEN),--length $(LEN)) \
          $(if $(FORMAT),--format $(FORMAT)) \
          $(if $(JOBS),--jobs $(JOBS))
 
+CLIENTS ?= lm-eval inspect openai
+
 .DEFAULT_GOAL := help
-.PHONY: help setup dataset score publish demo test soak check format bench measure lock clean
+.PHONY: help setup dataset score publish demo test test-clients soak check format bench measure lock clean
 
 help:  ## show this list
 	@echo "make TARGET [NAME=value ...]"
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  \1\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 16
 	@echo "score takes PRED=answers.jsonl DATASET=folder MODEL=name MISSING=zero"
 	@echo "publish takes REPO=user/name DATASET=folder PRIVATE=1 DRY_RUN=1"
+	@echo "test-clients takes CLIENTS='lm-eval inspect ...', folders of tests/clients"
 	@echo "dataset takes LEN=8k LANGS=en,zh CORPUS=name PRESET=name TOKENIZER=name FORMAT=parquet,jsonl JOBS=n OUT=folder"
 
 # constraints.txt has three parts, each of which names all that it needs: build backends, what builds and scores, the rest.
 PART = awk -v part=$(1) '/^\# / {at++} at == part' constraints.txt
-PIP  = .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-compile
+FLAGS_PIP = --quiet --disable-pip-version-check --no-deps --no-build-isolation
+PIP  = .venv/bin/python -m pip install $(FLAGS_PIP) --no-compile
 
 # What building and scoring need. One dependency comes as source, so the backends are there before it.
 .venv/built: pyproject.toml constraints.txt
@@ -89,6 +93,19 @@ PYTEST = .venv/bin/python -m pytest --numprocesses auto --maxprocesses 8 --dist 
 test: .venv/ready  ## run the tests, one process a core
 	$(PYTEST)
 
+# A client is a folder in tests/clients, with what it needs pinned, and has an environment of its own.
+.venv-clients/%/ready: tests/clients/%/requirements.txt pyproject.toml constraints.txt
+	rm -rf .venv-clients/$*
+	$(PYTHON) -m venv .venv-clients/$*
+	$(call PART,1) > .venv-clients/$*/backends.txt
+	.venv-clients/$*/bin/python -m pip install $(FLAGS_PIP) --require-hashes --requirement .venv-clients/$*/backends.txt
+	.venv-clients/$*/bin/python -m pip install $(FLAGS_PIP) --requirement tests/clients/$*/requirements.txt
+	.venv-clients/$*/bin/python -m pip install $(FLAGS_PIP) --editable .
+	touch $@
+
+test-clients: $(CLIENTS:%=.venv-clients/%/ready)  ## run exports in the real harnesses, against a server on the loopback
+	@set -ex; for client in $(CLIENTS); do .venv-clients/$$client/bin/python -m pytest tests/clients/$$client; done
+
 check: .venv/ready  ## lint, formatting, types, architecture
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
@@ -115,6 +132,9 @@ measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
           --no-emit-find-links --no-emit-index-url
 
+COMPILE_CLIENT = uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-find-links \
+                 --no-emit-index-url $(if $(UPGRADE),--upgrade) --extra build
+
 lock:  ## pin every dependency by hash (needs uv); UPGRADE=1 takes newer versions of all
 	@set -e; all=$$(mktemp); backends=$$(mktemp); build=$$(mktemp); cp constraints.txt $$all; \
 	$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras --group dev pyproject.toml --output-file $$all; \
@@ -125,7 +145,9 @@ lock:  ## pin every dependency by hash (needs uv); UPGRADE=1 takes newer version
 	     END {printf "# Build backends.\n%s# What building and scoring need.\n%s# The rest.\n%s", text[1], text[2], text[3]}' \
 	    $$backends $$build $$all > constraints.txt; \
 	rm $$all $$backends $$build
+	for wanted in tests/clients/*/requirements.in; do \
+	    $(COMPILE_CLIENT) pyproject.toml $$wanted --output-file $${wanted%.in}.txt; done
 
 clean:  ## remove the environment and all caches, never datasets
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf .venv .venv-clients .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -9,7 +9,10 @@ import typer
 
 from niah_gen.cli.reporting import notice
 
-_FORMATS = "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text"
+_FORMATS = (
+    "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, lm-eval, inspect, lighteval, opencompass, "
+    "opencompass-length-depth"
+)
 
 
 def export(
@@ -52,7 +55,7 @@ def export(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files of an earlier export.")] = False,
 ) -> None:
-    """Write prompts as the files of a batch service, an engine or a platform; prints what was written."""
+    """Write prompts as the files of a service, engine or platform, or tasks for a harness; prints what was written."""
     from niah_gen.export.base import ExportOptions
     from niah_gen.export.export import export as export_dataset
     from niah_gen.export.requests import read_fields
@@ -67,7 +70,8 @@ def export(
         notice(sentence)
     for file in done.files:
         typer.echo(file.path)
-        notice(f"{file.path}: {file.rows:,} rows, {file.bytes:,} bytes")
+        rows = f"{file.rows:,} rows, " if file.rows else ""
+        notice(f"{file.path}: {rows}{file.bytes:,} bytes")
 
 
 def _limit(text: str | None) -> tuple[int | None, int]:

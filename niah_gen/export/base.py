@@ -62,6 +62,7 @@ class ExportFormat(NamedTuple):
     `id`, `prompt` and `max_new_tokens`. takes: the names of the fields of ExportOptions that mean something to it.
     needs_model: whether a model must be named. check: raises NiahError for options that do not fit. write_tasks: for
     harnesses, instead of `write`: writes a task that reads the dataset itself, and judges answers by niah_score.Judge.
+    advice: for harnesses, the sentence that says how the tasks in a folder are run.
     """
 
     name: str
@@ -74,6 +75,7 @@ class ExportFormat(NamedTuple):
     needs_model: bool = False
     check: Callable[[ExportOptions], None] | None = None
     write_tasks: Callable[[TaskSource, Path, ExportOptions], list[WrittenFile]] | None = None
+    advice: Callable[[TaskSource, Path, ExportOptions], str] | None = None
 
 
 def messages_of(row: ExportRow, options: ExportOptions) -> list[Message]:

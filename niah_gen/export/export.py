@@ -82,6 +82,8 @@ def export(
         if form.write_tasks is not None:
             source = TaskSource(dataset, tuple(row.id for row in rows), rows == every)
             files = form.write_tasks(source, aside, options)
+            if form.advice is not None:
+                said.append(form.advice(source, out, options))
         else:
             assert form.write is not None
             files = form.write(rows_in_order(dataset, rows, form.columns, out), aside, options)

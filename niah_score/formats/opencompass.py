@@ -9,6 +9,7 @@ from niah_score.formats.fields import (
     answer_text,
     as_object,
     echoed,
+    id_text,
     place_number,
     references,
 )
@@ -25,7 +26,11 @@ def _identity(record: Record, index: int) -> Identity:
     place = record["idx"] if "idx" in record else record.get("index", index)
     prompt = record.get("origin_prompt")
     prompt = _messages(prompt) if isinstance(prompt, list) else prompt
-    return Identity(None, echoed(prompt), place_number(place, "idx"), references(record.get("gold")))
+    gold = record.get("gold")
+    if isinstance(gold, dict) and gold.get("id") is not None:
+        # As our datasets for OpenCompass have it; others have no ids.
+        return Identity(id_text(gold["id"], "gold.id"), echoed(prompt), None, references(gold.get("answers")))
+    return Identity(None, echoed(prompt), place_number(place, "idx"), references(gold))
 
 
 def _messages(turns: list[Any]) -> list[Message] | None:

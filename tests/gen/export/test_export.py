@@ -148,9 +148,11 @@ def test_an_export_that_breaks_off_leaves_what_was_there(
 ) -> None:
     form = EXPORTS["openai-batch"]
 
+    write = form.write
+    assert write is not None
+
     def breaks_off(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> list[WrittenFile]:
-        assert form.write is not None
-        form.write((row for _, row in zip(range(9), rows, strict=False)), folder, options)
+        write((row for _, row in zip(range(9), rows, strict=False)), folder, options)
         raise KeyboardInterrupt
 
     monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=breaks_off))

@@ -49,3 +49,16 @@ def test_opencompass_temporary_lines(read_records: ReadRecords) -> None:
     found = read_records(shard(idx=4), shard(idx=2), shard(), shard(idx="x"))
     assert [r.position for r in found if isinstance(r, Answer)] == [4, 2, 2]
     assert "idx is no place" in found[3].message  # type: ignore[union-attr]
+
+
+def test_answers_to_our_entries_are_joined_by_the_ids_in_gold(read_records: ReadRecords) -> None:
+    found = read_records(
+        shard(idx=4, gold={"id": "row-1", "answers": ["42", "7"]}), shard(gold={"id": ["x"]}), shard(gold={"id": None})
+    )
+    assert isinstance(found[0], Answer)
+    assert (found[0].id, found[0].position, found[0].reference) == ("row-1", None, ("42", "7"))
+    assert found[1] == Malformed(
+        2, "gold.id is a list of something else; expected the id of a row, as text or a whole number"
+    )
+    assert isinstance(found[2], Answer)
+    assert found[2].id is None

@@ -1,0 +1,155 @@
+"""Writes beside a harness's tasks which rows of which dataset they ask, and reads those rows when the tasks run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from niah_gen.dataset.read import rows_in
+from niah_gen.errors import IntegrityError, NiahError
+from niah_gen.export.base import ExportOptions, TaskSource, messages_of, reply_limit, sound
+from niah_gen.export.task_rows import TaskRow
+from niah_gen.recipe.values import WrongValueError, parse_tokens
+from niah_score.contract import DataFile, Message, open_dataset
+
+_OPTIONS = ("system", "max_tokens", "more_tokens")
+
+
+class AskedRow(NamedTuple):
+    """A row as a harness asks it.
+
+    prompt: a text, or chat messages. max_tokens: the most tokens of the answer. columns: the row as it was read.
+    """
+
+    id: str
+    config: str
+    prompt: str | list[Message]
+    max_tokens: int
+    columns: Mapping[str, Any]
+
+
+class ExportedTasks(NamedTuple):
+    """What exported tasks ask: the rows of a dataset, of some configs, and of those only `ids`, in that order."""
+
+    dataset: Path
+    configs: tuple[str, ...]
+    ids: tuple[str, ...] | None
+    options: ExportOptions
+
+    def rows(
+        self, config: object = None, length: object = None, language: object = None, part: object = None
+    ) -> list[AskedRow]:
+        """The rows in the order in which they are asked; where a coordinate is given, those that have it.
+
+        A coordinate is a value, a list of values of which any will do, or None; lengths may be spelled 8k.
+        Raises NiahError for a value that no row has, and IntegrityError for rows that cannot be asked.
+        """
+        places = None if self.ids is None else {name: place for place, name in enumerate(self.ids)}
+        found = [
+            self._asked(sound(row, file.path), file.config)
+            for file in self._files(config)
+            for row in rows_in(file.path)
+            if places is None or row["id"] in places
+        ]
+        if places is not None:
+            found.sort(key=lambda row: places[row.id])
+        asked = {"config": config, "length": length, "language": language, "part": part}
+        for name, value in asked.items():
+            found = _having(found, name, value)
+        return found
+
+    def _files(self, config: object) -> list[DataFile]:
+        """The files with rows of a config, or of any of several; all files where one is unknown."""
+        files = list(open_dataset(self.dataset).files())
+        wanted = {str(one) for one in (config if isinstance(config, list | tuple) else [config])}
+        if config is None or not wanted <= {file.config for file in files}:
+            return files
+        return [file for file in files if file.config in wanted]
+
+    def _asked(self, row: Mapping[str, Any], config: str) -> AskedRow:
+        # A text stays a text, for models without a chat template, unless a system message stands before it.
+        is_text = isinstance(row["prompt"], str) and not self.options.system
+        prompt = row["prompt"] if is_text else messages_of(row, self.options)
+        return AskedRow(row["id"], config, prompt, reply_limit(row, self.options), row)
+
+
+def _having(rows: list[AskedRow], name: str, value: object) -> list[AskedRow]:
+    """The rows whose coordinate has one of the values; all for None."""
+    if value is None:
+        return rows
+    of_row = [str(row.config if name == "config" else row.columns.get(name)) for row in rows]
+    wanted = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
+    if name == "length":
+        wanted = [str(_length(one)) for one in wanted]
+    for one in wanted:
+        if one not in of_row:
+            raise NiahError(f"{name}={one}: no row has it; there are {', '.join(dict.fromkeys(of_row))}")
+    return [row for row, has in zip(rows, of_row, strict=True) if has in wanted]
+
+
+def _length(text: str) -> int:
+    try:
+        return parse_tokens(text)
+    except WrongValueError as error:
+        raise NiahError(f"length={text}: {error}") from None
+
+
+def exported_tasks(module: str) -> ExportedTasks:
+    """What the tasks of a module ask; `module`: its `__file__`, beside which the files of `settings_files` are.
+
+    The variable NIAH_DATASET names the dataset's folder where that has moved. Raises NiahError where no dataset is, and
+    IntegrityError for another one than was exported.
+    """
+    file = Path(module)
+    said = json.loads(file.with_name(f"{file.stem}_export.json").read_text("utf-8"))
+    dataset = Path(os.environ.get("NIAH_DATASET") or said["dataset"])
+    if not dataset.is_dir():
+        raise NiahError(f"{dataset}: no such folder; set NIAH_DATASET to where dataset {said['digest8']} is now")
+    found = open_dataset(dataset).manifest.digest8
+    if found != said["digest8"]:
+        raise IntegrityError(f"{dataset}: is dataset {found}, and these tasks ask {said['digest8']}; export them again")
+    ids = None if said["is_whole"] else tuple(file.with_name(f"{file.stem}_ids.txt").read_text("utf-8").split())
+    options = ExportOptions(**{name: said[name] for name in _OPTIONS})
+    return ExportedTasks(dataset, tuple(said["configs"]), ids, options)
+
+
+def settings_files(module: str, source: TaskSource, rows: Sequence[TaskRow], options: ExportOptions) -> dict[str, str]:
+    """The files that `exported_tasks` reads for a module, by name: what was exported, and ids where that is not all.
+
+    Raises NiahError for a system message before rows that have one of their own.
+    """
+    if options.system:
+        _refuse_second_system(source, options)
+    said = {
+        "dataset": os.path.abspath(source.dataset.folder),
+        "digest8": source.dataset.manifest.digest8,
+        "configs": configs_of(rows),
+        "is_whole": source.is_whole,
+        **{name: getattr(options, name) for name in _OPTIONS},
+    }
+    files = {f"{module}_export.json": json.dumps(said, ensure_ascii=False, indent=1) + "\n"}
+    return files if source.is_whole else {**files, f"{module}_ids.txt": "".join(f"{row.id}\n" for row in rows)}
+
+
+def _refuse_second_system(source: TaskSource, options: ExportOptions) -> None:
+    chosen = set(source.ids)
+    for file in source.dataset.files():
+        for row in rows_in(file.path, ("id", "prompt")):
+            if row["id"] in chosen:
+                messages_of(row, options)
+
+
+def configs_of(rows: Sequence[TaskRow]) -> list[str]:
+    """The configs of some rows, in their order."""
+    return list(dict.fromkeys(row.config for row in rows))
+
+
+def has_chats(source: TaskSource, options: ExportOptions) -> bool:
+    """Whether harnesses have to send messages and not bare texts: the prompts are chats, or a system message is set."""
+    if options.system:
+        return True
+    first = next(rows_in(source.dataset.files()[0].path))
+    return not isinstance(first["prompt"], str)

@@ -1,0 +1,156 @@
+"""Writes datasets for OpenCompass that read this one in place, by config, or by length and depth as its plots do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from niah_gen.errors import NiahError
+from niah_gen.export.base import ExportFormat, ExportOptions, TaskSource, WrittenFile
+from niah_gen.export.exported_tasks import configs_of, settings_files
+from niah_gen.export.task_rows import TaskRow, grouped, task_name, task_rows, template, write_task_files
+from niah_score.contract import Manifest
+
+_NAME = "niah_opencompass"
+# What NeedleBench calls its sets by, and its summarizer finds them by: the longest length they are for.
+_SIZES = (4_000, 8_000, 32_000, 128_000, 200_000, 256_000, 1_000_000)
+
+Entries = Mapping[str, Sequence[TaskRow]]
+
+
+def _by_config(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
+    rows = task_rows(source, options)
+    manifest = source.dataset.manifest
+    name = task_name(manifest.name, manifest.digest8)
+    entries = grouped(rows, (task_name(name, row.config, row.columns["part"], row.columns["control"]) for row in rows))
+    groups = _groups(name, entries, manifest)
+    summarizer = {"dataset_abbrs": [*(group["name"] for group in groups), *entries], "summary_groups": groups}
+    return _write(source, folder, options, entries, rows, summarizer)
+
+
+def _by_length_and_depth(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
+    rows = task_rows(source, options)
+    controls = sum(row.columns["control"] is not None for row in rows)
+    if controls:
+        raise NiahError(
+            f"{controls:,} rows are controls, which OpenCompass's plots would average into the cells; add --subset "
+            "control=none, or export --to opencompass"
+        )
+    homeless = sum(row.columns["length"] is None or row.columns["depth_percent"] is None for row in rows)
+    if homeless:
+        raise NiahError(
+            f"{homeless:,} rows have no length or no depth, so OpenCompass's plots have no cell for them; choose "
+            "others by --subset, or export --to opencompass"
+        )
+    size = _size(max(row.columns["length"] for row in rows))
+    entries = grouped(rows, (_cell_name(row.columns, size) for row in rows))
+    # Its plot tools take every line of a summary for a cell, so there are no groups.
+    return _write(
+        source, folder, options, entries, rows, {"type": f"{_NAME}.NiahHeatmaps", "dataset_abbrs": list(entries)}
+    )
+
+
+def _cell_name(columns: Mapping[str, Any], size: str) -> str:
+    """`Length1000Depth50_origin_en_8k`, as NeedleBench names its entries; a part stands in place of the kind."""
+    depth = f"{columns['depth_percent']:.15g}"
+    kind = columns["part"] or _kind(columns)
+    return task_name(f"Length{columns['length']}Depth{depth}", kind, columns["language"], size)
+
+
+def _kind(columns: Mapping[str, Any]) -> str:
+    """NeedleBench's word for a task: `origin` for one needle, `2needle` for two."""
+    if columns["task"] == "single":
+        return "origin"
+    if columns["task"] == "multi":
+        return f"{columns['needles']}needle"
+    return str(columns["task"])
+
+
+def _size(longest: int) -> str:
+    size = next((size for size in _SIZES if size >= longest), longest)
+    return f"{size // 1000}k" if size % 1000 == 0 else str(size)
+
+
+def _groups(name: str, entries: Entries, manifest: Manifest) -> list[dict[str, Any]]:
+    """The headline of all entries, and that of each config of several, as weighted means of entries."""
+    asked = {entry: rows for entry, rows in entries.items() if rows[0].columns["control"] is None}
+    by_config: dict[str, dict[str, Sequence[TaskRow]]] = {}
+    for entry, rows in asked.items():
+        by_config.setdefault(task_name(name, rows[0].config), {})[entry] = rows
+    groups = {name: asked, **{config: found for config, found in by_config.items() if set(found) != {config}}}
+    return [
+        {"name": group, "subsets": list(weights), "weights": weights}
+        for group, found in groups.items()
+        if (weights := _weights(found, manifest))
+    ]
+
+
+def _weights(entries: Entries, manifest: Manifest) -> dict[str, float]:
+    """What each entry counts in a headline: its share of the rows of its part, times the weight of the part."""
+    rows_of: dict[str | None, int] = {}
+    for rows in entries.values():
+        part = rows[0].columns["part"]
+        rows_of[part] = rows_of.get(part, 0) + len(rows)
+    weight_of: dict[str | None, float] = {part.name: part.weight for part in manifest.parts} or {
+        part: float(n) for part, n in rows_of.items()
+    }
+    found = {}
+    for entry, rows in entries.items():
+        part = rows[0].columns["part"]
+        found[entry] = weight_of[part] * len(rows) / rows_of[part]
+    return {entry: weight for entry, weight in found.items() if weight > 0}
+
+
+def _write(
+    source: TaskSource,
+    folder: Path,
+    options: ExportOptions,
+    entries: Entries,
+    rows: Sequence[TaskRow],
+    summarizer: Mapping[str, Any],
+) -> list[WrittenFile]:
+    asked = {name: {"configs": configs_of(found), "ids": [row.id for row in found]} for name, found in entries.items()}
+    limits = [(name, max(row.limit for row in found)) for name, found in entries.items()]
+    lines = "".join(f"\n        ({json.dumps(name)}, {limit})," for name, limit in limits)
+    files = {
+        f"{_NAME}.py": template("opencompass.py.txt"),
+        f"{_NAME}.json": json.dumps(asked, indent=1) + "\n",
+        f"datasets/{_NAME}.py": template("opencompass_datasets.py.txt").replace("ENTRIES", f"[{lines}\n    ]"),
+        # JSON without null, true and false is Python.
+        f"summarizers/{_NAME}.py": f'"""Lists the entries, and what they are together."""\n\nsummarizer = '
+        f"{json.dumps(summarizer, indent=4)}\n",
+    }
+    return write_task_files(folder, files | settings_files(_NAME, source, rows, options), rows)
+
+
+def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
+    return (
+        f"run it: PYTHONPATH={out} opencompass --config-dir {out} --datasets {_NAME} --summarizer {_NAME} "
+        "--models MODEL"
+    )
+
+
+_FILES = f"{_NAME}.py, datasets/{_NAME}.py, summarizers/{_NAME}.py: a folder for PYTHONPATH and --config-dir"
+_TAKES = ("system", "max_tokens", "more_tokens")
+
+OPENCOMPASS = ExportFormat(
+    name="opencompass",
+    what="datasets for OpenCompass, one a config and part",
+    files=_FILES,
+    pattern=f"{_NAME}*",
+    takes=_TAKES,
+    write_tasks=_by_config,
+    advice=_advice,
+)
+
+OPENCOMPASS_LENGTH_DEPTH = ExportFormat(
+    name="opencompass-length-depth",
+    what="datasets for OpenCompass, one a length and depth, named as its needle-in-a-haystack plots read them",
+    files=_FILES,
+    pattern=f"{_NAME}*",
+    takes=_TAKES,
+    write_tasks=_by_length_and_depth,
+    advice=_advice,
+)

@@ -1,0 +1,226 @@
+"""Exported tasks of lm-eval and Inspect ask the rows that were chosen, of the dataset that was exported."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from folders import tree
+
+import niah_gen
+from niah_gen.dataset.read import rows_in
+from niah_gen.errors import IntegrityError, NiahError
+from niah_gen.export.base import ExportOptions
+from niah_gen.export.export import export
+from niah_gen.export.exported_tasks import ExportedTasks, exported_tasks
+from niah_score.contract import open_dataset
+
+MODULES = {"lm-eval": "niah_lm_eval", "inspect": "niah_inspect"}
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    return [row for file in open_dataset(folder).files() for row in rows_in(file.path)]
+
+
+def tasks_of(folder: Path, to: str) -> ExportedTasks:
+    """What the exported module will read when it runs."""
+    return exported_tasks(str(folder / f"{MODULES[to]}.py"))
+
+
+class Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads `!function` as its text."""
+
+
+Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+
+
+def yaml_of(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.load(path.read_text("utf-8"), Loader)
+    return found
+
+
+def test_lm_eval_gets_a_task_over_all_rows_and_one_a_config(grid: Path, tmp_path: Path) -> None:
+    done = export(grid, "lm-eval", tmp_path)
+    configs = ["en-700", "en-900", "zh-700", "zh-900"]
+    assert set(tree(tmp_path)) == {
+        "niah_lm_eval.yaml", *(f"niah_lm_eval-{config}.yaml" for config in configs), "niah_lm_eval.py",
+        "niah_lm_eval_export.json",
+    }  # fmt: skip
+    assert {Path(file.path).name: len(Path(file.path).read_bytes()) for file in done.files} == {
+        Path(file.path).name: file.bytes for file in done.files
+    }
+    task = yaml_of(tmp_path / "niah_lm_eval.yaml")
+    assert task["task"] == "niah_grid"
+    assert [metric["metric"] for metric in task["metric_list"]] == ["score", *(f"score_{name}" for name in configs)]
+    # Without this, answers would be cut at their first blank line.
+    assert task["generation_kwargs"]["until"] == []
+    alone = yaml_of(tmp_path / "niah_lm_eval-zh-900.yaml")
+    assert (alone["task"], alone["niah_config"]) == ("niah_grid-zh-900", "zh-900")
+    assert [metric["metric"] for metric in alone["metric_list"]] == ["score"]
+    (command,) = done.notices
+    assert f"--include_path {tmp_path} --tasks niah_grid --model local-completions" in command
+    assert "--apply_chat_template" not in command
+
+
+def test_inspect_gets_one_file_in_which_the_task_has_its_name(grid: Path, tmp_path: Path) -> None:
+    done = export(grid, "inspect", tmp_path)
+    assert set(tree(tmp_path)) == {"niah_inspect.py", "niah_inspect_export.json"}
+    assert '@task(name="niah_grid")' in (tmp_path / "niah_inspect.py").read_text("utf-8")
+    assert f"inspect eval {tmp_path / 'niah_inspect.py'}@niah_grid --model" in done.notices[0]
+
+
+def test_chats_are_run_with_a_chat_template(grid: Path, chats: Path, tmp_path: Path) -> None:
+    assert "--apply_chat_template" in export(chats, "lm-eval", tmp_path / "chats").notices[0]
+    system = ExportOptions(system="Be brief.")
+    assert "--apply_chat_template" in export(grid, "lm-eval", tmp_path / "system", system).notices[0]
+
+
+@pytest.mark.parametrize("to", MODULES)
+def test_the_code_that_a_harness_runs_is_python(to: str, grid: Path, tmp_path: Path) -> None:
+    export(grid, to, tmp_path)
+    file = tmp_path / f"{MODULES[to]}.py"
+    compile(file.read_text("utf-8"), file.name, "exec")
+
+
+@pytest.mark.parametrize("to", MODULES)
+@pytest.mark.parametrize("form", ["grid", "chats", "twins"])
+def test_all_rows_are_asked_with_their_prompts_and_limits_those_of_controls_too(
+    to: str, form: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    dataset = request.getfixturevalue(form)
+    export(dataset, to, tmp_path)
+    found = tasks_of(tmp_path, to)
+    assert found.dataset == dataset.absolute()
+    assert [(row.id, row.prompt, row.max_tokens) for row in found.rows()] == [
+        (row["id"], row["prompt"], row["max_new_tokens"]) for row in rows_of(dataset)
+    ]
+    assert {row.config for row in found.rows()} == set(found.configs)
+
+
+@pytest.mark.parametrize("to", MODULES)
+def test_only_chosen_rows_are_asked_in_their_order_within_the_limit_that_was_given(
+    to: str, grid: Path, tmp_path: Path
+) -> None:
+    options = ExportOptions(system="Be brief.", more_tokens=50)
+    export(grid, to, tmp_path, options, conditions=["depth=40,70", "language=en"], order="shuffled")
+    rows = {row["id"]: row for row in rows_of(grid)}
+    chosen = {name for name, row in rows.items() if row["language"] == "en" and row["depth_percent"] in (40, 70)}
+    found = tasks_of(tmp_path, to).rows()
+    listed = (tmp_path / f"{MODULES[to]}_ids.txt").read_text("utf-8").split()
+    assert [row.id for row in found] == listed
+    assert set(listed) == chosen
+    assert listed != [name for name in rows if name in chosen]
+    for row in found:
+        messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": rows[row.id]["prompt"]}]
+        assert (row.prompt, row.max_tokens) == (messages, rows[row.id]["max_new_tokens"] + 50)
+    if to == "lm-eval":
+        assert {path.name for path in tmp_path.glob("*-*.yaml")} == {
+            "niah_lm_eval-en-700.yaml", "niah_lm_eval-en-900.yaml",
+        }  # fmt: skip
+
+
+def test_rows_are_chosen_by_their_coordinates_when_a_task_runs(grid: Path, tmp_path: Path) -> None:
+    export(grid, "inspect", tmp_path, conditions=["depth=0,40"])
+    tasks = tasks_of(tmp_path, "inspect")
+    assert {row.config for row in tasks.rows(config="en-900")} == {"en-900"}
+    assert {row.config for row in tasks.rows(length="0.9k", language=["en", "zh"])} == {"en-900", "zh-900"}
+    assert len(tasks.rows(length=[700, 900], language="zh")) == 4
+    with pytest.raises(NiahError, match="length=8000: no row has it; there are 700, 900"):
+        tasks.rows(length="8k")
+    with pytest.raises(NiahError, match="length=long: expected a number of tokens"):
+        tasks.rows(length="long")
+    with pytest.raises(NiahError, match="config=fr-700: no row has it; there are en-700"):
+        tasks.rows(config="fr-700")
+
+
+@pytest.mark.parametrize("to", MODULES)
+def test_a_dataset_that_moved_is_found_and_another_is_refused(
+    to: str, grid: Path, chats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = shutil.copytree(grid, tmp_path / "first")
+    export(moved, to, tmp_path / "tasks")
+    moved = moved.rename(tmp_path / "second")
+    with pytest.raises(NiahError, match=r"no such folder; set NIAH_DATASET to where dataset [0-9a-f]{8} is now"):
+        tasks_of(tmp_path / "tasks", to)
+    monkeypatch.setenv("NIAH_DATASET", str(moved))
+    assert [row.id for row in tasks_of(tmp_path / "tasks", to).rows()] == [row["id"] for row in rows_of(grid)]
+    monkeypatch.setenv("NIAH_DATASET", str(chats))
+    with pytest.raises(IntegrityError, match=r"and these tasks ask [0-9a-f]{8}; export them again"):
+        tasks_of(tmp_path / "tasks", to)
+
+
+@pytest.mark.parametrize("to", MODULES)
+def test_the_same_export_has_the_same_bytes_and_replaces_only_its_own(to: str, grid: Path, tmp_path: Path) -> None:
+    export(grid, to, tmp_path / "one", conditions=["every=2"])
+    export(grid, to, tmp_path / "two", conditions=["every=2"])
+    before = tree(tmp_path / "one")
+    assert before == tree(tmp_path / "two")
+    for other in MODULES:
+        if other != to:
+            export(grid, other, tmp_path / "one")
+    with pytest.raises(NiahError, match="of an earlier export"):
+        export(grid, to, tmp_path / "one")
+    export(grid, to, tmp_path / "one", overwrite=True)
+    after = tree(tmp_path / "one")
+    assert f"{MODULES[to]}_ids.txt" in before
+    assert f"{MODULES[to]}_ids.txt" not in after
+    assert {f"{module}_export.json" for module in MODULES.values()} <= set(after)
+
+
+@pytest.mark.parametrize("to", MODULES)
+@pytest.mark.parametrize(
+    ("options", "flag"),
+    [({"model": "m"}, "--model"), ({"fields": {"top_p": 1}}, "--body"), ({"api": "chat"}, "--api"),
+     ({"max_requests": 3}, "--max-requests")],
+)  # fmt: skip
+def test_options_that_mean_nothing_to_a_harness_are_refused(
+    to: str, options: dict[str, Any], flag: str, grid: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(NiahError, match=f"^{flag}: {to} has no use for it"):
+        export(grid, to, tmp_path, ExportOptions(**options))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("to", MODULES)
+def test_a_system_message_is_never_put_before_another(to: str, chats: Path, tmp_path: Path) -> None:
+    with pytest.raises(NiahError, match="has a system message of its own"):
+        export(chats, to, tmp_path / "tasks", ExportOptions(system="Think."))
+    assert not (tmp_path / "tasks").exists()
+
+
+def test_names_and_texts_of_any_kind_come_through(tmp_path: Path) -> None:
+    recipe = {
+        "name": "My.set_2-of-2", "lengths": [700], "depths": [50], "needles": ["heyuan-archive"], "version": "1.10.0",
+    }  # fmt: skip
+    dataset = niah_gen.build(recipe, tmp_path / "数据 sets: a")
+    odd = 'Say "yes": 是\n# no'
+    export(dataset, "lm-eval", tmp_path / "out", ExportOptions(system=odd))
+    task = yaml_of(tmp_path / "out" / "niah_lm_eval.yaml")
+    # Read as a number, this version would be 1.1.
+    assert (task["task"], task["metadata"]["version"]) == ("niah_My.set_2-of-2", "1.10.0")
+    found = tasks_of(tmp_path / "out", "lm-eval")
+    assert found.dataset == dataset
+    (row,) = found.rows()
+    assert row.prompt[0] == {"role": "system", "content": odd}
+    assert json.loads((tmp_path / "out" / "niah_lm_eval_export.json").read_bytes())["dataset"] == str(dataset)
+
+
+def test_what_runs_in_a_harness_needs_no_more_than_the_base_install(grid: Path, tmp_path: Path) -> None:
+    export(grid, "inspect", tmp_path)
+    extras = ("datasets", "jieba", "jinja2", "regex", "tiktoken", "tokenizers", "tomli_w")
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({extras!r}))\n"
+        "from niah_gen.export.exported_tasks import exported_tasks\n"
+        "from niah_score import Judge\n"
+        "tasks = exported_tasks(sys.argv[1])\n"
+        "row = tasks.rows()[0]\n"
+        "print(Judge(tasks.dataset)(row.id, row.columns['answers'][0]).score)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "niah_inspect.py")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "100.0"

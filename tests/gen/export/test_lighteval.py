@@ -1,0 +1,144 @@
+"""LightEval tasks ask the rows that were chosen and judge answers as `evaluate` does; LightEval is a stand-in here."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from stub_harnesses import lighteval_tasks
+
+import niah_gen
+from niah_gen.dataset.read import rows_in
+from niah_gen.errors import IntegrityError, NiahError
+from niah_gen.export.base import ExportOptions
+from niah_gen.export.export import export
+from niah_score.contract import open_dataset
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    return [row for file in open_dataset(folder).files() for row in rows_in(file.path)]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def asked(module: Any, rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """The ids that each task asks."""
+    return {
+        task.name: [doc.specific["id"] for row in rows if (doc := task.prompt_function(row, task.name)) is not None]
+        for task in module.TASKS_TABLE
+    }
+
+
+def test_there_is_a_task_for_each_config_and_one_of_all_rows(grid: Path, tmp_path: Path) -> None:
+    done = export(grid, "lighteval", tmp_path)
+    assert [Path(file.path).name for file in done.files] == [
+        "niah_lighteval.py", "niah_lighteval.json", "niah_lighteval_tasks.txt", "niah_lighteval_export.json",
+    ]  # fmt: skip
+    module = lighteval_tasks(tmp_path)
+    names = (tmp_path / "niah_lighteval_tasks.txt").read_text("utf-8").split()
+    assert names == [f"niah_grid:{config}|0" for config in ("en-700", "en-900", "zh-700", "zh-900")]
+    tasks = {task.name: task for task in module.TASKS_TABLE}
+    assert {f"{name}|0" for name in tasks} == {*names, "niah_grid_all|0"}
+    assert tasks["niah_grid:zh-700"].hf_subset == "zh-700"
+    assert tasks["niah_grid_all"].hf_subset == "all"
+    assert {task.hf_repo for task in tasks.values()} == {str(grid.absolute())}
+    assert {task.generation_size for task in tasks.values()} == {200}
+    rows = rows_of(grid)
+    assert asked(module, rows)["niah_grid_all"] == [row["id"] for row in rows]
+
+
+def test_only_chosen_rows_are_asked_with_the_room_that_was_given(grid: Path, tmp_path: Path) -> None:
+    export(grid, "lighteval", tmp_path, ExportOptions(more_tokens=50), conditions=["depth=40,70", "language=en"])
+    module = lighteval_tasks(tmp_path)
+    rows = rows_of(grid)
+    chosen = [row["id"] for row in rows if row["language"] == "en" and row["depth_percent"] in (40, 70)]
+    assert len(chosen) == 4
+    assert asked(module, rows)["niah_grid_all"] == chosen
+    assert {task.generation_size for task in module.TASKS_TABLE} == {250}
+
+
+def test_the_same_export_gives_the_same_bytes(grid: Path, tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        export(grid, "lighteval", tmp_path / name, order="shuffled")
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "other")
+
+
+@pytest.mark.parametrize("name", ["a.b-c_d", "9", "X" * 100])
+def test_names_of_datasets_are_names_of_tasks(name: str, tmp_path: Path) -> None:
+    recipe = {"name": name, "lengths": [600], "depths": [50], "needles": ["velden-archive"]}
+    export(niah_gen.build(recipe, tmp_path / "build"), "lighteval", tmp_path / "tasks")
+    assert [task.name for task in lighteval_tasks(tmp_path / "tasks").TASKS_TABLE] == [
+        f"niah_{name}:en-600", f"niah_{name}_all",
+    ]  # fmt: skip
+
+
+def test_a_moved_dataset_is_found_and_another_is_refused(
+    grid: Path, twins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = shutil.copytree(grid, tmp_path / "build" / grid.name)
+    export(there, "lighteval", tmp_path / "tasks")
+    shutil.rmtree(there)
+    with pytest.raises(NiahError, match="set NIAH_DATASET"):
+        lighteval_tasks(tmp_path / "tasks")
+    monkeypatch.setenv("NIAH_DATASET", str(grid))
+    assert {task.hf_repo for task in lighteval_tasks(tmp_path / "tasks").TASKS_TABLE} == {str(grid)}
+    monkeypatch.setenv("NIAH_DATASET", str(twins))
+    with pytest.raises(IntegrityError, match="these tasks ask"):
+        lighteval_tasks(tmp_path / "tasks")
+
+
+def test_answers_are_judged_and_controls_left_out_of_the_headline(twins: Path, tmp_path: Path) -> None:
+    export(twins, "lighteval", tmp_path)
+    module = lighteval_tasks(tmp_path)
+    judged = []
+    for number, row in enumerate(rows_of(twins)):
+        doc = module.doc(row, "task", None)
+        said = row["answers"][0] if number % 2 and row["control"] is None else "Zebra."
+        response = SimpleNamespace(text=[said], reasonings=[None])
+        judged.append(module.JudgeAnswer().compute(doc, response))
+    scores = {row["id"]: row["control"] for row in rows_of(twins)}
+    own = [one["score"] for one in judged if scores[one["id"]] is None]
+    assert 0 < sum(own) / len(own) < 100
+    assert module.headline(judged) == {"niah": pytest.approx(sum(own) / len(own))}
+    assert {one["finding"] for one in judged} == {"found", "nothing"}
+
+
+def test_the_messages_of_a_chat_become_one_text_with_roles_where_the_assistant_speaks(
+    chats: Path, tmp_path: Path
+) -> None:
+    export(chats, "lighteval", tmp_path)
+    module = lighteval_tasks(tmp_path)
+    row = rows_of(chats)[0]
+    assert module.doc(row, "task", None).query == f"Be brief.\n\n{row['prompt'][1]['content']}"
+    turns = [{"role": "user", "content": "Hm?"}, {"role": "assistant", "content": "Yes."}]
+    assert module.as_text([*turns, turns[0]]) == "User: Hm?\n\nAssistant: Yes.\n\nUser: Hm?"
+    assert module.as_text("{as} it is\n") == "{as} it is\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "flag"), [({"model": "m"}, "--model"), ({"system": "s"}, "--system"), ({"api": "chat"}, "--api")]
+)
+def test_options_that_mean_nothing_to_it_are_refused(
+    grid: Path, tmp_path: Path, options: dict[str, Any], flag: str
+) -> None:
+    with pytest.raises(NiahError, match=f"^{flag}: lighteval has no use for it"):
+        export(grid, "lighteval", tmp_path, ExportOptions(**options))
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_earlier_export_is_only_replaced_when_asked(grid: Path, tmp_path: Path) -> None:
+    export(grid, "lighteval", tmp_path, conditions=["every=2"])
+    before = files_of(tmp_path)
+    assert "niah_lighteval_ids.txt" in before
+    with pytest.raises(NiahError, match="of an earlier export"):
+        export(grid, "lighteval", tmp_path)
+    assert files_of(tmp_path) == before
+    export(grid, "lighteval", tmp_path, overwrite=True)
+    assert "niah_lighteval_ids.txt" not in files_of(tmp_path)
+    assert json.loads((tmp_path / "niah_lighteval_export.json").read_bytes())["is_whole"]

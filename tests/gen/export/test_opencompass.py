@@ -1,0 +1,203 @@
+"""OpenCompass entries ask the rows that were chosen, and sum up to our headline; OpenCompass is a stand-in here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stub_harnesses import opencompass_tasks, variables
+
+import niah_gen
+from niah_gen.dataset.read import rows_in
+from niah_gen.errors import NiahError
+from niah_gen.export.base import ExportOptions
+from niah_gen.export.export import export
+from niah_score import Judge
+from niah_score.contract import open_dataset
+
+PARTS: dict[str, Any] = {
+    "name": "parts", "lengths": [600, 8000], "depths": [0, 33.3, 100], "corpora": ["en_essays"], "form": "chat",
+    "needles_per_cell": 1, "controls": ["absent", "no_context"], "control_depths": [0],
+    "parts": [
+        {"name": "facts", "weight": 3, "needles": ["velden-archive", "brannock-lighthouse"], "needles_per_cell": 2},
+        {"name": "lists", "task": "multi", "needles": ["list-en"], "max_new_tokens": 300},
+        {"name": "plain", "weight": 0, "needles": ["velden-archive"], "controls": []},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return niah_gen.build(PARTS, tmp_path_factory.mktemp("parts"))
+
+
+def rows_of(folder: Path) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for file in open_dataset(folder).files() for row in rows_in(file.path)}
+
+
+def entries_of(folder: Path) -> dict[str, list[str]]:
+    entries = json.loads((folder / "niah_opencompass.json").read_bytes())
+    return {name: entry["ids"] for name, entry in entries.items()}
+
+
+def config_of(folder: Path) -> dict[str, dict[str, Any]]:
+    return {one["abbr"]: one for one in variables(folder / "datasets" / "niah_opencompass.py")["niah_datasets"]}
+
+
+def summarizer_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = variables(folder / "summarizers" / "niah_opencompass.py")["summarizer"]
+    return found
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_there_is_an_entry_for_each_config_part_and_control(parts: Path, tmp_path: Path) -> None:
+    export(parts, "opencompass", tmp_path)
+    entries, rows = entries_of(tmp_path), rows_of(parts)
+    assert sorted(one for ids in entries.values() for one in ids) == sorted(rows)
+    name = f"parts_{parts.name.rpartition('-')[2]}"
+    for entry, ids in entries.items():
+        found = {tuple(rows[one][column] for column in ("length", "part", "control")) for one in ids}
+        ((length, part, control),) = found
+        config = "en-8k" if length == 8000 else "en-600"
+        assert entry == "_".join([name, config, part, *([control] if control else [])])
+    config_file = config_of(tmp_path)
+    assert list(config_file) == list(entries)
+    for entry, one in config_file.items():
+        assert one["entry"] == entry
+        assert one["infer_cfg"]["inferencer"]["max_out_len"] == (300 if "_lists" in entry else 200)
+
+
+def test_the_weights_of_the_summary_make_our_headline_of_each_config_and_of_all(parts: Path, tmp_path: Path) -> None:
+    export(parts, "opencompass", tmp_path)
+    entries, rows = entries_of(tmp_path), rows_of(parts)
+    scores = {one: float(number * 37 % 101) for number, one in enumerate(rows)}
+    means = {entry: sum(scores[one] for one in ids) / len(ids) for entry, ids in entries.items()}
+    judge = Judge(parts)
+    groups = {group["name"]: group["weights"] for group in summarizer_of(tmp_path)["summary_groups"]}
+    name = f"parts_{parts.name.rpartition('-')[2]}"
+    assert list(groups) == [name, f"{name}_en-600", f"{name}_en-8k"]
+    for group, weights in groups.items():
+        theirs = sum(means[entry] * weight for entry, weight in weights.items()) / sum(weights.values())
+        asked = [(one, scores[one]) for entry, ids in entries.items() if entry.startswith(group) for one in ids]
+        assert theirs == pytest.approx(judge.headline(asked), abs=1e-9)
+
+
+def test_without_parts_configs_weigh_as_many_rows_as_they_have(twins: Path, tmp_path: Path) -> None:
+    export(twins, "opencompass", tmp_path, conditions=["every=3"])
+    entries, rows = entries_of(tmp_path), rows_of(twins)
+    (group,) = summarizer_of(tmp_path)["summary_groups"]
+    asked = {entry: ids for entry, ids in entries.items() if not entry.endswith("_absent")}
+    assert group["weights"] == {entry: len(ids) for entry, ids in asked.items()}
+    assert len(set(group["weights"].values())) > 1
+    assert {rows[one]["control"] for entry in asked for one in entries[entry]} == {None}
+
+
+def test_a_dataset_and_its_answers_are_read_in_the_order_of_the_export(grid: Path, tmp_path: Path) -> None:
+    export(grid, "opencompass", tmp_path, order="shuffled", conditions=["language=zh"])
+    module, rows = opencompass_tasks(tmp_path), rows_of(grid)
+    every = [row.id for row in module.TASKS.rows()]
+    assert every != sorted(every, key=list(rows).index)
+    evaluator = module.NiahEvaluator()
+    for entry, ids in entries_of(tmp_path).items():
+        loaded = module.NiahDataset.load(entry=entry)
+        assert [row["gold"]["id"] for row in loaded] == ids == [one for one in every if one in set(ids)]
+        assert [row["prompt"] for row in loaded] == [rows[one]["prompt"] for one in ids]
+        golds = [row["gold"] for row in loaded]
+        right = [gold["answers"][0] for gold in golds]
+        done = evaluator.score([["Zebra.", right[0]], *right[1:]], golds)
+        assert done["score"] == pytest.approx(100 * (len(ids) - 0.5) / len(ids))
+        assert [one["id"] for one in done["details"]] == ids
+
+
+def test_chats_keep_their_roles_and_texts_their_braces(chats: Path, tmp_path: Path) -> None:
+    export(chats, "opencompass", tmp_path)
+    module = opencompass_tasks(tmp_path)
+    row = next(iter(rows_of(chats).values()))
+    said = row["prompt"][1]["content"]
+    assert module.NiahPrompt().generate_item({"prompt": row["prompt"]}) == [
+        {"section": "begin", "pos": "begin"},
+        {"role": "SYSTEM", "fallback_role": "HUMAN", "prompt": "Be brief."},
+        {"section": "begin", "pos": "end"},
+        {"section": "round", "pos": "begin"},
+        {"role": "HUMAN", "prompt": said},
+        {"section": "round", "pos": "end"},
+    ]
+    (_, text, _) = module.NiahPrompt().generate_item({"prompt": "{idx} {prompt}\n"}, output_field="gold")
+    assert text == {"role": "HUMAN", "prompt": "{idx} {prompt}\n"}
+    turns = [{"role": role, "content": role[0]} for role in ("user", "user", "assistant", "system", "user")]
+    (_, *sent, _) = module.NiahPrompt().generate_item({"prompt": turns})
+    assert [(one["role"], one["prompt"]) for one in sent] == [("HUMAN", "u\nu"), ("BOT", "a"), ("HUMAN", "s\nu")]
+    with pytest.raises(ValueError, match="must end with a message of the user"):
+        module.NiahPrompt().generate_item({"prompt": turns[:3], "idx": 0})
+
+
+def test_a_system_message_and_more_room_go_into_every_request(grid: Path, tmp_path: Path) -> None:
+    export(grid, "opencompass", tmp_path, ExportOptions(system="Be brief.", max_tokens=9))
+    module = opencompass_tasks(tmp_path)
+    loaded = module.NiahDataset.load(entry=next(iter(entries_of(tmp_path))))
+    assert {row["prompt"][0]["content"] for row in loaded} == {"Be brief."}
+    assert {one["infer_cfg"]["inferencer"]["max_out_len"] for one in config_of(tmp_path).values()} == {9}
+
+
+def test_cells_are_named_as_the_plots_read_them(parts: Path, grid: Path, tmp_path: Path) -> None:
+    export(grid, "opencompass-length-depth", tmp_path / "grid")
+    rows = rows_of(grid)
+    for entry, ids in entries_of(tmp_path / "grid").items():
+        ((length, depth, language),) = {
+            tuple(rows[one][column] for column in ("length", "depth_percent", "language")) for one in ids
+        }
+        assert entry == f"Length{length}Depth{depth:g}_origin_{language}_4k"
+    summarizer = summarizer_of(tmp_path / "grid")
+    assert summarizer["dataset_abbrs"] == list(entries_of(tmp_path / "grid"))
+    assert "summary_groups" not in summarizer
+    export(parts, "opencompass-length-depth", tmp_path / "parts", conditions=["control=none"])
+    names = list(entries_of(tmp_path / "parts"))
+    assert {"Length600Depth33.3_facts_en_8k", "Length8000Depth100_lists_en_8k"} < set(names)
+
+
+def test_a_list_of_needles_is_named_by_how_many_there_are(tmp_path: Path) -> None:
+    recipe = {"name": "lists", "task": "multi", "lengths": [1000], "depths": [50], "needles": ["list-en"]}
+    folder = niah_gen.build(recipe, tmp_path / "build")
+    export(folder, "opencompass-length-depth", tmp_path / "tasks")
+    rows = rows_of(folder)
+    assert {
+        entry: {len(rows[one]["needles"]) for one in ids} for entry, ids in entries_of(tmp_path / "tasks").items()
+    } == {
+        f"Length1000Depth50_{number}needle_en_4k": {number}
+        for number in sorted({len(row["needles"]) for row in rows.values()})
+    }
+
+
+def test_controls_have_no_place_among_the_cells(twins: Path, tmp_path: Path) -> None:
+    controls = sum(row["control"] is not None for row in rows_of(twins).values())
+    with pytest.raises(NiahError, match=rf"^{controls} rows are controls.*--subset control=none"):
+        export(twins, "opencompass-length-depth", tmp_path)
+    export(twins, "opencompass-length-depth", tmp_path, conditions=["control=none"])
+    assert sum(map(len, entries_of(tmp_path).values())) == 16
+
+
+@pytest.mark.parametrize("to", ["opencompass", "opencompass-length-depth"])
+def test_the_same_export_gives_the_same_bytes_and_replaces_the_other_only_when_asked(
+    to: str, grid: Path, tmp_path: Path
+) -> None:
+    for name in ("one", "other"):
+        export(grid, to, tmp_path / name, conditions=["every=3"])
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "other")
+    with pytest.raises(NiahError, match="of an earlier export"):
+        export(grid, "opencompass", tmp_path / "one")
+    export(grid, "opencompass", tmp_path / "one", overwrite=True)
+    export(grid, "opencompass", tmp_path / "new")
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "new")
+
+
+@pytest.mark.parametrize(("options", "flag"), [({"model": "m"}, "--model"), ({"max_bytes": 9}, "--max-bytes")])
+def test_options_that_mean_nothing_to_it_are_refused(
+    grid: Path, tmp_path: Path, options: dict[str, Any], flag: str
+) -> None:
+    with pytest.raises(NiahError, match=f"^{flag}: opencompass has no use for it"):
+        export(grid, "opencompass", tmp_path, ExportOptions(**options))
