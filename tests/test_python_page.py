@@ -52,7 +52,7 @@ def outputs(folder: Path) -> dict[str, list[dict[str, Any]]]:
         ]
         book = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": cells})  # type: ignore[no-untyped-call]
         NotebookClient(
-            book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+            book, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
         ).execute()
     finally:
         patch.undo()
