@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -54,6 +55,8 @@ def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
     assert ours.rows == planned
     assert found["headline"] == pytest.approx(ours.headline, abs=1e-9)
     assert set(found) == {"headline", *configs_of(dataset)}
+    # Where rows do not count alike, their plain mean is no headline.
+    assert (found["headline"] == pytest.approx(mean(one.score for one in planned.values()))) == (name != "parts")
     if epochs == 1:
         documented("inspect_ai", name, len(rows), ours.headline, found["headline"])
     else:
@@ -88,7 +91,7 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
     assert set(server.asked) == of_zh
     assert {body["max_tokens"] - 50 for body in server.bodies.values()} == {row["max_new_tokens"] for row in rows}
     chosen = (tmp_path / "tasks" / "niah_inspect_ids.txt").read_text("utf-8").split()
-    assert log.samples is not None
-    assert [one.id for one in log.samples] == [name for name in chosen if name in of_zh]
-    ours = score(texts, [tmp_path / "logs"], tmp_path / "scores", "--missing", "exclude")
+    assert log.eval.dataset.sample_ids == [name for name in chosen if name in of_zh]
+    # The message is no part of the rows' prompts, which is said.
+    ours = score(texts, [tmp_path / "logs"], tmp_path / "scores", "--missing", "exclude", expect=3)
     assert figures(log)["headline"] == pytest.approx(ours.headline, abs=1e-9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -64,6 +65,9 @@ def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
     found = score(dataset, samples, tmp_path / "scores")
     assert found.rows == recorded(expected(rows, plans))
     assert figures["score,none"] == pytest.approx(found.headline, abs=1e-9)
+    # Where rows do not count alike, their plain mean is no headline.
+    plain = mean(one.score for one in found.rows.values())
+    assert (figures["score,none"] == pytest.approx(plain)) == (name != "parts")
     lines = [json.loads(line) for file in samples for line in file.read_text("utf-8").splitlines()]
     for config in configs_of(dataset):
         of_config = {row["id"] for row in rows_of(dataset, config)}
@@ -93,7 +97,8 @@ def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_syste
     (all_rows,) = (tmp_path / "logs").rglob("samples_niah_texts_2*.jsonl")
     asked = [json.loads(line)["doc"]["id"] for line in all_rows.read_text("utf-8").splitlines()]
     assert asked == (tmp_path / "tasks" / "niah_lm_eval_ids.txt").read_text("utf-8").split()
-    found = score(texts, [all_rows], tmp_path / "scores", "--missing", "exclude")
+    # The message is no part of the rows' prompts, which is said.
+    found = score(texts, [all_rows], tmp_path / "scores", "--missing", "exclude", expect=3)
     assert figures["niah_texts"]["score,none"] == pytest.approx(found.headline, abs=1e-9)
     (zh,) = (tmp_path / "logs").rglob("samples_niah_texts-zh-600_*.jsonl")
     of_zh = evaluate(texts, zh, missing="exclude")

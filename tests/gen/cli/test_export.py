@@ -74,3 +74,8 @@ def test_what_cannot_be_exported_ends_with_a_sentence_and_its_exit_code(built: P
 def test_the_help_names_every_format() -> None:
     text = " ".join(run("--help").stdout.split())
     assert f"One of {', '.join(EXPORTS)}." in text
+
+
+def test_the_page_on_exports_lists_every_format() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "exports.md").read_text("utf-8")
+    assert [name for name in EXPORTS if f"\n| `{name}` |" not in page] == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +209,18 @@ def test_names_and_texts_of_any_kind_come_through(tmp_path: Path) -> None:
     (row,) = found.rows()
     assert row.prompt[0] == {"role": "system", "content": odd}
     assert json.loads((tmp_path / "out" / "niah_lm_eval_export.json").read_bytes())["dataset"] == str(dataset)
+
+
+def test_what_runs_in_a_harness_needs_no_more_than_the_base_install(grid: Path, tmp_path: Path) -> None:
+    export(grid, "inspect", tmp_path)
+    extras = ("datasets", "jieba", "jinja2", "regex", "tiktoken", "tokenizers", "tomli_w")
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({extras!r}))\n"
+        "from niah_gen.export.exported_tasks import exported_tasks\n"
+        "from niah_score import Judge\n"
+        "tasks = exported_tasks(sys.argv[1])\n"
+        "row = tasks.rows()[0]\n"
+        "print(Judge(tasks.dataset)(row.id, row.columns['answers'][0]).score)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "niah_inspect.py")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "100.0"
