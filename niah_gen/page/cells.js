@@ -7,7 +7,7 @@ function size(number) {
   return number < 1e6 ? `${Math.round(number / 1000)}k` : `${+(number / 1e6).toFixed(1)}M`;
 }
 
-// What cells can say: a label, the number that colours go by, and how it is written.
+// What cells can show: a label, the number that colours go by, and how it is written.
 const MEASURES = [
   { label: "rows", of: (figure) => figure.rows, say: size },
   { label: "different needles", of: (figure) => (NEEDLE >= 0 ? figure.needles.size : null), say: size },
@@ -60,7 +60,7 @@ function legend(found) {
   const there = found.filter(Boolean);
   const rows = there.map((figure) => figure.rows);
   const parts = [
-    el("span", {}, `Cells say: ${measure().label}`),
+    el("span", {}, `Cells show: ${measure().label}`),
     rows.length ? el("span", {}, `${Math.max(...rows) === 1 ? "1 row" : `${between(Math.min(...rows), Math.max(...rows))} rows`} a cell`) : null,
     there.some((figure) => doubts(figure).length) ? el("span", {}, el("i", { class: "swatch flagged" }, el("i", { class: "flag" })), "worth a look: point at it") : null,
     there.length < found.length ? el("span", {}, el("i", { class: "swatch empty" }), `no rows (${count(found.length - there.length)} of ${count(found.length)} cells)`) : null,

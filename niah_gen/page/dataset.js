@@ -11,7 +11,7 @@ function controls() {
     const values = filter.values.map((_, place) => [place, valueName(filter, place)]);
     return choice(WORDS[filter.name].replace(/^./, (letter) => letter.toUpperCase()), [[-1, `all ${count(values.length)}`], ...values], -1, (value) => { state.filters[at] = value; redraw(); }, `filter-${filter.name}`);
   });
-  made.push(choice("Cells say", measures(), state.measure, (value) => { state.measure = value; redraw(); }, "measure"));
+  made.push(choice("Cells show", measures(), state.measure, (value) => { state.measure = value; redraw(); }, "measure"));
   page.reset = el("button", { type: "button", id: "reset", onclick: () => {
     DATA.filters.forEach((filter, at) => {
       state.filters[at] = -1;

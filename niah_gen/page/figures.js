@@ -3,7 +3,7 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const WORDS = { part: "part", language: "language", corpus: "corpus", needle_id: "needle", control: "control" };
 
-/** What is shown: for each filter the place of its value or -1 for all, what cells say, and the opened cell. */
+/** What is shown: for each filter the place of its value or -1 for all, what cells show, and the opened cell. */
 const state = { filters: DATA.filters.map(() => -1), measure: 0, view: "map", cell: null };
 
 const NEEDLE = DATA.filters.findIndex((filter) => filter.name === "needle_id");

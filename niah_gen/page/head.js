@@ -10,7 +10,7 @@ function header() {
     el("div", {},
       el("p", { class: "eyebrow" }, "Needle in a haystack · dataset"),
       el("h1", {}, name(dataset.name)),
-      el("p", { class: "sub" }, "version ", name(dataset.version), " · ", el("code", { title: "first 8 hex of the plan digest, which name the dataset" }, name(dataset.digest8)), " · built by niah ", name(dataset.generator_version))),
+      el("p", { class: "sub" }, "version ", name(dataset.version), " · ", el("code", { title: "the first 8 hex digits of the plan digest, which name the dataset" }, name(dataset.digest8)), " · built by niah-kit ", name(dataset.generator_version))),
     el("div", { class: "toggles", role: "group", "aria-label": "Appearance" }, darkToggle()));
 }
 
@@ -25,7 +25,7 @@ function ends(labels, say) {
   return first[0] === last[1] ? say(first[0]) : `${say(first[0])} to ${say(last[1])}`;
 }
 
-/** How many lengths or depths there are, of which some may share a place. */
+/** The figures on top: rows, tokens, lengths, depths, needles. Where values share a place, how many there are is not known. */
 function cards() {
   const { dataset, filters } = DATA;
   const all = overall();

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from niah_gen.dataset.read import read_row_group, row_groups_of
-from niah_gen.errors import IntegrityError, NiahError
+from niah_gen.dataset.read import rows_at
+from niah_gen.errors import NiahError
 from niah_gen.page.about import about
 from niah_gen.page.choose import MOST_ROWS, in_order
 from niah_gen.page.drawing import drawn
@@ -116,23 +116,13 @@ def _drawn(
         by_file.setdefault(row.file, {})[row.number] = row
     found: dict[SeenRow, str] = {}
     for place, file in enumerate(dataset.files()):
-        wanted = by_file.get(place, {})
-        groups = row_groups_of(dataset.folder, file.entry.path)
-        for group, end in zip(groups, [*(after.before for after in groups[1:]), file.rows], strict=True):
-            inside = [number for number in wanted if group.before < number <= end]
-            if not inside:
-                continue
-            for read in read_row_group(dataset.folder, group, numbers=frozenset(inside)):
-                if not isinstance(read.value, dict):
-                    problem = f"row {read.number}: {read.problem or 'no object'}"
-                    raise IntegrityError(f"{file.path}: {problem}; verify the dataset, and build it again")
-                row = wanted[read.number]
-                columns = {"length": None, "part": None, "control": None, **read.value}
-                found[row] = as_json(drawn(columns, reserves.budget(columns)))
-                if progress:
-                    progress.advance(1, row.tokens or 0)
-    if len(found) < len(chosen):
-        raise IntegrityError(f"{dataset.folder}: changed while it was read; verify the dataset, and try again")
+        wanted = sorted(by_file.get(place, {}).items())
+        read = rows_at(file.path, [number for number, _ in wanted]) if wanted else ()
+        for (_, row), value in zip(wanted, read, strict=True):
+            columns = {"length": None, "part": None, "control": None, **value}
+            found[row] = as_json(drawn(columns, reserves.budget(columns)))
+            if progress:
+                progress.advance(1, row.tokens or 0)
     return found
 
 
