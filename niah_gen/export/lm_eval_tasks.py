@@ -41,6 +41,7 @@ def _task(name: str, version: str, configs: Sequence[str] = (), only: str | None
         "  max_gen_toks: row  # each row has a limit of its own",
         "  do_sample: false",
         "  temperature: 0.0",
+        f"process_results: !function {_MODULE}.{'scores' if only else 'scores_by_config'}",
         "metric_list:",
     ]
     for metric in ("score", *(f"score_{config}" for config in configs)):

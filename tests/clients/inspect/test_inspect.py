@@ -41,12 +41,14 @@ def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
     export(dataset, "inspect", tmp_path / "tasks")
     with serving(rows, plans) as server:
         flags = [] if epochs == 1 else ["--epochs", str(epochs)]
-        found = figures(log := harness(server, f"niah_{name}", tmp_path, "--no-fail-on-error", *flags))
+        found = figures(log := harness(server, f"niah_{name}", tmp_path, *flags))
     assert log.eval.task == f"niah_{name}"
     assert {row["id"]: row["max_new_tokens"] for row in rows} == {
         asked: body["max_tokens"] for asked, body in server.bodies.items()
     }
     assert all(body["temperature"] == 0 for body in server.bodies.values())
+    # So that `inspect eval-retry` asks what failed again.
+    assert log.status == "error"
     assert log.samples is not None
     said = {(one.id, one.epoch): one.scores["niah"].metadata["status"] for one in log.samples if one.scores}
     planned = expected(rows, plans)

@@ -27,7 +27,11 @@ def harness(
         f"model=planned,base_url={server.url}/{path},num_concurrent=4,tokenizer_backend=None,tokenized_requests=False"
     )
     words: list[str | Path] = ["lm_eval", "run", "--include_path", folder / "tasks", "--tasks", tasks, "--model", model]
-    run([*words, "--model_args", args, "--log_samples", "--output_path", folder / "logs", *flags], folder, **more)
+    said = run(
+        [*words, "--model_args", args, "--log_samples", "--output_path", folder / "logs", *flags], folder, **more
+    )
+    # It would look for our metrics in the network.
+    assert "Could not find registered metric" not in said
     (file,) = (folder / "logs").rglob("results_*.json")
     figures: dict[str, dict[str, float]] = json.loads(file.read_bytes())["results"]
     return figures
