@@ -12,10 +12,11 @@ from typing import Literal, NamedTuple
 
 from niah_score.contract import METRIC_NAMES, unknown_metric
 from niah_score.errors import ScoreError, suggestion
-from niah_score.formats.fields import FINISHES
+from niah_score.formats.fields import error_line, failure_of, finish_of
 from niah_score.join.rows import Rows, read_rows
 from niah_score.metrics import METRICS
 from niah_score.scoring.score import SCORED_COLUMNS, options_for, score_chunk, targets_of
+from niah_score.text.visible import without_surrogates
 
 
 class Judgement(NamedTuple):
@@ -76,16 +77,21 @@ class Judge:
         """
         import polars as pl
 
+        place = self._place(id)
+        text, thought, failure = (
+            None if said is None else without_surrogates(said)
+            for said in (answer, reasoning, error_line(error) or failure_of(finish))
+        )
         given = pl.DataFrame(
             {
-                "sample": [0], "text": [answer], "reasoning": [reasoning], "error": [error],
-                "finish": [FINISHES.get((finish or "").lower(), "")],
+                "sample": [0], "text": [text], "reasoning": [thought], "error": [failure],
+                "finish": [finish_of(finish)],
             },
             schema={
                 "sample": pl.Int64, "text": pl.String, "reasoning": pl.String, "error": pl.String, "finish": pl.String,
             },
         )  # fmt: skip
-        row = pl.concat([self.rows.table.slice(self._place(id), 1), given], how="horizontal")
+        row = pl.concat([self.rows.table.slice(place, 1), given], how="horizontal")
         scored = score_chunk(row.select(SCORED_COLUMNS), *targets_of(row, self.rows.targets), self._options)
         (found,) = scored.iter_rows(named=True)
         metrics = {name: found[name] for name in found if name in METRICS}
@@ -95,7 +101,7 @@ class Judge:
         """The headline of a run, 0 to 100: the mean score of the rows that are given, those of controls left out.
 
         `scores`: a row's id and its score, in any order; of a row that comes several times, as samples do, the mean of
-        those that are not None. Parts count as the dataset's manifest weighs them. None where no row has a score.
+        those that are not None or NaN. Parts count as the dataset's manifest weighs them. None where no row has one.
         Raises ScoreError for an id that no row has.
         """
         import polars as pl
@@ -103,15 +109,17 @@ class Judge:
         from niah_score.statistics.headline import headline_of
         from niah_score.statistics.scored import Scored
 
-        given = pl.DataFrame(list(scores), schema={"id": pl.String, "score": pl.Float64}, orient="row")
-        for name in given["id"]:
+        found = list(scores)
+        for name, _ in found:
             self._place(name)
-        means = given.group_by("id").agg(pl.col("score").mean())
+        given = pl.DataFrame(found, schema={"id": pl.String, "score": pl.Float64}, orient="row")
+        # Harnesses keep a score that is None as NaN, which would make the mean of a row's samples one.
+        means = given.group_by("id").agg(pl.col("score").fill_nan(None).mean())
         frame = self.rows.table.drop("score", strict=False).join(means, on="id", maintain_order="left")
         frame = frame.with_columns(pl.lit("ok").alias("status"))
         weights = {part.name: part.weight for part in self.rows.parts} or None
-        found: float | None = headline_of(Scored(frame, weights).asked)["mean"]
-        return found
+        mean: float | None = headline_of(Scored(frame, weights).asked)["mean"]
+        return mean
 
     def _place(self, id: str) -> int:
         """The place of an id among the rows. Raises ScoreError."""

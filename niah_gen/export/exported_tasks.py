@@ -56,6 +56,11 @@ class ExportedTasks(NamedTuple):
         ]
         if places is not None:
             found.sort(key=lambda row: places[row.id])
+            if config is None and len(found) != len(places):
+                raise IntegrityError(
+                    f"{self.dataset}: holds {len(found)} of the {len(places)} rows that were exported; verify the "
+                    "dataset, and export them again"
+                )
         asked = {"config": config, "length": length, "language": language, "part": part}
         for name, value in asked.items():
             found = _having(found, name, value)
@@ -80,14 +85,16 @@ def _having(rows: list[AskedRow], name: str, value: object) -> list[AskedRow]:
     """The rows whose coordinate has one of the values; all for None."""
     if value is None:
         return rows
-    of_row = [str(row.config if name == "config" else row.columns.get(name)) for row in rows]
+    of_row = [row.config if name == "config" else row.columns.get(name) for row in rows]
+    there = list(dict.fromkeys(str(one) for one in of_row if one is not None))
     wanted = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
     if name == "length":
         wanted = [str(_length(one)) for one in wanted]
     for one in wanted:
-        if one not in of_row:
-            raise NiahError(f"{name}={one}: no row has it; there are {', '.join(dict.fromkeys(of_row))}")
-    return [row for row, has in zip(rows, of_row, strict=True) if has in wanted]
+        if one not in there:
+            known = f"there are {', '.join(there)}" if there else f"these rows have no {name}"
+            raise NiahError(f"{name}={one}: no row has it; {known}")
+    return [row for row, has in zip(rows, of_row, strict=True) if has is not None and str(has) in wanted]
 
 
 def _length(text: str) -> int:
@@ -100,20 +107,30 @@ def _length(text: str) -> int:
 def exported_tasks(module: str) -> ExportedTasks:
     """What the tasks of a module ask; `module`: its `__file__`, beside which the files of `settings_files` are.
 
-    The variable NIAH_DATASET names the dataset's folder where that has moved. Raises NiahError where no dataset is, and
-    IntegrityError for another one than was exported.
+    The variable NIAH_DATASET names the dataset's folder where that has moved. Raises NiahError where the dataset or one
+    of those files is missing, and IntegrityError for another dataset than was exported.
     """
     file = Path(module)
-    said = json.loads(file.with_name(f"{file.stem}_export.json").read_text("utf-8"))
+    said = json.loads(_text_beside(file, "export.json"))
     dataset = Path(os.environ.get("NIAH_DATASET") or said["dataset"])
     if not dataset.is_dir():
         raise NiahError(f"{dataset}: no such folder; set NIAH_DATASET to where dataset {said['digest8']} is now")
     found = open_dataset(dataset).manifest.digest8
     if found != said["digest8"]:
         raise IntegrityError(f"{dataset}: is dataset {found}, and these tasks ask {said['digest8']}; export them again")
-    ids = None if said["is_whole"] else tuple(file.with_name(f"{file.stem}_ids.txt").read_text("utf-8").split())
+    ids = None if said["is_whole"] else tuple(_text_beside(file, "ids.txt").split())
     options = ExportOptions(**{name: said[name] for name in _OPTIONS})
     return ExportedTasks(dataset, tuple(said["configs"]), ids, options)
+
+
+def _text_beside(module: Path, name: str) -> str:
+    file = module.with_name(f"{module.stem}_{name}")
+    try:
+        return file.read_text("utf-8")
+    except OSError as error:
+        raise NiahError(
+            f"{file}: cannot be read ({error.strerror}); keep the files of an export together, or export them again"
+        ) from None
 
 
 def settings_files(module: str, source: TaskSource, rows: Sequence[TaskRow], options: ExportOptions) -> dict[str, str]:

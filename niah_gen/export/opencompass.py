@@ -14,7 +14,7 @@ from niah_gen.export.task_rows import TaskRow, grouped, task_name, task_rows, te
 from niah_score.contract import Manifest
 
 _NAME = "niah_opencompass"
-# What NeedleBench calls its sets by, and its summarizer finds them by: the longest length they are for.
+# The longest length of each of NeedleBench's sets, by which it names them and its summarizer finds them.
 _SIZES = (4_000, 8_000, 32_000, 128_000, 200_000, 256_000, 1_000_000)
 
 Entries = Mapping[str, Sequence[TaskRow]]
@@ -25,6 +25,13 @@ def _by_config(source: TaskSource, folder: Path, options: ExportOptions) -> list
     manifest = source.dataset.manifest
     name = task_name(manifest.name, manifest.digest8)
     entries = grouped(rows, (task_name(name, row.config, row.columns["part"], row.columns["control"]) for row in rows))
+    for entry, found in entries.items():
+        # A part `a_absent` beside the control `absent` of a part `a`: one entry would weigh the rows of both alike.
+        if len({(row.columns["part"], row.columns["control"]) for row in found}) > 1:
+            raise NiahError(
+                f"{entry}: rows of a part and rows of another part's control would both have this name; rename a part "
+                "in the recipe, or choose rows by --subset"
+            )
     groups = _groups(name, entries, manifest)
     summarizer = {"dataset_abbrs": [*(group["name"] for group in groups), *entries], "summary_groups": groups}
     return _write(source, folder, options, entries, rows, summarizer)
@@ -38,10 +45,10 @@ def _by_length_and_depth(source: TaskSource, folder: Path, options: ExportOption
             f"{controls:,} rows are controls, which OpenCompass's plots would average into the cells; add --subset "
             "control=none, or export --to opencompass"
         )
-    homeless = sum(row.columns["length"] is None or row.columns["depth_percent"] is None for row in rows)
-    if homeless:
+    without = sum(row.columns["length"] is None or row.columns["depth_percent"] is None for row in rows)
+    if without:
         raise NiahError(
-            f"{homeless:,} rows have no length or no depth, so OpenCompass's plots have no cell for them; choose "
+            f"{without:,} rows have no length or no depth, so OpenCompass's plots have no cell for them; choose "
             "others by --subset, or export --to opencompass"
         )
     size = _size(max(row.columns["length"] for row in rows))

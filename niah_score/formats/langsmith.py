@@ -84,8 +84,13 @@ def _identity(record: Record, index: int) -> Identity:
         inputs, _part(record, "metadata"), _part(example, "metadata"),
         as_object(as_object(run.get("extra")).get("metadata")), _part(run, "outputs"),
     ]  # fmt: skip
-    named = next((found["id"] for found in sources if optional_text(found.get("id"))), None)
+    # Of a user's own metadata, whatever else is called `id` is no row's.
+    named = next((str(found["id"]) for found in sources if _is_id(found.get("id"))), None)
     return Identity(named, echoed(_prompt(inputs)))
+
+
+def _is_id(value: object) -> bool:
+    return bool(value) if isinstance(value, str) else isinstance(value, int) and not isinstance(value, bool)
 
 
 def _prompt(inputs: dict[str, Any]) -> object:

@@ -5,6 +5,7 @@ An answer is given to a row only where a single one fits, or where all that fit 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 # In percent. Systems write depths with all their digits.
 _SAME_DEPTH = 1e-6
 _SHOWN = 3
+_LATIN = frozenset("0123456789abcdefghijklmnopqrstuvwxyz")
 
 
 def as_json(coordinates: Coordinates) -> str:
-    """Coordinates as a text, which frames hold."""
+    """Coordinates as JSON, which a column of a frame can hold."""
     return orjson.dumps(list(coordinates)).decode()
 
 
@@ -35,7 +37,7 @@ def _from_json(text: str) -> Coordinates:
 
 
 class _GridRow(NamedTuple):
-    """A row that an answer may be to. `accepted`: its answers and keywords, folded; `prompt`: its sha256."""
+    """A row of a grid. `accepted`: its answers and keywords, case-folded; `prompt`: the sha256 of its prompt."""
 
     place: int
     id: str
@@ -108,7 +110,7 @@ def _refuse_several_models(asked: pl.DataFrame, cells: Mapping[str, Coordinates]
 
 
 def _rows_by_length(rows: Rows) -> dict[int, list[_GridRow]]:
-    """The rows with a length and a depth. Those of controls are none: systems without ids have no controls."""
+    """The rows with a length and a depth, but for controls, which systems without ids do not have."""
     import polars as pl
 
     table = rows.whole().with_row_index("place")
@@ -121,15 +123,16 @@ def _rows_by_length(rows: Rows) -> dict[int, list[_GridRow]]:
         found[row["length"]].append(
             _GridRow(
                 row["place"], row["id"], row["depth_percent"], row["question"], _stripped(row["needles"]),
-                tuple(text.strip().casefold() for text in accepted if text), row["prompt_sha256"], row["placement"],
+                tuple(text.strip().casefold() for text in accepted if text and text.strip()), row["prompt_sha256"],
+                row["placement"],
             )
         )  # fmt: skip
     return found
 
 
-def _stripped(texts: Sequence[str]) -> tuple[str, ...]:
-    """Texts without the space around them, in an order of their own."""
-    return tuple(sorted(text.strip() for text in texts))
+def _stripped(texts: Sequence[str | None]) -> tuple[str, ...]:
+    """Texts without the space around them, sorted."""
+    return tuple(sorted(text.strip() for text in texts if text))
 
 
 def _fit(cell: Coordinates, reference: tuple[str, ...], by_length: Mapping[int, Sequence[_GridRow]]) -> _Fit:
@@ -161,5 +164,11 @@ def _differences(row: _GridRow, cell: Coordinates, reference: tuple[str, ...]) -
             yield "other needles"
     else:
         told = "\n".join((*cell.needles, *reference)).casefold()
-        if not any(text in told for text in row.accepted):
+        if not any(_names(told, text) for text in row.accepted):
             yield "other answers"
+
+
+def _names(told: str, text: str) -> bool:
+    """Whether a text stands in another, and not inside a longer number or Latin word: 42 does not name 4."""
+    before, after = (r"(?<![0-9a-z])" if text[0] in _LATIN else ""), (r"(?![0-9a-z])" if text[-1] in _LATIN else "")
+    return text in told and re.search(before + re.escape(text) + after, told) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -40,9 +41,11 @@ TEXTS = ["", "  ", "It is blue.", "<think>red", "<think>a</think>blue", "42"]
 ENDS = st.fixed_dictionaries(
     {
         "prediction": st.sampled_from(TEXTS),
-        "finish_reason": st.sampled_from(["stop", "length", "content_filter", "Max_Tokens", "odd"]),
+        "finish_reason": st.sampled_from(
+            ["stop", "length", "content_filter", "Max_Tokens", "FinishReason.MAX_TOKENS", "abort", "odd"]
+        ),
     },
-    optional={"reasoning": st.just("Is it?"), "error": st.just("HTTP 500")},
+    optional={"reasoning": st.just("Is it?"), "error": st.sampled_from(["HTTP 500", "", "  "])},
 )
 
 
@@ -60,11 +63,22 @@ def test_how_an_answer_ended_is_read_as_from_a_file(write_lines: WriteLines, end
         assert (judged.status, judged.finding, judged.score) == (row["status"], row["finding"], row["score"])
 
 
+def test_half_a_surrogate_pair_in_an_answer_is_judged_as_from_a_file(write_lines: WriteLines, tmp_path: Path) -> None:
+    rows = made(1)
+    dataset, answers = write_lines("rows.jsonl", rows), tmp_path / "answers.jsonl"
+    line = {"id": rows[0]["id"], "prediction": f"{rows[0]['answers'][0]} \ud800", "reasoning": "\udfff"}
+    answers.write_text(json.dumps(line) + "\n", "utf-8")
+    (row,) = evaluate(dataset, answers).scores.iter_rows(named=True)
+    judged = Judge(dataset)(line["id"], line["prediction"], reasoning=line["reasoning"])
+    assert (judged.status, judged.score) == (row["status"], row["score"])
+
+
 def test_samples_of_a_row_count_as_their_mean(write_lines: WriteLines) -> None:
     rows = made(4)
     judge = Judge(write_lines("rows.jsonl", rows))
     ids = [row["id"] for row in rows]
     assert judge.headline([(ids[0], 100.0), (ids[0], 0.0), (ids[1], 100.0), (ids[2], None)]) == 75.0
+    assert judge.headline([(ids[0], 100.0), (ids[0], math.nan), (ids[1], 50.0), (ids[2], math.nan)]) == 75.0
     assert judge.headline([]) is None
     assert judge.headline([(ids[0], None)]) is None
 
@@ -74,6 +88,8 @@ def test_a_strange_id_and_what_is_no_dataset_are_refused_in_a_sentence(write_lin
     judge = Judge(write_lines("rows.jsonl", rows))
     with pytest.raises(ScoreError, match="'stranger' is no row of"):
         judge("stranger", "blue")
+    with pytest.raises(ScoreError, match="no row of"):
+        judge.headline([("\ud800", 1.0)])
     with pytest.raises(ScoreError, match="'stranger' is no row of"):
         judge.headline([("stranger", 1.0)])
     with pytest.raises(ScoreError, match="keywrd"):

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_score.errors import ScoreError
 from niah_score.report.charts.grid import Grid, grid_of
+from niah_score.text.visible import without_surrogates
 
-_LONGEST = 10**9  # tokens
+LONGEST = 10**9  # tokens
 VERDICT = "verdict x 10"
 # The scorers of needlehaystack 2, by the tasks that use them.
 _SCORERS = {"single": "exact_match", "multi": "exact_match", "uuid": "exact_match", "uuid_chain": "chain_match"}
@@ -103,10 +105,11 @@ def _grid(results: list[_Result], metric: str, model: str, dataset: str) -> Grid
             "needle_id": none,
             "haystack_id": none,
             "status": ["missing" if one[2] is None else "ok" for one in ordered],
-            metric: pl.Series([one[2] for one in ordered], dtype=pl.Float64),
+            # Not under its own name, which the user chose: it may be that of another column.
+            "score": pl.Series([one[2] for one in ordered], dtype=pl.Float64),
         }
     )
-    return grid_of(frame, metric, model=model, dataset=dataset)
+    return replace(grid_of(frame, model=model, dataset=dataset), metric=metric)
 
 
 def _records(path: Path) -> Iterator[tuple[str, Any]]:
@@ -170,7 +173,7 @@ def _of_langsmith(place: str, record: dict[str, Any]) -> _Result:
     """A row of an experiment, or an example with its run."""
     run = record.get("run")
     if not isinstance(run, dict):
-        runs = [one for one in record.get("runs") or [] if isinstance(one, dict)]
+        runs = [one for one in _list(place, record, "runs") if isinstance(one, dict)]
         if len(runs) > 1:
             raise ScoreError(f"{place}: runs: found {len(runs)}, expected one; export the rows of the experiment")
         run = runs[0] if runs else {}
@@ -183,30 +186,28 @@ def _of_langsmith(place: str, record: dict[str, Any]) -> _Result:
     named = extra.get("metadata") if isinstance(extra, dict) else None
     model = _text(place, named, "ls_model_name", "model") if isinstance(named, dict) else "model"
     failed = run.get("error") is not None or not run
-    return _Result(
-        _Run(model),
-        length,
-        depth,
-        {
-            name: None if failed or found.get(field) is None else 100 * _share(f"{place}: {name}", found, field)
-            for name, found, field in _feedback(place, record, run)
-        },
-    )
+    scores: dict[str, float | None] = {}
+    for name, found, field in _feedback(place, record, run):
+        if name in scores:
+            raise ScoreError(f"{place}: evaluation_results: two have the key {name!r}; expected one score a key")
+        value = found.get(field)
+        scores[name] = None if failed or value is None else 100 * _share(f"{place}: {name}", found, field)
+    return _Result(_Run(model), length, depth, scores)
 
 
 def _feedback(place: str, record: dict[str, Any], run: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
     """The name of every score, the object that holds it, and the field that does."""
     evaluated = record.get("evaluation_results")
     if isinstance(evaluated, dict):
-        for found in evaluated.get("results") or []:
+        for found in _list(f"{place}: evaluation_results", evaluated, "results"):
             if not isinstance(found, dict) or not isinstance(found.get("key"), str):
                 raise ScoreError(f"{place}: evaluation_results: expected objects with `key` and `score`")
-            yield found["key"], found, "score"
+            yield without_surrogates(found["key"]), found, "score"
         return
     stats = run.get("feedback_stats")
     for name, found in (stats if isinstance(stats, dict) else {}).items():
         if isinstance(found, dict):
-            yield name, found, "avg"
+            yield without_surrogates(name), found, "avg"
 
 
 def _share(place: str, found: dict[str, Any], field: str) -> float:
@@ -215,17 +216,26 @@ def _share(place: str, found: dict[str, Any], field: str) -> float:
 
 
 def _cell(place: str, record: dict[str, Any], length: str, depth: str) -> tuple[int, float]:
-    tokens = _number(place, record, length, 1, _LONGEST, "tokens")
+    tokens = _number(place, record, length, 1, LONGEST, "tokens")
     if tokens != int(tokens):
         raise ScoreError(f"{place}: {length}: {tokens} is no whole number of tokens")
     return int(tokens), _number(place, record, depth, 0, 100, "percent")
 
 
 def _text(place: str, record: dict[str, Any], name: str, missing: str) -> str:
-    value = record.get(name, missing)
+    value = record.get(name)
+    if value is None:
+        return missing
     if not isinstance(value, str):
-        raise ScoreError(f"{place}: {name}: expected a text")
-    return value
+        raise ScoreError(f"{place}: {name}: is {str(value)[:40]!r}; expected a text, or null")
+    return without_surrogates(value)
+
+
+def _list(place: str, record: dict[str, Any], name: str) -> list[Any]:
+    value = record.get(name)
+    if value is not None and not isinstance(value, list):
+        raise ScoreError(f"{place}: {name}: is {str(value)[:40]!r}; expected a list, or null")
+    return value or []
 
 
 def _number(place: str, record: dict[str, Any], name: str, low: float, high: float, unit: str) -> float:

@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 
 from niah_score.errors import ScoreError
-from niah_score.report.charts.cell_results import read_cells, text_of
+from niah_score.report.charts.cell_results import LONGEST, read_cells, text_of
 from niah_score.report.charts.grid import Grid
 from niah_score.report.charts.labels import TABLE
 from niah_score.statistics.figures import Figure
@@ -22,7 +22,6 @@ from niah_score.text.spreadsheet import from_plain_cell
 
 _HEAD = ["dataset", "version", "metric", "mode"]
 _CELL = re.compile(r"Length(\d+)Depth(\d+(?:\.\d+)?)(?=_|$)")
-_LONGEST = 10**9  # tokens
 
 
 def read_foreign(path: Path, metric: str | None = None) -> list[Grid]:
@@ -63,11 +62,14 @@ def _opencompass(path: Path, metric: str | None) -> list[Grid]:
                 continue
             if len(line) != len(head):
                 raise ScoreError(f"{place}: {len(line)} fields, expected {len(head)} as in the first line")
-            length, depth = int(found[1]), float(found[2])
-            if not 0 < length <= _LONGEST or depth > 100:
-                raise ScoreError(f"{place}: dataset: {line[0]!r} is no length in tokens and depth of 0 to 100 percent")
+            # As a float, for which no number has too many digits.
+            length, depth = float(found[1]), float(found[2])
+            if not 0 < length <= LONGEST or depth > 100:
+                raise ScoreError(
+                    f"{place}: dataset: {line[0][:80]!r} is no length in tokens and depth of 0 to 100 percent"
+                )
             values = [_value(field, f"{place}: {model}") for field, model in zip(line[4:], models, strict=True)]
-            cells.setdefault(line[2], {}).setdefault((length, depth), []).append(values)
+            cells.setdefault(line[2], {}).setdefault((int(length), depth), []).append(values)
     except csv.Error as error:
         raise ScoreError(f"{path}:{lines.line_num}: is not CSV ({error})") from None
     if not cells:

@@ -137,6 +137,22 @@ def test_rows_are_chosen_by_their_coordinates_when_a_task_runs(grid: Path, tmp_p
         tasks.rows(length="long")
     with pytest.raises(NiahError, match="config=fr-700: no row has it; there are en-700"):
         tasks.rows(config="fr-700")
+    for name in ("memory", "None"):
+        with pytest.raises(NiahError, match=f"part={name}: no row has it; these rows have no part"):
+            tasks.rows(part=name)
+
+
+@pytest.mark.parametrize("to", MODULES)
+def test_what_is_missing_of_an_export_or_its_rows_is_refused(to: str, grid: Path, tmp_path: Path) -> None:
+    export(grid, to, tmp_path, conditions=["depth=0"])
+    ids = tmp_path / f"{MODULES[to]}_ids.txt"
+    ids.write_text(f"{ids.read_text('utf-8')}stranger\n", "utf-8")
+    with pytest.raises(IntegrityError, match="holds 4 of the 5 rows that were exported"):
+        tasks_of(tmp_path, to).rows()
+    for name in ("ids.txt", "export.json"):
+        (tmp_path / f"{MODULES[to]}_{name}").unlink()
+        with pytest.raises(NiahError, match=f"_{name}: cannot be read .* keep the files of an export together"):
+            tasks_of(tmp_path, to)
 
 
 @pytest.mark.parametrize("to", MODULES)

@@ -72,6 +72,14 @@ def test_there_is_an_entry_for_each_config_part_and_control(parts: Path, tmp_pat
         assert one["infer_cfg"]["inferencer"]["max_out_len"] == (300 if "_lists" in entry else 200)
 
 
+def test_a_part_named_like_the_control_of_another_is_refused(tmp_path: Path) -> None:
+    facts, plain = {**PARTS["parts"][0], "name": "plain"}, {**PARTS["parts"][2], "name": "plain_absent"}
+    dataset = niah_gen.build({**PARTS, "lengths": [600], "parts": [facts, plain]}, tmp_path / "made")
+    with pytest.raises(NiahError, match=r"_plain_absent: rows of a part and rows of another part's control"):
+        export(dataset, "opencompass", tmp_path / "tasks")
+    export(dataset, "opencompass", tmp_path / "tasks", conditions=["control=none"])
+
+
 def test_the_weights_of_the_summary_make_our_headline_of_each_config_and_of_all(parts: Path, tmp_path: Path) -> None:
     export(parts, "opencompass", tmp_path)
     entries, rows = entries_of(tmp_path), rows_of(parts)

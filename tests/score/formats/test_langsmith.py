@@ -89,6 +89,11 @@ def test_an_id_in_the_metadata_or_the_outputs_will_do_and_the_runs_own_never(rea
     assert "no id" in lost.message
 
 
+def test_an_id_may_be_a_whole_number_as_in_other_formats(read_records: ReadRecords) -> None:
+    assert only(read_records(run(inputs={"id": 0}))).id == "0"
+    assert only(read_records(run(inputs={"id": True, "messages": CHAT}))).id is None
+
+
 def test_steps_within_a_run_are_no_answers(read_records: ReadRecords) -> None:
     step = run(parent_run_id="01a202bd", run_type="llm", inputs={"messages": []}, outputs={"generations": []})
     assert [a.text for a in read_records(step, run(), step) if isinstance(a, Answer)] == ["It is 42."]

@@ -199,3 +199,15 @@ def test_versions_of_gkamradts_test_are_samples_and_its_needle_must_be_the_rows(
     other = write_lines("other.jsonl", [{**said[0], "needle": "Another."}])
     with pytest.raises(IntegrityError, match="has other needles"):
         evaluate(tmp_path / "rows.jsonl", other)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told", "fits"),
+    [("4", "42", False), ("42", "It is 42.", True), ("art", "an art", True), ("art", "artful", False),
+     ("北京", "答案是北京。", True), (" ", "42", False)],
+)  # fmt: skip
+def test_a_row_without_needles_is_known_by_its_whole_answer(scored: Any, answer: str, told: str, fits: bool) -> None:
+    other, truth = row(1000, 0.0, 0), row(2000, 0.0, 0)
+    unsaid = {**truth, "answers": [answer], "keywords": [], "needles": []}
+    results = [result(other), {**result(truth), "expected_answer": told, "recipe": None}]
+    assert scored([other, unsaid], results, missing="zero").lines == Lines(2, 1 + fits, 0, 1 - fits, 0)

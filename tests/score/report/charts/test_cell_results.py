@@ -113,6 +113,13 @@ def test_examples_with_their_run_have_the_averages_of_the_server(tmp_path: Path)
         ({"run_type": "chain", "inputs": {}, "outputs": {}}, ":1: a run of LangSmith without its example"),
         ({"inputs.id": "X", "outputs.output": "a"}, ":1: a run of LangSmith without its example"),
         ({"metadata": {"length": 1, "depth_percent": 1}, "runs": [{}, {}]}, ":1: runs: found 2, expected one"),
+        ({"example": {}, "runs": 5}, ":1: runs: is '5'; expected a list, or null"),
+        (experiment(0, {}) | {"evaluation_results": {"results": 5}}, ":1: evaluation_results: results: is '5'"),
+        (
+            experiment(0, {}) | {"evaluation_results": {"results": [{"key": "k", "score": 1}, {"key": "k"}]}},
+            ":1: evaluation_results: two have the key 'k'",
+        ),
+        (cell(1.0, model_id=5), ":1: model_id: is '5'; expected a text, or null"),
     ],
 )
 def test_a_result_that_cannot_be_drawn_is_refused_with_its_line(record: Record, said: str, tmp_path: Path) -> None:
@@ -125,3 +132,15 @@ def test_a_result_that_cannot_be_drawn_is_refused_with_its_line(record: Record, 
 def test_a_metric_that_no_result_has_is_refused_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match="has no metric 'bleu'; it has exact_match"):
         read_cells(written(tmp_path, cell(1.0)), "bleu")
+
+
+@pytest.mark.parametrize("key", ["id", "length", "depth_percent", "status", "language", "score", "half \ud800"])
+def test_an_evaluator_may_have_any_name(key: str, tmp_path: Path) -> None:
+    (grid,) = read_cells(written(tmp_path, experiment(0, {key: 1}), experiment(50, {key: 0.25})))
+    assert (grid.lengths, grid.depths) == ((1000,), (0.0, 50.0))
+    assert (grid.metric, mean(grid, 1000, 0), mean(grid, 1000, 50)) == (key.replace("\ud800", "\ufffd"), 100, 25)
+
+
+def test_names_that_are_null_are_missing(tmp_path: Path) -> None:
+    (grid,) = read_cells(written(tmp_path, cell(1.0, model_id=None, task_type=None, run_name=None)))
+    assert (grid.model, grid.metric) == ("model", "score")
