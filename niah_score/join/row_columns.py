@@ -72,6 +72,7 @@ def completed(frame: pl.DataFrame, file: Path, before: int = 0) -> RowsPart:
     targets = targets.with_columns(
         pl.col(name).fill_null(pl.lit([], dtype=schema[name])) for name in listed if name != "answers"
     )
+    _check_gaps(targets, target, file, before)
     _check_kinds(targets, target, file, before)
     answered = targets["answers"].list.drop_nulls().list.len().fill_null(0) > 0
     empty = ((table["id"].fill_null("") == "") | ~answered[target]).arg_true()
@@ -89,6 +90,26 @@ def different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
     members = lists.with_row_index("row").group_by(lists.columns, maintain_order=True).agg("row")
     places = members.select("row").with_row_index("target").explode("row").sort("row")
     return members.drop("row"), places["target"]
+
+
+def _check_gaps(targets: pl.DataFrame, target: pl.Series, file: Path, before: int) -> None:
+    """Raise ScoreError where a list holds a null, or keywords or decoys a group without spellings."""
+    import polars as pl
+
+    null = pl.element().is_null()
+    gap = null | pl.element().list.eval(null).list.any()
+    empty = gap | (pl.element().list.len() == 0)
+    wrong = targets.select(
+        *(pl.col(name).list.eval(null).list.any() for name in ("answers", "needles")),
+        *(pl.col(name).list.eval(gap if name == "rejects" else empty).list.any() for name in _GROUPS),
+    )
+    for name in wrong.columns:
+        places = wrong[name].fill_null(False).arg_true()
+        if len(places):
+            row = before + (target == places[0]).arg_max() + 1
+            raise ScoreError(
+                f"{file}: row {row}: {name}: holds a null or an empty group, expected texts (docs/rows.md)"
+            )
 
 
 def _check_kinds(targets: pl.DataFrame, target: pl.Series, file: Path, before: int) -> None:

@@ -262,7 +262,7 @@ lists_of_texts = st.lists(texts, max_size=3)
         st.fixed_dictionaries(
             {
                 "answers": st.lists(texts, min_size=1, max_size=3),
-                "keywords": st.one_of(st.none(), st.lists(lists_of_texts, max_size=3)),
+                "keywords": st.one_of(st.none(), st.lists(st.lists(texts, min_size=1, max_size=3), max_size=3)),
                 "needles": st.one_of(st.none(), lists_of_texts),
                 "needle_id": st.one_of(st.none(), texts),
                 "task": st.sampled_from([None, "single"]),
@@ -312,6 +312,34 @@ def test_rows_in_any_batches_are_what_the_file_says_and_share_what_is_equal(
     lists = ("answers", "keywords", "needles")
     assert rows.targets.height == len({json.dumps([record[name] or [] for name in lists]) for record in records})
     assert rows.digest8 == sha256("\n".join(sorted(record["id"] for record in named)).encode()).hexdigest()[:8]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("answers", ["y", None]),
+        ("needles", [None]),
+        ("keywords", [None]),
+        ("keywords", [["y", None]]),
+        ("keywords", [[]]),
+        ("decoys", [["z"], []]),
+        ("decoys", [[None]]),
+        ("rejects", [None]),
+    ],
+)
+def test_a_null_or_an_empty_group_in_parquet_is_refused_with_its_row(tmp_path: Path, name: str, value: object) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kind = pa.list_(pa.string()) if name in ("answers", "needles") else pa.list_(pa.list_(pa.string()))
+    rows: list[dict[str, Any]] = [
+        {"id": "a", name: None, "answers": ["x"]},
+        {"id": "b", "answers": ["y"], name: value},
+    ]
+    schema = pa.schema({"id": pa.string(), "answers": pa.list_(pa.string()), name: kind})
+    pq.write_table(pa.Table.from_pylist(rows, schema), tmp_path / "rows.parquet")
+    with pytest.raises(ScoreError, match=rf"row 2: {name}: holds a null or an empty group"):
+        read_rows(tmp_path / "rows.parquet")
 
 
 def test_an_empty_row_of_a_later_batch_is_told_by_its_number_in_the_file(
