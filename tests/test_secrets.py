@@ -49,6 +49,8 @@ niah-gen card DATASET
 ! niah-gen card broken
 niah-gen diff DATASET DATASET
 ! niah-gen diff DATASET broken
+niah-gen page DATASET
+! niah-gen page broken
 niah-gen export DATASET --to openai-batch --model m --out requests
 niah-gen export DATASET --to langsmith --out requests
 ! niah-gen export DATASET --to openai-batch --out requests

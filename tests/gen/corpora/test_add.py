@@ -186,10 +186,12 @@ def test_a_language_that_is_not_supported_and_a_licence_that_is_no_text_are_refu
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local `datasets` repository of one Parquet file, the Hub being out of reach."""
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    # Not by the environment: what is imported under it would keep it for every later test of the process.
     import datasets
+    import huggingface_hub.constants
 
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "hf" / "datasets")
     folder = tmp_path / "shelf"
     folder.mkdir()
@@ -297,9 +299,6 @@ def test_a_pinned_repository_is_streamed_from_just_that_commit(
 
 
 def test_the_hub_out_of_reach_is_a_sentence(repository: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub.constants
-
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(CorpusError, match=r"owner/name@0123.* cannot be loaded .*reach.*; check"):
         add_dataset("mine", "owner/name", revision=COMMIT, column="text", folder=folder)
     assert tree_but_locks(folder) == {}
