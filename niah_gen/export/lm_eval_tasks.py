@@ -1,4 +1,4 @@
-"""Writes tasks for lm-evaluation-harness that read the dataset where it stands: one over all rows, one a config."""
+"""Writes lm-evaluation-harness tasks that read the dataset where it stands: over all rows, one a config, a group."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[Wri
     for config in configs:
         task = task_name(config)
         files[f"{_MODULE}-{task}.yaml"] = _task(f"{name}-{task}", manifest.version, only=config)
+    files[f"{_MODULE}-configs.yaml"] = _group(name, manifest.version, [task_name(config) for config in configs])
     files[f"{_MODULE}.py"] = template("lm_eval.py.txt")
     return write_task_files(folder, files | settings_files(_MODULE, source, rows, options), rows)
 
@@ -53,6 +54,24 @@ def _task(name: str, version: str, configs: Sequence[str] = (), only: str | None
     return "\n".join([*lines, "metadata:", f"  version: {_quoted(version)}", ""])
 
 
+def _group(name: str, version: str, tasks: Sequence[str]) -> str:
+    """The YAML of the group of all configs' tasks; lm_eval can only average them by their sizes."""
+    return "\n".join(
+        [
+            f"group: {_quoted(f'{name}_configs')}",
+            "task:",
+            *(f"  - {_quoted(f'{name}-{task}')}" for task in tasks),
+            "aggregate_metric_list:",
+            "  - metric: score",
+            "    aggregation: mean",
+            "    weight_by_size: true",
+            "metadata:",
+            f"  version: {_quoted(version)}",
+            "",
+        ]
+    )
+
+
 def _quoted(text: str) -> str:
     """A text between double quotes, where YAML reads what JSON does."""
     return json.dumps(text, ensure_ascii=False)
@@ -71,7 +90,7 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
 
 LM_EVAL = ExportFormat(
     name="lm-eval",
-    what="tasks for lm-evaluation-harness: one over all rows, and one a config",
+    what="tasks for lm-evaluation-harness: one over all rows, one a config, and a group of these",
     files="niah_lm_eval.yaml, niah_lm_eval-en-8k.yaml, ...: a folder for --include_path",
     pattern=f"{_MODULE}*",
     takes=("system", "max_tokens", "more_tokens"),

@@ -83,6 +83,18 @@ def test_all_rows_are_asked_as_they_are_and_every_figure_is_ours(
     documented("lm_eval", f"`{model}`, {name}", len(rows), found.headline, figures["score,none"])
 
 
+def test_the_group_of_configs_states_their_mean_by_size(texts: Path, tmp_path: Path) -> None:
+    rows = rows_of(texts)
+    plans = plan(rows, SURVIVED)
+    export(texts, "lm-eval", tmp_path / "tasks")
+    with serving(rows, plans) as server:
+        figures = harness(server, "niah_texts_configs", tmp_path, "--apply_chat_template")
+    found = score(texts, sorted((tmp_path / "logs").rglob("samples_*.jsonl")), tmp_path / "scores")
+    assert found.rows == recorded(expected(rows, plans))
+    assert figures["niah_texts_configs"]["score,none"] == pytest.approx(found.headline, abs=1e-9)
+    assert {f"niah_texts-{config}" for config in configs_of(texts)} < set(figures)
+
+
 def test_some_rows_of_a_dataset_that_moved_are_asked_in_their_order_with_a_system_message(
     texts: Path, tmp_path: Path
 ) -> None:

@@ -49,8 +49,8 @@ def test_lm_eval_gets_a_task_over_all_rows_and_one_a_config(grid: Path, tmp_path
     done = export(grid, "lm-eval", tmp_path)
     configs = ["en-700", "en-900", "zh-700", "zh-900"]
     assert set(tree(tmp_path)) == {
-        "niah_lm_eval.yaml", *(f"niah_lm_eval-{config}.yaml" for config in configs), "niah_lm_eval.py",
-        "niah_lm_eval_export.json",
+        "niah_lm_eval.yaml", *(f"niah_lm_eval-{config}.yaml" for config in configs), "niah_lm_eval-configs.yaml",
+        "niah_lm_eval.py", "niah_lm_eval_export.json",
     }  # fmt: skip
     assert {Path(file.path).name: len(Path(file.path).read_bytes()) for file in done.files} == {
         Path(file.path).name: file.bytes for file in done.files
@@ -63,6 +63,9 @@ def test_lm_eval_gets_a_task_over_all_rows_and_one_a_config(grid: Path, tmp_path
     alone = yaml_of(tmp_path / "niah_lm_eval-zh-900.yaml")
     assert (alone["task"], alone["niah_config"]) == ("niah_grid-zh-900", "zh-900")
     assert [metric["metric"] for metric in alone["metric_list"]] == ["score"]
+    group = yaml_of(tmp_path / "niah_lm_eval-configs.yaml")
+    assert (group["group"], group["task"]) == ("niah_grid_configs", [f"niah_grid-{config}" for config in configs])
+    assert group["aggregate_metric_list"] == [{"metric": "score", "aggregation": "mean", "weight_by_size": True}]
     (command,) = done.notices
     assert f"--include_path {tmp_path} --tasks niah_grid --model local-completions" in command
     assert "--apply_chat_template" not in command
@@ -121,7 +124,7 @@ def test_only_chosen_rows_are_asked_in_their_order_within_the_limit_that_was_giv
         assert (row.prompt, row.max_tokens) == (messages, rows[row.id]["max_new_tokens"] + 50)
     if to == "lm-eval":
         assert {path.name for path in tmp_path.glob("*-*.yaml")} == {
-            "niah_lm_eval-en-700.yaml", "niah_lm_eval-en-900.yaml",
+            "niah_lm_eval-configs.yaml", "niah_lm_eval-en-700.yaml", "niah_lm_eval-en-900.yaml",
         }  # fmt: skip
 
 
