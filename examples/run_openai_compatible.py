@@ -46,6 +46,7 @@ import pyarrow.parquet as pq
 COLUMNS = ("id", "max_new_tokens", "prompt")
 ROWS_AT_ONCE = 4  # a prompt of a million tokens has some 5 MB
 LARGEST_ANSWER = 64 * 2**20
+AWAY_DELAYS = 10  # first delays that a server which went away is waited for, ten seconds unless told
 LONGEST_DELAY = 60.0  # seconds between two tries, unless the server asks for more
 LONGEST_WAIT = 3600.0  # seconds, whatever the server asks for
 CONNECT_TIMEOUT = 10.0  # seconds; a server that is there accepts at once, however long it takes to answer
@@ -262,7 +263,7 @@ class Client:
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {self.key}"} if self.key else {})}
         path = f"{urlsplit(self.url).path.rstrip('/')}/{'completions' if self.completions else 'chat/completions'}"
         # A server that was there and accepts no connection is gone, or starting again.
-        connection = self.reach(max(self.patience, 10 * self.first_delay))
+        connection = self.reach(max(self.patience, AWAY_DELAYS * self.first_delay))
         if connection is None:
             raise TryAgainError("the run was stopped")
         try:

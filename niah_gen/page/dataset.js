@@ -19,14 +19,7 @@ function controls() {
     });
     redraw();
   } }, "All rows");
-  const views = el("div", { class: "views", role: "group", "aria-label": "View" }, [["map", "Grid"], ["table", "Table"]].map(([view, label]) => {
-    const button = el("button", { type: "button", id: `view-${view}`, "aria-pressed": String(state.view === view), onclick: () => {
-      state.view = view;
-      views.querySelectorAll("button").forEach((one) => one.setAttribute("aria-pressed", String(one === button)));
-      redraw();
-    } }, label);
-    return button;
-  }));
+  const views = viewButtons([["map", "Grid"], ["table", "Table"]], state.view, (view) => { state.view = view; redraw(); });
   return el("div", { class: "controls", role: "group", "aria-label": "What is shown" }, made, page.reset, views);
 }
 

@@ -16,6 +16,18 @@ function toggle(label, title, act, on, id) {
   return button;
 }
 
+/** Buttons of which one is pressed, for [view, label] pairs; `act` is told the view that was chosen. */
+function viewButtons(views, shown, act) {
+  const group = el("div", { class: "views", role: "group", "aria-label": "View" }, views.map(([view, label]) => {
+    const button = el("button", { type: "button", id: `view-${view}`, "aria-pressed": String(view === shown), onclick: () => {
+      group.querySelectorAll("button").forEach((one) => one.setAttribute("aria-pressed", String(one === button)));
+      act(view);
+    } }, label);
+    return button;
+  }));
+  return group;
+}
+
 /** Follows the system until it is pressed. */
 function darkToggle() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;

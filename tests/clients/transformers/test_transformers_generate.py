@@ -13,10 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-from tiny_model import ENVIRONMENT, PATIENCE, ROOT, built, greedy, lines, make_model, prompts, statuses  # noqa: E402
+import transformers
+from tiny_model import ENVIRONMENT, PATIENCE, ROOT, built, greedy, lines, make_model, prompts, statuses
 
 SCRIPT = ROOT / "examples" / "transformers_generate.py"
 

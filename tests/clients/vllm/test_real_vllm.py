@@ -16,12 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tiny_model import ENVIRONMENT, NIAH, PATIENCE, ROOT, built, greedy, lines, make_model, prompts, statuses
 
-vllm = pytest.importorskip("vllm")
-from tiny_model import ENVIRONMENT, NIAH, PATIENCE, ROOT, built, greedy, lines, make_model, prompts, statuses  # noqa: E402
-
-if not hasattr(vllm, "LLM"):
-    pytest.skip("this is a stand-in for vLLM", allow_module_level=True)
 CPU = {**ENVIRONMENT, "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
 
 
