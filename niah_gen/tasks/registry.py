@@ -10,11 +10,13 @@ from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.needle import MULTI, SINGLE
+from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
     "multi": MULTI,
     "association": ASSOCIATION,
+    **NEEDLEHAYSTACK2_TASKS,
 }
 
 
