@@ -8,6 +8,7 @@ from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2
 from niah_gen.haystacks.opencompass import OPENCOMPASS
 from niah_gen.haystacks.opencompass_processed import OPENCOMPASS_PROCESSED
 from niah_gen.haystacks.placement import Placement
+from niah_gen.haystacks.published import PUBLISHED
 
 PLACEMENTS: dict[str, Placement] = {
     "native": NATIVE,
@@ -15,4 +16,5 @@ PLACEMENTS: dict[str, Placement] = {
     "needlehaystack2": NEEDLEHAYSTACK2,
     "opencompass": OPENCOMPASS,
     "opencompass-processed": OPENCOMPASS_PROCESSED,
+    "published": PUBLISHED,
 }
