@@ -143,6 +143,7 @@ class _PartAssembler:
             fresh_haystacks=part.fresh_haystacks,
             options=planned.settings.options,
             corpora={corpus.name: corpus for corpus in planned.corpora},
+            depths=part.placed_depths(),
         )
         task = planned.task
         self._exact = task.replay is None and task.context.exact(part.placing)

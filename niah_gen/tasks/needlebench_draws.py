@@ -46,7 +46,8 @@ def prompts() -> Mapping[str, Mapping[str, str]]:
 
 
 @lru_cache(maxsize=1)
-def _kinship() -> Mapping[str, Any]:
+def kinship() -> Mapping[str, Any]:
+    """The terms and sentences about relatives by language."""
     return tomllib.loads((_FOLDER / "kinship.toml").read_text("utf-8"))
 
 
@@ -106,7 +107,7 @@ def ancestry(draw: random.Random, names: Sequence[str], count: int, language: st
     """
     if len(names) < count + 1:
         raise RecipeError([f"options.count: {count} facts name {count + 1} people; options.names has {len(names)}"])
-    known = _kinship()[language]
+    known = kinship()[language]
     near, far = known["one_generation"], known["two_generations"]
     people = draw.sample(list(names), count + 1)
     facts: list[str] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2, place_unsnapped
@@ -16,7 +16,7 @@ from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context
 from niah_gen.tasks.hiding import IN_FILLER
-from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench
+from niah_gen.tasks.records import Cell, Context, ContextMaker, Coordinates, GridAxes, Item, Settings, Workbench
 
 _DOLORES = "The best thing to do in San Francisco is eat a sandwich and sit in Dolores Park on a sunny day."
 _INGREDIENTS = ("Figs are", "Prosciutto is", "Goat cheese is")
@@ -28,8 +28,8 @@ _LONGEST_CHAIN = 1000
 class NeedleHaystack2Options:
     """The recipe's [options].
 
-    `seeds`: the published sweep's, one for each repeat; left out, repeat r has seed r + 1. The codes follow from them;
-    rows of `single` and `multi` are the same for every seed. `chain_length`: members of a chain, one more than links.
+    `seeds`: the published sweep's, one for each repeat, of which there are then as many; left out, repeat r has seed
+    r + 1. The codes follow from them; rows of `single` and `multi` are the same for every seed. `chain_length`: members of a chain, one more than links.
     `snap`: needles go back to a period; false puts each before the token at its depth.
     """
 
@@ -113,9 +113,15 @@ def _task(name: str, needle: str, item: Callable[[Cell, NeedleHaystack2Options],
     def truth(settings: Settings, cell: Cell) -> Item:
         return item(cell, settings.options)
 
+    def coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
+        for length in axes.lengths:
+            for repeat in range(len(settings.options.seeds) or axes.repeats):
+                for depth in axes.depths:
+                    yield Coordinates(length, needle, repeat, depth)
+
     return Task(
         name, 1, ids, truth, NeedleHaystack2Options, context=IN_FILLER._replace(make=_make),
-        controls={"absent": absent, NO_CONTEXT: no_context},
+        controls={"absent": absent, NO_CONTEXT: no_context}, coordinates=coordinates,
     )  # fmt: skip
 
 

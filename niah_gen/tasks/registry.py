@@ -10,6 +10,7 @@ from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.needle import MULTI, SINGLE
+from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
 from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
 
 TASKS: dict[str, Task] = {
@@ -17,6 +18,7 @@ TASKS: dict[str, Task] = {
     "multi": MULTI,
     "association": ASSOCIATION,
     **NEEDLEHAYSTACK2_TASKS,
+    **NEEDLEBENCH_TASKS,
 }
 
 
