@@ -157,7 +157,7 @@ def check(proof: ContextProof) -> Iterator[str]:
         yield f"haystack_id is {proof.row['haystack_id']!r}, expected {counted.id!r} of the prompt without its needles"
 
 
-def boundary_at(boundary: str, depth: float) -> str:
+def boundary_at(boundary: str, depth: float | None) -> str:
     """At 100 percent needles are appended, wherever the text ends."""
     return "token" if depth == 100 else boundary
 

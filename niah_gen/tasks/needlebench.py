@@ -1,14 +1,14 @@
 """Replays NeedleBench v2: single-needle retrieval, retrieval of many, reasoning, and the Ancestral Trace Challenge.
 
 Prompts are made whole as opencompass/datasets/needlebench_v2 makes them. Haystacks are those of OpenCompass's CDME, and
-so are the places of the needles, but for retrieval of many, whose needles stand at the depths of the recipe all at once.
+so are the places of the needles, but for retrieval of many: there one prompt has a needle at every depth of the recipe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.haystack import Haystack
@@ -88,7 +88,18 @@ class NeedleBenchOptions:
         spec = self.names if what == "names.json" else self.needles
         if spec is None or is_published(own_file(spec), what):
             return ()
-        return (f"{what} is not the published file, so the prompts are NeedleBench's in all but its contents",)
+        return (
+            f"{what} is another file than NeedleBench's: the prompts follow its rules, but are not the published ones",
+        )
+
+
+class _Files:
+    """The user's files as one process has read them."""
+
+    def __init__(self, options: NeedleBenchOptions) -> None:
+        self.needles = cache(options.own_needles)
+        self.names = cache(options.own_names)
+        self.notes = cache(options.notes)
 
 
 class _Haystacks:
@@ -111,10 +122,10 @@ class _Haystacks:
 
 def _single(bench: Workbench) -> Callable[[Cell], Replayed]:
     options: NeedleBenchOptions = bench.options
-    haystacks = _Haystacks(bench)
+    files, haystacks = _Files(options), _Haystacks(bench)
 
     def make(cell: Cell) -> Replayed:
-        line = single_needle(options.own_needles(), cell.language, cell.repeat)
+        line = single_needle(files.needles(), cell.language, cell.repeat)
         text = _on_lines(line.needle)
         needles = haystacks.needles([text])
         haystack = haystacks.filled(cell, needles)
@@ -124,17 +135,17 @@ def _single(bench: Workbench) -> Callable[[Cell], Replayed]:
         )  # fmt: skip
         template = prompts()[cell.language][f"single_{options.position}"]
         context = place(haystack, needles, DepthTargets(cell.depth or 0.0, bench.diff), bench.tokenizer)
-        return _prompt(item, template, {"retrieval_question": line.question}, haystack, context, options, cell)
+        return _prompt(item, template, {"retrieval_question": line.question}, haystack, context, files, cell)
 
     return make
 
 
 def _retrieval(bench: Workbench) -> Callable[[Cell], Replayed]:
     options: NeedleBenchOptions = bench.options
-    haystacks = _Haystacks(bench)
+    files, haystacks = _Files(options), _Haystacks(bench)
 
     def make(cell: Cell) -> Replayed:
-        lines = parallel_needles(options.own_needles(), cell.language, cell.repeat, len(bench.depths))
+        lines = parallel_needles(files.needles(), cell.language, cell.repeat, len(bench.depths))
         texts = tuple(_on_lines(line.needle) for line in lines)
         needles = haystacks.needles(texts)
         haystack = haystacks.filled(cell, needles)
@@ -146,7 +157,7 @@ def _retrieval(bench: Workbench) -> Callable[[Cell], Replayed]:
         )  # fmt: skip
         template = prompts()[cell.language][f"parallel_{options.position}"]
         context = place_at_once(haystack, needles, bench.depths)
-        return _prompt(item, template, {"retrieval_question": question}, haystack, context, options, cell)
+        return _prompt(item, template, {"retrieval_question": question}, haystack, context, files, cell)
 
     return make
 
@@ -156,17 +167,18 @@ def place_at_once(haystack: Haystack, needles: Sequence[Encoded], depths: Sequen
     ranges = [TokenRange(haystack.source, 0, haystack.tokens)]
     added = 0
     for number, (needle, depth) in enumerate(zip(needles, depths, strict=True)):
-        ranges = insert(ranges, int(haystack.tokens * (depth / 100)) + added, TokenRange(needle, 0, needle.size, number))
+        ranges = insert(
+            ranges, int(haystack.tokens * (depth / 100)) + added, TokenRange(needle, 0, needle.size, number)
+        )
         added += needle.size
     return spliced(ranges, len(needles))
 
 
 def _reasoning(bench: Workbench) -> Callable[[Cell], Replayed]:
-    options: NeedleBenchOptions = bench.options
-    haystacks = _Haystacks(bench)
+    files, haystacks = _Files(bench.options), _Haystacks(bench)
 
     def make(cell: Cell) -> Replayed:
-        found = reasoning_ancestry(options.own_names(cell.language), cell.language, cell.repeat, _count_of(cell))
+        found = reasoning_ancestry(files.names(cell.language), cell.language, cell.repeat, _count_of(cell))
         texts = tuple(map(_on_lines, found.facts))
         needles = haystacks.needles(texts)
         haystack = haystacks.filled(cell, needles)
@@ -176,24 +188,24 @@ def _reasoning(bench: Workbench) -> Callable[[Cell], Replayed]:
         item = _boxed(cell, question, found.people[0], texts)
         context = place(haystack, needles, DepthTargets(cell.depth or 0.0, bench.diff), bench.tokenizer)
         values = {**asked, "retrieval_question": question}
-        return _prompt(item, known["reasoning_end"], values, haystack, context, options, cell)
+        return _prompt(item, known["reasoning_end"], values, haystack, context, files, cell)
 
     return make
 
 
 def _atc(bench: Workbench) -> Callable[[Cell], Replayed]:
-    options: NeedleBenchOptions = bench.options
+    files = _Files(bench.options)
 
     def make(cell: Cell) -> Replayed:
         kind = cell.needle.partition("-")[0]
-        found = atc_asked(options.own_names(cell.language), cell.language, kind, cell.repeat, _count_of(cell))
+        found = atc_asked(files.names(cell.language), cell.language, kind, cell.repeat, _count_of(cell))
         facts = found.ancestry.facts
         before, _, after = found.prompt.partition("".join(facts))
         pieces = (Piece(before), *(Piece(fact, number) for number, fact in enumerate(facts)), Piece(after))
         item = _boxed(cell, found.question, found.answer, facts)
         # The facts are all there is: nothing of a haystack stands before any of them.
         depths = (0.0,) * len(facts)
-        context = Context((PromptMessage(None, pieces),), None, 0, depths, notes=options.notes("names.json"))
+        context = Context((PromptMessage(None, pieces),), None, 0, depths, notes=files.notes("names.json"))
         return Replayed(item, context)
 
     return make
@@ -217,7 +229,7 @@ def _boxed(cell: Cell, question: str, answer: str, needles: tuple[str, ...]) -> 
 
 def _prompt(
     item: Item, template: str, values: Mapping[str, str], haystack: Haystack, placed: Spliced,
-    options: NeedleBenchOptions, cell: Cell,
+    files: _Files, cell: Cell,
 ) -> Replayed:  # fmt: skip
     before, after = (fill(part, values) for part in template.split(_CONTEXT))
     pieces = [piece for piece in (Piece(before), *placed.pieces, Piece(after)) if piece.content]
@@ -230,12 +242,12 @@ def _prompt(
         haystack_passes=haystack.passes,
         boundary="token",
         leak=haystack.leak(item.keywords),
-        notes=(*options.notes(what), *_ends_early(haystack, cell, options, item)),
+        notes=(*files.notes(what), *_ends_early(haystack, cell)),
     )
     return Replayed(item, context)
 
 
-def _ends_early(haystack: Haystack, cell: Cell, options: NeedleBenchOptions, item: Item) -> Iterator[str]:
+def _ends_early(haystack: Haystack, cell: Cell) -> Iterator[str]:
     if not haystack.tokens:
         yield f"length {cell.length} less the buffer and the needles leaves no haystack; options.buffer sets the buffer"
     elif haystack.end == len(haystack.source.data):

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ _QUOTED = re.compile(r"'([^']*)'")
 
 
 class Ancestry(NamedTuple):
-    """A line of relatives, the eldest first. `facts`: a sentence for each link, shuffled; `generations`: of them all."""
+    """A line of relatives, the eldest first. `facts`: a sentence a link, shuffled; `generations`: of them all."""
 
     people: tuple[str, ...]
     facts: tuple[str, ...]
@@ -60,7 +61,7 @@ def single_needle(lines: Sequence[NeedleLine], language: str, repeat: int) -> Ne
 
 
 def parallel_needles(lines: Sequence[NeedleLine], language: str, repeat: int, count: int) -> tuple[NeedleLine, ...]:
-    """The needles of a repeat, the one of the least depth first: all repeats have the same ones, in orders of their own.
+    """The needles of a repeat, the one of the least depth first: the same in all repeats, in orders of their own.
 
     The published choice is unseeded; here it is what it would be after seed 0: all lines of both languages are shuffled
     and the first of the language are taken whose subjects and keywords all differ. Seed of the order: the repeat.
@@ -112,7 +113,7 @@ def ancestry(draw: random.Random, names: Sequence[str], count: int, language: st
     people = draw.sample(list(names), count + 1)
     facts: list[str] = []
     generations = 0
-    for elder, younger in zip(people, people[1:], strict=False):
+    for elder, younger in pairwise(people):
         sentence = draw.choice(known["sentences"])
         term = draw.choice([*near, *far])
         facts.append(sentence.format(A=elder, B=younger, relationship=term))

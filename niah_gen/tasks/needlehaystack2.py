@@ -10,6 +10,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2, place_unsnapped
 from niah_gen.prompts.frame import Frame
@@ -29,8 +30,8 @@ class NeedleHaystack2Options:
     """The recipe's [options].
 
     `seeds`: the published sweep's, one for each repeat, of which there are then as many; left out, repeat r has seed
-    r + 1. The codes follow from them; rows of `single` and `multi` are the same for every seed. `chain_length`: members of a chain, one more than links.
-    `snap`: needles go back to a period; false puts each before the token at its depth.
+    r + 1. The codes follow from them; rows of `single` and `multi` are the same for every seed. `chain_length`: members
+    of a chain, one more than links. `snap`: needles go back to a period; false puts each before the token at its depth.
     """
 
     seeds: tuple[int, ...] = ()
@@ -77,7 +78,7 @@ def _uuid(cell: Cell, options: NeedleHaystack2Options) -> Item:
 def _chain(cell: Cell, options: NeedleHaystack2Options) -> Item:
     codes = _Codes(options.seed(cell.repeat))
     members = [codes.next() for _ in range(options.chain_length)]
-    links = tuple(f"{one} maps to {other}." for one, other in zip(members, members[1:], strict=False))
+    links = tuple(f"{one} maps to {other}." for one, other in pairwise(members))
     return _item(cell, f"What is the value associated with {members[0]}?", (members[-1],), links, "nh2_chain")
 
 

@@ -12,6 +12,7 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.needle import MULTI, SINGLE
 from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
 from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
+from niah_gen.tasks.nolima import NOLIMA
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
@@ -19,6 +20,7 @@ TASKS: dict[str, Task] = {
     "association": ASSOCIATION,
     **NEEDLEHAYSTACK2_TASKS,
     **NEEDLEBENCH_TASKS,
+    "nolima": NOLIMA,
 }
 
 

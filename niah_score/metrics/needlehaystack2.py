@@ -6,6 +6,7 @@ Formulas: its `exact_match` (tasks single, multi and uuid) and `chain_match` (uu
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from niah_score.metrics.base import Metric, Score
 from niah_score.metrics.target import Target
@@ -42,7 +43,7 @@ def chain_members(needles: tuple[str, ...]) -> tuple[str, ...]:
     """The members of the chain that needles make, `A maps to B.` each; none where one is no link of it."""
     links = [_LINK.fullmatch(text) for text in needles]
     pairs = [(link[1], link[2]) for link in links if link]
-    joined = all(left[1] == right[0] for left, right in zip(pairs, pairs[1:], strict=False))
+    joined = all(left[1] == right[0] for left, right in pairwise(pairs))
     if not pairs or len(pairs) < len(needles) or not joined:
         return ()
     return (pairs[0][0], *(end for _, end in pairs))

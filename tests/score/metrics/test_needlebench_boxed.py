@@ -26,7 +26,8 @@ def test_a_box_that_holds_the_answer_is_right_however_it_is_set(text: str) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        "Ann Lee", r"\boxed{}", r"\boxed Ann Lee", r"\boxed{Ann Lee", r"\boxed{Ann Lee} or \boxed{Ann", r"\boxed{ann lee}",
+        "Ann Lee", r"\boxed{}", r"\boxed Ann Lee", r"\boxed{Ann Lee", r"\boxed{Ann Lee} or \boxed{Ann",
+        r"\boxed{ann lee}",
         r"\boxed{Ann Lee.}", r"\boxed{Ann Lee} \boxed", r"\fbox{Ann Lee}", "",
     ],
 )  # fmt: skip

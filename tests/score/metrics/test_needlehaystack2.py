@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +52,7 @@ def test_chain_is_null_where_the_needles_make_none(needles: tuple[str, ...]) -> 
 @given(text=st.text("abcd AB,", max_size=12), count=st.integers(2, 4))
 def test_chain_says_what_a_search_from_the_end_says(text: str, count: int) -> None:
     members = "abcd"[:count]
-    needles = tuple(f"{one} maps to {next_}." for one, next_ in zip(members, members[1:], strict=False))
+    needles = tuple(f"{one} maps to {next_}." for one, next_ in pairwise(members))
     wanted = 0.0
     for place in range(count - 1, -1, -1):
         if members[place] in text.lower():
