@@ -10,8 +10,8 @@ from niah_gen.tasks.needlebench_draws import kinship
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row
 
-# Which relative is asked for: the eldest of a person, one so many generations above or below, or how far apart two are.
-_BELOW, _APART = "descendant", "distance"
+# Which relative is asked for: one so many generations above or below a person, or how far apart two are; else the eldest.
+_ABOVE, _BELOW, _APART = "ancestor", "descendant", "distance"
 
 
 def check_keywords(row: Row, item: Item) -> Iterator[str]:
@@ -50,7 +50,13 @@ def check_ancestry(row: Row, item: Item) -> Iterator[str]:
     if steps != len(parents):
         yield f"the line of {person!r} has {steps} links, expected {len(parents)}"
         return
-    kind = (row["needle_id"] or "").partition("-")[0]
+    kind, _, count = (row["needle_id"] or "").partition("-")
+    if str(steps) != count:
+        yield f"the prompt has {steps} facts, expected {count}"
+    asked = {_BELOW: (eldest, str(total)), _APART: (eldest, person), _ABOVE: (person, str(total))}.get(kind, (person,))
+    missing = [name for name in asked if name not in (row["question"] or "")]
+    if missing:
+        yield f"the question is {row['question']!r}, which does not name {', '.join(missing)}"
     answer = person if kind == _BELOW else str(total) if kind == _APART else eldest
     if list(row["answers"]) != [answer] or row["keywords"] != [[answer]]:
         yield f"answers are {row['answers']!r}, but the facts lead to {answer!r}"

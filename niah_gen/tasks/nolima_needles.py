@@ -1,7 +1,7 @@
 """Reads needle sets of NoLiMa's form, which users bring: its own is non-commercial, and nothing of it is shipped.
 
 A set is a JSON list of entries: `id`, `needle` (with `{CHAR}` for a name and `{1}`, `{2}`, ... for what a test fills
-in), `questions` by type (`onehop`, `twohop`, `direct`), `tests` by id (`input_args`, at times `gold_answers`), and where
+in), `questions` by type (`onehop`, `twohop`, `direct`), `tests` by id (`input_args`, `gold_answers` if any), and where
 it has them `character_set` (names), `system_prompt`, `task_template` and `distractors` (by question type).
 """
 
