@@ -10,7 +10,7 @@ from niah_gen.tasks.needlebench_draws import kinship
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row
 
-# Which relative is asked for: one so many generations above or below a person, or how far apart two are; else the eldest.
+# What is asked: who is so many generations above or below a person, or how far apart two are; else who is the eldest.
 _ABOVE, _BELOW, _APART = "ancestor", "descendant", "distance"
 
 

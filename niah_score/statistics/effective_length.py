@@ -58,7 +58,8 @@ def effective_length(
     """Compute the effective length by a threshold (by default RULER's 85.6) or by a share of the base (NoLiMa: 0.85).
 
     The base is the best mean among `base_lengths`, by default those up to 1,000 tokens, or the shortest if none is;
-    with `by_needle` every needle's own best among them, averaged over the needles, as NoLiMa has it. Raises ScoreError for both a threshold and a share, and for base lengths of which no row has a score.
+    with `by_needle` the best mean that each needle has among them, averaged over the needles, as NoLiMa has it.
+    Raises ScoreError for both a threshold and a share, and for base lengths of which no row has a score.
     """
     scored = as_scored(scores)
     if threshold is not None and share_of_base is not None:
