@@ -31,7 +31,7 @@ class Ancestry(NamedTuple):
     generations: int
 
 
-class Asked(NamedTuple):
+class AtcPrompt(NamedTuple):
     """A prompt of the Ancestral Trace Challenge and its answer."""
 
     prompt: str
@@ -127,7 +127,7 @@ def reasoning_ancestry(names: Sequence[str], language: str, repeat: int, count: 
     return ancestry(random.Random(repeat), names, count, language)
 
 
-def atc_asked(names: Sequence[str], language: str, kind: str, repeat: int, count: int) -> Asked:
+def atc_asked(names: Sequence[str], language: str, kind: str, repeat: int, count: int) -> AtcPrompt:
     """A prompt of the Ancestral Trace Challenge. Seed: the repeat, from 1 on, and 10,000 for each kind before it.
 
     Facts are joined by nothing at all, and English ordinals are 1th, 2th, 3th, as published.
@@ -146,7 +146,7 @@ def atc_asked(names: Sequence[str], language: str, kind: str, repeat: int, count
     template = prompts()[language][f"atc_{kind}"]
     prompt = fill(template, filled)
     question = fill(template.rstrip("\n").rpartition("\n")[2], filled)
-    return Asked(prompt, question, {"descendant": youngest, "distance": filled["n"]}.get(kind, eldest), found)
+    return AtcPrompt(prompt, question, {"descendant": youngest, "distance": filled["n"]}.get(kind, eldest), found)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

@@ -241,6 +241,8 @@ def _leak(book: Book, first: int, last: int, keywords: Sequence[Sequence[str]]) 
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
+    if settings.options.needle_set is None:
+        return ["unknown"]  # a preset names no file; that one is needed is told when rows are to be made
     return list(settings.options.pairs())
 
 
