@@ -297,7 +297,7 @@ REASONING = Task(
     check=check_ancestry, replay=_reasoning,
 )  # fmt: skip
 ATC = Task(
-    "needlebench2-atc", 1, _atc_ids, replayed, NeedleBenchOptions, corpus="none", wrong_settings=_at_the_end,
+    "needlebench2-atc", 1, _atc_ids, replayed, NeedleBenchOptions, corpus="relatives", wrong_settings=_at_the_end,
     check=check_ancestry, coordinates=_atc_rows, replay=_atc,
 )  # fmt: skip
 NEEDLEBENCH_TASKS = {task.name: task for task in (SINGLE, RETRIEVAL, REASONING, ATC)}

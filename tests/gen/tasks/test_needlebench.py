@@ -137,6 +137,13 @@ def test_the_question_can_stand_before_the_document(task: str, language: str, ow
         assert text_of(row).endswith("</文档>\n\n" if language == "zh" else "</Document>\n\n")
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_a_chat_is_the_same_prompt_as_one_message(task: str, own: dict[str, Any]) -> None:
+    for row, chat in zip(rows_of(task, own), rows_of(task, own, form="chat"), strict=True):
+        assert chat["prompt"] == [{"role": "user", "content": row["prompt"]}]
+        assert (chat["needle_spans"], chat["context_message"]) == (row["needle_spans"], 0)
+
+
 def test_a_buffer_above_the_length_leaves_no_haystack_as_published(own: dict[str, Any]) -> None:
     rows = rows_of("single", own, lengths=[1000], **{"options.buffer": 3000})
     assert {row["haystack_tokens"] for row in rows} == {0}
