@@ -170,7 +170,8 @@ class PartReader(Fields):
         if task is not None and task.corpus is not None:
             if self.raw.get("placement", "native") not in ("native", "published"):
                 self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")
-            if self.raw.get("corpora"):
+            # A published command line names the corpus for all tasks of its benchmark, those that read none among them.
+            if self.raw.get("corpora") and task.replay is None:
                 self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
             return ()
         if task is None and self.raw.get("corpora") == []:

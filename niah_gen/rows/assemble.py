@@ -143,6 +143,7 @@ class _PartAssembler:
             fresh_haystacks=part.fresh_haystacks,
             options=planned.settings.options,
             corpora={corpus.name: corpus for corpus in planned.corpora},
+            depths=part.placed_depths(),
         )
         task = planned.task
         self._exact = task.replay is None and task.context.exact(part.placing)
@@ -241,7 +242,8 @@ class _PartAssembler:
             times = f"{passes:.1f}" if passes >= _CLEARLY_REPEATED else f"{passes:.2f}"
             yield f"{corpus} is repeated to fill length {length}, {times} times over"
         yield from self._part.placing.notes(truth, self._part.reserve)
-        yield from past_end(self._part, truth)
+        if self._replay is None:
+            yield from past_end(self._part, truth)
         below = (length or 0) - self._part.reserve - truth["prompt_tokens"]
         if self._exact and truth["control"] is None and below > MOST_BELOW:
             yield f"some prompts over {corpus} of length {length} end more than {MOST_BELOW} tokens below their budget"

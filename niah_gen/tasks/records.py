@@ -160,7 +160,8 @@ class Replayed(NamedTuple):
 class Workbench:
     """What one process makes contexts with. `fillers`: of each corpus. `longest`: the recipe's greatest length, tokens.
 
-    `corpora`: the documents themselves, for families that replay a published rule. The rest are fields of the recipe.
+    `corpora`: the documents themselves, and `depths`: those of the rows, in percent, for families that replay a
+    published rule. The rest are fields of the recipe.
     """
 
     tokenizer: Tokenizer
@@ -176,6 +177,7 @@ class Workbench:
     fresh_haystacks: bool = False
     options: Any = field(default=None)
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    depths: tuple[float, ...] = ()
 
 
 class ContextMaker(Protocol):

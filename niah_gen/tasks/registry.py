@@ -11,12 +11,18 @@ from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.needle import MULTI, SINGLE
 from niah_gen.tasks.ruler.family import RULER
+from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
+from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
+from niah_gen.tasks.nolima import NOLIMA
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
     "multi": MULTI,
     "association": ASSOCIATION,
     "ruler": RULER,
+    **NEEDLEHAYSTACK2_TASKS,
+    **NEEDLEBENCH_TASKS,
+    "nolima": NOLIMA,
 }
 
 

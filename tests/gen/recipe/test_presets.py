@@ -18,16 +18,21 @@ from niah_gen.rows.plan import make_plan
 
 PUBLISHED = {
     "gkamradt-single", "gkamradt-multi", "cdme-8k", "cdme-32k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy",
-    "cdme-processed-8k",
+    "cdme-processed-8k", "needlehaystack2-single", "needlehaystack2-multi", "needlehaystack2-uuid",
+    "needlehaystack2-uuid-chain",
+}  # fmt: skip
+# Their prompts are made whole: no template, no needles, and what their files and corpora are is the user's to say.
+REPLAYED = {
+    "needlebench2-single", "needlebench2-reasoning", "needlebench2-retrieval", "needlebench2-atc", "nolima",
 }  # fmt: skip
 
 
 def test_the_presets_are_ours_and_the_published_ones() -> None:
-    assert set(preset_names()) == {"default", "plain", "smoke", *PUBLISHED}
+    assert set(preset_names()) == {"default", "plain", "smoke", *PUBLISHED, *REPLAYED}
     assert preset_names() == sorted(preset_names())
 
 
-@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED}))
+@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED, *REPLAYED}))
 def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpora: Path, name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.name == name
@@ -37,7 +42,7 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpor
     assert load_recipe(recipe) == recipe
 
 
-@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED}))
+@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED, *REPLAYED}))
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     table = tomllib.loads(preset_text(name))
     stated = {*table, *(field for part in table.pop("parts", []) for field in part)} - {"parts", "weight"}
@@ -47,7 +52,10 @@ def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     ours = {
         "languages", "diff", "pins", "options", "controls", "control_depths", "needles_per_cell", "system", "templates",
     }  # fmt: skip
-    assert set(FIELDS) - stated <= ours | ({"task"} if name in ("default", "plain", "smoke") else chosen)
+    own_items = {"needles"} if name.startswith("needlehaystack2") else set()
+    whole = {"template", "guide", "reserve", "needles", "corpora", "lengths", "depths"} if name in REPLAYED else set()
+    left = {"task"} if name in ("default", "plain", "smoke") else chosen | own_items | whole
+    assert set(FIELDS) - stated <= ours | left
 
 
 def test_a_misspelt_preset_is_answered_with_the_nearest() -> None:
