@@ -64,9 +64,7 @@ def depth_lines(count: int, spread: str | Sequence[float], diff: float, seed: in
     return tuple(DepthLine(100 * share, 1 - share) for share in shares)
 
 
-def set_lines(
-    sets: Sequence[int], spread: str | Sequence[float], diff: float, seed: int
-) -> tuple[DepthLine, ...]:
+def set_lines(sets: Sequence[int], spread: str | Sequence[float], diff: float, seed: int) -> tuple[DepthLine, ...]:
     """How the needles of several sets stand. `sets`: how many needles each has.
 
     The first set follows the row's depth as `depth_lines` says. Each other one is spread alike, but from a seeded depth

@@ -82,7 +82,7 @@ def lines_of(
 ) -> tuple[DepthLine, ...]:
     """How the texts that a row shows follow its depth. `hidden`: those of its item; a control's twin may show others.
 
-    `sets`: those of its item. A text that the item hides, too, keeps its line; others take those that are left, in order.
+    `sets`: its item's. A text that the item hides, too, keeps its line; others take those that are left, in order.
     Raises RecipeError where a list of depths is too short.
     """
     count = max(len(hidden), len(shown))
