@@ -45,7 +45,7 @@ class VariableOptions:
     """
 
     hops: tuple[int, ...] = (4,)
-    chains: int = 3
+    chains: int = 4
 
     def __post_init__(self) -> None:
         if not self.hops or any(not 1 <= count <= 100 for count in self.hops):
