@@ -59,7 +59,7 @@ class KinshipOptions:
             raise ValueError(f"beyond is {self.beyond}; expected 0 to 8")
 
 
-class _Wording(NamedTuple):
+class _KinshipWording(NamedTuple):
     """How a language states kinship: terms of one and two generations, sentences, questions by kind."""
 
     one: tuple[str, ...]
@@ -75,9 +75,9 @@ class _Wording(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _wording(language: str) -> _Wording:
+def _wording(language: str) -> _KinshipWording:
     table = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
-    return _Wording(tuple(table["one"]), tuple(table["two"]), tuple(table["sentences"]), table["questions"])
+    return _KinshipWording(tuple(table["one"]), tuple(table["two"]), tuple(table["sentences"]), table["questions"])
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -105,7 +105,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     options: KinshipOptions = settings.options
     kind, _, size = cell.needle.rpartition("-")
     count = int(size)
-    draw = random.Random(f"{cell_seed(settings.seed, cell)}/ancestral-trace")
+    draw = random.Random(f"{cell_seed(settings.seed, cell)}/{cell.language}/ancestral-trace")
     beyond = options.beyond if kind in ("ancestor", "descendant") else 0
     names = iter(draw_names(draw, cell.language, count + 1 + beyond + options.families * (count + 1)))
     line = [next(names) for _ in range(count + 1)]

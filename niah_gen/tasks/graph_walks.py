@@ -147,7 +147,7 @@ def _search(draw: random.Random, nodes: _Nodes, depth: int, branches: int) -> _W
 
 
 def _walk(options: GraphOptions, seed: int, cell: Cell) -> _Walk:
-    draw = random.Random(f"{cell_seed(seed, cell)}/graph-walks")
+    draw = random.Random(f"{cell_seed(seed, cell)}/{cell.language}/graph-walks")
     nodes = _Nodes(draw)
     kind, _, count = cell.needle.rpartition("-")
     if kind == "parents":
@@ -188,7 +188,7 @@ def _absent(item: Item) -> Item:
 def _other_edges(bench: Workbench, cell: Cell) -> MakeUnit:
     """Makes different edges between nodes that the walk of a cell's row does not touch."""
     walk = _walk(bench.options, bench.seed, cell)
-    draw_nodes = random.Random(f"{cell_seed(bench.seed, cell)}/graph-walks/nodes")
+    draw_nodes = random.Random(f"{cell_seed(bench.seed, cell)}/{cell.language}/graph-walks/nodes")
     pool = _Nodes(draw_nodes, walk.nodes).new(max(16, cell.length // (2 * _TOKENS_AN_EDGE)))
     made: set[_Edge] = set()
 

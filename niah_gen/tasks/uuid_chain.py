@@ -60,7 +60,7 @@ def _member(draw: random.Random) -> str:
 def _item(settings: Settings, cell: Cell) -> Item:
     options: ChainOptions = settings.options
     links = int(cell.needle.removeprefix("links-"))
-    draw = random.Random(f"{cell_seed(settings.seed, cell)}/uuid-chain")
+    draw = random.Random(f"{cell_seed(settings.seed, cell)}/{cell.language}/uuid-chain")
     # Two of 122 random bits never meet; the check would tell.
     chains = [[_member(draw) for _ in range(links + 1)] for _ in range(options.chains)]
     texts: list[str] = []

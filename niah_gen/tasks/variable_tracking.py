@@ -73,7 +73,7 @@ def _names(draw: random.Random, count: int) -> list[str]:
 def _item(settings: Settings, cell: Cell, end: str = "") -> Item:
     options: VariableOptions = settings.options
     hops = int(cell.needle.removeprefix("hops-"))
-    draw = random.Random(f"{cell_seed(settings.seed, cell)}/variable-tracking")
+    draw = random.Random(f"{cell_seed(settings.seed, cell)}/{cell.language}/variable-tracking")
     names = _names(draw, options.chains * (hops + 1))
     values = draw.sample(range(10_000, 100_000), options.chains)
     chains = [names[first : first + hops + 1] for first in range(0, len(names), hops + 1)]
