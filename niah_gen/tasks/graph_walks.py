@@ -28,8 +28,8 @@ _SEARCH = {
 _SEARCHED = {"en": re.compile(r"depth (\d+)"), "zh": re.compile(r"深度恰好为(\d+)")}
 _NODE = re.compile(r"(?<![0-9a-f])[0-9a-f]{10}(?![0-9a-f])")
 _EDGE = re.compile(r"^([0-9a-f]{10}) -> ([0-9a-f]{10})$", re.MULTILINE)
-# A node of the filler has about four edges. An edge takes at least so many tokens, in every tokenizer at hand.
-_TOKENS_AN_EDGE = 12
+# A node of the filler for so many tokens of the length: an edge takes about 14, so each node has three or four.
+_TOKENS_A_NODE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def _other_edges(bench: Workbench, cell: Cell) -> MakeUnit:
     """Makes different edges between nodes that the walk of a cell's row does not touch."""
     walk = _walk(bench.options, bench.seed, cell)
     draw_nodes = random.Random(f"{cell_seed(bench.seed, cell)}/{cell.language}/graph-walks/nodes")
-    pool = _Nodes(draw_nodes, walk.nodes).new(max(16, cell.length // (2 * _TOKENS_AN_EDGE)))
+    pool = _Nodes(draw_nodes, walk.nodes).new(max(16, cell.length // _TOKENS_A_NODE))
     made: set[_Edge] = set()
 
     def unit(draw: random.Random) -> str:
