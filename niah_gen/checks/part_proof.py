@@ -59,11 +59,11 @@ class _Place(NamedTuple):
 
 
 class _CellTruth(NamedTuple):
-    """What the rows of a cell ask, at any depth. `hidden`: the texts that the item of a control's twin hides."""
+    """What the rows of a cell ask, at any depth. `own`: the item itself, where `item` is its control's twin."""
 
     key: Cell
     item: Item
-    hidden: tuple[str, ...]
+    own: Item
     frame: Frame | None
 
 
@@ -153,7 +153,7 @@ class PartProver:
         if self._asked is None or self._asked.key != key:
             item = item_of(self._task, self._settings, key)
             twin = shown_of(self._task, key, item)
-            self._asked = _CellTruth(key, twin, item.hide, self._frame(twin, cell.language))
+            self._asked = _CellTruth(key, twin, item, self._frame(twin, cell.language))
         return self._asked.item
 
     def _wrong_truth(self, row: Row, item: Item | None) -> Iterator[str]:
@@ -269,7 +269,7 @@ class PartProver:
         if outside or not len(row["needle_spans"]) == len(row["needle_depths"]) == len(texts):
             return problems + outside
         part = self._part
-        lines = lines_of(part.spread, part.diff, row["seed"], self._asked.hidden, item.hide)
+        lines = lines_of(part.spread, part.diff, row["seed"], self._asked.own.hide, item.hide, self._asked.own.sets)
         needles = tuple(
             PlacedNeedle(text, start - place.first, end - place.first)
             for text, (start, end) in zip(texts, spans, strict=True)

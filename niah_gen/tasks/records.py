@@ -75,7 +75,9 @@ class Item(NamedTuple):
     counts. `keyword_kinds` and `rejects`: of each group, the kind of value that it states and what voids a find that it
     touches; where they are empty, the spellings tell the kind and nothing is rejected. `decoys`: the facts of
     distractors, a group of spellings each. `hide`: the texts to hide, the ones asked for first; the last `distractors`
-    of them are no needles. `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
+    of them are no needles. `sets`: how many texts of `hide` belong together: the first so many stand as the recipe's
+    `spread` says, the next ones alike from a seeded depth of their own, and so on; empty where all are one set.
+    `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
     limit; None for the recipe's. `literal`, `conflict`: the question in the needle's own words, and a text that says
     otherwise with the spellings of what it says, for the controls of that name.
     """
@@ -95,6 +97,7 @@ class Item(NamedTuple):
     distractors: int = 0
     literal: str | None = None
     conflict: tuple[str, tuple[str, ...]] | None = None
+    sets: tuple[int, ...] = ()
 
     @property
     def kinds(self) -> list[str]:

@@ -7,13 +7,17 @@ import os
 import sys
 
 from niah_gen.errors import RecipeError, suggestion
+from niah_gen.tasks.ancestral_trace import ANCESTRAL_FACTS, ANCESTRAL_TRACE
 from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
+from niah_gen.tasks.graph_walks import GRAPH_WALKS
 from niah_gen.tasks.needle import MULTI, SINGLE
 from niah_gen.tasks.ruler.family import RULER
 from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
 from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
 from niah_gen.tasks.nolima import NOLIMA
+from niah_gen.tasks.uuid_chain import UUID_CHAIN
+from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
@@ -23,6 +27,12 @@ TASKS: dict[str, Task] = {
     **NEEDLEHAYSTACK2_TASKS,
     **NEEDLEBENCH_TASKS,
     "nolima": NOLIMA,
+    "variable-tracking": VARIABLE_TRACKING,
+    "variable-prose": VARIABLE_PROSE,
+    "uuid-chain": UUID_CHAIN,
+    "ancestral-trace": ANCESTRAL_TRACE,
+    "ancestral-facts": ANCESTRAL_FACTS,
+    "graph-walks": GRAPH_WALKS,
 }
 
 

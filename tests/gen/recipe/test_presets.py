@@ -25,6 +25,10 @@ PUBLISHED = {
 REPLAYED = {
     "needlebench2-single", "needlebench2-reasoning", "needlebench2-retrieval", "needlebench2-atc", "nolima",
 }  # fmt: skip
+OURS = {
+    "default", "plain", "smoke", "variable-tracking", "variable-prose", "uuid-chain", "ancestral-trace",
+    "ancestral-facts", "graph-walks",
+}  # fmt: skip
 
 
 def test_the_presets_are_ours_and_the_published_ones() -> None:
@@ -33,6 +37,11 @@ def test_the_presets_are_ours_and_the_published_ones() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED, *REPLAYED}))
+    assert set(preset_names()) == OURS | PUBLISHED
+    assert preset_names() == sorted(preset_names())
+
+
+@pytest.mark.parametrize("name", sorted(OURS | PUBLISHED))
 def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpora: Path, name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.name == name
@@ -43,6 +52,7 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpor
 
 
 @pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED, *REPLAYED}))
+@pytest.mark.parametrize("name", sorted(OURS | PUBLISHED))
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     table = tomllib.loads(preset_text(name))
     stated = {*table, *(field for part in table.pop("parts", []) for field in part)} - {"parts", "weight"}
@@ -56,6 +66,9 @@ def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     whole = {"template", "guide", "reserve", "needles", "corpora", "lengths", "depths"} if name in REPLAYED else set()
     left = {"task"} if name in ("default", "plain", "smoke") else chosen | own_items | whole
     assert set(FIELDS) - stated <= ours | left
+    # Families with items of their own take no needles, and some read no corpora.
+    left_out = {"needles", "paraphrase", "corpora"} if "options" in stated else {"task"} if name in OURS else chosen
+    assert set(FIELDS) - stated <= ours | left_out
 
 
 def test_a_misspelt_preset_is_answered_with_the_nearest() -> None:
