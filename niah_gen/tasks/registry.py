@@ -9,12 +9,16 @@ import sys
 from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
+from niah_gen.tasks.coded_words import CODED_WORDS
+from niah_gen.tasks.common_words import COMMON_WORDS
 from niah_gen.tasks.needle import MULTI, SINGLE
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
     "multi": MULTI,
     "association": ASSOCIATION,
+    "common-words": COMMON_WORDS,
+    "coded-words": CODED_WORDS,
 }
 
 
