@@ -21,7 +21,15 @@ from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.proof import ContextProof
 from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.common_words import LIST_JOINER, always, ids_of, vocabulary, whole_context, wrong_tally
+from niah_gen.tasks.common_words import (
+    LIST_JOINER,
+    always,
+    ids_of,
+    vocabulary,
+    whole_context,
+    without_depths,
+    wrong_tally,
+)
 from niah_gen.tasks.controls import NO_CONTEXT, no_context
 from niah_gen.tasks.hiding import ContextKind
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench, cell_seed
@@ -57,22 +65,22 @@ class CodedWordsOptions:
     """The recipe's [options].
 
     `alpha`: the exponent of Zipf's law; nearer to 1, counts lie nearer to each other. `asked`: how many words are asked
-    for. `dots`: three dots take the first rank, and the question says to ignore them. `texts`: texts of each length,
-    one a row.
+    for. `dots`: three dots take the first rank, and the question says to ignore them. `rows`: how many
+    texts of each length, one a row.
     """
 
     alpha: float = 2.0
     asked: int = 3
     dots: bool = True
-    texts: int = 4
+    rows: int = 4
 
     def __post_init__(self) -> None:
         if not 1.05 <= self.alpha <= 10:
             raise ValueError(f"alpha is {self.alpha:g}; expected 1.05 to 10")
         if not 1 <= self.asked <= 10:
             raise ValueError(f"asked is {self.asked}; expected 1 to 10")
-        if not 1 <= self.texts <= 1000:
-            raise ValueError(f"texts is {self.texts}; expected 1 to 1000")
+        if not 1 <= self.rows <= 1000:
+            raise ValueError(f"rows is {self.rows}; expected 1 to 1000")
 
 
 def zeta(alpha: float) -> float:
@@ -107,7 +115,7 @@ def _code(draw: random.Random, language: str) -> str:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return [name.replace("list", "text") for name in ids_of(settings.options.texts)] if language in _QUESTIONS else []
+    return ids_of(settings.options.rows) if language in _QUESTIONS else []
 
 
 def _item(settings: Settings, cell: Cell) -> Item:
@@ -223,5 +231,5 @@ def _check(placement: Placement, proof: ContextProof) -> Iterator[str]:
 
 CODED_WORDS = Task(
     "coded-words", 1, _ids, _item, CodedWordsOptions, corpus="coded_words",
-    context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context},
+    context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context}, coordinates=without_depths,
 )  # fmt: skip

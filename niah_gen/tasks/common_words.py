@@ -26,7 +26,17 @@ from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.controls import NO_CONTEXT, no_context
 from niah_gen.tasks.hiding import ContextKind
-from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench, cell_seed
+from niah_gen.tasks.records import (
+    Cell,
+    Context,
+    ContextMaker,
+    Coordinates,
+    GridAxes,
+    Item,
+    Settings,
+    Workbench,
+    cell_seed,
+)
 from niah_gen.tokenizers.find import Ints
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
 from niah_score.contract import sha256_hex
@@ -52,13 +62,13 @@ class CommonWordsOptions:
 
     `asked`: how many words stand more often than the others. `common`, `uncommon`: how often each of these and of the
     others stands. Short lists keep the ratio with smaller numbers, and lists that need more words than there are keep
-    it with greater ones. `lists`: lists of each length, one a row.
+    it with greater ones. `rows`: how many lists of each length, one a row.
     """
 
     asked: int = 10
     common: int = 30
     uncommon: int = 3
-    lists: int = 4
+    rows: int = 4
 
     def __post_init__(self) -> None:
         if not 1 <= self.asked <= 50:
@@ -68,8 +78,8 @@ class CommonWordsOptions:
                 f"common is {self.common} and uncommon {self.uncommon}; expected uncommon to be at least 1, and common "
                 f"at least {_FEWEST} and {_APART} times uncommon"
             )
-        if not 1 <= self.lists <= 1000:
-            raise ValueError(f"lists is {self.lists}; expected 1 to 1000")
+        if not 1 <= self.rows <= 1000:
+            raise ValueError(f"rows is {self.rows}; expected 1 to 1000")
 
 
 @lru_cache(maxsize=8)
@@ -114,12 +124,20 @@ def counts_for(entries: int, options: CommonWordsOptions, words: int) -> Counts:
 
 
 def ids_of(count: int) -> list[str]:
-    """The needle axis of a family that draws its rows: the names of so many lists."""
-    return [f"list-{number}" for number in range(1, count + 1)]
+    """The needle axis of a family that draws its rows: the names of so many rows of a length."""
+    return [f"row-{number}" for number in range(1, count + 1)]
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.lists) if vocabulary(language) else []
+    return ids_of(settings.options.rows) if vocabulary(language) else []
+
+
+def without_depths(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
+    """Rows of every length and repeat at no depth, for families whose evidence stands everywhere."""
+    for length in axes.lengths:
+        for name in ids_of(settings.options.rows):
+            for repeat in range(axes.repeats):
+                yield Coordinates(length, name, repeat)
 
 
 def _item(settings: Settings, cell: Cell) -> Item:
@@ -268,5 +286,5 @@ def always(placement: Placement) -> bool:
 
 COMMON_WORDS = Task(
     "common-words", 1, _ids, _item, CommonWordsOptions, corpus="common_words",
-    context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context},
+    context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context}, coordinates=without_depths,
 )  # fmt: skip

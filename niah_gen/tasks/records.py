@@ -160,7 +160,7 @@ class Replayed(NamedTuple):
 class Workbench:
     """What one process makes contexts with. `fillers`: of each corpus. `longest`: the recipe's greatest length, tokens.
 
-    `corpora`: the documents themselves, for families that replay a published rule. The rest are fields of the recipe.
+    `corpora`: the documents themselves, for families that read them themselves. The rest are fields of the recipe.
     """
 
     tokenizer: Tokenizer

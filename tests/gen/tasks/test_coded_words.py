@@ -26,8 +26,8 @@ from niah_score.metrics.keyword_f1 import judge_keyword_f1
 from niah_score.metrics.target import target_of
 
 RECIPE: dict[str, Any] = {
-    "name": "codes", "task": "coded-words", "template": "coded-words", "lengths": [1000, 4000, 32000], "depths": [0],
-    "options": {"texts": 2},
+    "name": "codes", "task": "coded-words", "template": "coded-words", "lengths": [1000, 4000, 32000],
+    "options": {"rows": 2},
 }  # fmt: skip
 
 
@@ -44,7 +44,7 @@ def tally_of(row: Any) -> list[tuple[str, int]]:
 
 
 def test_prompts_end_within_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
-    assert all(0 <= row["length"] - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
+    assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
     assert len({row["prompt_sha256"] for row in rows}) == len(rows) == 2 * 3 * 2
 
 
@@ -56,7 +56,7 @@ def test_the_words_asked_for_are_the_most_frequent_and_clearly_apart(rows: list[
 
 
 def test_without_dots_the_most_frequent_words_are_the_first_ranks() -> None:
-    recipe = RECIPE | {"lengths": [4000], "options": {"texts": 1, "dots": False, "alpha": 1.5, "asked": 2}}
+    recipe = RECIPE | {"lengths": [4000], "options": {"rows": 1, "dots": False, "alpha": 1.5, "asked": 2}}
     for row in niah_gen.iter_rows(recipe):
         assert "..." not in str(row["prompt"])
         tally = tally_of(row)
@@ -127,7 +127,7 @@ def test_counts_too_near_to_each_other_are_refused() -> None:
         list(niah_gen.iter_rows(RECIPE | {"lengths": [1000], "options": {"asked": 10}}))
 
 
-@pytest.mark.parametrize("options", [{"alpha": 1.0}, {"asked": 0}, {"texts": 0}, {"alpha": 11.0}])
+@pytest.mark.parametrize("options", [{"alpha": 1.0}, {"asked": 0}, {"rows": 0}, {"alpha": 11.0}])
 def test_options_that_make_no_text_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(RecipeError, match="options"):
         list(niah_gen.iter_rows(RECIPE | {"options": options}))

@@ -27,8 +27,8 @@ from niah_score.metrics.keyword_f1 import judge_keyword_f1
 from niah_score.metrics.target import target_of
 
 RECIPE: dict[str, Any] = {
-    "name": "words", "task": "common-words", "template": "common-words", "lengths": [1000, 4000, 32000], "depths": [0],
-    "options": {"lists": 2},
+    "name": "words", "task": "common-words", "template": "common-words", "lengths": [1000, 4000, 32000],
+    "options": {"rows": 2},
 }  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def words_of(row: Any) -> list[str]:
 
 
 def test_prompts_end_within_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
-    assert all(0 <= row["length"] - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
+    assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
     assert len({row["prompt_sha256"] for row in rows}) == len(rows) == 2 * 3 * 2
 
 
@@ -125,7 +125,7 @@ def test_a_length_without_room_for_a_list_is_refused() -> None:
         list(niah_gen.iter_rows(RECIPE | {"lengths": [350]}))
 
 
-@pytest.mark.parametrize("options", [{"asked": 0}, {"common": 5, "uncommon": 3}, {"lists": 0}, {"uncommon": 0}])
+@pytest.mark.parametrize("options", [{"asked": 0}, {"common": 5, "uncommon": 3}, {"rows": 0}, {"uncommon": 0}])
 def test_options_that_make_no_list_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(RecipeError, match="options"):
         list(niah_gen.iter_rows(RECIPE | {"options": options}))
