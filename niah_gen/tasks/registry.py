@@ -12,6 +12,8 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.coded_words import CODED_WORDS
 from niah_gen.tasks.common_words import COMMON_WORDS
 from niah_gen.tasks.needle import MULTI, SINGLE
+from niah_gen.tasks.passage_count import PASSAGE_COUNT
+from niah_gen.tasks.passages import PASSAGE_COPY, PASSAGE_MATCH, PASSAGE_NTH
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
@@ -19,6 +21,10 @@ TASKS: dict[str, Task] = {
     "association": ASSOCIATION,
     "common-words": COMMON_WORDS,
     "coded-words": CODED_WORDS,
+    "passage-match": PASSAGE_MATCH,
+    "passage-copy": PASSAGE_COPY,
+    "passage-nth": PASSAGE_NTH,
+    "passage-count": PASSAGE_COUNT,
 }
 
 
