@@ -11,6 +11,7 @@ from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.coded_words import CODED_WORDS
 from niah_gen.tasks.common_words import COMMON_WORDS
+from niah_gen.tasks.longbench import LONGBENCH, LONGBENCH_FILE
 from niah_gen.tasks.needle import MULTI, SINGLE
 from niah_gen.tasks.passage_count import PASSAGE_COUNT
 from niah_gen.tasks.passages import PASSAGE_COPY, PASSAGE_MATCH, PASSAGE_NTH
@@ -25,6 +26,8 @@ TASKS: dict[str, Task] = {
     "passage-copy": PASSAGE_COPY,
     "passage-nth": PASSAGE_NTH,
     "passage-count": PASSAGE_COUNT,
+    **LONGBENCH,
+    "longbench-file": LONGBENCH_FILE,
 }
 
 

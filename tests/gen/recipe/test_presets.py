@@ -18,16 +18,19 @@ from niah_gen.rows.plan import make_plan
 
 PUBLISHED = {
     "gkamradt-single", "gkamradt-multi", "cdme-8k", "cdme-32k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy",
-    "cdme-processed-8k",
+    "cdme-processed-8k", "longbench-passage_retrieval_en", "longbench-passage_retrieval_zh", "longbench-passage_count",
 }  # fmt: skip
 
 
+EXACT = {"common-words", "coded-words", "passage-match", "passage-copy", "passage-nth", "passage-count"}
+
+
 def test_the_presets_are_ours_and_the_published_ones() -> None:
-    assert set(preset_names()) == {"default", "plain", "smoke", *PUBLISHED}
+    assert set(preset_names()) == {"default", "plain", "smoke", *EXACT, *PUBLISHED}
     assert preset_names() == sorted(preset_names())
 
 
-@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED}))
+@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *EXACT, *PUBLISHED}))
 def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpora: Path, name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.name == name
@@ -37,7 +40,7 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpor
     assert load_recipe(recipe) == recipe
 
 
-@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED}))
+@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *EXACT, *PUBLISHED}))
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     table = tomllib.loads(preset_text(name))
     stated = {*table, *(field for part in table.pop("parts", []) for field in part)} - {"parts", "weight"}
