@@ -99,7 +99,7 @@ def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[
         yield Coordinates(0, name)
 
 
-class _Asked(NamedTuple):
+class _Filling(NamedTuple):
     """What a prompt is filled with: `given` is the abstract, empty for counts; `answers` are the accepted ones."""
 
     paragraphs: str
@@ -108,7 +108,7 @@ class _Asked(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _replayed(dataset: str, cell: Cell, asked: _Asked, bench: Workbench) -> Replayed:
+def _replayed(dataset: str, cell: Cell, asked: _Filling, bench: Workbench) -> Replayed:
     kind = SETS[dataset]
     needle = _named_paragraph(kind, asked) if kind.metric == "longbench_retrieval" else None
     first, last = prompts()[dataset].split("{context}")
@@ -134,7 +134,7 @@ def _replayed(dataset: str, cell: Cell, asked: _Asked, bench: Workbench) -> Repl
     return Replayed(item, context)
 
 
-def _named_paragraph(kind: PassageSet, asked: _Asked) -> str | None:
+def _named_paragraph(kind: PassageSet, asked: _Filling) -> str | None:
     """The paragraph that the first answer names, as it stands in the prompt; None where it stands there not once."""
     number = re.search(r"\d+", asked.answers[0])
     found = [text for name, text in split_paragraphs(kind, asked.paragraphs) if number and name == number[0]]
@@ -162,7 +162,7 @@ def _numbered(kind: PassageSet, texts: Sequence[str]) -> str:
     return _BETWEEN.join(kind.marker.format(number) + text for number, text in enumerate(texts, 1))
 
 
-def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Asked:
+def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Filling:
     """Documents with summaries where the corpus has enough of them; else passages that lend their first sentence."""
     corpus, count = bench.corpora[cell.corpus], bench.options.paragraphs
     summaries = sum(bool(document.summary.strip()) for document in corpus.documents)
@@ -189,17 +189,17 @@ def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workben
             f"{cell.corpus} has {summaries} documents with a summary, fewer than {count}: a sentence taken out of the "
             "paragraph stands for its abstract",
         )
-    return _Asked(_numbered(kind, texts), given, (kind.answer.format(place + 1),), notes)
+    return _Filling(_numbered(kind, texts), given, (kind.answer.format(place + 1),), notes)
 
 
-def _count(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Asked:
+def _count(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Filling:
     count = bench.options.paragraphs
     found = passages_of(passage_source(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size))
     different = draw.randint(max(1, count // _LEAST_DIFFERENT), count)
     chosen = draw.sample(found, _enough(different, len(found), cell))
     texts = [passage.text() for passage in (*chosen, *draw.choices(chosen, k=count - different))]
     draw.shuffle(texts)
-    return _Asked(_numbered(kind, texts), "", (kind.answer.format(different),))
+    return _Filling(_numbered(kind, texts), "", (kind.answer.format(different),))
 
 
 def _enough(wanted: int, there: int, cell: Cell) -> int:
@@ -223,7 +223,7 @@ def _of_file(bench: Workbench) -> Callable[[Cell], Replayed]:
     return replay
 
 
-def _read(path: Path, dataset: str) -> list[_Asked]:
+def _read(path: Path, dataset: str) -> list[_Filling]:
     """The rows of one of LongBench's files. Raises RecipeError with the line that is none of them."""
     found = []
     try:
@@ -243,7 +243,7 @@ def _read(path: Path, dataset: str) -> list[_Asked]:
             )
         if row.get("dataset", dataset) != dataset:
             raise RecipeError([f"options.file: {path}:{number}: dataset is {row['dataset']!r}, expected {dataset!r}"])
-        found.append(_Asked(row["context"], row["input"], tuple(row["answers"])))
+        found.append(_Filling(row["context"], row["input"], tuple(row["answers"])))
     return found
 
 
