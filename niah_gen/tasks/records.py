@@ -163,8 +163,8 @@ class Replayed(NamedTuple):
 class Workbench:
     """What one process makes contexts with. `fillers`: of each corpus. `longest`: the recipe's greatest length, tokens.
 
-    `corpora`: the documents themselves, and `depths`: those of the rows, in percent, for families that replay a
-    published rule. The rest are fields of the recipe.
+    `corpora`: the documents themselves, and `depths`: those of the rows, in percent, for families that read or replay
+    them. The rest are fields of the recipe.
     """
 
     tokenizer: Tokenizer

@@ -18,6 +18,12 @@ from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
 from niah_gen.tasks.nolima import NOLIMA
 from niah_gen.tasks.uuid_chain import UUID_CHAIN
 from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING
+from niah_gen.tasks.coded_words import CODED_WORDS
+from niah_gen.tasks.common_words import COMMON_WORDS
+from niah_gen.tasks.longbench import LONGBENCH, LONGBENCH_FILE
+from niah_gen.tasks.needle import MULTI, SINGLE
+from niah_gen.tasks.passage_count import PASSAGE_COUNT
+from niah_gen.tasks.passages import PASSAGE_COPY, PASSAGE_MATCH, PASSAGE_NTH
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
@@ -33,6 +39,14 @@ TASKS: dict[str, Task] = {
     "ancestral-trace": ANCESTRAL_TRACE,
     "ancestral-facts": ANCESTRAL_FACTS,
     "graph-walks": GRAPH_WALKS,
+    "common-words": COMMON_WORDS,
+    "coded-words": CODED_WORDS,
+    "passage-match": PASSAGE_MATCH,
+    "passage-copy": PASSAGE_COPY,
+    "passage-nth": PASSAGE_NTH,
+    "passage-count": PASSAGE_COUNT,
+    **LONGBENCH,
+    "longbench-file": LONGBENCH_FILE,
 }
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from niah_gen.errors import RecipeError
 from niah_gen.recipe.presets import preset_names, preset_text
 from niah_gen.recipe.read import FIELDS, load_recipe
 from niah_gen.rows.plan import make_plan
+from niah_gen.tasks.registry import find_task
 
 PUBLISHED = {
     "gkamradt-single", "gkamradt-multi", "cdme-8k", "cdme-32k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy",
@@ -28,7 +31,11 @@ REPLAYED = {
 OURS = {
     "default", "plain", "smoke", "variable-tracking", "variable-prose", "uuid-chain", "ancestral-trace",
     "ancestral-facts", "graph-walks",
+    "cdme-processed-8k", "longbench-passage_retrieval_en", "longbench-passage_retrieval_zh", "longbench-passage_count",
 }  # fmt: skip
+
+
+EXACT = {"common-words", "coded-words", "passage-match", "passage-copy", "passage-nth", "passage-count"}
 
 
 def test_the_presets_are_ours_and_the_published_ones() -> None:
@@ -42,6 +49,11 @@ def test_the_presets_are_ours_and_the_published_ones() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OURS | PUBLISHED))
+    assert set(preset_names()) == {"default", "plain", "smoke", *EXACT, *PUBLISHED}
+    assert preset_names() == sorted(preset_names())
+
+
+@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *EXACT, *PUBLISHED}))
 def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpora: Path, name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.name == name
@@ -53,6 +65,7 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpor
 
 @pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED, *REPLAYED}))
 @pytest.mark.parametrize("name", sorted(OURS | PUBLISHED))
+@pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *EXACT, *PUBLISHED}))
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     table = tomllib.loads(preset_text(name))
     stated = {*table, *(field for part in table.pop("parts", []) for field in part)} - {"parts", "weight"}
@@ -69,6 +82,22 @@ def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     # Families with items of their own take no needles, and some read no corpora.
     left_out = {"needles", "paraphrase", "corpora"} if "options" in stated else {"task"} if name in OURS else chosen
     assert set(FIELDS) - stated <= ours | left_out
+    assert set(FIELDS) - stated <= ours | ({"task"} if name in ("default", "plain", "smoke") else chosen) | _unused(
+        table
+    )
+
+
+def _unused(table: Mapping[str, Any]) -> set[str]:
+    """The fields that the family of a preset does not read."""
+    if "task" not in table:
+        return set()
+    task = find_task(table["task"])
+    unused = set() if task.hides_needles else {"needles"}
+    unused |= set() if task.corpus is None else {"corpora", "placement"}
+    unused |= set() if task.coordinates is None else {"depths"}
+    if task.replay is not None:
+        unused |= {"template", "guide", "reserve", "lengths", "repeats"}
+    return unused
 
 
 def test_a_misspelt_preset_is_answered_with_the_nearest() -> None:
