@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from niah_gen.tasks.hiding import IN_FILLER, ContextKind
+from niah_gen.tasks.hiding import FITTED_WHOLE, IN_FILLER, ContextKind
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_score.contract import Row
 
@@ -53,7 +53,8 @@ class Task(NamedTuple):
         repeats and depths; None for those that are.
     replay: for families whose prompts are made whole by a published rule: returns the function that one process makes
         them with. It is asked for cells in any order, mostly in that of the rows, so it may go on where it stands.
-        `item` is `replayed`; there is no template and no budget of ours.
+        `item` is `replayed`; there is no template and no budget of ours. With the context FITTED_WHOLE the rule is this
+        project's: its prompts keep their budgets, and controls are the family's to make.
     """
 
     name: str
@@ -69,3 +70,8 @@ class Task(NamedTuple):
     check: Callable[[Row, Item], Iterator[str]] = nothing_more
     coordinates: Callable[[Settings, GridAxes, str], Iterator[Coordinates]] | None = None
     replay: Callable[[Workbench], Callable[[Cell], Replayed]] | None = None
+
+
+def is_published(task: Task) -> bool:
+    """Whether a family replays a published rule, whose budgets, seeds and places are its own."""
+    return task.replay is not None and task.context is not FITTED_WHOLE

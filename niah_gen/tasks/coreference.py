@@ -2,9 +2,9 @@
 
 A conversation of requests for a passage on a subject, and passages for replies; each request is made k times, and each
 time gets another passage. The last message names a subject and a number and asks for that reply behind a random prefix.
-Rows of one (corpus, length, k, repeat) ask about one conversation, each about the turn that is nearest to its depth. The
-task is that of multi-round coreference resolution (K. Vodrahalli et al., Michelangelo, arXiv 2409.12640); subjects,
-wording and build are this project's own.
+Rows of one (corpus, length, k, repeat) ask about one conversation, each about the turn nearest to its depth. The task
+is that of multi-round coreference resolution (K. Vodrahalli et al., Michelangelo, arXiv 2409.12640); subjects, wording
+and build are this project's own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import JOINERS
 from niah_gen.haystacks.conversation import Conversation, TalkRequest, Turn, fill_conversation
 from niah_gen.haystacks.replies import Material, Reply
@@ -28,6 +27,7 @@ from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
 from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
 from niah_gen.tasks.coreference_proof import check_coreference
+from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
@@ -43,7 +43,7 @@ _MOST_LIKE = 20
 _UNSURE = 2  # tokens kept free for a tokenizer whose counts of parts do not add up
 
 
-class Wording(NamedTuple):
+class TalkWording(NamedTuple):
     """What is said in a language. `user`, `assistant`: who speaks, in a prompt that is one text."""
 
     request: str
@@ -55,7 +55,7 @@ class Wording(NamedTuple):
 
 
 WORDINGS = {
-    "en": Wording(
+    "en": TalkWording(
         "Write a short passage about {subject}.",
         "Prepend {prefix} to the {ordinal} passage about {subject} that you wrote above, and repeat that passage word "
         "for word. Do not include any other text in your response.",
@@ -65,7 +65,7 @@ WORDINGS = {
         "Assistant:",
         "{first} {second}",
     ),
-    "zh": Wording(
+    "zh": TalkWording(
         "请写一段关于{subject}的短文。",
         "请先输出{prefix}，再紧接着一字不差地重复你在上文中写的第{ordinal}段关于{subject}的短文。不要输出任何其他内容。",
         "请先输出{prefix}，再紧接着一字不差地重复你在上文中写的、以“{beginning}”开头的那段关于{subject}的短文。"
@@ -135,7 +135,7 @@ class _Form(NamedTuple):
     tokenizer: Tokenizer
 
     @property
-    def wording(self) -> Wording:
+    def wording(self) -> TalkWording:
         """What is said."""
         return WORDINGS[self.language]
 
@@ -199,7 +199,6 @@ class _Speaker:
         last = PromptMessage(None if talk.form.is_text else "user", (Piece(talk.form.last(shown.question or "")),))
         if cell.control == NO_CONTEXT:
             return Replayed(shown, replace(WITHOUT_CONTEXT, turns=(last,)))
-        self._check_budget(cell, talk, last)
         turns, at = _text_around(talk, number, last) if talk.form.is_text else _chat_around(talk, number, last)
         return Replayed(
             shown,
@@ -213,15 +212,9 @@ class _Speaker:
             ),
         )
 
-    def _check_budget(self, cell: Cell, talk: _Talk, last: PromptMessage) -> None:
-        """A control may ask a longer question, but no prompt is above its length."""
-        most = cell.length - (self._bench.reserve if cell.control is None else 0)
-        tokens = talk.conversation.tokens + self._bench.counter.count(piece.content for piece in last.pieces)
-        if tokens > most:
-            raise FitError(f"{cell}: the prompt has {tokens} tokens, above {most}; ask for a larger reserve")
-
     def _talk_of(self, cell: Cell) -> _Talk:
-        key = (cell.corpus, cell.language, cell.length, cell.needle, cell.repeat)
+        fresh = cell.depth if self._bench.fresh_haystacks else None
+        key = (cell.corpus, cell.language, cell.length, cell.needle, cell.repeat, fresh)
         if self._talk is None or self._talk.key != key:
             self._talk = self._new_talk(cell, key)
         return self._talk
@@ -230,6 +223,8 @@ class _Speaker:
         bench, options = self._bench, self._bench.options
         tokenizer = bench.tokenizer
         seed = f"{cell_seed(bench.seed, cell)}/coreference"
+        if bench.fresh_haystacks:
+            seed += f"/{cell.depth!r}"
         form = _Form(cell.language, bench.form == "text", tokenizer)
         like = int(cell.needle.partition("-")[0])
         room = cell.length - bench.reserve - (0 if tokenizer.local else _UNSURE)
@@ -251,7 +246,8 @@ class _Speaker:
             form.counter(longest),
         )  # fmt: skip
         conversation = fill_conversation(self._materials[cell.corpus], asked)
-        messages, text = (), encode("", tokenizer)
+        messages: tuple[PromptMessage, ...] = ()
+        text = encode("", tokenizer)
         if form.is_text:
             text = encode("".join(form.turn(turn.request, turn.reply) for turn in conversation.turns), tokenizer)
         else:
@@ -333,5 +329,5 @@ def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
 COREFERENCE = Task(
     "coreference", 1, _ids, replayed, CoreferenceOptions,
     controls={name: CONTROLS[name] for name in ("literal", NO_CONTEXT)},
-    check=check_coreference, replay=_replay,
+    context=FITTED_WHOLE, check=check_coreference, replay=_replay,
 )  # fmt: skip

@@ -38,7 +38,7 @@ class _Read(NamedTuple):
     question: str
 
 
-class _Asked(NamedTuple):
+class _Named(NamedTuple):
     """What a question names. `place`: from 1, or None where it says how the reply begins."""
 
     prefix: str
@@ -71,7 +71,7 @@ def check_coreference(row: Row, item: Item) -> Iterator[str]:
     yield from _wrong_figures(row, read)
 
 
-def _wrong_truth(row: Row, read: _Read, asked: _Asked) -> Iterator[str]:
+def _wrong_truth(row: Row, read: _Read, asked: _Named) -> Iterator[str]:
     like = int(row["needle_id"].partition("-")[0]) if row["needle_id"] else 0
     times = Counter(read.requests)
     if uneven := next((request for request, count in times.items() if count != like), None):
@@ -112,10 +112,9 @@ def _wrong_figures(row: Row, read: _Read) -> Iterator[str]:
     if not isinstance(row["prompt"], str) and row["context_message"] != 2 * number + 1:
         yield f"context_message is {row['context_message']}, expected {2 * number + 1}"
     try:
-        tokenizer = _tokenizer(row["tokenizer"])
+        sizes = _sizes(row["tokenizer"], read, row["language"] if isinstance(row["prompt"], str) else None)
     except NiahError:
-        return
-    sizes = _sizes(tokenizer, read, row["language"] if isinstance(row["prompt"], str) else None)
+        return  # the tokenizer is not on this machine
     total = sum(sizes)
     depths = []
     before = 0
@@ -133,16 +132,16 @@ def _wrong_figures(row: Row, read: _Read) -> Iterator[str]:
             yield f"the turn asked about stands at {depths[number]:.2f} %; another one is nearer to {asked:g} %"
 
 
-def _asked(question: str, language: str) -> _Asked | None:
+def _asked(question: str, language: str) -> _Named | None:
     found = _QUESTION[language].fullmatch(question)
     if found:
-        return _Asked(found.group(1), found.group(3), int(found.group(2)), "")
+        return _Named(found.group(1), found.group(3), int(found.group(2)), "")
     found = _LITERAL[language].fullmatch(question)
     if found is None:
         return None
     prefix, one, other = found.groups()
     subject, beginning = (other, one) if language == "zh" else (one, other)
-    return _Asked(prefix, subject, None, beginning)
+    return _Named(prefix, subject, None, beginning)
 
 
 def read_conversation(row: Row) -> _Read | None:
@@ -172,11 +171,16 @@ def _tokenizer(name: str) -> Tokenizer:
     return find_tokenizer(name)
 
 
-@lru_cache(maxsize=2)
-def _sizes(tokenizer: Tokenizer, read: _Read, language: str | None) -> Sequence[int]:
+def _sizes(name: str, read: _Read, language: str | None) -> Sequence[int]:
     """Tokens of each turn. `language`: of a prompt that is one text, in which speakers are named."""
+    return _counted(name, read.requests, read.replies, language)
+
+
+@lru_cache(maxsize=2)  # rows of a conversation stand side by side
+def _counted(name: str, requests: tuple[str, ...], replies: tuple[str, ...], language: str | None) -> Sequence[int]:
+    tokenizer = _tokenizer(name)
     user, assistant = _SPEAKERS[language] if language else ("", "")
-    turns = zip(read.requests, read.replies, strict=True)
+    turns = zip(requests, replies, strict=True)
     if language is None:
         return [tokenizer.count(request) + tokenizer.count(reply) for request, reply in turns]
     return [tokenizer.count(f"{user}{request}\n\n{assistant}{reply}\n\n") for request, reply in turns]

@@ -15,7 +15,7 @@ from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.needle_library import Needle
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Counter
-from niah_score.contract import Span, config_name
+from niah_score.contract import PromptForm, Span, config_name
 from niah_score.text import group_of
 
 
@@ -160,7 +160,7 @@ class Replayed(NamedTuple):
 class Workbench:
     """What one process makes contexts with. `fillers`: of each corpus. `longest`: the recipe's greatest length, tokens.
 
-    `corpora`: the documents themselves, for families that replay a published rule. The rest are fields of the recipe.
+    `corpora`: the documents themselves, for families that make prompts whole. The rest are fields of the recipe.
     """
 
     tokenizer: Tokenizer
@@ -176,6 +176,7 @@ class Workbench:
     fresh_haystacks: bool = False
     options: Any = field(default=None)
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    form: PromptForm = "text"
 
 
 class ContextMaker(Protocol):

@@ -9,12 +9,14 @@ import sys
 from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
+from niah_gen.tasks.coreference import COREFERENCE
 from niah_gen.tasks.needle import MULTI, SINGLE
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
     "multi": MULTI,
     "association": ASSOCIATION,
+    "coreference": COREFERENCE,
 }
 
 
