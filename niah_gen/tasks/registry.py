@@ -10,6 +10,7 @@ from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.coreference import COREFERENCE
+from niah_gen.tasks.mrcr import MRCR
 from niah_gen.tasks.needle import MULTI, SINGLE
 
 TASKS: dict[str, Task] = {
@@ -17,6 +18,7 @@ TASKS: dict[str, Task] = {
     "multi": MULTI,
     "association": ASSOCIATION,
     "coreference": COREFERENCE,
+    "mrcr": MRCR,
 }
 
 
