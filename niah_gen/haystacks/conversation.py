@@ -6,6 +6,7 @@ seeded order.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,12 @@ MOST_BELOW = 3
 _VARIATION = 0.4
 # A reply has at least this many tokens.
 _LEAST_REPLY = 12
-_ATTEMPTS = 8
+# So that depths differ in short conversations too, replies may be as short as this, in tokens.
+_FEWEST_TURNS = 10
+_SHORT_REPLY = 40
+# Conversations drawn before fewer requests are tried, and replies picked for the last turn of each.
+_DRAWS = 3
+_PICKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +101,24 @@ class TalkRequest:
     count: Callable[[Sequence[Turn]], int]
 
 
+def most_requests(like: int, reply_tokens: int, budget: int) -> int:
+    """As many different requests as a conversation of a budget in tokens can hold, or more."""
+    return max(budget // (like * reply_tokens), math.ceil(_FEWEST_TURNS / like))
+
+
 def fill_conversation(material: Material, asked: TalkRequest) -> Conversation:
     """As many turns as the budget holds, each request made `like` times.
 
     Raises FitError where the budget does not hold one request that often, or where the corpus has too few sentences.
     """
     bare = asked.turn_tokens(asked.requests[0], Reply("", 0, 0))
-    requests = min(len(asked.requests), asked.budget // (asked.like * (asked.reply_tokens + bare)))
-    for count in (max(1, requests), 1):
-        for attempt in range(_ATTEMPTS):
+    requests = max(
+        asked.budget // (asked.like * (asked.reply_tokens + bare)),
+        min(asked.budget // (asked.like * (_SHORT_REPLY + bare)), math.ceil(_FEWEST_TURNS / asked.like)),
+    )
+    requests = max(1, min(requests, len(asked.requests)))
+    for count in dict.fromkeys((requests, max(1, requests // 2), 1)):
+        for attempt in range(_DRAWS):
             turns = _fill(material, asked, count, f"{asked.seed}/{attempt}" if attempt else asked.seed)
             if turns is not None:
                 return _ordered(material, asked, turns)
@@ -142,7 +157,7 @@ def _fill(material: Material, asked: TalkRequest, requests: int, seed: str) -> l
 def _with_last(asked: TalkRequest, maker: ReplyMaker, turns: list[Turn], request: str) -> list[Turn] | None:
     """The turns with one more, whose reply fills the budget to within a few tokens."""
     room = asked.budget - asked.count(turns) - asked.turn_tokens(request, Reply("", 0, 0))
-    for _ in range(_ATTEMPTS):
+    for _ in range(_PICKS):
         reply = maker.exactly(max(_LEAST_REPLY, room - MOST_BELOW + 1), room)
         if reply is None:
             return None

@@ -16,12 +16,12 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.haystacks.boundaries import JOINERS
-from niah_gen.haystacks.conversation import Conversation, TalkRequest, Turn, fill_conversation
+from niah_gen.haystacks.conversation import Conversation, TalkRequest, Turn, fill_conversation, most_requests
 from niah_gen.haystacks.replies import Material, Reply
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
@@ -38,7 +38,7 @@ _PREFIX_LENGTH = 12
 _LETTERS = string.ascii_letters + string.digits
 # Prefixes drawn to find one with which a question has as many tokens as the others.
 _MOST_DRAWS = 5_000
-_SAMPLES = 40
+_SAMPLES, _SHORT_SAMPLE = 40, 3
 _MOST_LIKE = 20
 _UNSURE = 2  # tokens kept free for a tokenizer whose counts of parts do not add up
 
@@ -169,7 +169,8 @@ class _Form(NamedTuple):
 class _Talk(NamedTuple):
     """The conversation that consecutive cells share, and its turns as messages.
 
-    `subjects`: by request. `question_tokens`: those of the last message in all rows.
+    `subjects`: by request. `question_tokens`: those of the last message in all rows, which none has more of with the
+    prefix `sample`.
     """
 
     key: tuple[object, ...]
@@ -177,6 +178,7 @@ class _Talk(NamedTuple):
     form: _Form
     conversation: Conversation
     subjects: dict[str, str]
+    sample: str
     question_tokens: int
     messages: tuple[PromptMessage, ...]
     text: Encoded
@@ -228,10 +230,10 @@ class _Speaker:
         form = _Form(cell.language, bench.form == "text", tokenizer)
         like = int(cell.needle.partition("-")[0])
         room = cell.length - bench.reserve - (0 if tokenizer.local else _UNSURE)
-        named = subjects(cell.language, max(1, room // (like * options.reply_tokens)), seed)
+        named = subjects(cell.language, most_requests(like, options.reply_tokens, room), seed)
         subject_of = {form.wording.request.format(subject=subject): subject for subject in named}
         # A short prefix in the longest question: longer ones make up for shorter subjects.
-        sample = min(islice(_prefixes(seed), _SAMPLES), key=tokenizer.count)
+        sample = sorted(islice(_prefixes(seed), _SAMPLES), key=tokenizer.count)[_SHORT_SAMPLE]
         questions = [
             form.wording.question.format(prefix=sample, ordinal=ordinal(number, cell.language), subject=subject)
             for subject in named
@@ -256,7 +258,7 @@ class _Speaker:
                 for turn in conversation.turns
                 for role, said in (("user", turn.request), ("assistant", turn.reply))
             )
-        return _Talk(key, seed, form, conversation, subject_of, question_tokens, messages, text)
+        return _Talk(key, seed, form, conversation, subject_of, sample, question_tokens, messages, text)
 
 
 def _item(cell: Cell, talk: _Talk, number: int) -> Item:
@@ -265,7 +267,7 @@ def _item(cell: Cell, talk: _Talk, number: int) -> Item:
     like = talk.conversation.like(number)
     said = {"subject": talk.subjects[turns[number].request], "ordinal": ordinal(like.index(number) + 1, cell.language)}
     asked = _Prefix("", -1)
-    for prefix in _prefixes(f"{talk.seed}/{number}/{cell.depth!r}"):
+    for prefix in chain(_prefixes(f"{talk.seed}/{number}/{cell.depth!r}"), [talk.sample]):
         tokens = form.tokenizer.count(form.last(form.wording.question.format(prefix=prefix, **said)))
         if asked.tokens < tokens <= talk.question_tokens:
             asked = _Prefix(prefix, tokens)
