@@ -124,7 +124,8 @@ def fill_conversation(material: Material, asked: TalkRequest) -> Conversation:
                 return _ordered(material, asked, turns)
     raise FitError(
         f"a budget of {asked.budget} tokens has no room for {asked.like} requests with replies from "
-        f"{material.corpus.name}; ask for longer lengths, a smaller reserve, fewer like requests, or another corpus"
+        f"{material.corpus.name}; ask for longer lengths, a smaller reserve, fewer like requests, shorter replies, or "
+        "another corpus"
     )
 
 

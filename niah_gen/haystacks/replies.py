@@ -119,8 +119,9 @@ class ReplyMaker:
                 if more > most or (count and more - aim > aim - tokens):
                     break
                 count, tokens = count + 1, more
-            at_end = start + count == len(rest)
-            if count and not (at_end and tokens < _LEAST_SHARE * aim):
+            # A short document may be a reply, a short rest of one not.
+            is_rest = start + count == len(rest) and self._at + start > 0
+            if count and not (is_rest and tokens < _LEAST_SHARE * aim):
                 reply = self._reply(number, rest[start : start + count])
                 if reply.tokens <= most and self._keep(reply, rest[start : start + count]):
                     self._at += start + count

@@ -9,10 +9,10 @@ and build are this project's own.
 
 from __future__ import annotations
 
-import math
 import random
 import string
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -40,6 +40,8 @@ _LETTERS = string.ascii_letters + string.digits
 _MOST_DRAWS = 5_000
 _SAMPLES, _SHORT_SAMPLE = 40, 3
 _MOST_LIKE = 20
+# Questions about the subjects of a conversation have as many tokens, to within one less than this.
+_NEAR = 2
 _UNSURE = 2  # tokens kept free for a tokenizer whose counts of parts do not add up
 
 
@@ -112,15 +114,29 @@ def subject_words(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(table["first"]), tuple(table["second"])
 
 
-def subjects(language: str, count: int, seed: str) -> list[str]:
-    """As many subjects, or all that there are: made of as few words as will do, so that many share one."""
-    first, second = subject_words(language)
+def subjects(language: str, count: int, seed: str, sizes: Callable[[str], int]) -> list[str]:
+    """As many subjects, or all that there are: made of as few words as will do, so that many share one.
+
+    `sizes`: the tokens of a question about one. They are of nearly one size, as far as there are enough of that.
+    """
+    first, second = (list(words) for words in subject_words(language))
     draw = random.Random(f"{seed}/subjects")
-    side = min(math.ceil(math.sqrt(count)), len(first), len(second))
-    firsts, seconds = draw.sample(first, side), draw.sample(second, side)
-    pairs = [(one, other) for one in firsts for other in seconds]
-    draw.shuffle(pairs)
-    return [WORDINGS[language].subject.format(first=one, second=other) for one, other in pairs[:count]]
+    draw.shuffle(first)
+    draw.shuffle(second)
+    places = sorted(((n, m) for n in range(len(first)) for m in range(len(second))), key=lambda at: (max(at), at))
+    made = [WORDINGS[language].subject.format(first=first[n], second=second[m]) for n, m in places]
+    tokens = list(map(sizes, made))
+    many = Counter(tokens)
+    for width in range(_NEAR, max(tokens) - min(tokens) + 1):
+        least = max(many, key=lambda low: (sum(many[low + more] for more in range(width)), -low))
+        near = [subject for subject, size in zip(made, tokens, strict=True) if least <= size < least + width]
+        if len(near) >= count:
+            break
+    else:
+        near = made
+    found = near[:count]
+    draw.shuffle(found)
+    return found
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -190,6 +206,7 @@ class _Speaker:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
         self._materials: dict[str, Material] = {}
+        self._known: dict[str, dict[str, int]] = {}
         self._talk: _Talk | None = None
 
     def __call__(self, cell: Cell) -> Replayed:
@@ -221,6 +238,20 @@ class _Speaker:
             self._talk = self._new_talk(cell, key)
         return self._talk
 
+    def _sizes(self, form: _Form) -> Callable[[str], int]:
+        """Tokens of a question about a subject, counted once."""
+        known = self._known.setdefault(form.language, {})
+
+        def size(subject: str) -> int:
+            if subject not in known:
+                question = form.wording.question.format(
+                    prefix=_LETTERS[:_PREFIX_LENGTH], ordinal=ordinal(1, form.language), subject=subject
+                )
+                known[subject] = form.tokenizer.count(question)
+            return known[subject]
+
+        return size
+
     def _new_talk(self, cell: Cell, key: tuple[object, ...]) -> _Talk:
         bench, options = self._bench, self._bench.options
         tokenizer = bench.tokenizer
@@ -230,7 +261,7 @@ class _Speaker:
         form = _Form(cell.language, bench.form == "text", tokenizer)
         like = int(cell.needle.partition("-")[0])
         room = cell.length - bench.reserve - (0 if tokenizer.local else _UNSURE)
-        named = subjects(cell.language, most_requests(like, options.reply_tokens, room), seed)
+        named = subjects(cell.language, most_requests(like, options.reply_tokens, room), seed, self._sizes(form))
         subject_of = {form.wording.request.format(subject=subject): subject for subject in named}
         # A short prefix in the longest question: longer ones make up for shorter subjects.
         sample = sorted(islice(_prefixes(seed), _SAMPLES), key=tokenizer.count)[_SHORT_SAMPLE]
