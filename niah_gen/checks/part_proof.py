@@ -79,7 +79,7 @@ class PartProver:
         self.family = family_digest(recipe, axes.part, task, tokenizer.sha256)
         self._tokenizer = tokenizer
         self._axes = axes
-        self._exact = task.replay is None and task.context.exact(axes.part.placing)
+        self._exact = task.context.exact(axes.part.placing)
         self._asked: _CellTruth | None = None
         self._haystack: CountedHaystack | None = None
 
@@ -103,6 +103,7 @@ class PartProver:
         problems += self._wrong_prompt(row, tokens)
         if replays and item is not None:
             problems += _wrong_spans(row)
+            problems += self._wrong_budget(row, cell, tokens)
             problems += self._task.check(row, item)
         elif item is not None and cell.control == NO_CONTEXT:
             problems += self._wrong_alone(row)

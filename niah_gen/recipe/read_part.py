@@ -29,7 +29,7 @@ from niah_gen.recipe.values import (
     parse_text,
     whole,
 )
-from niah_gen.tasks.base import Task
+from niah_gen.tasks.base import Task, is_published
 from niah_gen.tasks.needle import task_for
 from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
 from niah_gen.tasks.options import options_table, read_options
@@ -72,7 +72,7 @@ class PartReader(Fields):
     def part(self, name: str | None = None, weight: float = 1.0) -> Part:
         """The part; what is wrong with it has been added to the problems."""
         task_name, task = self._task()
-        replays = task is not None and task.replay is not None
+        replays = task is not None and is_published(task)
         placement = self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")
         if replays != (placement == "published") and (task is not None or self.here):
             what = "replays a published generator; leave placement out" if replays else "replays none"

@@ -19,6 +19,7 @@ from niah_gen.rows.ids import row_id
 from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
 from niah_gen.tasks.check_item import item_of, made_item_of, shown_of
+from niah_gen.tasks.base import is_published
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tokenizers.spliced import Counter, Fragment
@@ -144,11 +145,13 @@ class _PartAssembler:
             options=planned.settings.options,
             corpora={corpus.name: corpus for corpus in planned.corpora},
             depths=part.placed_depths(),
+            form=plan.recipe.form,
         )
         task = planned.task
-        self._exact = task.replay is None and task.context.exact(part.placing)
+        self._exact = task.context.exact(part.placing)
         # A published generator draws from the seed that it is given, in every part of a recipe.
-        self._replay = task.replay(replace(bench, seed=part.seed)) if task.replay else None
+        seed = part.seed if is_published(task) else part.own_seed
+        self._replay = task.replay(replace(bench, seed=seed)) if task.replay else None
         self._make = task.context.make(bench) if task.replay is None else None
         self._item_of = task.ask(bench) if task.ask else None
         self._asked: _Asked | None = None

@@ -178,6 +178,14 @@ IN_FILLER = ContextKind(
 )
 
 
+def _made_whole(bench: Workbench) -> ContextMaker:
+    raise NotImplementedError("prompts that are made whole come from the family's replay")
+
+
+# Prompts that a family's `replay` makes whole by a rule of this project's, each fitted to its budget.
+FITTED_WHOLE = ContextKind(_made_whole, exact=lambda placement: True)
+
+
 def _place_between_lines(
     haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer
 ) -> Spliced:

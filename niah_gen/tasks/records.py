@@ -15,7 +15,7 @@ from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.needle_library import Needle
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Counter
-from niah_score.contract import Span, config_name
+from niah_score.contract import PromptForm, Span, config_name
 from niah_score.text import group_of
 
 
@@ -181,6 +181,7 @@ class Workbench:
     options: Any = field(default=None)
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
     depths: tuple[float, ...] = ()
+    form: PromptForm = "text"
 
 
 class ContextMaker(Protocol):

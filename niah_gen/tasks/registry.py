@@ -11,6 +11,8 @@ from niah_gen.tasks.ancestral_trace import ANCESTRAL_FACTS, ANCESTRAL_TRACE
 from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.graph_walks import GRAPH_WALKS
+from niah_gen.tasks.coreference import COREFERENCE
+from niah_gen.tasks.mrcr import MRCR
 from niah_gen.tasks.needle import MULTI, SINGLE
 from niah_gen.tasks.ruler.family import RULER
 from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
@@ -47,6 +49,8 @@ TASKS: dict[str, Task] = {
     "passage-count": PASSAGE_COUNT,
     **LONGBENCH,
     "longbench-file": LONGBENCH_FILE,
+    "coreference": COREFERENCE,
+    "mrcr": MRCR,
 }
 
 

@@ -54,6 +54,16 @@ def test_the_presets_are_ours_and_the_published_ones() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *EXACT, *PUBLISHED}))
+MADE_WHOLE = {"coreference"}
+OURS = {"default", "plain", "smoke", *MADE_WHOLE}
+
+
+def test_the_presets_are_ours_and_the_published_ones() -> None:
+    assert set(preset_names()) == {*OURS, *PUBLISHED}
+    assert preset_names() == sorted(preset_names())
+
+
+@pytest.mark.parametrize("name", sorted({*OURS, *PUBLISHED}))
 def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpora: Path, name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.name == name
@@ -66,6 +76,7 @@ def test_every_preset_loads_and_its_resolved_form_reads_back_the_same(all_corpor
 @pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *PUBLISHED, *REPLAYED}))
 @pytest.mark.parametrize("name", sorted(OURS | PUBLISHED))
 @pytest.mark.parametrize("name", sorted({"default", "plain", "smoke", *EXACT, *PUBLISHED}))
+@pytest.mark.parametrize("name", sorted({*OURS, *PUBLISHED}))
 def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     table = tomllib.loads(preset_text(name))
     stated = {*table, *(field for part in table.pop("parts", []) for field in part)} - {"parts", "weight"}
@@ -98,6 +109,9 @@ def _unused(table: Mapping[str, Any]) -> set[str]:
     if task.replay is not None:
         unused |= {"template", "guide", "reserve", "lengths", "repeats"}
     return unused
+    # Families that make their prompts whole have items, prompts and output limits of their own.
+    made_whole = {"needles", "template", "max_new_tokens"} if name in MADE_WHOLE else set()
+    assert set(FIELDS) - stated <= ours | made_whole | ({"task"} if name in ("default", "plain", "smoke") else chosen)
 
 
 def test_a_misspelt_preset_is_answered_with_the_nearest() -> None:
