@@ -20,7 +20,7 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.check_item import item_ids, item_of
 from niah_gen.tasks.hiding import secret_of
 from niah_gen.tasks.records import Cell, Settings
-from niah_gen.tasks.registry import find_task
+from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import ROW_REVISION, SCHEMA_VERSION, canonical_json, sha256_hex
 
@@ -192,7 +192,7 @@ def make_plan(
     else:
         sources = {corpus.name: corpus for corpus in corpora}
     kept = {spec: c for spec, c in sources.items() if not recipe.languages or c.language in recipe.languages}
-    tasks = tasks or [find_task(part.task) for part in recipe.parts]
+    tasks = tasks or [chosen_task(part.task, part.options) for part in recipe.parts]
     found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in kept.values()}
     resolved = replace(
         recipe,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from niah_gen.tasks.hiding import IN_FILLER, ContextKind
 from niah_gen.tasks.records import Cell, Item, Settings
@@ -43,6 +43,7 @@ class Task(NamedTuple):
     controls: the twins that a recipe can ask for in `controls`, by name.
     wrong_settings: what is wrong with a recipe's settings, a sentence each, which begins with the field.
     check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows.
+    chosen: the family as some options make it, where its corpus, context, controls or check depend on them.
     """
 
     name: str
@@ -56,3 +57,8 @@ class Task(NamedTuple):
     controls: Mapping[str, Control] = {}
     wrong_settings: Callable[[Settings], Iterator[str]] = no_wrong_settings
     check: Callable[[Row, Item], Iterator[str]] = nothing_more
+    chosen: Callable[[Any], Task] | None = None
+
+    def with_options(self, options: Any) -> Task:
+        """The family as options, an instance of its own, make it."""
+        return self.chosen(options) if self.chosen else self

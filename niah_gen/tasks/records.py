@@ -55,7 +55,8 @@ class Item(NamedTuple):
     distractors, a group of spellings each. `hide`: the texts to hide, the ones asked for first; the last `distractors`
     of them are no needles. `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
     limit; None for the recipe's. `literal`, `conflict`: the question in the needle's own words, and a text that says
-    otherwise with the spellings of what it says, for the controls of that name.
+    otherwise with the spellings of what it says, for the controls of that name. `opening`: what the prompt says before
+    the context, where the template has a place for it.
     """
 
     id: str
@@ -73,6 +74,7 @@ class Item(NamedTuple):
     distractors: int = 0
     literal: str | None = None
     conflict: tuple[str, tuple[str, ...]] | None = None
+    opening: str = ""
 
     @property
     def kinds(self) -> list[str]:
