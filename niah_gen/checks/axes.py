@@ -10,9 +10,8 @@ from functools import cached_property
 from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part, Recipe
-from niah_gen.rows.grid import Grid
+from niah_gen.rows.grid import Grid, grid_of
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.check_item import item_ids
 from niah_gen.tasks.records import Cell
 from niah_score.contract import Manifest
 
@@ -24,7 +23,7 @@ Rank = tuple[int, int, int, int]
 class Axes:
     """The coordinates that a part asks for; its rows are in the order of these fields, the last one changing fastest.
 
-    number: of the part in the recipe. lengths: those of the whole recipe; the part's are `grid.part.lengths`.
+    number: of the part in the recipe. lengths: those of the whole recipe; the part's are `grid.lengths`.
     """
 
     number: int
@@ -43,10 +42,10 @@ class Axes:
         """The controls, and None for the rows that they are twins of."""
         return (None, *self.part.controls)
 
-    @cached_property
-    def depths(self) -> tuple[float, ...]:
-        """The depths that rows are made for, in percent."""
-        return self.part.placed_depths()
+    @property
+    def depths(self) -> tuple[float | None, ...]:
+        """The depths that rows are made for, in percent; None where none is asked for."""
+        return self.grid.depths
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[dict[object, int], ...]]:
@@ -55,7 +54,7 @@ class Axes:
             language: tuple(
                 {value: number for number, value in enumerate(axis)}
                 for axis in (
-                    self.corpora, self.grid.needles[language], range(self.part.repeats), self.controls, self.depths,
+                    self.corpora, self.grid.needles[language], range(self.grid.repeats), self.controls, self.depths,
                 )
             )
             for language in self.languages
@@ -65,7 +64,7 @@ class Axes:
         """Whether the values of some coordinates are all on the axes."""
         return (
             cell.language in self._places
-            and cell.length in self.part.lengths
+            and cell.length in self.grid.lengths
             and all(value in places for value, places in zip(_behind(cell), self._places[cell.language], strict=True))
         )
 
@@ -73,6 +72,11 @@ class Axes:
         """Numbers that grow in row order; None for coordinates that are not asked for."""
         if not self.holds(cell) or not self.grid.asks(cell):
             return None
+        number = self.grid.number(cell)
+        if number is not None and self.grid.listed is not None:
+            rank = self.corpora.index(cell.corpus) * len(self.grid.listed[cell.language]) + number
+            rank = rank * len(self.controls) + self.controls.index(cell.control)
+            return self.languages.index(cell.language), self.lengths.index(cell.length), self.number, rank
         rank = 0
         for value, places in zip(_behind(cell), self._places[cell.language], strict=True):
             rank = rank * len(places) + places[value]
@@ -82,12 +86,14 @@ class Axes:
         """The corpus and the language of a rank."""
         language = self.languages[rank[0]]
         each = math.prod(map(len, self._places[language][1:]))
+        if self.grid.listed is not None:
+            each = len(self.grid.listed[language]) * len(self.controls)
         return self.corpora[rank[3] // each], language
 
     def cells(self) -> Iterator[Cell]:
         """All cells, if every corpus had every language."""
         for language in self.languages:
-            for length in self.part.lengths:
+            for length in self.grid.lengths:
                 yield from self.grid.cells(language, length, self.corpora)
 
 
@@ -99,10 +105,13 @@ def axes_of(recipe: Recipe, tasks: Sequence[Task], manifest: Manifest) -> dict[s
     """The axes of each part of a resolved recipe, by the part's name. tasks: the family of each part."""
     languages = tuple(code for code in LANGUAGES if code in (recipe.languages or LANGUAGES))
     there = {entry.name for entry in manifest.corpora}
+    grids = [
+        grid_of(part, task, settings_of(part, task), languages) for part, task in zip(recipe.parts, tasks, strict=True)
+    ]
+    lengths = tuple(sorted({length for grid in grids for length in grid.lengths}))
     found: dict[str | None, Axes] = {}
-    for number, (part, task) in enumerate(zip(recipe.parts, tasks, strict=True)):
+    for number, (grid, task) in enumerate(zip(grids, tasks, strict=True)):
+        part = grid.part
         corpora = tuple(name for name in part.corpora if name in there) if task.corpus is None else (task.corpus,)
-        settings = settings_of(part, task)
-        grid = Grid(part, {code: item_ids(task, settings, code) for code in languages})
-        found[part.name] = Axes(number, languages, recipe.lengths, corpora, grid)
+        found[part.name] = Axes(number, languages, lengths, corpora, grid)
     return found

@@ -5,7 +5,6 @@ Only rules are shared with the code that made the row: texts are searched, diges
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
@@ -18,8 +17,8 @@ from niah_gen.prompts.templates import guide_problem
 from niah_gen.prompts.token_spans import whole_token_spans
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Recipe
+from niah_gen.rows.digests import family_digest
 from niah_gen.rows.ids import row_id
-from niah_gen.rows.plan import family_digest
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.check_item import item_of, shown_of
 from niah_gen.tasks.controls import NO_CONTEXT
@@ -80,33 +79,37 @@ class PartProver:
         self.family = family_digest(recipe, axes.part, task, tokenizer.sha256)
         self._tokenizer = tokenizer
         self._axes = axes
-        self._exact = task.context.exact(axes.part.placing)
+        self._exact = task.replay is None and task.context.exact(axes.part.placing)
         self._asked: _CellTruth | None = None
         self._haystack: CountedHaystack | None = None
 
     def prove(self, row: Row, config: str) -> ProvedRow:
         """Prove a row whose columns have their types. `config`: the one that its file belongs to."""
-        depth = math.nan if row["depth_percent"] is None else row["depth_percent"]
+        depth = row["depth_percent"]
         cell = Cell(
-            row["language"], row["corpus"], row["length"], row["needle_id"] or "", row["repeat"], depth, row["control"],
-            row["part"],
+            row["language"], row["corpus"], row["length"] or 0, row["needle_id"] or "", row["repeat"], depth,
+            row["control"], row["part"],
         )  # fmt: skip
         problems = list(self._wrong_coordinates(row, cell, config))
-        item = self._item(cell)
-        problems += self._wrong_truth(row, item)
+        replays = self._task.replay is not None
+        item = _item_of(row) if replays else self._item(cell)
+        problems += self._wrong_truth(row, None if replays else item)
         problems += self._wrong_id(row)
         rank = None if problems else self._axes.rank(cell)
         tokens = sum(map(self._tokenizer.count, _contents(row)))
         problems += self._wrong_prompt(row, tokens)
-        if item is not None and cell.control == NO_CONTEXT:
+        if replays and item is not None:
+            problems += _wrong_spans(row)
+            problems += self._task.check(row, item)
+        elif item is not None and cell.control == NO_CONTEXT:
             problems += self._wrong_alone(row)
         elif item is not None:
             problems += self._wrong_context(row, cell, item, tokens)
             problems += self._task.check(row, item)
         below = off = None
         if self._exact and not problems and cell.control is None:
-            below = row["length"] - self._part.reserve - tokens
-            off = abs(row["needle_depths"][0] - depth) if row["needle_depths"] else None
+            below = cell.length - self._part.reserve - tokens
+            off = abs(row["needle_depths"][0] - depth) if row["needle_depths"] and depth is not None else None
         name = row["id"] if ROW_ID.fullmatch(row["id"]) else None
         return ProvedRow(
             name, digest_of(row), rank, row["prompt_tokens"], tuple(problems), below, off, cell, self.family
@@ -119,10 +122,10 @@ class PartProver:
         asked: Sequence[tuple[str, object, Sequence[object]]] = (
             ("language", row["language"], axes.languages),
             ("corpus", row["corpus"], axes.corpora),
-            ("length", row["length"], part.lengths),
+            ("length", cell.length, axes.grid.lengths),
             ("depth_percent", row["depth_percent"], axes.depths),
             ("needle_id", row["needle_id"], axes.grid.needles.get(cell.language, ())),
-            ("repeat", row["repeat"], range(part.repeats)),
+            ("repeat", row["repeat"], range(axes.grid.repeats)),
             ("control", row["control"], axes.controls),
         )
         for name, found, wanted in asked:
@@ -130,9 +133,12 @@ class PartProver:
                 yield f"{name} is {shown(found)}; the recipe asks for {', '.join(map(str, wanted[:20]))}"
         if axes.holds(cell) and not axes.grid.asks(cell):
             yield "the recipe asks for no row of these coordinates together"
+        yield from _different(row, "seed", cell_seed(part.own_seed, cell))
+        if self._task.replay is not None:
+            yield from _different(row, "template", self._task.name)
+            return
         template = part.template_in(cell.language)
         yield from _different(row, "template", template and template.name)
-        yield from _different(row, "seed", cell_seed(part.own_seed, cell))
         boundary = None
         if cell.control != NO_CONTEXT:
             boundary = self._task.context.boundary_at(part.placing, part.boundary, cell.depth)
@@ -282,7 +288,7 @@ class PartProver:
 
     def _wrong_budget(self, row: Row, cell: Cell, tokens: int) -> Iterator[str]:
         # A control's twin may say more than the item that its haystack was filled for.
-        budget = row["length"] - (self._part.reserve if cell.control is None else 0)
+        budget = cell.length - (self._part.reserve if cell.control is None else 0)
         if self._exact and tokens > budget:
             yield f"the prompt has {tokens} tokens, above its budget of {budget}"
 
@@ -290,6 +296,25 @@ class PartProver:
         if self._haystack is None or self._haystack.text != text:
             self._haystack = CountedHaystack(text, self._tokenizer)
         return self._haystack
+
+
+def _item_of(row: Row) -> Item:
+    """What a row says of itself, for families whose items come with their prompts."""
+    return Item(
+        row["needle_id"] or "", row["language"], row["question"], tuple(row["answers"]),
+        tuple(map(tuple, row["keywords"])), row["metric"], tuple(row["needles"]), row["answer_prefix"],
+        row["max_new_tokens"], tuple(row["keyword_kinds"]), tuple(map(tuple, row["rejects"])),
+        tuple(map(tuple, row["decoys"])),
+    )  # fmt: skip
+
+
+def _wrong_spans(row: Row) -> Iterator[str]:
+    """The spans of a published prompt that do not hold their needles."""
+    contents = _contents(row)
+    content = contents[row["context_message"]] if 0 <= row["context_message"] < len(contents) else contents[0]
+    for number, (needle, span) in enumerate(zip(row["needles"], row["needle_spans"], strict=False), 1):
+        if content[span["start"] : span["end"]] != needle:
+            yield f"needle {number} does not stand at its span, {span['start']} to {span['end']}"
 
 
 def _different(row: Row, name: str, expected: object) -> Iterator[str]:

@@ -13,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from niah_gen.checks.axes import Axes, axes_of
 from niah_gen.checks.hashes import hash_files
 from niah_gen.checks.rebuild import Rebuilder
 from niah_gen.checks.row_proof import RowProver
@@ -21,11 +22,12 @@ from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
-from niah_gen.errors import IntegrityError, NiahError, TokenizerError
+from niah_gen.errors import IntegrityError, NiahError, RecipeError, TokenizerError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
-from niah_gen.rows.plan import plan_digest
+from niah_gen.rows.digests import plan_digest
 from niah_gen.tasks.base import Task
+from niah_gen.tasks.own_files import file_pin, own_file_digest, own_files
 from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import (
@@ -109,8 +111,10 @@ def prove(
     sources, lacking = _sources(manifest, corpora) if rebuild else ([], "that was not asked for")
     hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
     digest = plan_digest(recipe, tasks, found.name, found.sha256, hashes)
+    lacking = lacking or _lacking_file(recipe, tasks)
     problems.add(_wrong_manifest(recipe, manifest, digest))
-    files = _data_files(recipe, Dataset(folder, manifest), problems)
+    axes = axes_of(recipe, tasks, manifest)
+    files = _data_files(axes.values(), Dataset(folder, manifest), problems)
     for file in files:
         if file.entry.path in intact:
             problems.add(_wrong_schema(file, recipe))
@@ -197,6 +201,21 @@ def _sources(manifest: Manifest, given: Sequence[str]) -> tuple[list[str], str |
     return found, None
 
 
+def _lacking_file(recipe: Recipe, tasks: Sequence[Task]) -> str | None:
+    """Why rows cannot be built again: a file that options name is not here, or is another one."""
+    pins = dict(recipe.pins)
+    for part, task in zip(recipe.parts, tasks, strict=True):
+        for specs in own_files(task.options, part.options).values():
+            for spec in specs:
+                try:
+                    found = own_file_digest(spec)
+                except RecipeError as error:
+                    return str(error)
+                if found != pins.get(file_pin(spec), found):
+                    return f"another file is called {spec} on this machine; put the right one first in $NIAH_CORPORA"
+    return None
+
+
 def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator[str]:
     """What of a manifest does not follow from the recipe beside it."""
     pins = {f"tokenizer {manifest.tokenizer.name}": manifest.tokenizer.sha256}
@@ -224,9 +243,9 @@ def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator
         )
 
 
-def _data_files(recipe: Recipe, dataset: Dataset, problems: _Problems) -> list[DataFile]:
+def _data_files(axes: Iterable[Axes], dataset: Dataset, problems: _Problems) -> list[DataFile]:
     """The files with rows, format by format, in row order; those that have no place in the recipe are problems."""
-    configs = {config_name(language, length) for language in LANGUAGES for length in recipe.lengths}
+    configs = {config_name(language, length) for one in axes for language in LANGUAGES for length in one.lengths}
     found: list[DataFile] = []
     for suffix in dataset.formats:
         files = dataset.files(suffix)

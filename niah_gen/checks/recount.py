@@ -128,7 +128,7 @@ def _add(found: Recount, row: Recounted) -> None:
     tally.tokens.append(row.tokens)
     if found.largest is None or row.tokens + row.output > found.largest.tokens + found.largest.output:
         found.largest = row
-    if row.tokens > row.length if found.limit is None else row.tokens + row.output > found.limit:
+    if 0 < row.length < row.tokens if found.limit is None else row.tokens + row.output > found.limit:
         tally.over += 1
         if len(found.over) < SHOWN_PROBLEMS:
             found.over.append(row)
@@ -158,7 +158,9 @@ def _piece_counter(setup: _CountSetup) -> Callable[[RowGroup], list[Recounted]]:
             row = read.value
             output = row["max_new_tokens"] if setup.output is None else setup.output
             tokens = count(row["prompt"])
-            rows.append(Recounted(row["id"], _config(piece.path), row["length"], row["prompt_tokens"], tokens, output))
+            rows.append(
+                Recounted(row["id"], _config(piece.path), row["length"] or 0, row["prompt_tokens"], tokens, output)
+            )
         return rows
 
     return count_piece
@@ -182,7 +184,8 @@ def _is_row(row: Any) -> bool:
         texts = [prompt] if isinstance(prompt, str) else [m[name] for m in prompt for name in ("role", "content")]
         for text in (row["id"], *texts):
             text.encode()  # half a surrogate pair is no text
-        return all(type(row[name]) is int for name in ("length", "prompt_tokens", "max_new_tokens"))
+        whole = all(type(row[name]) is int for name in ("prompt_tokens", "max_new_tokens"))
+        return whole and (row["length"] is None or type(row["length"]) is int)
     except (KeyError, TypeError, AttributeError, ValueError):
         return False
 

@@ -132,7 +132,8 @@ def _missing(suffix: str, lines: Sequence[ProvedLine], axes: Axes, task: Task) -
             twin = f", control {cell.control}" if cell.control else ""
             yield (
                 f"{MANIFEST}: the .{suffix} files lack the row of {cell.language}, {cell.corpus}, "
-                f"length {cell.length}, needle {cell.needle}, repeat {cell.repeat}, depth {cell.depth:g}{twin}{of_part}"
+                f"length {cell.length}, needle {cell.needle}, repeat {cell.repeat}"
+                f"{'' if cell.depth is None else f', depth {cell.depth:g}'}{twin}{of_part}"
             )
 
 

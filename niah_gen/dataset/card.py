@@ -37,10 +37,12 @@ _HUB_LICENCES = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "MIT", 
 ALL = "all"
 
 
-def cell_rows(coordinates: Iterable[tuple[int, float, str | None]]) -> list[CellRows]:
-    """The rows counted by length, depth and control, in that order; rows that are no control come first."""
+def cell_rows(coordinates: Iterable[tuple[int, float | None, str | None]]) -> list[CellRows]:
+    """The rows counted by length, depth and control, in that order; rows that lack one of them come first."""
     counts = Counter(coordinates)
-    ordered = sorted(counts.items(), key=lambda item: (item[0][0], item[0][1], item[0][2] or ""))
+    ordered = sorted(
+        counts.items(), key=lambda item: (item[0][0], -1.0 if item[0][1] is None else item[0][1], item[0][2] or "")
+    )
     return [CellRows(*coordinate, rows) for coordinate, rows in ordered]
 
 
@@ -100,7 +102,7 @@ def rewrite_card(folder: str | Path, *word_overlap: str | Path) -> Path:
     recipe = load_recipe(folder / RECIPE, here=False)
     names = ("length", "depth_percent", "control")
     cells = cell_rows(
-        (row["length"], float(row["depth_percent"] or 0), row["control"])
+        (row["length"] or 0, row["depth_percent"], row["control"])
         for file in dataset.files()
         for row in columns_in(file.path, names)
     )

@@ -60,11 +60,18 @@ niah-gen export {PLACE} --to openai-batch --model MODEL --out batch
 """
 
 
+# Where rows without a depth stand among the depths of a table.
+_NO_DEPTH = -1.0
+
+
 class CellRows(NamedTuple):
-    """How many rows have a length (tokens), a depth (percent) and a control; None for rows that are no control."""
+    """How many rows have a length (tokens), a depth (percent) and a control; None for rows that are no control.
+
+    Rows without a length have 0, rows without a depth None.
+    """
 
     length: int
-    depth: float
+    depth: float | None
     control: str | None
     rows: int
 
@@ -80,14 +87,13 @@ class CardFacts(NamedTuple):
 
 def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Sequence[WordOverlap]) -> str:
     """The Markdown below the card's YAML."""
-    depths = {depth for part in recipe.parts for depth in part.depths}
     corpora, notes = manifest.corpora, manifest.notes
     shared, of_parts = _of_parts(recipe, manifest.parts, bool(corpora))
     lines = [
         f"# {recipe.name} {recipe.version}",
         "",
         f"{sum(facts.configs.values()):,} long-context retrieval prompts: facts (needles) hidden in filler text "
-        f"(haystacks) at {len(depths)} depths and {len(recipe.lengths)} lengths, with the question, the accepted "
+        f"(haystacks){_axes(recipe, facts.cells)}, with the question, the accepted "
         "answers, and where each needle stands. Made with niah; answer the prompts with any inference stack and join "
         "the answers by `id`.",
         "",
@@ -127,6 +133,17 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
     return "\n".join(lines)
 
 
+def _axes(recipe: Recipe, cells: Sequence[CellRows]) -> str:
+    """At how many depths and lengths the needles stand; only those of them that rows have."""
+    depths = len({depth for part in recipe.parts for depth in part.depths})
+    lengths = len(recipe.lengths)
+    if any(cell.depth is None or not cell.length for cell in cells):
+        depths = len({cell.depth for cell in cells if cell.depth is not None})
+        lengths = len({cell.length for cell in cells if cell.length})
+    found = [f"{count} {name}" for count, name in ((depths, "depths"), (lengths, "lengths")) if count]
+    return f" at {' and '.join(found)}" if found else ""
+
+
 def _controls(cells: Sequence[CellRows]) -> list[str]:
     """What the rows of each control show, and how many there are."""
     rows: dict[str, int] = {}
@@ -151,13 +168,14 @@ def _grid(cells: Sequence[CellRows]) -> list[str]:
     counts: dict[tuple[float, float], int] = {}
     for cell in cells:
         if cell.control is None:
-            counts[cell.length, cell.depth] = counts.get((cell.length, cell.depth), 0) + cell.rows
+            place = cell.length, _NO_DEPTH if cell.depth is None else cell.depth
+            counts[place] = counts.get(place, 0) + cell.rows
     lengths = _bands(sorted({length for length, _ in counts}), _MOST_LENGTHS)
     depths = _bands(sorted({depth for _, depth in counts}), _MOST_DEPTHS)
     rows = [[sum(counts.get((x, y), 0) for x in length for y in depth) for length in lengths] for depth in depths]
     most = max((count for row in rows for count in row), default=0)
-    heads = [_span([length_name(int(length)) for length in band]) for band in lengths]
-    names = [_span([f"{depth:.4g}" for depth in band]) + " %" for band in depths]
+    heads = [_span([length_name(int(length)) if length else "none" for length in band]) for band in lengths]
+    names = [_depths_name(band) for band in depths]
     drawn = [[f"{_shade(count, most)} {count}" for count in row] for row in rows]
     wide = [max(map(len, column)) for column in zip(heads, *drawn, strict=True)]
     first = max(map(len, ["depth", *names]))
@@ -167,6 +185,12 @@ def _grid(cells: Sequence[CellRows]) -> list[str]:
     ]
     about = "Rows by length (tokens, across) and depth of the first needle (percent, down), controls not counted:"
     return [about, "", "```text", *lines, "```", ""]
+
+
+def _depths_name(depths: Sequence[float]) -> str:
+    """What a row of the table is called; rows without a depth come first."""
+    asked = [f"{depth:.4g}" for depth in depths if depth != _NO_DEPTH]
+    return ", ".join(["none"] * (len(asked) < len(depths)) + ([f"{_span(asked)} %"] if asked else []))
 
 
 def _bands(values: Sequence[float], most: int) -> list[Sequence[float]]:

@@ -108,7 +108,7 @@ def _positions(source: Encoded, tokens: tuple[int, ...]) -> Ints:
     return np.flatnonzero(source.ids == tokens[0] if len(tokens) == 1 else np.isin(source.ids, tokens))
 
 
-def boundary_at(boundary: str, depth: float) -> str:
+def boundary_at(boundary: str, depth: float | None) -> str:
     """At 100 percent needles are appended, wherever the text ends."""
     return "token" if depth == 100 else boundary
 

@@ -31,7 +31,7 @@ def all_depths(depths: Sequence[float]) -> tuple[float, ...]:
     return tuple(depths)
 
 
-def same_boundary(boundary: str, depth: float) -> str:
+def same_boundary(boundary: str, depth: float | None) -> str:
     """Needles stand at the recipe's boundary at every depth."""
     return boundary
 
@@ -72,7 +72,7 @@ class Placement:
     depths: Callable[[Sequence[float]], tuple[float, ...]] = all_depths
     check: Callable[[ContextProof], Iterator[str]] = no_problems
     notes: Callable[[Mapping[str, Any], int], Iterator[str]] = no_notes
-    boundary_at: Callable[[str, float], str] = same_boundary
+    boundary_at: Callable[[str, float | None], str] = same_boundary
     hidden: Callable[[str], str] = as_written
     choices: tuple[str, ...] = ()
     any_spread: bool = False

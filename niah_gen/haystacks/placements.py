@@ -7,10 +7,12 @@ from niah_gen.haystacks.native import NATIVE
 from niah_gen.haystacks.opencompass import OPENCOMPASS
 from niah_gen.haystacks.opencompass_processed import OPENCOMPASS_PROCESSED
 from niah_gen.haystacks.placement import Placement
+from niah_gen.haystacks.published import PUBLISHED
 
 PLACEMENTS: dict[str, Placement] = {
     "native": NATIVE,
     "gkamradt": GKAMRADT,
     "opencompass": OPENCOMPASS,
     "opencompass-processed": OPENCOMPASS_PROCESSED,
+    "published": PUBLISHED,
 }

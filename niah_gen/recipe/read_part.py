@@ -33,6 +33,7 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.needle import task_for
 from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
 from niah_gen.tasks.options import options_table, read_options
+from niah_gen.tasks.own_files import own_file, own_files
 from niah_gen.tasks.records import Settings
 from niah_gen.tasks.registry import as_chosen, find_task, is_own
 
@@ -70,10 +71,14 @@ class PartReader(Fields):
 
     def part(self, name: str | None = None, weight: float = 1.0) -> Part:
         """The part; what is wrong with it has been added to the problems."""
-        placement = self.take("placement", one_of(PLACEMENTS), "native")
+        task_name, task = self._task()
+        replays = task is not None and task.replay is not None
+        placement = self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")
+        if replays != (placement == "published") and (task is not None or self.here):
+            what = "replays a published generator; leave placement out" if replays else "replays none"
+            self.problems.append(f"placement: {placement!r}, but task {task_name!r} {what}")
         kind = PLACEMENTS[placement]
         template, templates = self._template(kind.template)
-        task_name, task = self._task()
         needles = self._needles(task)
         if task is None and not task_name:
             task = task_for(needles)
@@ -167,7 +172,7 @@ class PartReader(Fields):
         if task is not None and task.corpus is None and as_chosen(task, options).corpus is not None:
             return ()  # a family that reads corpora with other options leaves them in the recipe for those
         if task is not None and task.corpus is not None:
-            if self.raw.get("placement", "native") != "native":
+            if self.raw.get("placement", "native") not in ("native", "published"):
                 self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")
             if self.raw.get("corpora"):
                 self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
@@ -185,7 +190,16 @@ class PartReader(Fields):
             return dict(table)
         options, problems = read_options(task.options, table)
         self.problems += problems
-        return {} if problems else options_table(options)
+        if problems:
+            return {}
+        if self.here:
+            for option, specs in own_files(task.options, table).items():
+                for spec in specs:
+                    try:
+                        own_file(spec)
+                    except RecipeError as error:
+                        self.problems += [f"options.{option}: {problem}" for problem in error.problems]
+        return options_table(options)
 
     def _controls(self, task: Task | None) -> tuple[str, ...]:
         found: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,7 +12,7 @@ import orjson
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.prompts.frame import Frame, make_frame
-from niah_gen.prompts.messages import Piece, count_tokens, prompt_json
+from niah_gen.prompts.messages import Piece, PromptMessage, count_tokens, prompt_json
 from niah_gen.prompts.templates import Template, guide_problem
 from niah_gen.prompts.token_spans import token_spans
 from niah_gen.rows.ids import row_id
@@ -20,7 +20,7 @@ from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
 from niah_gen.tasks.check_item import item_of, shown_of
 from niah_gen.tasks.controls import NO_CONTEXT
-from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Item, Workbench, cell_seed
+from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tokenizers.spliced import Counter, Fragment
 from niah_score.contract import Message, Row, Span, Truth, canonical_json
 
@@ -89,6 +89,20 @@ class _Asked(NamedTuple):
     frame: Frame
 
 
+class _Prompt(NamedTuple):
+    """A prompt in pieces, and what it asks. `at`: the message that holds the needles.
+
+    `template`: its name; `before`: code points in front of the context in the message that holds it.
+    """
+
+    template: str
+    shown: Item
+    context: Context
+    messages: tuple[PromptMessage, ...]
+    at: int
+    before: int
+
+
 class Assembler:
     """Makes the rows of a plan. What consecutive cells share is kept."""
 
@@ -128,25 +142,21 @@ class _PartAssembler:
             boundary=part.boundary,
             fresh_haystacks=part.fresh_haystacks,
             options=planned.settings.options,
+            corpora={corpus.name: corpus for corpus in planned.corpora},
         )
-        self._make = planned.task.context.make(bench)
-        self._exact = planned.task.context.exact(part.placing)
+        task = planned.task
+        self._exact = task.replay is None and task.context.exact(part.placing)
+        # A published generator draws from the seed that it is given, in every part of a recipe.
+        self._replay = task.replay(replace(bench, seed=part.seed)) if task.replay else None
+        self._make = task.context.make(bench) if task.replay is None else None
         self._asked: _Asked | None = None
 
     def pending_row(self, cell: Cell) -> PendingRow:
         """The row of one cell. Raises FitError where its length cannot hold it."""
         part = self._part
-        asked = self._ask(cell)
-        shown = asked.shown
-        if cell.control == NO_CONTEXT:
-            context = WITHOUT_CONTEXT
-            prompt = asked.frame.asked_alone()
-        else:
-            context = self._make(cell, asked.item, shown, asked.filled)
-            prompt = asked.frame.around(context.turns)
+        template, shown, context, prompt, at, before = self._prompt(cell)
         fragments = [[piece.fragment() for piece in message.pieces] for message in prompt]
         is_text = prompt[0].role is None
-        at = 0 if is_text else min(asked.frame.hole + context.needle_turn, len(prompt) - 1)
         hidden = tuple(map(part.placing.hidden, shown.hide))
         utf8 = tuple(tuple(part for fragment in found for part in fragment.utf8) for found in fragments)
         json = tuple(prompt_json(prompt, fragments))
@@ -154,7 +164,6 @@ class _PartAssembler:
         spans = _spans(prompt[at].pieces, fragments[at], hidden)
         if self._exact:
             self._check_budget(cell, tokens)
-        in_text = bool(context.turns) and context.turns[0].role is None
         truth = Truth(
             id="",
             task=self._planned.task.name,
@@ -163,9 +172,9 @@ class _PartAssembler:
             corpus=cell.corpus,
             tokenizer=self._tokenizer,
             placement=part.placement,
-            template=asked.template.name,
+            template=template,
             control=cell.control,
-            length=cell.length,
+            length=cell.length or None,
             depth_percent=cell.depth,
             needle_id=cell.needle,
             haystack_id=context.haystack_id,
@@ -189,13 +198,39 @@ class _PartAssembler:
             prompt_tokens=tokens,
             haystack_tokens=context.haystack_tokens,
             haystack_passes=context.haystack_passes,
-            target_span=_moved(context.target_span, len(asked.frame.before) if in_text else 0),
+            target_span=_moved(context.target_span, before),
             leak=context.leak,
             prompt_sha256=_sha256(utf8[0] if is_text else json),
         )
         truth["id"] = row_id(self._planned.family, truth)
         messages = tuple(PendingMessage(message.role, parts) for message, parts in zip(prompt, utf8, strict=True))
         return PendingRow(truth, messages, json, (*context.notes, *self._notes(truth)))
+
+    def _prompt(self, cell: Cell) -> _Prompt:
+        """The prompt of a cell, in pieces, and what it asks."""
+        if self._replay is not None:
+            item, context = self._replay(cell)
+            messages = self._in_form(cell, context.turns)
+            return _Prompt(self._planned.task.name, item, context, messages, context.needle_turn, 0)
+        asked = self._ask(cell)
+        if cell.control == NO_CONTEXT:
+            context, messages = WITHOUT_CONTEXT, asked.frame.asked_alone()
+        else:
+            assert self._make is not None
+            context = self._make(cell, asked.item, asked.shown, asked.filled)
+            messages = asked.frame.around(context.turns)
+        at = 0 if messages[0].role is None else min(asked.frame.hole + context.needle_turn, len(messages) - 1)
+        in_text = bool(context.turns) and context.turns[0].role is None
+        before = len(asked.frame.before) if in_text else 0
+        return _Prompt(asked.template.name, asked.shown, context, messages, at, before)
+
+    def _in_form(self, cell: Cell, messages: tuple[PromptMessage, ...]) -> tuple[PromptMessage, ...]:
+        """A published prompt as the recipe's form has it: a text is one message of the user in a chat."""
+        if self._form == "text" and messages[0].role is not None:
+            raise RecipeError([f"form: the prompts of {cell.needle!r} are chats; ask for --chat"])
+        if self._form == "chat" and messages[0].role is None:
+            return (messages[0]._replace(role="user"),)
+        return messages
 
     def _notes(self, truth: Truth) -> Iterator[str]:
         corpus, length = truth["corpus"], truth["length"]
@@ -207,7 +242,7 @@ class _PartAssembler:
             yield f"{corpus} is repeated to fill length {length}, {times} times over"
         yield from self._part.placing.notes(truth, self._part.reserve)
         yield from past_end(self._part, truth)
-        below = length - self._part.reserve - truth["prompt_tokens"]
+        below = (length or 0) - self._part.reserve - truth["prompt_tokens"]
         if self._exact and truth["control"] is None and below > MOST_BELOW:
             yield f"some prompts over {corpus} of length {length} end more than {MOST_BELOW} tokens below their budget"
 
@@ -256,7 +291,7 @@ def check_fit(plan: Plan) -> None:
     """
     first: dict[tuple[object, ...], Cell] = {}
     for cell in plan.cells:
-        key = (cell.part, cell.language, cell.corpus, cell.needle, cell.control)
+        key: tuple[object, ...] = (cell.part, cell.language, cell.corpus, cell.needle, cell.control)
         if key not in first or cell.length < first[key].length:
             first[key] = cell
     assembler = Assembler(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from niah_gen.haystacks.published import PUBLISHED
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan
@@ -66,7 +67,7 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
     deepest: dict[Cell, Cell] = {}
     for cell in plan.cells:
         known = deepest.setdefault(cell._replace(repeat=0, depth=0.0), cell)
-        if cell.repeat == known.repeat and cell.depth > known.depth:
+        if cell.repeat == known.repeat and (cell.depth or 0.0) > (known.depth or 0.0):
             deepest[cell._replace(repeat=0, depth=0.0)] = cell
     notes = dict.fromkeys(plan.shortfalls)
     for row in Assembler(plan).pending_rows(deepest.values()):
@@ -89,6 +90,7 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
         f"template     {part.template}, {recipe.form}, question at {POSITIONS[part.question_position].words}"
         + (", system message of the recipe" if part.system else "")
         for part in recipe.parts
+        if part.placement != PUBLISHED.name
     ):
         yield sentence
     yield f"tokenizer    {plan.tokenizer.name}"

@@ -11,8 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from niah_gen.recipe.recipe import Part
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.check_item import item_ids
 from niah_gen.tasks.controls import NO_CONTEXT
-from niah_gen.tasks.records import Cell
+from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Settings
 
 # The depths at which each needle stands at each length.
 Places = Mapping[tuple[str, int], Sequence[float]]
@@ -20,10 +22,58 @@ Places = Mapping[tuple[str, int], Sequence[float]]
 
 @dataclass(frozen=True)
 class Grid:
-    """The coordinates of a part. `needles`: the ids of the items of each language, in order."""
+    """The coordinates of a part. `needles`: the ids of the items of each language, in order.
+
+    `listed`: the rows of each language in order, where the family lists them; None for a product of axes.
+    """
 
     part: Part
     needles: Mapping[str, Sequence[str]]
+    listed: Mapping[str, tuple[Coordinates, ...]] | None = None
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths that rows have, in tokens, ascending; 0 for rows that have none."""
+        if self.listed is None:
+            return self.part.lengths
+        return tuple(sorted({row.length for rows in self.listed.values() for row in rows}))
+
+    @cached_property
+    def depths(self) -> tuple[float | None, ...]:
+        """The depths that rows are made for, in percent, ascending; None first, where rows are asked for at none."""
+        if self.listed is None:
+            return self.part.placed_depths()
+        found = {row.depth for rows in self.listed.values() for row in rows}
+        return tuple(sorted(found, key=lambda depth: -1.0 if depth is None else depth))
+
+    @cached_property
+    def repeats(self) -> int:
+        """How many repeats rows have at most."""
+        if self.listed is None:
+            return self.part.repeats
+        return max((row.repeat + 1 for rows in self.listed.values() for row in rows), default=0)
+
+    @cached_property
+    def _order(self) -> Mapping[str, Mapping[Coordinates, int]] | None:
+        """The number of each row that the family lists, by language."""
+        if self.listed is None:
+            return None
+        return {language: {row: number for number, row in enumerate(rows)} for language, rows in self.listed.items()}
+
+    @cached_property
+    def _first(self) -> Mapping[tuple[str, str], Coordinates]:
+        """The first row of each item that the family lists, by language and item: a question alone is asked once."""
+        found: dict[tuple[str, str], Coordinates] = {}
+        for language, rows in (self.listed or {}).items():
+            for row in rows:
+                found.setdefault((language, row.needle), row)
+        return found
+
+    def number(self, cell: Cell) -> int | None:
+        """The number of a row that the family lists, in row order; None where it is none of them."""
+        if self._order is None:
+            return None
+        return self._order.get(cell.language, {}).get(Coordinates(cell.length, cell.needle, cell.repeat, cell.depth))
 
     @cached_property
     def _places(self) -> Mapping[str, Places]:
@@ -37,6 +87,16 @@ class Grid:
 
     def cells(self, language: str, length: int, corpora: Sequence[str]) -> Iterator[Cell]:
         """The cells of a length, in row order: rows that share a haystack side by side, a control's behind them."""
+        if self.listed is not None:
+            rows = [row for row in self.listed[language] if row.length == length]
+            for corpus in corpora:
+                for row in rows:
+                    for control in (None, *self.part.controls):
+                        if control != NO_CONTEXT or self._first[language, row.needle] == row:
+                            yield Cell(
+                                language, corpus, length, row.needle, row.repeat, row.depth, control, self.part.name
+                            )
+            return
         for corpus in corpora:
             for needle in self.needles[language]:
                 for repeat in range(self.part.repeats):
@@ -46,6 +106,10 @@ class Grid:
 
     def asks(self, cell: Cell) -> bool:
         """Whether the part asks for coordinates whose values are all on its axes."""
+        if self.listed is not None:
+            row = Coordinates(cell.length, cell.needle, cell.repeat, cell.depth)
+            first = cell.control != NO_CONTEXT or self._first.get((cell.language, cell.needle)) == row
+            return self.number(cell) is not None and first
         return cell.depth in self._depths(cell.language, cell.length, cell.needle, cell.repeat, cell.control)
 
     def _depths(self, language: str, length: int, needle: str, repeat: int, control: str | None) -> Sequence[float]:
@@ -57,6 +121,18 @@ class Grid:
             first = next((known for known in self.part.lengths if found[needle, known]), None)
             return depths[:1] if length == first and repeat == 0 else ()
         return [depth for depth in depths if not self.part.control_depths or depth in self._control_depths]
+
+
+def grid_of(part: Part, task: Task, settings: Settings, languages: Sequence[str]) -> Grid:
+    """The coordinates that a part asks for in some languages. Raises RecipeError where the family's ids are none."""
+    ids = {language: item_ids(task, settings, language) for language in languages}
+    if task.coordinates is None:
+        return Grid(part, ids)
+    axes = GridAxes(part.lengths, part.placed_depths(), part.repeats)
+    listed = {
+        language: tuple(task.coordinates(settings, axes, language)) if ids[language] else () for language in languages
+    }
+    return Grid(part, ids, listed)
 
 
 def places(part: Part, needles: Sequence[str]) -> Places:

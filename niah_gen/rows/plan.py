@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.corpora.find import locate
@@ -15,14 +16,15 @@ from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import guide_problem
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part, Recipe
-from niah_gen.rows.grid import Grid
+from niah_gen.rows.digests import family_digest, plan_digest
+from niah_gen.rows.grid import Grid, grid_of
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.check_item import item_ids, item_of
 from niah_gen.tasks.hiding import secret_of
+from niah_gen.tasks.own_files import file_pin, named, own_file_digest, own_files
 from niah_gen.tasks.records import Cell, Settings
 from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
-from niah_score.contract import ROW_REVISION, SCHEMA_VERSION, canonical_json, sha256_hex
 
 # A file holds about this much prompt text at most: one is written, hashed, reused or rebuilt as a whole.
 _FILE_BYTES = 256 * 1024 * 1024
@@ -50,7 +52,8 @@ class Shard:
 class PlannedPart:
     """A part of a recipe bound to its task family and to the corpora that it names. `fillers`: of each corpus.
 
-    `part` is the one to be recorded, in which corpora have their names.
+    `grid`: its coordinates in the languages that are asked for. `part` is the one to be recorded, in which corpora have
+    their names.
     """
 
     part: Part
@@ -59,14 +62,14 @@ class PlannedPart:
     corpora: tuple[Corpus, ...]
     fillers: Mapping[str, Filler]
     family: str
+    grid: Grid
 
     def secrets(self, corpus: Corpus) -> list[Secret]:
         """What the part hides in a corpus, at its first length and repeat."""
         found = []
         for name in item_ids(self.task, self.settings, corpus.language):
-            cell = Cell(
-                corpus.language, corpus.name, self.part.lengths[0], name, 0, self.part.depths[0], part=self.part.name
-            )
+            length, depth = self.grid.lengths[0], self.grid.depths[0]
+            cell = Cell(corpus.language, corpus.name, length, name, 0, depth, part=self.part.name)
             found.append(secret_of(item_of(self.task, self.settings, cell), self.part.placing.hidden))
         return found
 
@@ -108,70 +111,17 @@ class Plan:
     def usage(self, corpus: Corpus) -> Usage:
         """How much of a corpus the parts use: the share never used is that of the part that uses most of it."""
         found = [
-            planned.fillers[corpus.name].usage(max(planned.part.lengths), planned.secrets(corpus))
+            planned.fillers[corpus.name].usage(max(planned.grid.lengths), planned.secrets(corpus))
             for planned in self.parts
             if corpus.name in planned.fillers
         ]
+        if not found:  # read by published generators alone, which take a corpus as it is
+            return Usage(sum(self.tokenizer.count(document.text) for document in corpus.documents), 0.0)
         return min(found, key=lambda usage: usage.share_left_out)
 
     def tokens(self) -> int:
         """Nominal tokens of all rows: the sum of their lengths."""
         return sum(cell.length for cell in self.cells)
-
-
-def plan_digest(
-    recipe: Recipe, tasks: Sequence[Task], tokenizer: str, tokenizer_sha256: str, corpora: Sequence[tuple[str, str]]
-) -> str:
-    """The digest that names a dataset: resolved recipe, corpora, tokenizer, templates, placements and task versions.
-
-    tasks: the family of each part; corpora: name and sha256 of each. Version 1 of a task adds nothing.
-    """
-    named: dict[str, object] = {
-        "schema": SCHEMA_VERSION,
-        "rows": ROW_REVISION,
-        "recipe": replace(recipe, pins=()).table(),
-        "corpora": [[name, sha256] for name, sha256 in corpora],
-        "tokenizer": [tokenizer, tokenizer_sha256],
-    }
-    each = [
-        {
-            "template": part.template_family(),
-            "placement": [part.placement, part.placing.version],
-            **_task_version(task),
-        }
-        for part, task in zip(recipe.parts, tasks, strict=True)
-    ]
-    named |= {"parts": each} if recipe.has_parts else each[0]
-    return sha256_hex(canonical_json(named))
-
-
-def family_digest(recipe: Recipe, part: Part, task: Task, tokenizer_sha256: str) -> str:
-    """family8 of the ids of a part's rows: a digest of what they share, so that axes may grow without new ids.
-
-    A family's options and the name of a recipe's part are in it; version 1 of a task without options adds nothing.
-    """
-    placing = part.placing
-    shared: dict[str, object] = {
-        "schema": SCHEMA_VERSION,
-        "placement": [part.placement, placing.version],
-        "tokenizer": tokenizer_sha256,
-        "template": [part.template_family(), recipe.form, part.guide],
-        "reserve": part.reserve,
-        "seed": part.seed,
-    }
-    if placing.choices:
-        shared[placing.name] = [getattr(part, name) for name in placing.choices]
-    if part.options:
-        shared["options"] = dict(part.options)
-    if part.system:
-        shared["system"] = part.system
-    if part.name is not None:
-        shared["part"] = part.name
-    return sha256_hex(canonical_json(shared | _task_version(task)))[:8]
-
-
-def _task_version(task: Task) -> dict[str, object]:
-    return {} if task.version == 1 else {"task": [task.name, task.version]}
 
 
 def make_plan(
@@ -194,10 +144,14 @@ def make_plan(
     kept = {spec: c for spec, c in sources.items() if not recipe.languages or c.language in recipe.languages}
     tasks = tasks or [chosen_task(part.task, part.options) for part in recipe.parts]
     found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in kept.values()}
+    found |= _file_digests(recipe, tasks)
     resolved = replace(
         recipe,
         tokenizer=tokenizer.name,
-        parts=tuple(replace(part, corpora=tuple(_named(sources, part.corpora))) for part in recipe.parts),
+        parts=tuple(
+            replace(part, corpora=tuple(_named(sources, part.corpora)), options=named(task.options, part.options))
+            for part, task in zip(recipe.parts, tasks, strict=True)
+        ),
         pins=tuple(sorted(found.items())),
     )
     parts = _planned_parts(recipe, resolved, tasks, tokenizer, kept)
@@ -211,6 +165,21 @@ def make_plan(
                 "put that one first where names are looked up, or take the pin out of the recipe"
             )
     return Plan(recipe, resolved, parts, tokenizer, tuple(kept.values()), cells, _shards(cells), shortfalls)
+
+
+def _file_digests(recipe: Recipe, tasks: Sequence[Task]) -> dict[str, str]:
+    """sha256 of the user's own files that options name, by what a recipe pins them as.
+
+    Raises RecipeError where a file is not on this machine, or two of them share a name.
+    """
+    found: dict[str, str] = {}
+    for part, task in zip(recipe.parts, tasks, strict=True):
+        for option, specs in own_files(task.options, part.options).items():
+            for spec in specs:
+                name, sha256 = file_pin(spec), own_file_digest(spec)
+                if found.setdefault(name, sha256) != sha256:
+                    raise RecipeError([f"options.{option}: two files are called {Path(spec).name!r}; rename one"])
+    return found
 
 
 def _named(sources: Mapping[str, Corpus], specs: Sequence[str]) -> Iterator[str]:
@@ -234,17 +203,21 @@ def _planned_parts(
         problems += [f"parts.{part.name}: {problem}" if part.name else problem for problem in wrong]
     if problems:
         raise RecipeError(problems, f"recipe {given.name!r}")
+    languages = _asked_languages(given)
     fillers: dict[tuple[str, str, str, str], Filler] = {}
     planned: list[PlannedPart] = []
     for _, part, task, settings, own_corpora in bound:
         own: dict[str, Filler] = {}
         for corpus in own_corpora:
+            if task.replay is not None:
+                continue
             key = (corpus.name, part.placement, part.boundary, part.leaks)
             if key not in fillers:
                 fillers[key] = part.placing.fill(corpus, tokenizer, part.boundary, part.leaks)
             own[corpus.name] = fillers[key]
         family = family_digest(resolved, part, task, tokenizer.sha256)
-        planned.append(PlannedPart(part, task, settings, own_corpora, own, family))
+        grid = grid_of(part, task, settings, languages)
+        planned.append(PlannedPart(part, task, settings, own_corpora, own, family, grid))
     return tuple(planned)
 
 
@@ -290,17 +263,20 @@ def _wrong_template(recipe: Recipe, part: Part, task: Task) -> Iterator[str]:
             return
 
 
+def _asked_languages(recipe: Recipe) -> list[str]:
+    return [code for code in LANGUAGES if code in (recipe.languages or LANGUAGES)]
+
+
 def _cells(recipe: Recipe, parts: Sequence[PlannedPart]) -> Iterator[Cell]:
     """All cells in row order: by language, length and part, so that each config's stand together."""
-    languages = [code for code in LANGUAGES if code in (recipe.languages or LANGUAGES)]
-    grids = [Grid(one.part, {code: item_ids(one.task, one.settings, code) for code in languages}) for one in parts]
-    for language in languages:
-        for length in recipe.lengths:
-            for one, grid in zip(parts, grids, strict=True):
+    lengths = sorted({length for one in parts for length in one.grid.lengths})
+    for language in _asked_languages(recipe):
+        for length in lengths:
+            for one in parts:
                 named = [corpus.name for corpus in one.corpora if corpus.language == language]
                 corpora = named if one.task.corpus is None else [one.task.corpus]
-                if length in one.part.lengths:
-                    yield from grid.cells(language, length, corpora)
+                if length in one.grid.lengths:
+                    yield from one.grid.cells(language, length, corpora)
 
 
 def _fillable(
@@ -314,9 +290,9 @@ def _fillable(
         if key not in held:
             held[key] = _repeats_held(part_of[cell.part], tokenizer, cell)
     shortfalls = [
-        f"{corpus}, length {length}: the corpus ends after {count} of {part_of[part].part.repeats} records"
+        f"{corpus}, length {length}: the corpus ends after {count} of {part_of[part].grid.repeats} records"
         for (part, corpus, length, _), count in held.items()
-        if count is not None and count < part_of[part].part.repeats
+        if count is not None and count < part_of[part].grid.repeats
     ]
     if not shortfalls:
         return tuple(cells), ()
@@ -330,6 +306,8 @@ def _fillable(
 
 def _repeats_held(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int | None:
     """How many repeats of a cell its corpus has text for; None for any number."""
+    if planned.task.replay is not None:
+        return None
     placing = planned.part.placing
     filler = planned.fillers.get(cell.corpus)
     hide = item_of(planned.task, planned.settings, cell).hide

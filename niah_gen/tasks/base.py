@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from niah_gen.tasks.hiding import IN_FILLER, ContextKind
-from niah_gen.tasks.records import Cell, Item, Settings
+from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_score.contract import Row
 
 # Makes an item's twin, which shows what a model scores without, or against, the fact that is asked for.
@@ -29,6 +29,11 @@ def nothing_more(row: Row, item: Item) -> Iterator[str]:
     yield from ()
 
 
+def replayed(settings: Settings, cell: Cell) -> Item:
+    """The `item` of families that replay: the prompt and its truth are made together, so it is never called."""
+    raise NotImplementedError("the items of a family that replays come with their prompts")
+
+
 class Task(NamedTuple):
     """A task family.
 
@@ -42,7 +47,13 @@ class Task(NamedTuple):
     context: how contexts are made and proved.
     controls: the twins that a recipe can ask for in `controls`, by name.
     wrong_settings: what is wrong with a recipe's settings, a sentence each, which begins with the field.
-    check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows.
+    check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. Where
+        prompts are replayed, the item is what the row says of itself.
+    coordinates: the rows of a language in their order, for families whose rows are no plain product of lengths, items,
+        repeats and depths; None for those that are.
+    replay: for families whose prompts are made whole by a published rule: returns the function that one process makes
+        them with. It is asked for cells in any order, mostly in that of the rows, so it may go on where it stands.
+        `item` is `replayed`; there is no template and no budget of ours.
     chosen: the family as some options make it, where its corpus, context, controls or check depend on them.
     """
 
@@ -57,6 +68,8 @@ class Task(NamedTuple):
     controls: Mapping[str, Control] = {}
     wrong_settings: Callable[[Settings], Iterator[str]] = no_wrong_settings
     check: Callable[[Row, Item], Iterator[str]] = nothing_more
+    coordinates: Callable[[Settings, GridAxes, str], Iterator[Coordinates]] | None = None
+    replay: Callable[[Workbench], Callable[[Cell], Replayed]] | None = None
     chosen: Callable[[Any], Task] | None = None
 
     def with_options(self, options: Any) -> Task:

@@ -34,7 +34,7 @@ def not_exact(placement: Placement) -> bool:
     return False
 
 
-def no_boundary(placement: Placement, boundary: str, depth: float) -> str | None:
+def no_boundary(placement: Placement, boundary: str, depth: float | None) -> str | None:
     """Needles stand at no boundary that has a name."""
     return None
 
@@ -53,7 +53,7 @@ class ContextKind(NamedTuple):
     make: Callable[[Workbench], ContextMaker]
     check: Callable[[Placement, ContextProof], Iterator[str]] = needles_at_spans
     joiner: Callable[[str], str] = JOINERS.__getitem__
-    boundary_at: Callable[[Placement, str, float], str | None] = no_boundary
+    boundary_at: Callable[[Placement, str, float | None], str | None] = no_boundary
     exact: Callable[[Placement], bool] = not_exact
     conversation: bool = False
     has_target: bool = False
@@ -120,7 +120,9 @@ class _Hider:
                 check_once(secret, frame, haystack)
             filled.leaks[secret] = haystack.leak(shown.keywords)
         needles = [self._encode(text) for text in secret.texts]
-        targets = DepthTargets(cell.depth, bench.diff, self._lines(cell, item, shown), self._kind.joiner(cell.language))
+        targets = DepthTargets(
+            cell.depth or 0.0, bench.diff, self._lines(cell, item, shown), self._kind.joiner(cell.language)
+        )
         spliced = self._place(haystack, needles, targets, bench.tokenizer)
         return Context(
             turns=(PromptMessage(None, _bracketed(spliced.pieces, opening, closing)),),
@@ -175,7 +177,7 @@ def _check_placement(placement: Placement, proof: ContextProof) -> Iterator[str]
     yield from placement.check(proof)
 
 
-def _placement_boundary(placement: Placement, boundary: str, depth: float) -> str | None:
+def _placement_boundary(placement: Placement, boundary: str, depth: float | None) -> str | None:
     return placement.boundary_at(boundary, depth)
 
 
@@ -191,7 +193,7 @@ def _place_between_lines(
     return place_nearest(haystack, needles, targets)
 
 
-def _line_boundary(placement: Placement, boundary: str, depth: float) -> str | None:
+def _line_boundary(placement: Placement, boundary: str, depth: float | None) -> str | None:
     return "paragraph"
 
 

@@ -8,13 +8,14 @@ from dataclasses import MISSING, fields
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from niah_gen.errors import suggestion
+from niah_gen.tasks.own_files import OwnFile
 
 
 def read_options(kind: type, table: Mapping[str, Any]) -> tuple[Any, list[str]]:
     """An instance of the dataclass `kind` with a table's values; None and what is wrong with them, a sentence each.
 
-    Fields are int, float, bool, str, tuples of these (lists in TOML), and any of them or None. What a field's values
-    may be beyond their type is checked by the dataclass itself, whose `__post_init__` raises ValueError.
+    Fields are int, float, bool, str, OwnFile, tuples of these (lists in TOML), and any of them or None. What a field's
+    values may be beyond their type is checked by the dataclass itself, whose `__post_init__` raises ValueError.
     """
     hints = get_type_hints(kind)
     known = {field.name: field for field in fields(kind)}
@@ -41,9 +42,13 @@ def read_options(kind: type, table: Mapping[str, Any]) -> tuple[Any, list[str]]:
 def options_table(options: Any) -> dict[str, Any]:
     """The options as TOML values; fields that are None are left out."""
     found = {field.name: getattr(options, field.name) for field in fields(options)}
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in found.items() if value is not None
-    }
+    return {name: _as_toml(value) for name, value in found.items() if value is not None}
+
+
+def _as_toml(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_as_toml(item) for item in value]
+    return str(value) if isinstance(value, OwnFile) else value
 
 
 _UNFIT = object()
@@ -57,13 +62,15 @@ def _as_kind(value: Any, kind: Any) -> Any:
         inner = get_args(kind)[0]
         found = [_as_kind(item, inner) for item in value] if isinstance(value, list | tuple) else [_UNFIT]
         return _UNFIT if _UNFIT in found else tuple(found)
+    if kind is OwnFile:
+        return OwnFile(value) if isinstance(value, str) and value.strip() else _UNFIT
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     return value if type(value) is kind else _UNFIT
 
 
 def _spelled(kind: Any) -> str:
-    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "nothing"}
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", OwnFile: "a file's path"}
     if get_origin(kind) in (Union, types.UnionType):
         return " or ".join(_spelled(part) for part in get_args(kind) if part is not type(None))
     if get_origin(kind) is tuple:

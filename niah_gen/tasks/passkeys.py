@@ -23,7 +23,7 @@ from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row
 
 
-class Wording(NamedTuple):
+class Told(NamedTuple):
     """What is said of a number `{key}` in a language: before the context, in it, and in question."""
 
     opening: str
@@ -33,26 +33,26 @@ class Wording(NamedTuple):
 
 
 _PASSKEY = {
-    "en": Wording(
+    "en": Told(
         "A pass key is hidden inside a lot of irrelevant text. Find it and memorize it. I will quiz you about it "
         "afterwards.",
         "The pass key is {key}. Remember it. {key} is the pass key.",
         "What is the pass key?", "The pass key is",
     ),
-    "zh": Wording(
+    "zh": Told(
         "下面大量无关的文字中藏着一个密码。请找到并记住它，稍后我会问你。",
         "密码是{key}。请记住它。{key}就是密码。",
         "密码是什么？", "密码是",
     ),
 }  # fmt: skip
 _NUMBER_STRING = {
-    "en": Wording(
+    "en": Told(
         "A sequence of digits is hidden inside a lot of irrelevant text. Find it and memorize it. I will quiz you "
         "about it afterwards.",
         "The sequence of digits is {key}. Remember it. {key} is the sequence of digits.",
         "What is the sequence of digits?", "The sequence of digits is",
     ),
-    "zh": Wording(
+    "zh": Told(
         "下面大量无关的文字中藏着一串数字。请找到并记住它，稍后我会问你。",
         "这串数字是{key}。请记住它。{key}就是这串数字。",
         "这串数字是什么？", "这串数字是",
@@ -72,7 +72,7 @@ def _number(name: str, slot: Digits, settings: Settings, cell: Cell) -> tuple[st
     return own, other
 
 
-def _task(name: str, digits: int, wording: dict[str, Wording]) -> Task:
+def _task(name: str, digits: int, wording: dict[str, Told]) -> Task:
     slot = Digits(digits)
 
     def ids(settings: Settings, language: str) -> Sequence[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.placement import Placement
 from niah_gen.prompts.frame import Frame
@@ -19,9 +20,10 @@ from niah_score.text import group_of
 
 
 class Cell(NamedTuple):
-    """One coordinate of the grid: what one row is made of. `length` in tokens, `depth` in percent.
+    """One coordinate of the grid: what one row is made of. `length` in tokens, 0 where rows have none.
 
-    `needle`: the item's id. `control`: the name of the control whose twin the row is; None for the item itself.
+    `depth`: in percent, None where none is asked for. `needle`: the item's id. `control`: the name of the control whose
+    twin the row is; None for the item itself.
     `part`: the recipe's part that the row belongs to; None where it has no parts.
     """
 
@@ -30,7 +32,7 @@ class Cell(NamedTuple):
     length: int
     needle: str
     repeat: int
-    depth: float
+    depth: float | None
     control: str | None = None
     part: str | None = None
 
@@ -44,6 +46,26 @@ def cell_seed(seed: int, cell: Cell) -> int:
     """A row's seed: 63 bits of sha256 over the recipe's seed and the coordinates without depth and control."""
     coordinates = f"{seed}/{cell.corpus}/{cell.length}/{cell.needle}/{cell.repeat}"
     return int.from_bytes(hashlib.sha256(coordinates.encode()).digest()[:8], "big") >> 1
+
+
+class GridAxes(NamedTuple):
+    """The axes of a recipe: lengths in tokens, depths in percent, and the number of repeats."""
+
+    lengths: tuple[int, ...]
+    depths: tuple[float, ...]
+    repeats: int
+
+
+class Coordinates(NamedTuple):
+    """Where one row stands, for families that list their rows. `length` in tokens, 0 where rows have none.
+
+    `needle`: the item's id. `depth`: in percent, None where none is asked for.
+    """
+
+    length: int
+    needle: str
+    repeat: int = 0
+    depth: float | None = None
 
 
 class Item(NamedTuple):
@@ -126,11 +148,21 @@ class Context:
 WITHOUT_CONTEXT = Context((), None, 0)
 
 
+class Replayed(NamedTuple):
+    """A prompt that a published rule made whole, and its truth.
+
+    `context.turns` are all messages of the prompt, `context.needle_turn` the one that holds the needles.
+    """
+
+    item: Item
+    context: Context
+
+
 @dataclass(frozen=True)
 class Workbench:
     """What one process makes contexts with. `fillers`: of each corpus. `longest`: the recipe's greatest length, tokens.
 
-    The rest are fields of the recipe.
+    `corpora`: the documents themselves, for families that replay a published rule. The rest are fields of the recipe.
     """
 
     tokenizer: Tokenizer
@@ -145,6 +177,7 @@ class Workbench:
     boundary: str = "sentence"
     fresh_haystacks: bool = False
     options: Any = field(default=None)
+    corpora: Mapping[str, Corpus] = field(default_factory=dict)
 
 
 class ContextMaker(Protocol):

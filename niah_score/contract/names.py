@@ -24,9 +24,12 @@ class ContractError(Exception):
     """A folder or file is not what the contract says; the message names the file and what to do."""
 
 
-def config_name(language: str, length: int) -> str:
-    """`zh-8k`, `en-1500`, `en-1m`: the language and the nominal length in tokens, k = 1,000."""
-    return f"{language}-{length_name(length)}"
+def config_name(language: str, length: int | None) -> str:
+    """`zh-8k`, `en-1500`, `en-1m`: the language and the nominal length in tokens, k = 1,000.
+
+    Rows without a length (None, or 0) have the language alone.
+    """
+    return f"{language}-{length_name(length)}" if length else language
 
 
 def length_name(length: int) -> str:

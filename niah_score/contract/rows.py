@@ -36,7 +36,7 @@ class Truth(TypedDict):
     placement: str
     template: str
     control: str | None
-    length: int
+    length: int | None
     depth_percent: float | None
     needle_id: str | None
     haystack_id: str | None

@@ -81,7 +81,7 @@ def measured(placement: str, corpus: str, tokenizer_name: str) -> Figures:
         if placement == "native":
             half = _half_a_segment(filler, max(0, start - joiner), row["haystack_tokens"], tokenizer)
         error = abs(row["needle_depths"][0] - (row["depth_percent"] or 0.0))
-        below = row["length"] - RESERVE - row["prompt_tokens"]
+        below = (row["length"] or 0) - RESERVE - row["prompt_tokens"]
         found = Figures(
             found.rows + 1,
             found.broken + (prompt.count("\ufffd") > held),

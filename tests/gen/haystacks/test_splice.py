@@ -323,7 +323,7 @@ def test_gkamradt_rows_are_the_published_contexts(
     needles = recipe["needles"][0]["needles"]
     for row in niah_gen.iter_rows(recipe):
         expected = published.gkamradt_context(
-            tokenizer.encoding, corpus, row["length"], row["depth_percent"] or 0.0, needles, recipe["reserve"],
+            tokenizer.encoding, corpus, (row["length"] or 0), row["depth_percent"] or 0.0, needles, recipe["reserve"],
             max(recipe["lengths"]),
         )  # fmt: skip
         assert context_of(row) == expected
@@ -352,7 +352,7 @@ def test_opencompass_rows_are_the_published_contexts(
     around = make_frame(template, "text", "opencompass", False, "What?")
     for row in niah_gen.iter_rows(recipe):
         expected = published.opencompass_context(
-            tokenizer.encoding, corpus, row["length"], row["depth_percent"] or 0.0, row["repeat"], needles, diff,
+            tokenizer.encoding, corpus, (row["length"] or 0), row["depth_percent"] or 0.0, row["repeat"], needles, diff,
             recipe["reserve"],
         )  # fmt: skip
         assert row["prompt"] == filled(around, expected)
@@ -379,7 +379,7 @@ def test_processed_rows_are_the_published_records(
     rows = list(niah_gen.iter_rows(recipe))
     found: dict[tuple[int, float], list[object]] = {}
     for row in rows:
-        found.setdefault((row["length"], row["depth_percent"] or 0.0), []).append(row["prompt"])
+        found.setdefault(((row["length"] or 0), row["depth_percent"] or 0.0), []).append(row["prompt"])
         assert_counted(row, tokenizer)
         assert_spans(row)
     kept = {int(depth): depth for depth in recipe["depths"]}.values()

@@ -72,7 +72,7 @@ def corpus_name(file: str) -> str:
 
 
 def by_cell(rows: Iterator[Row]) -> dict[tuple[int, float, int], Row]:
-    return {(row["length"], row["depth_percent"] or 0.0, row["repeat"]): row for row in rows}
+    return {((row["length"] or 0), row["depth_percent"] or 0.0, row["repeat"]): row for row in rows}
 
 
 # gkamradt -----------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_other_gkamradt_cells_are_the_published_contexts(
     overrides = {"tokenizer": name, "lengths": lengths, "depths": depths, "reserve": reserve}
     for row in niah_gen.iter_rows(preset, overrides):
         expected = published.gkamradt_context(
-            tokenizer.encoding, shared / "corpora" / "paul_graham", row["length"], row["depth_percent"] or 0.0,
+            tokenizer.encoding, shared / "corpora" / "paul_graham", (row["length"] or 0), row["depth_percent"] or 0.0,
             row["needles"], reserve, max(lengths),
         )  # fmt: skip
         assert context_of(row) == expected
@@ -149,7 +149,7 @@ def test_a_corpus_shorter_than_the_longest_length_is_repeated_as_published(share
     passes = set()
     for row in niah_gen.iter_rows("gkamradt-single", overrides):
         expected = published.gkamradt_context(
-            tokenizer.encoding, folder, row["length"], row["depth_percent"] or 0.0, row["needles"], 200, 8000
+            tokenizer.encoding, folder, (row["length"] or 0), row["depth_percent"] or 0.0, row["needles"], 200, 8000
         )
         assert context_of(row) == expected
         passes.add(row["haystack_passes"])
@@ -224,7 +224,7 @@ def test_other_opencompass_cells_are_the_published_prompts(
         expected = published.opencompass_context(
             tokenizer.encoding,
             shared / "corpora" / "cdme" / f"{file}.jsonl",
-            row["length"],
+            (row["length"] or 0),
             row["depth_percent"] or 0.0,
             row["repeat"],
             row["needles"],

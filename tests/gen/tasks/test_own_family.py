@@ -22,7 +22,7 @@ from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.recipe.read import load_recipe
-from niah_gen.rows.plan import family_digest, plan_digest
+from niah_gen.rows.digests import family_digest, plan_digest
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.hiding import ContextKind
 from niah_gen.tasks.needle import SINGLE
@@ -75,7 +75,7 @@ def test_every_row_hides_its_value_once_and_its_control_never(folder: Path) -> N
         assert row["task"] == "key-lines"
         assert row["corpus"] == "key_lines"
         if row["control"] is None:
-            assert 0 <= row["length"] - 200 - row["prompt_tokens"] <= MOST_BELOW
+            assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
             (span,) = row["needle_spans"]
             assert str(row["prompt"])[span["start"] : span["end"]] == row["needles"][0]
         else:
@@ -85,7 +85,7 @@ def test_every_row_hides_its_value_once_and_its_control_never(folder: Path) -> N
 def test_a_control_shares_the_haystack_of_its_item(folder: Path) -> None:
     filler: dict[tuple[int, str | None], set[str | None]] = {}
     for row in rows_of(folder):
-        filler.setdefault((row["length"], row["needle_id"]), set()).add(row["haystack_id"])
+        filler.setdefault(((row["length"] or 0), row["needle_id"]), set()).add(row["haystack_id"])
     assert all(len(ids) == 1 for ids in filler.values())
     assert len(set.union(*filler.values())) == len(filler)
 

@@ -1,0 +1,29 @@
+"""Stands for the rules of published generators that make their prompts whole, needles included.
+
+Which rule it is, the task family knows. No needles of other families can be placed by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from niah_gen.corpora.read import Corpus
+from niah_gen.errors import RecipeError
+from niah_gen.haystacks.haystack import Filler, Haystack
+from niah_gen.haystacks.placement import Placement
+from niah_gen.haystacks.splice import DepthTargets, Spliced
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Encoded
+
+_ONLY_REPLAYED = "placement: 'published' goes with task families that replay a published generator, such as ruler"
+
+
+def _fill(corpus: Corpus, tokenizer: Tokenizer, boundary: str, leaks: str) -> Filler:
+    raise RecipeError([_ONLY_REPLAYED])
+
+
+def _place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
+    raise RecipeError([_ONLY_REPLAYED])
+
+
+PUBLISHED = Placement("published", 1, "niah", _fill, _place, boundary="token")
