@@ -8,10 +8,10 @@ stretch is counted once for every word and every group of digits, not for every 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from niah_gen.haystacks.slots import UUID_GROUPS, Digits, Slot, Uuids, Values, Words, texts
 from niah_gen.tokenizers.find import Ints, Tokenizer
@@ -49,6 +49,7 @@ def line_tokens(parts: Sequence[str | Slot], joiner: str, tokenizer: Tokenizer) 
     round_ = [*parts[last + 1 :], joiner, *parts[: last + 1]]
     fixed = 0
     slots: list[CountValues] = []
+    runs: dict[str, _Runs] = {}  # of UUIDs, for all slots
     literal = ""
     for part in round_:
         if isinstance(part, str):
@@ -61,7 +62,7 @@ def line_tokens(parts: Sequence[str | Slot], joiner: str, tokenizer: Tokenizer) 
             data = literal.encode()
             cut = int(cuts[-1])
             fixed += tokenizer.count(data[:cut].decode())
-            count = _counting(part, data[cut:].decode(), tokenizer)
+            count = _counting(part, data[cut:].decode(), tokenizer, runs)
         if count is None:
             return None
         slots.append(count)
@@ -74,19 +75,24 @@ def _ends_in_word(slot: Slot) -> bool:
     if not isinstance(slot, Words):
         return True
     last = slot.first if slot.second == ("",) and not slot.joiner else slot.second
-    return all(len(safe_cuts(word[-1:] + ".")) for word in last)
+    return _cut_before(last, ".")
 
 
-def _counting(slot: Slot, left: str, tokenizer: Tokenizer) -> CountValues | None:
+def _cut_before(words: Sequence[str], mark: str) -> bool:
+    """Whether there is a safe cut between the end of each word and a mark."""
+    return all(len(safe_cuts(last + mark)) for last in {word[-1:] for word in words})
+
+
+def _counting(slot: Slot, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs]) -> CountValues | None:
     """The counting of a slot behind a text that begins at a safe cut; None where values cannot be taken apart."""
     if isinstance(slot, Words):
-        apart = slot.second != ("",) and all(len(safe_cuts(word[-1:] + slot.joiner[:1])) for word in slot.first)
+        apart = slot.second != ("",) and _cut_before(slot.first, slot.joiner[:1])
         return _words_apart(slot, left, tokenizer) if apart else _words_whole(slot, left, tokenizer)
     if not _three_digits_at_a_time(tokenizer) or left[-1:].isalnum():
         return None
     if isinstance(slot, Digits):
         return _digits(slot, left, tokenizer)
-    return _Uuids(left, tokenizer)
+    return _Uuids(left, tokenizer, runs)
 
 
 def _three_digits_at_a_time(tokenizer: Tokenizer) -> bool:
@@ -148,51 +154,79 @@ def _group_table(digits: int, tokenizer: Tokenizer) -> Ints:
     return np.array([tokenizer.count(f"{number:0{digits}}") for number in range(10**digits)], dtype=np.int64)
 
 
-# Runs of letters in UUIDs that are counted once for all; longer ones, in one UUID of fifty, are encoded.
-_LONGEST_RUN = 5
+# Runs of letters in UUIDs are counted once for all up to so many; longer ones, in one UUID of 2,500, with all of it.
+_LONGEST_RUN = 8
 _LETTERS = 7  # six, and none
 _RUNS = _LETTERS**_LONGEST_RUN
+_GROUP = 3
+
+
+class _Runs:
+    """Counts the tokens of runs of the letters a to f, given as numbers to the base 7, a being 1, behind a text."""
+
+    def __init__(self, before: str, tokenizer: Tokenizer) -> None:
+        self._before = before
+        self._tokenizer = tokenizer
+        self._known = np.zeros(_RUNS, dtype=np.uint8)
+
+    def __call__(self, runs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
+        found = self._known[runs]
+        if not found.all():
+            fresh = np.unique(runs[found == 0])
+            self._known[fresh] = [self._tokenizer.count(self._before + _letters(run)) for run in fresh.tolist()]
+            found = self._known[runs]
+        return found
+
+
+def _letters(run: int) -> str:
+    text = ""
+    while run:
+        run, letter = divmod(run, _LETTERS)
+        text = " abcdef"[letter] + text
+    return text
 
 
 class _Uuids:
     """Counts the tokens of UUIDs: those of each run of letters, and one for each group of three digits of a run."""
 
-    def __init__(self, left: str, tokenizer: Tokenizer) -> None:
+    def __init__(self, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs]) -> None:
         self._left = left
         self._tokenizer = tokenizer
-        inner = _run_table("", tokenizer)
+        for before in ("", left, "-"):
+            runs.setdefault(before, _Runs(before, tokenizer))
+        self._inner = runs[""]
         # A run right behind what stands before the first group, or behind a hyphen, may be encoded together with it.
-        self._tables = [np.concatenate([inner, _run_table(before, tokenizer)]) for before in (left, "-")]
+        self._first = [runs[before] for before in (left, "-")]
         self._beside = [tokenizer.count(before + "1") - tokenizer.count("1") for before in (left, "-")]
 
     def __call__(self, values: Values) -> Ints:
         digits = _nibbles(values)
         rows = digits.shape[1]
+        letters = digits > 9
         total = np.zeros(rows, dtype=np.uint8)
         long = np.zeros(rows, dtype=np.bool_)
         column = 0
         for number, size in enumerate(UUID_GROUPS):
-            table, beside = self._tables[min(number, 1)], self._beside[min(number, 1)]
+            kind = min(number, 1)
             phase = np.zeros(rows, dtype=np.uint8)  # digits of the group of three that is open
-            run = np.zeros(rows, dtype=np.uint16)  # letters of the run that is open, as a number
-            first = np.zeros(rows, dtype=np.uint16)
-            for place in range(size):
-                digit = digits[column]
-                is_letter = digit > 9
-                phase = (phase % 3 + 1) * ~is_letter
+            run = np.zeros(rows, dtype=np.uint32)  # letters of the run that is open
+            first = letters[column].copy()  # whether that is the group's first run, without a digit before it
+            total += ~first * np.uint8(self._beside[kind])
+            for place in range(column, column + size):
+                letter = letters[place]
+                self._close(np.flatnonzero(~letter & (run > 0)), run, first, self._first[kind], total)
+                phase += 1
+                phase -= (phase == _GROUP + 1) * np.uint8(_GROUP)
+                phase *= ~letter
                 total += phase == 1
-                if place == 0:
-                    first = is_letter * np.uint16(_RUNS)
-                    total += ~is_letter * np.uint8(beside)
-                else:
-                    ended = np.flatnonzero(~is_letter & (run > 0))
-                    total[ended] += table[run[ended] + first[ended]]
-                    run[ended] = first[ended] = 0
-                long |= is_letter & (run >= _RUNS // _LETTERS)
-                run = np.where(is_letter, run % (_RUNS // _LETTERS) * _LETTERS + digit - 9, run).astype(np.uint16)
-                column += 1
-            open_ = np.flatnonzero(run > 0)
-            total[open_] += table[run[open_] + first[open_]]
+                if place - column >= _LONGEST_RUN:
+                    long |= letter & (run >= _RUNS // _LETTERS)
+                    np.minimum(run, _RUNS // _LETTERS - 1, out=run)
+                run *= _LETTERS
+                run += digits[place] - np.uint8(9)
+                run *= letter
+            self._close(np.flatnonzero(run), run, first, self._first[kind], total)
+            column += size
         found = total.astype(np.int64)
         rare = np.flatnonzero(long)
         if len(rare):
@@ -201,20 +235,25 @@ class _Uuids:
             found[rare] = [self._tokenizer.count(self._left + text) for text in whole]
         return found
 
+    def _close(
+        self,
+        ended: Ints,
+        run: npt.NDArray[np.uint32],
+        first: npt.NDArray[np.bool_],
+        behind: _Runs,
+        total: npt.NDArray[np.uint8],
+    ) -> None:
+        """Add the tokens of the runs that have ended."""
+        if not len(ended):
+            return
+        is_first = first[ended]
+        inner, outer = ended[~is_first], ended[is_first]
+        total[inner] += self._inner(run[inner])
+        total[outer] += behind(run[outer])
+        first[outer] = False
 
-def _run_table(before: str, tokenizer: Tokenizer) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Tokens of `before` and each run of the letters a to f, by the run as a number to the base 7, a being 1."""
-    table = np.zeros(_RUNS, dtype=np.uint8)
-    for size in range(1, _LONGEST_RUN + 1):
-        for letters in product(range(1, _LETTERS), repeat=size):
-            number = 0
-            for letter in letters:
-                number = number * _LETTERS + letter
-            table[number] = tokenizer.count(before + "".join(chr(ord("a") + letter - 1) for letter in letters))
-    return table
 
-
-def _nibbles(values: Values) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
+def _nibbles(values: Values) -> npt.NDArray[np.uint8]:
     """The 32 hexadecimal digits of UUIDs as numbers, a row for each place."""
     assert values.more is not None
     found = np.empty((32, len(values.more)), dtype=np.uint8)

@@ -22,7 +22,7 @@ from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.line_tokens import LineTokens, line_tokens
 from niah_gen.haystacks.sentences import Kept, Sentences, sentences_of
-from niah_gen.haystacks.slots import Column, Slot, Values, columns, deal, number_of, scattered, size_of
+from niah_gen.haystacks.slots import PADDING, Column, Slot, Values, columns, deal, number_of, scattered, size_of
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Slice, encode, encode_later, safe_cuts
 from niah_score.text import fold, holds
@@ -90,7 +90,7 @@ def draw_lines(line: Line, count: int, seed: str, avoid: Sequence[str] = ()) -> 
         wanted = [-(-count // line.alike) if place == 0 else count for place in places]
         if sum(wanted) > size_of(slot) - len(avoided):
             raise FitError(
-                f"a haystack of {count} lines needs {sum(wanted)} different values of {type(slot).__name__}, and there "
+                f"a haystack of {count} lines needs {sum(wanted)} different {type(slot).__name__.lower()}, and there "
                 f"are {size_of(slot) - len(avoided)}; ask for shorter lengths, or for values of another type"
             )
         dealt = deal(slot, sum(wanted), f"{seed}/{places[0]}", avoided)
@@ -119,18 +119,14 @@ def lay_lines(line: Line, drawn: Sequence[Values], count: int) -> tuple[bytes, I
             found += columns(*next(given))
     width = sum(column.data.shape[1] for column in found)
     grid = np.empty((count, width), dtype=np.uint8)
-    fixed = all(column.sizes is None for column in found)
-    keep = np.ones((1 if fixed else count, width), dtype=np.bool_)
     sizes = np.zeros(count, dtype=np.int64)
     at = 0
     for data, own in found:
         wide = data.shape[1]
         grid[:, at : at + wide] = data
-        if own is not None:
-            keep[:, at : at + wide] = np.arange(wide) < own[:, None]
         sizes += wide if own is None else own
         at += wide
-    return (grid if fixed else grid[keep]).tobytes(), sizes
+    return grid.tobytes().translate(None, PADDING), sizes
 
 
 class LinesFiller:
@@ -191,18 +187,25 @@ class LinesFiller:
         cuts = safe_cuts(self._line.joiner + self._head)
         return int(cuts[0]) if len(cuts) else 0
 
-    def _lines_for(self, room: int, seed: str, avoid: Sequence[str]) -> int:
+    @cached_property
+    def _each(self) -> float:
+        """About how many tokens a line has."""
+        drawn = draw_lines(self._line, _SAMPLE, self._name)
+        if self._tokens is not None:
+            return float(self._tokens.of(drawn, _SAMPLE).mean())
+        text, _ = lay_lines(self._line, drawn, _SAMPLE)
+        return self._tokenizer.count(text.decode()) / _SAMPLE
+
+    def _lines_for(self, room: int) -> int:
         """About how many lines have `room` tokens, and a few more."""
-        text, _ = lay_lines(self._line, draw_lines(self._line, _SAMPLE, seed, avoid), _SAMPLE)
-        each = self._tokenizer.count(text.decode()) / _SAMPLE
-        return int(room / each * 1.005) + 2 * WINDOW
+        return int(room / self._each * 1.005) + 2 * WINDOW
 
     def _drawn(self, room: int, seed: str, avoid: Sequence[str]) -> Sentences | None:
         """Lines with `room` tokens and WINDOW lines more, counted by their parts; None where that cannot be."""
         line, tokenizer = self._line, self._tokenizer
         if self._tokens is None:
             return None
-        count = self._lines_for(room, seed, avoid)
+        count = self._lines_for(room)
         while True:
             drawn = draw_lines(line, count, seed, avoid)
             each = self._tokens.of(drawn, count)
@@ -226,7 +229,7 @@ class LinesFiller:
 
     def _encoded(self, room: int, seed: str, avoid: Sequence[str]) -> Sentences:
         """The same lines, encoded."""
-        count = self._lines_for(room, seed, avoid)
+        count = self._lines_for(room)
         data, sizes = lay_lines(self._line, draw_lines(self._line, count, seed, avoid), count)
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
         joiner = len(self._line.joiner.encode())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -60,10 +61,14 @@ class Values(NamedTuple):
 
 
 class Column(NamedTuple):
-    """Texts in UTF-8, a row each, filled up with anything. `sizes`: bytes of each; None where all fill their row."""
+    """Texts in UTF-8, a row each, filled up with `PADDING`. `sizes`: bytes of each; None where all fill their row."""
 
     data: Bytes2D
     sizes: Ints | None = None
+
+
+# No UTF-8 holds it.
+PADDING = b"\xff"
 
 
 def size_of(slot: Slot) -> int:
@@ -80,17 +85,32 @@ def size_of(slot: Slot) -> int:
 def number_of(slot: Slot, text: str) -> int | None:
     """The number of a slot's value, of UUIDs the first 32 bits; None for a text that is no value of the slot."""
     match slot:
-        case Words(first, second, joiner):
-            for front, word in enumerate(first):
-                rest = text[len(word) + len(joiner) :]
-                if text == word + joiner + rest and rest in second:
-                    return front * len(second) + second.index(rest)
-            return None
+        case Words():
+            return _numbers(slot).get(text) if len(slot.second) == 1 else _number_of_two(slot, text)
         case Digits(size):
             fits = len(text) == size and text.isascii() and text.isdecimal() and text[0] != "0"
             return int(text) - 10 ** (size - 1) if fits else None
         case _:
             return int(text[:8], 16) if _UUID.fullmatch(text) else None
+
+
+@lru_cache(maxsize=16)
+def _numbers(slot: Words) -> dict[str, int]:
+    return {word + slot.joiner + slot.second[0]: number for number, word in enumerate(slot.first)}
+
+
+@lru_cache(maxsize=16)
+def _halves(slot: Words) -> tuple[dict[str, int], dict[str, int]]:
+    fronts = {word + slot.joiner: number for number, word in enumerate(slot.first)}
+    return fronts, {word: number for number, word in enumerate(slot.second)}
+
+
+def _number_of_two(slot: Words, text: str) -> int | None:
+    fronts, backs = _halves(slot)
+    for size in range(1, len(text)):
+        if text[:size] in fronts and text[size:] in backs:
+            return fronts[text[:size]] * len(backs) + backs[text[size:]]
+    return None
 
 
 def deal(slot: Slot, count: int, seed: str, avoid: frozenset[int] = frozenset()) -> Values:
@@ -147,10 +167,17 @@ def _through(numbers: Words64, high: int, wide: int, keys: list[int]) -> Words64
     left, right = numbers // np.uint64(wide), numbers % np.uint64(wide)
     for turn, key in enumerate(keys):
         if turn % 2:
-            right = (right + _hashed(left, key) % np.uint64(wide)) % np.uint64(wide)
+            right = _turned(right, _hashed(left, key), wide)
         else:
-            left = (left + _hashed(right, key) % np.uint64(high)) % np.uint64(high)
+            left = _turned(left, _hashed(right, key), high)
     return left * np.uint64(wide) + right
+
+
+def _turned(digits: Words64, by: Words64, base: int) -> Words64:
+    """Digits to a base, each turned on by a random number of 64 bits."""
+    found = digits + (((by >> np.uint64(32)) * np.uint64(base)) >> np.uint64(32))
+    found -= (found >= base) * np.uint64(base)
+    return found
 
 
 def _mixed(numbers: Ints, seed: str) -> Words64:
@@ -191,12 +218,13 @@ def columns(slot: Slot, values: Values) -> list[Column]:
             found = [_picked(tuple(word + joiner for word in first), front)]
             return found if second == ("",) else [*found, _picked(second, back)]
         case Digits(size):
-            digits = np.empty((size, len(values.numbers)), dtype=np.uint8)
+            digits = np.empty((len(values.numbers), size), dtype=np.uint8)
             left = values.numbers + 10 ** (size - 1)
-            for place in range(size - 1, -1, -1):
-                left, digit = np.divmod(left, 10)
-                digits[place] = digit + ord("0")
-            return [Column(np.ascontiguousarray(digits.T))]
+            for end in range(size, 0, -3):
+                rest, wide = left // 1000, min(3, end)
+                digits[:, end - wide : end] = _THOUSAND[left - 1000 * rest, 3 - wide :]
+                left = rest
+            return [Column(digits)]
         case _:
             found_hex = _hexadecimal(values)
             text = np.full((len(found_hex), UUID_SIZE), ord("-"), dtype=np.uint8)
@@ -215,6 +243,7 @@ def _hexadecimal(values: Values) -> Bytes2D:
     return _HEX_PAIRS[both.view(np.uint8)].view(np.uint8).reshape(len(both), 32)
 
 
+_THOUSAND = np.frombuffer("".join(f"{number:03}" for number in range(1000)).encode(), np.uint8).reshape(1000, 3)
 _HEX_PAIRS = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint16)
 
 
@@ -223,10 +252,11 @@ def _picked(words: tuple[str, ...], which: Ints) -> Column:
     return Column(table[which], None if (sizes == table.shape[1]).all() else sizes[which])
 
 
+@lru_cache(maxsize=32)
 def _table(words: tuple[str, ...]) -> tuple[Bytes2D, Ints]:
     """Words in UTF-8, a row each, and the bytes of each."""
     encoded = [word.encode() for word in words]
     sizes = np.array([len(word) for word in encoded], dtype=np.int64)
     width = int(sizes.max())
-    data = np.frombuffer(b"".join(word.ljust(width) for word in encoded), dtype=np.uint8)
+    data = np.frombuffer(b"".join(word.ljust(width, PADDING) for word in encoded), dtype=np.uint8)
     return data.reshape(len(words), width), sizes

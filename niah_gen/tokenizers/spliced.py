@@ -127,7 +127,7 @@ class Encoded:
     @cached_property
     def _continuations(self) -> Ints:
         """Offsets of the bytes that begin no character."""
-        points = np.frombuffer(self.data, dtype=np.uint8)
+        points = np.frombuffer(b"" if self.data.isascii() else self.data, dtype=np.uint8)
         return np.flatnonzero((points & 0xC0) == 0x80)
 
     @cached_property
@@ -197,7 +197,7 @@ def literal(text: str) -> Fragment:
 
 def _json_growth(points: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:
     """Offsets of the bytes that JSON escapes, and how many bytes each escape adds."""
-    escaped = np.flatnonzero(_JSON_GROWTH[points])
+    escaped = np.flatnonzero((points < 0x20) | (points == ord('"')) | (points == ord("\\")))
     return escaped, _JSON_GROWTH[points[escaped]].astype(np.int64)
 
 
