@@ -241,7 +241,7 @@ class PartProver:
         if template is None or (part.guide and guide_problem(template, part.placement, item.id, question) is not None):
             return None
         return make_frame(
-            template, self._form, part.placement, part.guide, question, part.question_position
+            template, self._form, part.placement, part.guide, question, part.question_position, item.opening
         )  # fmt: skip
 
     def _wrong_context(self, row: Row, cell: Cell, item: Item, tokens: int) -> list[str]:

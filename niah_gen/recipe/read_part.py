@@ -35,7 +35,7 @@ from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
 from niah_gen.tasks.options import options_table, read_options
 from niah_gen.tasks.own_files import own_file, own_files
 from niah_gen.tasks.records import Settings
-from niah_gen.tasks.registry import find_task, is_own
+from niah_gen.tasks.registry import as_chosen, find_task, is_own
 
 Value = TypeVar("Value")
 
@@ -83,6 +83,8 @@ class PartReader(Fields):
         if task is None and not task_name:
             task = task_for(needles)
         options = self._options(task)
+        corpora = self._corpora(task, options)
+        task = task and as_chosen(task, options)
         controls = self._controls(task)
         needles = [needle.for_use(bool(options.get("distractors")), controls) for needle in needles]
         usual = "diff" if "diff" in self.raw else "apart" if options.get("distractors") else kind.spread
@@ -107,7 +109,7 @@ class PartReader(Fields):
             boundary=self.take("boundary", one_of(boundaries), kind.boundary),
             leaks=self.take("leaks", one_of(leaks), kind.leaks),
             fresh_haystacks=self.take("fresh_haystacks", parse_boolean, False),
-            corpora=self._corpora(task),
+            corpora=corpora,
             needles=tuple(needles),
             options=options,
             controls=controls,
@@ -166,7 +168,9 @@ class PartReader(Fields):
             self.problems.append("needles: expected at least one name or table; found none")
         return [needle.asked(paraphrase) for needle in found]
 
-    def _corpora(self, task: Task | None) -> tuple[str, ...]:
+    def _corpora(self, task: Task | None, options: Mapping[str, Any]) -> tuple[str, ...]:
+        if task is not None and task.corpus is None and as_chosen(task, options).corpus is not None:
+            return ()  # a family that reads corpora with other options leaves them in the recipe for those
         if task is not None and task.corpus is not None:
             if self.raw.get("placement", "native") not in ("native", "published"):
                 self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")

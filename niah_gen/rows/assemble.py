@@ -290,7 +290,9 @@ class _PartAssembler:
     def _frame(self, template: Template, item: Item) -> Frame:
         part = self._part
         question = item.question or ""
-        return make_frame(template, self._form, part.placement, part.guide, question, part.question_position)
+        return make_frame(
+            template, self._form, part.placement, part.guide, question, part.question_position, item.opening
+        )  # fmt: skip
 
 
 def check_fit(plan: Plan) -> None:

@@ -79,7 +79,8 @@ class Item(NamedTuple):
     `spread` says, the next ones alike from a seeded depth of their own, and so on; empty where all are one set.
     `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
     limit; None for the recipe's. `literal`, `conflict`: the question in the needle's own words, and a text that says
-    otherwise with the spellings of what it says, for the controls of that name.
+    otherwise with the spellings of what it says, for the controls of that name. `opening`: what the prompt says before
+    the context, where the template has a place for it.
     """
 
     id: str
@@ -98,6 +99,7 @@ class Item(NamedTuple):
     literal: str | None = None
     conflict: tuple[str, tuple[str, ...]] | None = None
     sets: tuple[int, ...] = ()
+    opening: str = ""
 
     @property
     def kinds(self) -> list[str]:
