@@ -18,8 +18,8 @@ from niah_gen.prompts.token_spans import token_spans
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
-from niah_gen.tasks.check_item import item_of, made_item_of, shown_of
 from niah_gen.tasks.base import is_published
+from niah_gen.tasks.check_item import item_of, made_item_of, shown_of
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tokenizers.spliced import Counter, Fragment
