@@ -1,0 +1,201 @@
+"""What every task family of ours keeps, whatever it asks: budgets, depths, its truth, and nothing that gives it away.
+
+A family joins by a line in FAMILIES.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.haystacks.fit import MOST_BELOW
+from niah_score.contract import Message, PromptForm, Row
+from niah_score.metrics import METRICS
+from niah_score.metrics.target import target_of
+
+
+class Family(NamedTuple):
+    """A preset of a family. `shortest`: the shortest length, in tokens, that its prompts fit.
+
+    `unit`: tokens of the largest unit that a needle can stand beside: a line, a sentence, a passage, a turn of a
+    conversation; needles stand within half of it. None where no depth is asked for. `guess`: what an answer to another
+    row scores at most, in points, in the mean.
+    """
+
+    preset: str
+    shortest: int = 1000
+    unit: int | None = 256
+    guess: float = 15.0
+
+
+# A sentence has 256 tokens at most, a line of noise 40, one of a key and its value 60, a pair of UUIDs 80.
+FAMILIES = (
+    Family("key-values", unit=60),
+    Family("passkey", unit=40),
+    Family("number-string", unit=40),
+    Family("json-key-values", unit=100),
+    Family("variable-tracking", unit=60),
+    Family("variable-prose"),
+    Family("uuid-chain"),
+    Family("ancestral-trace", shortest=2000, guess=40.0),
+    Family("ancestral-facts", unit=60, guess=40.0),
+    Family("graph-walks", unit=60),
+    Family("common-words", unit=None),
+    Family("coded-words", unit=None),
+    Family("passage-match", unit=300, guess=25.0),
+    Family("passage-copy", unit=300, guess=30.0),
+    Family("passage-nth", unit=300, guess=40.0),
+    Family("passage-count", unit=None, guess=40.0),
+    Family("coreference", unit=400, guess=40.0),
+)
+BY_NAME = {family.preset: family for family in FAMILIES}
+DEPTHS = (0.0, 35.0, 100.0)
+FORMS: tuple[PromptForm, ...] = ("text", "chat")
+
+each_family = pytest.mark.parametrize("name", list(BY_NAME))
+each_language = pytest.mark.parametrize("language", ["en", "zh"])
+each_form = pytest.mark.parametrize("form", FORMS)
+
+
+@cache
+def rows_of(name: str, language: str, form: str, length: int, repeats: int = 1) -> tuple[Row, ...]:
+    """The rows of a preset at one length, without controls, at three depths where it asks for depths."""
+    asked: dict[str, object] = {
+        "lengths": [length], "languages": [language], "form": form, "repeats": repeats, "controls": [],
+        "needles_per_cell": 0, "control_depths": [],
+    }  # fmt: skip
+    if BY_NAME[name].unit is not None:
+        asked["depths"] = list(DEPTHS)
+    return tuple(niah_gen.iter_rows(niah_gen.load_recipe(name, asked)))
+
+
+def text_of(row: Row) -> str:
+    """Everything that a model reads, the messages one after the other."""
+    prompt: str | list[Message] = row["prompt"]
+    return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
+
+
+def wrong_budgets(name: str, rows: Sequence[Row]) -> Iterator[str]:
+    """The rows whose prompts are above their budget, or more than a few tokens below it."""
+    reserve = niah_gen.load_recipe(name).parts[0].reserve
+    for row in rows:
+        below = (row["length"] or 0) - reserve - row["prompt_tokens"]
+        if not 0 <= below <= MOST_BELOW:
+            yield f"{row['id']}: {below} tokens below its budget"
+
+
+def wrong_depths(name: str, rows: Sequence[Row]) -> Iterator[str]:
+    """The rows whose first needle stands more than half a unit from its depth."""
+    unit = BY_NAME[name].unit
+    for row in rows:
+        if unit is not None and row["depth_percent"] is not None and row["needle_depths"]:
+            off = abs(row["needle_depths"][0] - row["depth_percent"]) * row["haystack_tokens"] / 100
+            if off > unit / 2 + 1:
+                yield f"{row['id']}: {off:.0f} tokens from its depth"
+
+
+def judged(answer: str, row: Row) -> float:
+    """The points of an answer by the row's own metric."""
+    value = METRICS[row["metric"]].judge(answer, target_of({**row})).value
+    return 0.0 if value is None else value
+
+
+@each_form
+@each_language
+@each_family
+def test_prompts_fill_their_budget_and_needles_stand_at_their_depth(name: str, language: str, form: str) -> None:
+    for length in (BY_NAME[name].shortest, 4000):
+        rows = rows_of(name, language, form, length)
+        assert rows
+        assert {row["language"] for row in rows} == {language}
+        assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
+
+
+@each_language
+@each_family
+def test_long_prompts_fill_their_budget_too(name: str, language: str) -> None:
+    rows = rows_of(name, language, "chat", 32_000)
+    assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
+
+
+@pytest.mark.soak
+@each_language
+@each_family
+def test_prompts_of_128k_fill_their_budget_too(name: str, language: str) -> None:
+    rows = rows_of(name, language, "chat", 128_000)
+    assert [*wrong_budgets(name, rows), *wrong_depths(name, rows)] == []
+
+
+@each_language
+@each_family
+def test_no_two_prompts_are_the_same(name: str, language: str) -> None:
+    rows = rows_of(name, language, "text", 4000, 2)
+    texts = [text_of(row) for row in rows]
+    assert len(set(texts)) == len(texts)
+    assert len({row["id"] for row in rows}) == len(rows)
+
+
+@each_language
+@each_family
+def test_the_planned_answer_scores_100_and_those_of_other_rows_near_nothing(name: str, language: str) -> None:
+    rows = rows_of(name, language, "text", 4000, 2)
+    assert [judged(row["answers"][0], row) for row in rows] == [100.0] * len(rows)
+    others = [judged(other["answers"][0], row) for other, row in pairwise(rows) if other["answers"] != row["answers"]]
+    assert others
+    assert sum(others) / len(others) <= BY_NAME[name].guess
+
+
+def read_at(row: Row, places: Sequence[int], sizes: Sequence[int]) -> float:
+    """The points of saying what stands at some places of a row's prompt."""
+    text = text_of(row)
+    return judged(" ".join(text[at : at + size] for at, size in zip(places, sizes, strict=True)), row)
+
+
+@each_language
+@each_family
+def test_knowing_where_the_answer_stood_in_other_prompts_tells_no_more_than_reading_anywhere(
+    name: str, language: str
+) -> None:
+    """The solver learns places: where the words of another row's answer stand first, in a prompt of the same length."""
+    rows = rows_of(name, language, "text", 4000, 2)
+    draw = random.Random(name)
+    learnt, anywhere = [], []
+    for row in rows:
+        for other in rows:
+            if other["answers"] == row["answers"] or (other["depth_percent"] or -1) == row["depth_percent"]:
+                continue
+            seen = text_of(other)
+            words = [min(group, key=lambda word: seen.find(word) % (1 << 60)) for group in other["keywords"]]
+            sizes = [len(word) for word in words if word in seen]
+            places = [seen.find(word) for word in words if word in seen]
+            learnt.append(read_at(row, places, sizes))
+            anywhere.append(read_at(row, [draw.randrange(len(text_of(row))) for _ in places], sizes))
+    assert learnt
+    assert (sum(learnt) - sum(anywhere)) / len(learnt) <= 10
+
+
+@each_form
+@each_family
+def test_a_dataset_of_each_is_proved_and_built_again(name: str, form: PromptForm, tmp_path: Path) -> None:
+    asked: dict[str, object] = {"lengths": [4000], "form": form}
+    if BY_NAME[name].unit is not None:
+        asked |= {"depths": [0, 50], "control_depths": [50]}
+    folder = niah_gen.build(niah_gen.load_recipe(name, asked), out=tmp_path)
+    proof = prove(folder)
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+
+
+def test_every_family_of_ours_that_is_no_plain_needle_is_here() -> None:
+    from niah_gen.recipe.presets import preset_names
+
+    published = ("gkamradt", "cdme", "ruler", "needlehaystack2", "needlebench2", "longbench", "nolima", "mrcr")
+    ours = {name for name in preset_names() if not name.startswith(published)}
+    assert ours - {"default", "plain", "smoke"} == set(BY_NAME)
