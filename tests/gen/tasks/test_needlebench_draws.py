@@ -75,7 +75,8 @@ def test_a_question_about_many_takes_what_stands_before_the_marks(tmp_path: Path
     english, chinese = ([line for line in lines if line.language == code] for code in ("en", "zh"))
     assert parallel_question(english, "en") == (
         "What legendary item is hidden on Island00?、What legendary item is hidden on Island01?Please answer in the "
-        "format of 'The legendary item hidden on the Island00 is ______、The legendary item hidden on the Island01 is ______'"
+        "format of 'The legendary item hidden on the Island00 is ______、"
+        "The legendary item hidden on the Island01 is ______'"
     )
     assert parallel_question(chinese, "zh") == (
         "岛屿00上隐藏着什么传说中的物品？、岛屿01上隐藏着什么传说中的物品？"
