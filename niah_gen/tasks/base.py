@@ -50,7 +50,7 @@ class Task(NamedTuple):
     check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. Where
         prompts are replayed, the item is what the row says of itself.
     coordinates: the rows of a language in their order, for families whose rows are no plain product of lengths, items,
-        repeats and depths; None for those that are.
+        repeats and depths; None for those that are. Of `ids` it then only counts whether there are any.
     replay: for families whose prompts are made whole by a published rule: returns the function that one process makes
         them with. It is asked for cells in any order, mostly in that of the rows, so it may go on where it stands.
         `item` is `replayed`; there is no template and no budget of ours.

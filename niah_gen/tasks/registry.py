@@ -13,6 +13,7 @@ from niah_gen.tasks.needle import MULTI, SINGLE
 from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
 from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
 from niah_gen.tasks.nolima import NOLIMA
+from niah_gen.tasks.ruler.family import RULER
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
@@ -21,6 +22,7 @@ TASKS: dict[str, Task] = {
     **NEEDLEHAYSTACK2_TASKS,
     **NEEDLEBENCH_TASKS,
     "nolima": NOLIMA,
+    "ruler": RULER,
 }
 
 
