@@ -32,6 +32,7 @@ METRIC_HOMES: dict[str, str] = {
     "longbench_count": "niah_score.metrics.longbench",
     "nolima_contains": "niah_score.metrics.nolima",
     "mrcr": "niah_score.metrics.mrcr",
+    "mrcr_v2": "niah_score.metrics.mrcr",
 }
 METRIC_NAMES = tuple(METRIC_HOMES)
 _SHOWN = 80  # characters of a name in a message

@@ -58,6 +58,7 @@ METRICS: dict[str, Metric] = {
     "longbench_count": longbench.LONGBENCH_COUNT,
     "nolima_contains": nolima.NOLIMA_CONTAINS,
     "mrcr": mrcr.MRCR,
+    "mrcr_v2": mrcr.MRCR_V2,
 }
 
 
