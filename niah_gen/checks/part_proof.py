@@ -79,7 +79,7 @@ class PartProver:
         self.family = family_digest(recipe, axes.part, task, tokenizer.sha256)
         self._tokenizer = tokenizer
         self._axes = axes
-        self._exact = task.replay is None and task.context.exact(axes.part.placing)
+        self._exact = task.context.exact(axes.part.placing)
         self._asked: _CellTruth | None = None
         self._haystack: CountedHaystack | None = None
 
@@ -92,14 +92,18 @@ class PartProver:
         )  # fmt: skip
         problems = list(self._wrong_coordinates(row, cell, config))
         replays = self._task.replay is not None
-        item = _item_of(row) if replays else self._item(cell)
-        problems += self._wrong_truth(row, None if replays else item)
+        said = replays or self._task.ask is not None
+        item = _item_of(row) if said else self._item(cell)
+        problems += self._wrong_truth(row, None if said else item)
+        if said and not replays and item is not None:
+            self._asked = _CellTruth(cell, item, item.hide, self._frame(item, cell.language))
         problems += self._wrong_id(row)
         rank = None if problems else self._axes.rank(cell)
         tokens = sum(map(self._tokenizer.count, _contents(row)))
         problems += self._wrong_prompt(row, tokens)
         if replays and item is not None:
             problems += _wrong_spans(row)
+            problems += self._wrong_budget(row, cell, tokens)
             problems += self._task.check(row, item)
         elif item is not None and cell.control == NO_CONTEXT:
             problems += self._wrong_alone(row)
@@ -237,7 +241,7 @@ class PartProver:
         if template is None or (part.guide and guide_problem(template, part.placement, item.id, question) is not None):
             return None
         return make_frame(
-            template, self._form, part.placement, part.guide, question, part.question_position
+            template, self._form, part.placement, part.guide, question, part.question_position, item.opening
         )  # fmt: skip
 
     def _wrong_context(self, row: Row, cell: Cell, item: Item, tokens: int) -> list[str]:

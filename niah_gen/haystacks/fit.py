@@ -122,15 +122,26 @@ class Fitting:
             last, joint = min(WINDOW, len(sentences.places) - 1), Joint(0, joiners[-1])
             best = next(self._completed(sentences, added, 0, last, joint, ends_of, anyhow=True), None)
         if best is None:
-            raise FitError(
-                f"length {self._request.length} leaves no room for a sentence: the reserve for the answer takes "
-                f"{self._request.reserve} tokens, prompt and needle {self._fixed}; ask for longer lengths (8k means "
-                "eight even ones, 8000 that one) or a smaller reserve"
-            )
-        return best.haystack if self._tokenizer.local else self._recounted(best.haystack, sentences)
+            raise self.no_room()
+        return self._counted(best.haystack, sentences)
 
-    def _recounted(self, haystack: Haystack, sentences: Sentences) -> Haystack:
-        """A haystack with the tokens that it has as a whole, for a tokenizer that is not local."""
+    def whole(self, sentences: Sentences, added: Sequence[Ints]) -> tuple[int, Haystack]:
+        """All of the sentences as a haystack, and how many tokens its longest prompt ends below the budget."""
+        trial = self._try(_prefix(sentences, len(sentences.places) - 1), sentences, added)
+        return trial.below, self._counted(trial.haystack, sentences)
+
+    def no_room(self) -> FitError:
+        """What to raise where not one sentence fits."""
+        return FitError(
+            f"length {self._request.length} leaves no room for a sentence: the reserve for the answer takes "
+            f"{self._request.reserve} tokens, prompt and needle {self._fixed}; ask for longer lengths (8k means "
+            "eight even ones, 8000 that one) or a smaller reserve"
+        )
+
+    def _counted(self, haystack: Haystack, sentences: Sentences) -> Haystack:
+        """A haystack whose tokens are counted anew where they are estimates."""
+        if self._tokenizer.local:
+            return haystack
         tokens = self._counter.count(haystack.slices(0, haystack.size))
         before = np.append(np.minimum(_before(haystack)[:-1], tokens), tokens)
         least = _SOME_TWICE if haystack.passes > 1 else 1.0
@@ -139,7 +150,7 @@ class Fitting:
     def _with_inside(self, sentences: Sentences, count: int, joint: Joint, picked: Sequence[int]) -> Haystack:
         """The first `count` sentences with the picked ones put in at a joint."""
         own, place = _prefix(sentences, count), joint.place
-        texts = [_text(sentences, number) for number in picked]
+        texts = [_text(sentences, number, joint.joiner) for number in picked]
         inside = encode(inside_text(count, joint, texts), self._tokenizer)
         at, put = int(sentences.places[place]), len(inside.data)
         ends = at + inside_ends(joint, texts)
@@ -182,7 +193,7 @@ class Fitting:
         sizes = np.diff(sentences.before[first : last + 1]).tolist()
         for _ in range(_ATTEMPTS):
             picked = pick(sizes, left, aim)
-            while wrong := unfit(sentences, first, joint, [_text(sentences, first + n) for n in picked], ends_of):
+            while wrong := unfit(sentences, first, joint, [_text(sentences, first + n, "") for n in picked], ends_of):
                 for number in wrong:
                     sizes[picked[number]] = 0
                 picked = pick(sizes, left, aim)
@@ -210,7 +221,7 @@ class Fitting:
 
     def _extent(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> Extent:
         if self._whole:
-            haystack = self._recounted(haystack, sentences)
+            haystack = self._counted(haystack, sentences)
         places, before = _places(haystack), _before(haystack)
         if self._request.stands_still:
             found = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._request.lines])
@@ -306,9 +317,9 @@ def _windows(sentences: Sentences, count: int) -> Iterator[tuple[int, int]]:
                 yield first, last
 
 
-def _text(sentences: Sentences, number: int) -> str:
-    """A sentence without the white space before it."""
-    return sentences.text.text(*sentences.places[[number, number + 1]].tolist()).strip()
+def _text(sentences: Sentences, number: int, joiner: str) -> str:
+    """A sentence without what joins it to the one before: the joiner, or white space."""
+    return sentences.text.text(*sentences.places[[number, number + 1]].tolist()).removeprefix(joiner).strip()
 
 
 def _prefix(sentences: Sentences, count: int) -> Haystack:

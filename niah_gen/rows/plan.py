@@ -23,7 +23,7 @@ from niah_gen.tasks.check_item import item_ids, item_of
 from niah_gen.tasks.hiding import secret_of
 from niah_gen.tasks.own_files import file_pin, named, own_file_digest, own_files
 from niah_gen.tasks.records import Cell, Settings
-from niah_gen.tasks.registry import find_task
+from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 
 # A file holds about this much prompt text at most: one is written, hashed, reused or rebuilt as a whole.
@@ -115,7 +115,7 @@ class Plan:
             for planned in self.parts
             if corpus.name in planned.fillers
         ]
-        if not found:  # read by published generators alone, which take a corpus as it is
+        if not found:  # read by families alone that take a corpus as it is
             return Usage(sum(self.tokenizer.count(document.text) for document in corpus.documents), 0.0)
         return min(found, key=lambda usage: usage.share_left_out)
 
@@ -142,7 +142,7 @@ def make_plan(
     else:
         sources = {corpus.name: corpus for corpus in corpora}
     kept = {spec: c for spec, c in sources.items() if not recipe.languages or c.language in recipe.languages}
-    tasks = tasks or [find_task(part.task) for part in recipe.parts]
+    tasks = tasks or [chosen_task(part.task, part.options) for part in recipe.parts]
     found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in kept.values()}
     found |= _file_digests(recipe, tasks)
     resolved = replace(
@@ -209,7 +209,7 @@ def _planned_parts(
     for _, part, task, settings, own_corpora in bound:
         own: dict[str, Filler] = {}
         for corpus in own_corpora:
-            if task.replay is not None:
+            if task.reads_corpora:
                 continue
             key = (corpus.name, part.placement, part.boundary, part.leaks)
             if key not in fillers:
@@ -306,7 +306,7 @@ def _fillable(
 
 def _repeats_held(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int | None:
     """How many repeats of a cell its corpus has text for; None for any number."""
-    if planned.task.replay is not None:
+    if planned.task.reads_corpora:
         return None
     placing = planned.part.placing
     filler = planned.fillers.get(cell.corpus)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.boundaries import JOINERS
@@ -13,11 +14,11 @@ from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
 from niah_gen.haystacks.native_proof import check_native
 from niah_gen.haystacks.once import check_once
 from niah_gen.haystacks.placement import Place, Placement
-from niah_gen.haystacks.proof import ContextProof, misplaced
+from niah_gen.haystacks.proof import ContextProof, PlacedNeedle, misplaced
 from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
 from niah_gen.haystacks.spread import DepthLine, set_lines
 from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import PromptMessage
+from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, encode
@@ -97,8 +98,16 @@ def lines_of(
 class _Hider:
     """Hides needles in haystacks, which it keeps while consecutive cells share them."""
 
-    def __init__(self, bench: Workbench, filler_of: Callable[[Cell], Filler], kind: ContextKind, place: Place) -> None:
+    def __init__(
+        self,
+        bench: Workbench,
+        filler_of: Callable[[Cell], Filler],
+        kind: ContextKind,
+        place: Place,
+        brackets: tuple[str, str] = ("", ""),
+    ) -> None:
         self._bench = bench
+        self._brackets = brackets
         self._filler_of = filler_of
         self._kind = kind
         self._place = place
@@ -107,6 +116,8 @@ class _Hider:
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         bench, placement = self._bench, self._bench.placement
+        opening, closing = self._brackets
+        frame = replace(frame, before=frame.before + opening, after=closing + frame.after)
         filled = self._fill(cell, item, frame)
         haystack = filled.haystack
         secret = secret_of(shown, placement.hidden)
@@ -120,7 +131,7 @@ class _Hider:
         )
         spliced = self._place(haystack, needles, targets, bench.tokenizer)
         return Context(
-            turns=(PromptMessage(None, spliced.pieces),),
+            turns=(PromptMessage(None, _bracketed(spliced.pieces, opening, closing)),),
             haystack_id=haystack.id,
             haystack_tokens=haystack.tokens,
             haystack_passes=haystack.passes,
@@ -160,6 +171,10 @@ class _Hider:
         return known
 
 
+def _bracketed(pieces: tuple[Piece, ...], opening: str, closing: str) -> tuple[Piece, ...]:
+    return tuple(piece for piece in (Piece(opening), *pieces, Piece(closing)) if piece.content)
+
+
 def _hide_in_filler(bench: Workbench) -> ContextMaker:
     return _Hider(bench, lambda cell: bench.fillers[cell.corpus], IN_FILLER, bench.placement.place)
 
@@ -176,6 +191,14 @@ def _placement_boundary(placement: Placement, boundary: str, depth: float | None
 IN_FILLER = ContextKind(
     _hide_in_filler, _check_placement, boundary_at=_placement_boundary, exact=lambda placement: placement.exact
 )
+
+
+def _made_whole(bench: Workbench) -> ContextMaker:
+    raise NotImplementedError("prompts that are made whole come from the family's replay")
+
+
+# Prompts that a family's `replay` makes whole by a rule of this project's, each fitted to its budget.
+FITTED_WHOLE = ContextKind(_made_whole, exact=lambda placement: True)
 
 
 def _place_between_lines(
@@ -212,4 +235,40 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
         yield from check_native(proof)
 
     kind = ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True)
+    return kind
+
+
+# Makes the filler of a language with a family's options and a tokenizer.
+MakeFiller = Callable[[Any, str, Tokenizer], Filler]
+
+
+def among_lines(filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", "")) -> ContextKind:
+    """Needles as lines among those of a filler, such as `LinesFiller` and `NoiseFiller`, each at the nearest line end.
+
+    `joiner` parts one line from the next; `brackets` stand around them all.
+    """
+    opening, closing = brackets
+
+    def make(bench: Workbench) -> ContextMaker:
+        fillers: dict[str, Filler] = {}
+
+        def filler_of(cell: Cell) -> Filler:
+            if cell.language not in fillers:
+                fillers[cell.language] = filler(bench.options, cell.language, bench.tokenizer)
+            return fillers[cell.language]
+
+        return _Hider(bench, filler_of, kind, _place_between_lines, brackets)
+
+    def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
+        if not (proof.context.startswith(opening) and proof.context.endswith(closing)):
+            yield f"the context does not stand between {opening!r} and {closing!r}"
+            return
+        inner = proof.context[len(opening) : len(proof.context) - len(closing)]
+        needles = tuple(
+            PlacedNeedle(needle.text, needle.start - len(opening), needle.end - len(opening))
+            for needle in proof.needles
+        )
+        yield from check_native(replace(proof, context=inner, offset=proof.offset + len(opening), needles=needles))
+
+    kind = ContextKind(make, check, lambda language: joiner, _line_boundary, lambda placement: True)
     return kind

@@ -15,7 +15,7 @@ from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.needle_library import Needle
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Counter
-from niah_score.contract import Span, config_name
+from niah_score.contract import PromptForm, Span, config_name
 from niah_score.text import group_of
 
 
@@ -79,7 +79,8 @@ class Item(NamedTuple):
     `spread` says, the next ones alike from a seeded depth of their own, and so on; empty where all are one set.
     `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
     limit; None for the recipe's. `literal`, `conflict`: the question in the needle's own words, and a text that says
-    otherwise with the spellings of what it says, for the controls of that name.
+    otherwise with the spellings of what it says, for the controls of that name. `opening`: what the prompt says before
+    the context, where the template has a place for it.
     """
 
     id: str
@@ -98,6 +99,7 @@ class Item(NamedTuple):
     literal: str | None = None
     conflict: tuple[str, tuple[str, ...]] | None = None
     sets: tuple[int, ...] = ()
+    opening: str = ""
 
     @property
     def kinds(self) -> list[str]:
@@ -163,7 +165,8 @@ class Replayed(NamedTuple):
 class Workbench:
     """What one process makes contexts with. `fillers`: of each corpus. `longest`: the recipe's greatest length, tokens.
 
-    `corpora`: the documents themselves, for families that replay a published rule. The rest are fields of the recipe.
+    `corpora`: the documents themselves, and `depths`: those of the rows, in percent, for families that read or replay
+    them. The rest are fields of the recipe.
     """
 
     tokenizer: Tokenizer
@@ -179,6 +182,8 @@ class Workbench:
     fresh_haystacks: bool = False
     options: Any = field(default=None)
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    depths: tuple[float, ...] = ()
+    form: PromptForm = "text"
 
 
 class ContextMaker(Protocol):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from traced import assert_proved, problems_of_item, rows_of_preset
 
 import niah_gen
@@ -16,7 +17,6 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.ancestral_trace import ANCESTRAL_TRACE, KINDS, KinshipOptions
 from niah_gen.tasks.prompt_text import context_of
 from niah_score import Judge
-from tests.score.properties import examples
 
 
 @pytest.mark.parametrize(("preset", "form"), [("ancestral-trace", "chat"), ("ancestral-facts", "text")])

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from traced import assert_proved, in_prompt, problems_of, problems_of_item, rows_of_preset
 
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.graph_walks import GRAPH_WALKS, GraphOptions
 from niah_gen.tasks.prompt_text import context_of
-from tests.score.properties import examples
 
 
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from traced import assert_proved, in_prompt, problems_of, problems_of_item, rows_of_preset
 
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING, VariableOptions
-from tests.score.properties import examples
 
 ASSIGNMENT = re.compile(r"VAR (\w+) = (\w+)")
 
