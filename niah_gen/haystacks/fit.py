@@ -82,7 +82,9 @@ class Fitting:
         frame = request.frame
         others = sum(tokenizer.count(other) for other in frame.others)
         self._fixed = others + request.needle_tokens + counter.count([frame.before, frame.after])
-        unsure = 0 if tokenizer.local else _UNSURE * len(request.needles)
+        # Where needles stand still, the prompt itself can be counted, whatever the tokenizer.
+        self._whole = request.counted_whole and request.stands_still and not tokenizer.local
+        unsure = 0 if tokenizer.local or self._whole else _UNSURE * len(request.needles)
         self._budget = request.length - request.reserve - others - unsure
         self._bare: dict[int, _Trial] = {}
         # To within a few tokens.
@@ -218,6 +220,8 @@ class Fitting:
         return _Trial(self._budget - most, max(0, min(_AIM, MOST_BELOW - (most - fewest))), haystack)
 
     def _extent(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> Extent:
+        if self._whole:
+            haystack = self._counted(haystack, sentences)
         places, before = _places(haystack), _before(haystack)
         if self._request.stands_still:
             found = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._request.lines])

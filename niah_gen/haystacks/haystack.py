@@ -110,6 +110,8 @@ class FillRequest:
 
     `needles`: the secret's texts, encoded; `lines`: how they follow the row's depth; `joiner`: what joins them to the
     sentences around. `depth`: of the only row that the haystack is for, in percent; None if all depths share it.
+    `counted_whole`: where needles stand still, prompts are counted whole, so that a tokenizer that is not local costs
+    no tokens for each of many needles.
     """
 
     length: int
@@ -123,6 +125,7 @@ class FillRequest:
     lines: tuple[DepthLine, ...] = ()
     joiner: str = ""
     depth: float | None = None
+    counted_whole: bool = False
 
     @property
     def stands_still(self) -> bool:

@@ -154,7 +154,7 @@ class _Hider:
                 lines = tuple(DepthLine(line.at(depth), 0.0) for line in lines)
             request = FillRequest(
                 cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame, lines,
-                self._kind.joiner(cell.language), depth,
+                self._kind.joiner(cell.language), depth, counted_whole=bool(item.sets),
             )  # fmt: skip
             filler = self._filler_of(cell)
             self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {})

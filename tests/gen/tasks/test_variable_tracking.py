@@ -47,6 +47,15 @@ def test_the_names_of_a_row_are_the_asked_ones_and_the_decoys() -> None:
         assert len({value for text in row["needles"] for _, value in ASSIGNMENT.findall(text)}) == len(row["needles"])
 
 
+@pytest.mark.parametrize("preset", ["variable-tracking", "variable-prose"])
+def test_many_assignments_fill_the_length_of_any_tokenizer(tokenizer_json: Path, preset: str) -> None:
+    rows = rows_of_preset(
+        preset, tokenizer=str(tokenizer_json), lengths=[6000], depths=[0, 60], controls=[], options={"hops": [8]}
+    )
+    assert len(rows) == 4
+    assert all(0 <= 5800 - row["prompt_tokens"] <= 8 for row in rows)
+
+
 def test_a_prompt_whose_assignments_were_changed_is_refused() -> None:
     row = next(row for row in rows_of_preset("variable-tracking", controls=[]) if row["needle_id"] == "hops-4")
     assert problems_of(row) == []
