@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -23,6 +23,7 @@ from niah_gen.tasks.mrcr_files import MrcrRow, read_mrcr
 from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
+from niah_gen.tokenizers.spliced import Slice, encode
 from niah_score.contract import Row, canonical_json, sha256_hex
 
 # Bins are of these tokens, whatever tokenizer a dataset has.
@@ -77,46 +78,44 @@ def _list(path: Path, changed: int, size: int, longest: int) -> tuple[_Listed, .
     """The rows of a file of at most a length, in its order. `changed`, `size`: a file that is written anew is read."""
     found = []
     repeats: Counter[tuple[int, int]] = Counter()
+    count = find_tokenizer(_BINS_OF).count
     for row in read_mrcr(path):
-        length = _length_of(row, longest)
-        if length is not None:
-            repeat = repeats[length, row.needles]
-            repeats[length, row.needles] += 1
-            found.append(_Listed(row.number, Coordinates(length, _needle_id(row), repeat, _tens(row))))
+        sizes = _sizes(row, count, longest)
+        length = None if sizes is None else bin_of(row.context_tokens or sum(sizes) + count(row.answer))
+        if sizes is None or length is None or length > longest:
+            continue
+        depth = None
+        if row.needle_message is not None:
+            before, tokens = _place_of(row, sizes, count)
+            depth = float(_STEP * round(100 * before / max(1, tokens) / _STEP))
+        repeat = repeats[length, row.needles]
+        repeats[length, row.needles] += 1
+        found.append(_Listed(row.number, Coordinates(length, _needle_id(row), repeat, depth)))
     return tuple(found)
 
 
-def _length_of(row: MrcrRow, longest: int) -> int | None:
-    """The upper end of a row's bin; None above `longest`, as far as which nothing needs to be counted."""
-    tokens = row.context_tokens
-    if tokens is None:
-        count = find_tokenizer(_BINS_OF).count
-        tokens = count(row.answer)
-        for _, text in row.messages:
-            tokens += count(text)
-            if tokens > longest:
-                return None
-    length = bin_of(tokens)
-    return length if length <= longest else None
-
-
-def _tens(row: MrcrRow) -> float | None:
-    """Where the reply stands, to the nearest ten percent; None where it does not stand once."""
-    if row.needle_message is None:
+def _sizes(row: MrcrRow, count: Callable[[str], int], longest: int) -> list[int] | None:
+    """Tokens of each message; None for a row above `longest`, which is not counted any further."""
+    if (row.context_tokens or 0) > longest:
         return None
-    before, tokens = _place_of(row, find_tokenizer(_BINS_OF))
-    return float(_STEP * round(100 * before / max(1, tokens) / _STEP))
+    sizes: list[int] = []
+    total = 0
+    for _, text in row.messages:
+        sizes.append(count(text))
+        total += sizes[-1]
+        if total > longest and row.context_tokens is None:
+            return None
+    return sizes
 
 
-def _place_of(row: MrcrRow, tokenizer: Tokenizer) -> tuple[int, int]:
+def _place_of(row: MrcrRow, sizes: Sequence[int], count: Callable[[str], int]) -> tuple[int, int]:
     """Tokens of the conversation before the reply, and of all of it but the reply. The question is no part of it."""
-    at, count = row.needle_message or 0, tokenizer.count
-    if row.messages[0][0] is None:
+    at = row.needle_message or 0
+    if row.messages[0][0] is not None:
+        before, after = sum(sizes[:at]), sum(sizes[at + 1 : -1])
+    else:
         text = _context_of(row)
         before, after = count(text[: row.needle_start]), count(text[row.needle_start + len(row.needle) :])
-    else:
-        texts = [text for _, text in row.messages[:-1]]
-        before, after = sum(map(count, texts[:at])), sum(map(count, texts[at + 1 :]))
     return before, before + after
 
 
@@ -192,16 +191,24 @@ def _item(cell: Cell, row: MrcrRow) -> Item:
 
 
 def _context(row: MrcrRow, tokenizer: Tokenizer) -> Context:
-    messages = [PromptMessage(role, (Piece(text),)) for role, text in row.messages]
+    # Encoded once here, no message is counted again.
+    encoded = [encode(text, tokenizer) for _, text in row.messages]
+    messages = [
+        PromptMessage(role, (Piece(Slice(text, 0, len(text.data))),) if text.data else ())
+        for (role, _), text in zip(row.messages, encoded, strict=True)
+    ]
     known: list[object] = [list(message) for message in row.messages[:-1]] or [_context_of(row)]
     haystack_id = sha256_hex(canonical_json(known))[:12]
     if row.needle_message is None:
-        return Context(tuple(messages), haystack_id, tokenizer.count(row.messages[0][1]))
-    at, start, end = row.needle_message, row.needle_start, row.needle_start + len(row.needle)
-    text = row.messages[at][1]
-    pieces = (Piece(text[:start]), Piece(text[start:end], 0), Piece(text[end:]))
-    messages[at] = messages[at]._replace(pieces=tuple(piece for piece in pieces if piece.content))
-    before, tokens = _place_of(row, tokenizer)
+        return Context(tuple(messages), haystack_id, encoded[0].size)
+    at, source = row.needle_message, encoded[row.needle_message]
+    start = len(row.messages[at][1][: row.needle_start].encode())
+    edges = (0, start, start + len(row.needle.encode()), len(source.data))
+    pieces = (Piece(Slice(source, first, last), 0 if n == 1 else -1) for n, (first, last) in enumerate(pairwise(edges)))
+    messages[at] = messages[at]._replace(
+        pieces=tuple(piece for piece, (first, last) in zip(pieces, pairwise(edges), strict=True) if first < last)
+    )
+    before, tokens = _place_of(row, [text.size for text in encoded], tokenizer.count)
     return Context(tuple(messages), haystack_id, tokens, (100 * before / max(1, tokens),), needle_turn=at)
 
 

@@ -24,7 +24,7 @@ PUBLISHED = {
     "gkamradt-single", "gkamradt-multi", "cdme-8k", "cdme-32k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy",
     "cdme-processed-8k", "needlehaystack2-single", "needlehaystack2-multi", "needlehaystack2-uuid",
     "needlehaystack2-uuid-chain", "needlebench2-single", "needlebench2-reasoning", "needlebench2-retrieval",
-    "needlebench2-atc", "nolima", "longbench-passage_retrieval_en", "longbench-passage_retrieval_zh",
+    "needlebench2-atc", "nolima", "mrcr", "longbench-passage_retrieval_en", "longbench-passage_retrieval_zh",
     "longbench-passage_count", *(f"ruler-{task}" for task in RULER_TASKS),
 }  # fmt: skip
 OURS = {
