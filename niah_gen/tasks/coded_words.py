@@ -115,7 +115,7 @@ def _code(draw: random.Random, language: str) -> str:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows) if language in _QUESTIONS else []
+    return ids_of(settings.options.rows, language) if language in _QUESTIONS else []
 
 
 def _item(settings: Settings, cell: Cell) -> Item:

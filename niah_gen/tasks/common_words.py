@@ -123,19 +123,19 @@ def counts_for(entries: int, options: CommonWordsOptions, words: int) -> Counts:
     return Counts(common, uncommon)
 
 
-def ids_of(count: int) -> list[str]:
+def ids_of(count: int, language: str) -> list[str]:
     """The needle axis of a family that draws its rows: the names of so many rows of a length."""
-    return [f"row-{number}" for number in range(1, count + 1)]
+    return [f"{language}-{number}" for number in range(1, count + 1)]
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows) if vocabulary(language) else []
+    return ids_of(settings.options.rows, language) if vocabulary(language) else []
 
 
 def without_depths(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
     """Rows of every length and repeat at no depth, for families whose evidence stands everywhere."""
     for length in axes.lengths:
-        for name in ids_of(settings.options.rows):
+        for name in ids_of(settings.options.rows, language):
             for repeat in range(axes.repeats):
                 yield Coordinates(length, name, repeat)
 

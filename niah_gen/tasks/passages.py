@@ -114,7 +114,7 @@ class Drawn(NamedTuple):
     before: int | None = None
 
 
-Draw = Callable[[random.Random, Sequence[Passage], Workbench], Drawn]
+Draw = Callable[[random.Random, Sequence[Passage], Workbench, Cell], Drawn]
 MakeItem = Callable[[Cell, Drawn, Sequence[Passage], Workbench], Item]
 
 
@@ -138,7 +138,7 @@ def row_seed(kind: str, bench: Workbench, cell: Cell) -> str:
 
 def _drawn(kind: Kind, bench: Workbench, cell: Cell) -> tuple[Drawn, tuple[Passage, ...]]:
     found = passages_of(source_of(bench, cell))
-    return kind.draw(random.Random(row_seed(kind.name, bench, cell)), found, bench), found
+    return kind.draw(random.Random(row_seed(kind.name, bench, cell)), found, bench, cell), found
 
 
 def _ask(kind: Kind, bench: Workbench) -> Callable[[Cell], Item]:
@@ -150,7 +150,7 @@ def _ask(kind: Kind, bench: Workbench) -> Callable[[Cell], Item]:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows) if language in _COPY else []
+    return ids_of(settings.options.rows, language) if language in _COPY else []
 
 
 def _one(draw: random.Random, found: Sequence[Passage], fit: Callable[[Passage], bool], what: str) -> int:
@@ -177,7 +177,7 @@ def _clue(passage: Passage) -> str:
     return passage.summary or passage.sentences[0]
 
 
-def _draw_match(draw: random.Random, found: Sequence[Passage], bench: Workbench) -> Drawn:
+def _draw_match(draw: random.Random, found: Sequence[Passage], bench: Workbench, cell: Cell) -> Drawn:
     def fit(passage: Passage) -> bool:
         if passage.summary:
             return True
@@ -211,12 +211,12 @@ def _short_enough(passage: Passage, bench: Workbench) -> bool:
     return not bench.options.size or passage.size <= 2 * bench.options.size
 
 
-def _draw_copy(draw: random.Random, found: Sequence[Passage], bench: Workbench) -> Drawn:
+def _draw_copy(draw: random.Random, found: Sequence[Passage], bench: Workbench, cell: Cell) -> Drawn:
     asked = _one(draw, found, partial(_short_enough, bench=bench), "is short enough to be copied")
     return Drawn((asked,), _numbers_for(draw, found, 1))
 
 
-def _draw_nth(draw: random.Random, found: Sequence[Passage], bench: Workbench) -> Drawn:
+def _draw_nth(draw: random.Random, found: Sequence[Passage], bench: Workbench, cell: Cell) -> Drawn:
     places: dict[int, None] = {}
     for _ in range(_DRAWS):
         places[_one(draw, found, partial(_short_enough, bench=bench), "is short enough to be copied")] = None
@@ -225,7 +225,10 @@ def _draw_nth(draw: random.Random, found: Sequence[Passage], bench: Workbench) -
     else:
         raise FitError(f"the corpus has too few passages for options.of = {bench.options.of}; use a larger one")
     number = _numbers_for(draw, found, 1)
-    return Drawn(tuple(places), number * bench.options.of, draw.randrange(bench.options.of))
+    # The rows of a cell ask for one place after the other, so that no place is the answer more often than others.
+    first = random.Random(f"{bench.seed}/{cell.corpus}/{cell.length}/{cell.repeat}/nth").randrange(bench.options.of)
+    row = int(cell.needle.rpartition("-")[2])
+    return Drawn(tuple(places), number * bench.options.of, (first + row) % bench.options.of)
 
 
 def _copy_item(cell: Cell, drawn: Drawn, found: Sequence[Passage], bench: Workbench) -> Item:
@@ -300,8 +303,9 @@ class _Hidden:
         found = [(gap, 0)]
         for number, share in enumerate(shares, 1):
             if drawn.before is None:
-                place = int(share * (last + 1))
-                found.append((place, number if share < 0.5 else -number))
+                # Behind it and on from the beginning: over all depths it is as often the first as the last of them.
+                further = (number + (share - 0.5) / 2) / len(item.hide)
+                found.append(((gap + round(further * (last + 1))) % (last + 1), number))
             elif number <= drawn.before:
                 found.append((int(share * (gap + 1)), number - len(shares) - 1))
             else:
