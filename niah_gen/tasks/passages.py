@@ -14,7 +14,7 @@ from functools import partial
 from itertools import cycle
 from typing import NamedTuple
 
-from niah_gen.errors import FitError, RecipeError
+from niah_gen.errors import FitError
 from niah_gen.haystacks.fit_passages import Lines, PassageRoom, fit_passages, marker_tokens, numbered, numbers
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.passages import BLANK_LINE, Passage, PassageSource, passage_source, passages_of
@@ -315,10 +315,6 @@ class _Hidden:
 
 def _make(kind: Kind, bench: Workbench) -> ContextMaker:
     return _Hidden(kind, bench)
-
-
-def _no_absent(item: Item) -> Item:
-    raise RecipeError(["controls: where several passages share a number, leaving one out makes another one the n-th"])
 
 
 def _joiner(language: str) -> str:
