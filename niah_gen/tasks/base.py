@@ -55,7 +55,7 @@ class Task(NamedTuple):
     check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. Where
         prompts are replayed, the item is what the row says of itself.
     coordinates: the rows of a language in their order, for families whose rows are no plain product of lengths, items,
-        repeats and depths; None for those that are.
+        repeats and depths; None for those that are. Of `ids` it then only counts whether there are any.
     ask: for families whose truth stands in the corpora: returns the function that makes the items in one process, in
         place of `item`, which is `asked_of_texts`. Corpora may be lacking where rows are proved, so there the item is
         what the row says of itself, and `check` and `context` prove the truth from the prompt.

@@ -15,6 +15,7 @@ from niah_gen.tasks.longbench import LONGBENCH, LONGBENCH_FILE
 from niah_gen.tasks.needle import MULTI, SINGLE
 from niah_gen.tasks.passage_count import PASSAGE_COUNT
 from niah_gen.tasks.passages import PASSAGE_COPY, PASSAGE_MATCH, PASSAGE_NTH
+from niah_gen.tasks.ruler.family import RULER
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
@@ -28,6 +29,7 @@ TASKS: dict[str, Task] = {
     "passage-count": PASSAGE_COUNT,
     **LONGBENCH,
     "longbench-file": LONGBENCH_FILE,
+    "ruler": RULER,
 }
 
 
