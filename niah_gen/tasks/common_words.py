@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.made_text import Draft, fit_text, wrong_figures
+from niah_gen.haystacks.made_text import TextDraft, fit_text, wrong_figures
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.proof import ContextProof, shown
 from niah_gen.prompts.frame import Frame
@@ -178,13 +178,13 @@ class _Lists:
         sums = list(accumulate((self._cost(word) for word in others), initial=0))
         all_asked = sum(map(self._cost, asked))
 
-        def build(wanted: int) -> Draft:
+        def build(wanted: int) -> TextDraft:
             entries = self._most_entries(wanted, asked, all_asked, others, sums)
             counts = counts_for(entries, bench.options, len(asked) + len(others))
             words = _entries(entries, counts, asked, others)
             random.Random(f"{name}/order").shuffle(words)
             text = "\n".join(f"{number}. {word}" for number, word in enumerate(words, 1))
-            return Draft(text, self._tokens(entries, asked, all_asked, others, sums))
+            return TextDraft(text, self._tokens(entries, asked, all_asked, others, sums))
 
         text = fit_text(build, cell.length - bench.reserve, frame, bench.tokenizer, bench.counter)
         return whole_context(text)
