@@ -193,7 +193,8 @@ class _Lists:
         self, wanted: int, asked: Sequence[str], all_asked: int, others: Sequence[str], sums: Sequence[int]
     ) -> int:
         """The greatest number of entries whose list has at most so many expected tokens."""
-        low, high = 1, 16
+        # An entry has four tokens at least: a line end, a number, a full stop and a word.
+        low, high = 1, max(16, wanted // 4)
         while self._tokens(high, asked, all_asked, others, sums) <= wanted:
             low, high = high, high * 2
         while high - low > 1:
@@ -219,7 +220,7 @@ class _Lists:
     def _tokens_of_numbers(self, entries: int) -> int:
         """Tokens of the numbers of so many lines, each with the line end before it."""
         if entries >= len(self._numbers):
-            lines = [f"\n{number}".encode() for number in range(1, 2 * entries)]
+            lines = [f"\n{number}".encode() for number in range(1, entries + entries // 8 + 2)]
             source = encode(b"".join(lines).decode(), self._bench.tokenizer)
             ends = np.cumsum([0, *map(len, lines)])
             self._numbers = np.searchsorted(source.ends, ends, side="right")
