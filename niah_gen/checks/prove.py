@@ -28,7 +28,7 @@ from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.digests import plan_digest
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.own_files import file_pin, own_file_digest, own_files
-from niah_gen.tasks.registry import find_task
+from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.contract import (
     MANIFEST,
@@ -157,7 +157,7 @@ def _recipe(folder: Path, intact: set[str], problems: _Problems) -> Recipe | Non
 
 def _tasks(recipe: Recipe) -> list[Task]:
     """The task family of each part. Raises RecipeError where one of the user's own is not on this machine."""
-    return [find_task(part.task, here=False) for part in recipe.parts]
+    return [chosen_task(part.task, part.options, here=False) for part in recipe.parts]
 
 
 def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer:

@@ -35,6 +35,10 @@ _SOME_TWICE = 1.0001
 _UNSURE = 2
 
 
+# Needles placed in all arrangements together: 8 bytes each, several times over.
+_MOST_PLACED = 50_000_000
+
+
 class Extent(NamedTuple):
     """The fewest and the most tokens that prompts over one haystack have, over all places of their needles."""
 
@@ -116,12 +120,24 @@ class Fitting:
             last, joint = min(WINDOW, len(sentences.places) - 1), Joint(0, joiners[-1])
             best = next(self._completed(sentences, added, 0, last, joint, ends_of, anyhow=True), None)
         if best is None:
-            raise FitError(
-                f"length {self._request.length} leaves no room for a sentence: the reserve for the answer takes "
-                f"{self._request.reserve} tokens, prompt and needle {self._fixed}; ask for longer lengths (8k means "
-                "eight even ones, 8000 that one) or a smaller reserve"
-            )
-        haystack = best.haystack
+            raise self.no_room()
+        return self._counted(best.haystack, sentences)
+
+    def whole(self, sentences: Sentences, added: Sequence[Ints]) -> tuple[int, Haystack]:
+        """All of the sentences as a haystack, and how many tokens its longest prompt ends below the budget."""
+        trial = self._try(_prefix(sentences, len(sentences.places) - 1), sentences, added)
+        return trial.below, self._counted(trial.haystack, sentences)
+
+    def no_room(self) -> FitError:
+        """What to raise where not one sentence fits."""
+        return FitError(
+            f"length {self._request.length} leaves no room for a sentence: the reserve for the answer takes "
+            f"{self._request.reserve} tokens, prompt and needle {self._fixed}; ask for longer lengths (8k means "
+            "eight even ones, 8000 that one) or a smaller reserve"
+        )
+
+    def _counted(self, haystack: Haystack, sentences: Sentences) -> Haystack:
+        """A haystack whose tokens are counted anew where they are estimates."""
         if self._tokenizer.local:
             return haystack
         tokens = self._counter.count(haystack.slices(0, haystack.size))
@@ -132,7 +148,7 @@ class Fitting:
     def _with_inside(self, sentences: Sentences, count: int, joint: Joint, picked: Sequence[int]) -> Haystack:
         """The first `count` sentences with the picked ones put in at a joint."""
         own, place = _prefix(sentences, count), joint.place
-        texts = [_text(sentences, number) for number in picked]
+        texts = [_text(sentences, number, joint.joiner) for number in picked]
         inside = encode(inside_text(count, joint, texts), self._tokenizer)
         at, put = int(sentences.places[place]), len(inside.data)
         ends = at + inside_ends(joint, texts)
@@ -175,7 +191,7 @@ class Fitting:
         sizes = np.diff(sentences.before[first : last + 1]).tolist()
         for _ in range(_ATTEMPTS):
             picked = pick(sizes, left, aim)
-            while wrong := unfit(sentences, first, joint, [_text(sentences, first + n) for n in picked], ends_of):
+            while wrong := unfit(sentences, first, joint, [_text(sentences, first + n, "") for n in picked], ends_of):
                 for number in wrong:
                     sizes[picked[number]] = 0
                 picked = pick(sizes, left, aim)
@@ -251,6 +267,11 @@ def arrangements(before: Ints, tokens: int, lines: Sequence[DepthLine]) -> Ints:
     """The ways in which a set's needles stand as the depth goes from 0 to 100: a row each, a place for each needle."""
     middles = (before[:-1] + before[1:]) * (50 / tokens)
     ends = (0, 100) if any(line.wraps for line in lines) else (0,)
+    if sum(bool(line.slope) for line in lines) * len(middles) * len(ends) * len(lines) > _MOST_PLACED:
+        raise FitError(
+            f"{len(lines)} needles that move over {len(middles)} places stand in too many ways for one haystack to "
+            "hold them at every depth; set fresh_haystacks = true, or hide fewer"
+        )
     moves = [(middles + end - line.offset) / line.slope for line in lines if line.slope for end in ends]
     turns = np.unique(np.concatenate([[0.0, 100.0], *moves, *(line.turns() for line in lines)]))
     turns = turns[(turns >= 0) & (turns <= 100)]
@@ -292,9 +313,9 @@ def _windows(sentences: Sentences, count: int) -> Iterator[tuple[int, int]]:
                 yield first, last
 
 
-def _text(sentences: Sentences, number: int) -> str:
-    """A sentence without the white space before it."""
-    return sentences.text.text(*sentences.places[[number, number + 1]].tolist()).strip()
+def _text(sentences: Sentences, number: int, joiner: str) -> str:
+    """A sentence without what joins it to the one before: the joiner, or white space."""
+    return sentences.text.text(*sentences.places[[number, number + 1]].tolist()).removeprefix(joiner).strip()
 
 
 def _prefix(sentences: Sentences, count: int) -> Haystack:

@@ -60,7 +60,7 @@ class Haystack:
             found.append(Slice(self.source, max(start - put, at), end - put))
         return found
 
-    @property
+    @cached_property
     def data(self) -> bytes:
         """The filler's bytes."""
         source = self.source.data

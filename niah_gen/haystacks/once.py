@@ -34,6 +34,10 @@ def _over_its_edge(text: str, filler: bytes, places: Sequence[int]) -> bool:
     for size in range(1, len(text)):
         if text.startswith(text[-size:]):
             before, after = text[:-size].rstrip().encode(), text[size:].encode()
-            if any(filler.endswith(before, 0, place) or filler.startswith(after, place) for place in places):
+            # Most texts are nowhere in the filler; then no place need be looked at.
+            ends, begins = before in filler, after in filler
+            if (ends or begins) and any(
+                filler.endswith(before, 0, place) or filler.startswith(after, place) for place in places
+            ):
                 return True
     return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from niah_gen.prompts.messages import Piece, PromptMessage
-from niah_gen.prompts.templates import CONTEXT, QUESTION, Template
+from niah_gen.prompts.templates import CONTEXT, OPENING, QUESTION, Template
 from niah_score.contract import PromptForm
 
 
@@ -73,21 +73,32 @@ def _literal(message: FrameMessage) -> PromptMessage:
 
 
 def make_frame(
-    template: Template, form: PromptForm, placement: str, guide: bool, question: str, position: str = "end"
+    template: Template,
+    form: PromptForm,
+    placement: str,
+    guide: bool,
+    question: str,
+    position: str = "end",
+    opening: str = "",
 ) -> Frame:
     """The prompt around a context, for one question.
 
-    `position`: where it is asked, a key of POSITIONS. `placement`: whose rule changes a guided question.
+    `position`: where it is asked, a key of POSITIONS. `placement`: whose rule changes a guided question. `opening`:
+    what stands where the template has a place for it.
     """
+
+    def filled_in(text: str) -> str:
+        return text.replace(OPENING, opening).replace(QUESTION, asked)
+
     rule = template.guide_rule(placement) if guide else None
     asked = rule.apply(question) if rule else question
     messages = template.wordings[position].messages(form)
     hole = next(number for number, message in enumerate(messages) if CONTEXT in message["content"])
-    before, after = (part.replace(QUESTION, asked) for part in messages[hole]["content"].split(CONTEXT))
+    before, after = map(filled_in, messages[hole]["content"].split(CONTEXT))
     filled = [
         FrameMessage(
             None if form == "text" else message["role"],
-            before + after if number == hole else message["content"].replace(QUESTION, asked),
+            before + after if number == hole else filled_in(message["content"]),
         )
         for number, message in enumerate(messages)
     ]

@@ -1,9 +1,10 @@
 """Reads prompt templates: one text, chat messages, or both. Templates are data files.
 
 A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each, the question
-at the end. Tables `start` and `both` hold the same with the question before the context, or before and after it. A name
-without language (`niah`) stands for the pair `niah-en`, `niah-zh`. `guide` rules change a guided prompt's question.
-Functions that look names up take `own`: templates of a user's own, by name.
+at the end. Tables `start` and `both` hold the same with the question before the context, or before and after it.
+`{opening}` may stand anywhere: what an item says before its context. A name without language (`niah`) stands for the
+pair `niah-en`, `niah-zh`. `guide` rules change a guided prompt's question. Functions that look names up take `own`:
+templates of a user's own, by name.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 from niah_score.contract import Message, PromptForm
 
 _FOLDER = Path(__file__).parents[1] / "library" / "templates"
-CONTEXT, QUESTION = "{context}", "{question}"
+CONTEXT, QUESTION, OPENING = "{context}", "{question}", "{opening}"
 
 
 class Position(NamedTuple):

@@ -29,13 +29,13 @@ from niah_gen.recipe.values import (
     parse_text,
     whole,
 )
-from niah_gen.tasks.base import Task
+from niah_gen.tasks.base import Task, is_published
 from niah_gen.tasks.needle import task_for
 from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
 from niah_gen.tasks.options import options_table, read_options
 from niah_gen.tasks.own_files import own_file, own_files
 from niah_gen.tasks.records import Settings
-from niah_gen.tasks.registry import find_task, is_own
+from niah_gen.tasks.registry import as_chosen, find_task, is_own
 
 Value = TypeVar("Value")
 
@@ -72,7 +72,7 @@ class PartReader(Fields):
     def part(self, name: str | None = None, weight: float = 1.0) -> Part:
         """The part; what is wrong with it has been added to the problems."""
         task_name, task = self._task()
-        replays = task is not None and task.replay is not None
+        replays = task is not None and is_published(task)
         placement = self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")
         if replays != (placement == "published") and (task is not None or self.here):
             what = "replays a published generator; leave placement out" if replays else "replays none"
@@ -83,6 +83,8 @@ class PartReader(Fields):
         if task is None and not task_name:
             task = task_for(needles)
         options = self._options(task)
+        corpora = self._corpora(task, options)
+        task = task and as_chosen(task, options)
         controls = self._controls(task)
         needles = [needle.for_use(bool(options.get("distractors")), controls) for needle in needles]
         usual = "diff" if "diff" in self.raw else "apart" if options.get("distractors") else kind.spread
@@ -107,7 +109,7 @@ class PartReader(Fields):
             boundary=self.take("boundary", one_of(boundaries), kind.boundary),
             leaks=self.take("leaks", one_of(leaks), kind.leaks),
             fresh_haystacks=self.take("fresh_haystacks", parse_boolean, False),
-            corpora=self._corpora(task),
+            corpora=corpora,
             needles=tuple(needles),
             options=options,
             controls=controls,
@@ -166,11 +168,14 @@ class PartReader(Fields):
             self.problems.append("needles: expected at least one name or table; found none")
         return [needle.asked(paraphrase) for needle in found]
 
-    def _corpora(self, task: Task | None) -> tuple[str, ...]:
+    def _corpora(self, task: Task | None, options: Mapping[str, Any]) -> tuple[str, ...]:
+        if task is not None and task.corpus is None and as_chosen(task, options).corpus is not None:
+            return ()  # a family that reads corpora with other options leaves them in the recipe for those
         if task is not None and task.corpus is not None:
             if self.raw.get("placement", "native") not in ("native", "published"):
                 self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")
-            if self.raw.get("corpora"):
+            # A published command line names the corpus for all tasks of its benchmark, those that read none among them.
+            if self.raw.get("corpora") and task.replay is None:
                 self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
             return ()
         if task is None and self.raw.get("corpora") == []:

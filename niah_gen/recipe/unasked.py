@@ -9,7 +9,7 @@ from niah_gen.corpora.find import locate
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part
 from niah_gen.tasks.check_item import item_ids
-from niah_gen.tasks.registry import find_task
+from niah_gen.tasks.registry import chosen_task
 
 
 def without_unasked_corpora(part: Part, asked: Sequence[str], tell: Callable[[str], None] | None) -> Part:
@@ -19,7 +19,7 @@ def without_unasked_corpora(part: Part, asked: Sequence[str], tell: Callable[[st
     (`asked`), or nothing is asked over any of the corpora, the part is left as it is: planning it says what does not
     fit.
     """
-    task = find_task(part.task)
+    task = chosen_task(part.task, part.options)
     settings = settings_of(part, task)
     languages = {spec: locate(spec).declaration.language for spec in part.corpora}
     silent = [spec for spec, code in languages.items() if code and not item_ids(task, settings, code)]

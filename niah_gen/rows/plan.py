@@ -23,7 +23,7 @@ from niah_gen.tasks.check_item import item_ids, item_of
 from niah_gen.tasks.hiding import secret_of
 from niah_gen.tasks.own_files import file_pin, named, own_file_digest, own_files
 from niah_gen.tasks.records import Cell, Settings
-from niah_gen.tasks.registry import find_task
+from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 
 # A file holds about this much prompt text at most: one is written, hashed, reused or rebuilt as a whole.
@@ -142,7 +142,7 @@ def make_plan(
     else:
         sources = {corpus.name: corpus for corpus in corpora}
     kept = {spec: c for spec, c in sources.items() if not recipe.languages or c.language in recipe.languages}
-    tasks = tasks or [find_task(part.task) for part in recipe.parts]
+    tasks = tasks or [chosen_task(part.task, part.options) for part in recipe.parts]
     found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in kept.values()}
     found |= _file_digests(recipe, tasks)
     resolved = replace(

@@ -75,6 +75,8 @@ def _wrong_item(cell: Cell, item: object) -> Iterator[str]:
         yield f"hide is {item.hide!r}, expected a tuple of texts, none blank"
     elif len(set(item.hide)) < len(item.hide):
         yield "hide holds a text twice; every needle has to stand once"
+    elif item.sets and (min(item.sets) < 1 or sum(item.sets) < len(item.hide)):
+        yield f"sets are {item.sets!r}, expected numbers of at least 1, in all the {len(item.hide)} of hide"
     if not isinstance(item.metric, str):
         yield f"metric is {item.metric!r}, expected a name"
     elif item.metric not in METRIC_NAMES:

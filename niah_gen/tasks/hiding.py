@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
 from niah_gen.haystacks.boundaries import JOINERS
@@ -13,11 +14,11 @@ from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
 from niah_gen.haystacks.native_proof import check_native
 from niah_gen.haystacks.once import check_once
 from niah_gen.haystacks.placement import Place, Placement
-from niah_gen.haystacks.proof import ContextProof, misplaced
+from niah_gen.haystacks.proof import ContextProof, PlacedNeedle, misplaced
 from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
-from niah_gen.haystacks.spread import DepthLine, depth_lines
+from niah_gen.haystacks.spread import DepthLine, set_lines
 from niah_gen.prompts.frame import Frame
-from niah_gen.prompts.messages import PromptMessage
+from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, encode
@@ -73,14 +74,20 @@ class _Filled(NamedTuple):
 
 
 def lines_of(
-    spread: str | tuple[float, ...], diff: float, seed: int, hidden: Sequence[str], shown: Sequence[str]
+    spread: str | tuple[float, ...],
+    diff: float,
+    seed: int,
+    hidden: Sequence[str],
+    shown: Sequence[str],
+    sets: Sequence[int] = (),
 ) -> tuple[DepthLine, ...]:
     """How the texts that a row shows follow its depth. `hidden`: those of its item; a control's twin may show others.
 
-    A text that the item hides, too, keeps its line; others take those that are left, in order.
+    `sets`: its item's. A text that the item hides, too, keeps its line; others take those that are left, in order.
     Raises RecipeError where a list of depths is too short.
     """
-    lines = depth_lines(max(len(hidden), len(shown)), spread, diff, seed)
+    count = max(len(hidden), len(shown))
+    lines = set_lines((*sets, *[1] * (count - sum(sets))) if sets else (count,), spread, diff, seed)
     if len(lines) < len(shown) or (not isinstance(spread, str) and len(lines) != len(hidden)):
         raise RecipeError([f"spread: {len(lines)} depths, but a row hides {max(len(hidden), len(shown))} needles"])
     kept = {text: line for text, line in zip(hidden, lines, strict=False) if text in shown}
@@ -91,8 +98,16 @@ def lines_of(
 class _Hider:
     """Hides needles in haystacks, which it keeps while consecutive cells share them."""
 
-    def __init__(self, bench: Workbench, filler_of: Callable[[Cell], Filler], kind: ContextKind, place: Place) -> None:
+    def __init__(
+        self,
+        bench: Workbench,
+        filler_of: Callable[[Cell], Filler],
+        kind: ContextKind,
+        place: Place,
+        brackets: tuple[str, str] = ("", ""),
+    ) -> None:
         self._bench = bench
+        self._brackets = brackets
         self._filler_of = filler_of
         self._kind = kind
         self._place = place
@@ -101,6 +116,8 @@ class _Hider:
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         bench, placement = self._bench, self._bench.placement
+        opening, closing = self._brackets
+        frame = replace(frame, before=frame.before + opening, after=closing + frame.after)
         filled = self._fill(cell, item, frame)
         haystack = filled.haystack
         secret = secret_of(shown, placement.hidden)
@@ -114,7 +131,7 @@ class _Hider:
         )
         spliced = self._place(haystack, needles, targets, bench.tokenizer)
         return Context(
-            turns=(PromptMessage(None, spliced.pieces),),
+            turns=(PromptMessage(None, _bracketed(spliced.pieces, opening, closing)),),
             haystack_id=haystack.id,
             haystack_tokens=haystack.tokens,
             haystack_passes=haystack.passes,
@@ -145,13 +162,17 @@ class _Hider:
 
     def _lines(self, cell: Cell, item: Item, shown: Item) -> tuple[DepthLine, ...]:
         bench = self._bench
-        return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide)
+        return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide, item.sets)
 
     def _encode(self, text: str) -> Encoded:
         known = self._encoded.get(text)
         if known is None:
             known = self._encoded[text] = encode(text, self._bench.tokenizer)
         return known
+
+
+def _bracketed(pieces: tuple[Piece, ...], opening: str, closing: str) -> tuple[Piece, ...]:
+    return tuple(piece for piece in (Piece(opening), *pieces, Piece(closing)) if piece.content)
 
 
 def _hide_in_filler(bench: Workbench) -> ContextMaker:
@@ -172,6 +193,14 @@ IN_FILLER = ContextKind(
 )
 
 
+def _made_whole(bench: Workbench) -> ContextMaker:
+    raise NotImplementedError("prompts that are made whole come from the family's replay")
+
+
+# Prompts that a family's `replay` makes whole by a rule of this project's, each fitted to its budget.
+FITTED_WHOLE = ContextKind(_made_whole, exact=lambda placement: True)
+
+
 def _place_between_lines(
     haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer
 ) -> Spliced:
@@ -188,13 +217,58 @@ def generated_units(name: str, unit: MakeUnit) -> ContextKind:
     `unit`: makes a line from a seeded generator; `name` stands for the lines wherever a seed is drawn. The lines fill
     the length to within 8 tokens of the budget, and none holds a keyword or a needle of its row.
     """
+    return units_of_cells(name, lambda bench, cell: unit)
+
+
+def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) -> ContextKind:
+    """As `generated_units`, where lines depend on their cell, or on the lines before them.
+
+    `unit_of`: the maker of the lines of one haystack, which may remember what it has made.
+    """
 
     def make(bench: Workbench) -> ContextMaker:
-        filler = UnitsFiller(name, unit, bench.tokenizer)
-        return _Hider(bench, lambda cell: filler, kind, _place_between_lines)
+        return _Hider(
+            bench, lambda cell: UnitsFiller(name, unit_of(bench, cell), bench.tokenizer), kind, _place_between_lines
+        )
 
     def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
         yield from check_native(proof)
 
     kind = ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True)
+    return kind
+
+
+# Makes the filler of a language with a family's options and a tokenizer.
+MakeFiller = Callable[[Any, str, Tokenizer], Filler]
+
+
+def among_lines(filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", "")) -> ContextKind:
+    """Needles as lines among those of a filler, such as `LinesFiller` and `NoiseFiller`, each at the nearest line end.
+
+    `joiner` parts one line from the next; `brackets` stand around them all.
+    """
+    opening, closing = brackets
+
+    def make(bench: Workbench) -> ContextMaker:
+        fillers: dict[str, Filler] = {}
+
+        def filler_of(cell: Cell) -> Filler:
+            if cell.language not in fillers:
+                fillers[cell.language] = filler(bench.options, cell.language, bench.tokenizer)
+            return fillers[cell.language]
+
+        return _Hider(bench, filler_of, kind, _place_between_lines, brackets)
+
+    def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
+        if not (proof.context.startswith(opening) and proof.context.endswith(closing)):
+            yield f"the context does not stand between {opening!r} and {closing!r}"
+            return
+        inner = proof.context[len(opening) : len(proof.context) - len(closing)]
+        needles = tuple(
+            PlacedNeedle(needle.text, needle.start - len(opening), needle.end - len(opening))
+            for needle in proof.needles
+        )
+        yield from check_native(replace(proof, context=inner, offset=proof.offset + len(opening), needles=needles))
+
+    kind = ContextKind(make, check, lambda language: joiner, _line_boundary, lambda placement: True)
     return kind

@@ -5,22 +5,47 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
+from niah_gen.tasks.ancestral_trace import ANCESTRAL_FACTS, ANCESTRAL_TRACE
 from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.coded_words import CODED_WORDS
 from niah_gen.tasks.common_words import COMMON_WORDS
+from niah_gen.tasks.coreference import COREFERENCE
+from niah_gen.tasks.graph_walks import GRAPH_WALKS
+from niah_gen.tasks.json_key_values import JSON_KEY_VALUES
+from niah_gen.tasks.key_values import KEY_VALUES
 from niah_gen.tasks.longbench import LONGBENCH, LONGBENCH_FILE
+from niah_gen.tasks.mrcr import MRCR
 from niah_gen.tasks.needle import MULTI, SINGLE
+from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
+from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
+from niah_gen.tasks.nolima import NOLIMA
+from niah_gen.tasks.options import read_options
 from niah_gen.tasks.passage_count import PASSAGE_COUNT
 from niah_gen.tasks.passages import PASSAGE_COPY, PASSAGE_MATCH, PASSAGE_NTH
+from niah_gen.tasks.passkeys import NUMBER_STRING, PASSKEY
 from niah_gen.tasks.ruler.family import RULER
+from niah_gen.tasks.uuid_chain import UUID_CHAIN
+from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
     "multi": MULTI,
     "association": ASSOCIATION,
+    "ruler": RULER,
+    **NEEDLEHAYSTACK2_TASKS,
+    **NEEDLEBENCH_TASKS,
+    "nolima": NOLIMA,
+    "variable-tracking": VARIABLE_TRACKING,
+    "variable-prose": VARIABLE_PROSE,
+    "uuid-chain": UUID_CHAIN,
+    "ancestral-trace": ANCESTRAL_TRACE,
+    "ancestral-facts": ANCESTRAL_FACTS,
+    "graph-walks": GRAPH_WALKS,
     "common-words": COMMON_WORDS,
     "coded-words": CODED_WORDS,
     "passage-match": PASSAGE_MATCH,
@@ -29,7 +54,12 @@ TASKS: dict[str, Task] = {
     "passage-count": PASSAGE_COUNT,
     **LONGBENCH,
     "longbench-file": LONGBENCH_FILE,
-    "ruler": RULER,
+    "coreference": COREFERENCE,
+    "mrcr": MRCR,
+    "key-values": KEY_VALUES,
+    "passkey": PASSKEY,
+    "number-string": NUMBER_STRING,
+    "json-key-values": JSON_KEY_VALUES,
 }
 
 
@@ -73,3 +103,14 @@ def find_task(name: str, *, here: bool = True) -> Task:
     if not isinstance(found, Task):
         raise RecipeError([f"{name!r}: expected a niah_gen.tasks.base.Task, found {type(found).__name__}"])
     return found
+
+
+def chosen_task(name: str, options: Mapping[str, Any], *, here: bool = True) -> Task:
+    """The task family that a recipe names, as its [options] make it. Raises RecipeError where there is none."""
+    return as_chosen(find_task(name, here=here), options)
+
+
+def as_chosen(task: Task, options: Mapping[str, Any]) -> Task:
+    """A family as [options] make it; as it is where they are none of its own."""
+    found, _ = read_options(task.options, options)
+    return task if found is None else task.with_options(found)

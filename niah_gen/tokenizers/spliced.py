@@ -10,9 +10,9 @@ seam are encoded again.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -75,18 +75,28 @@ def byte_offsets(points: npt.NDArray[np.uint32], chars: Ints) -> Ints:
 class Encoded:
     """A text's bytes and tokens.
 
-    `ids`, `ends`: the tokens and the byte offset where each ends. `cuts`: byte offsets of safe cuts; `exact[i]`: tokens
-    of the text between the first cut and cut i, as the tokenizer encodes the whole text.
+    `tokens`: finds the tokens when they are first asked for; what is spliced at cuts never asks. `cuts`: byte offsets
+    of safe cuts, all or some; `exact[i]`: tokens of the text between the first cut and cut i, as the tokenizer encodes
+    the whole text.
 
     Single offsets are looked up by bisect, not by numpy: that would let go of the interpreter each time, and beside a
     busy thread get it back late.
     """
 
     data: bytes
-    ids: Ints
-    ends: Ints
+    tokens: Callable[[], Tokens]
     cuts: Ints
     exact: Ints
+
+    @cached_property
+    def ids(self) -> Ints:
+        """The tokens."""
+        return self.tokens().ids
+
+    @cached_property
+    def ends(self) -> Ints:
+        """The byte offset where each token ends."""
+        return self.tokens().ends
 
     @cached_property
     def size(self) -> int:
@@ -117,7 +127,7 @@ class Encoded:
     @cached_property
     def _continuations(self) -> Ints:
         """Offsets of the bytes that begin no character."""
-        points = np.frombuffer(self.data, dtype=np.uint8)
+        points = np.frombuffer(b"" if self.data.isascii() else self.data, dtype=np.uint8)
         return np.flatnonzero((points & 0xC0) == 0x80)
 
     @cached_property
@@ -187,7 +197,7 @@ def literal(text: str) -> Fragment:
 
 def _json_growth(points: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:
     """Offsets of the bytes that JSON escapes, and how many bytes each escape adds."""
-    escaped = np.flatnonzero(_JSON_GROWTH[points])
+    escaped = np.flatnonzero((points < 0x20) | (points == ord('"')) | (points == ord("\\")))
     return escaped, _JSON_GROWTH[points[escaped]].astype(np.int64)
 
 
@@ -208,7 +218,12 @@ _NONE = np.zeros(0, dtype=np.int64)
 def _with_cuts(data: bytes, tokens: Tokens, cuts: Ints) -> Encoded:
     before = np.searchsorted(tokens.ends, cuts, side="right")
     exact = before - before[0] if len(before) else _NONE
-    return Encoded(data, tokens.ids, tokens.ends, cuts, exact)
+    return Encoded(data, lambda: tokens, cuts, exact)
+
+
+def encode_later(data: bytes, tokenizer: Tokenizer, cuts: Ints, exact: Ints) -> Encoded:
+    """A text whose tokens between some safe cuts are known; the rest is encoded when it is asked for."""
+    return Encoded(data, cache(lambda: tokenizer.encode(data.decode())), cuts, exact)
 
 
 def join(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
@@ -235,10 +250,13 @@ def join(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
             pending += part.data
         at += len(part.data)
     starts = np.cumsum([0, *(len(part.data) for part in parts)])
-    return Encoded(
-        b"".join(part.data for part in parts),
+    tokens = Tokens(
         np.concatenate([part.ids for part in parts]),
         np.concatenate([part.ends + start for part, start in zip(parts, starts, strict=False)]),
+    )
+    return Encoded(
+        b"".join(part.data for part in parts),
+        lambda: tokens,
         np.concatenate(cuts) if cuts else _NONE,
         np.concatenate(exact) if exact else _NONE,
     )
@@ -267,10 +285,12 @@ def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Enco
     cut = int(source.cuts[usable - 1])
     tail = encode(source.text(cut, end), tokenizer)
     kept = source.tokens_before(cut)
+    tokens = Tokens(
+        np.concatenate([source.ids[:kept], tail.ids]), np.concatenate([source.ends[:kept], tail.ends + cut])
+    )
     return Encoded(
         source.data[:cut] + tail.data,
-        np.concatenate([source.ids[:kept], tail.ids]),
-        np.concatenate([source.ends[:kept], tail.ends + cut]),
+        lambda: tokens,
         source.cuts[:usable],
         source.exact[:usable],
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import Draft
+from niah_gen.tasks.ruler.draft import RulerDraft
 from niah_gen.tasks.ruler.templates import CODED_WORDS, filled
 from niah_gen.tokenizers.spliced import Counter
 
@@ -45,7 +45,7 @@ class CodedWords:
             size += self._step
         return size - self._step
 
-    def sample(self, number: int, size: int, length: int, counter: Counter) -> Draft:
+    def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
         """The prompt of the next sample, of new words; fewer of them where it does not fit."""
         words = self._drawn()
         while True:
@@ -68,12 +68,12 @@ class CodedWords:
     def _word(self) -> str:
         return "".join(self._draw.choices(string.ascii_lowercase, k=_LETTERS))
 
-    def _draft(self, words: Sequence[str], size: int) -> Draft:
+    def _draft(self, words: Sequence[str], size: int) -> RulerDraft:
         # In numpy, as published: its powers need not be Python's to the last bit.
         counts = (size * np.arange(1, len(words) + 1) ** -_ALPHA / _ZETA).astype(int).tolist()
         text = [word for word, count in zip(words, counts, strict=True) for _ in range(count)]
         random.Random(self._seed).shuffle(text)
         frames = filled(CODED_WORDS, self._model_template)
-        return Draft(
+        return RulerDraft(
             frames.before, (Piece(" ".join(text)),), frames.after, frames.prefix, frames.question, tuple(words[1:4])
         )

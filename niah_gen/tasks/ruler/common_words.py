@@ -10,7 +10,7 @@ import orjson
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import Draft, fitting, largest_that_fits
+from niah_gen.tasks.ruler.draft import RulerDraft, fitting, largest_that_fits
 from niah_gen.tasks.ruler.templates import COMMON_WORDS, filled
 from niah_gen.tasks.ruler.words import vocabulary
 from niah_gen.tokenizers.spliced import Counter
@@ -55,7 +55,7 @@ class CommonWords:
         each = probe.tokens(counter) / _PROBE
         return largest_that_fits(self, self.step, int(length // each) * 2, length, counter) or self.step
 
-    def draft(self, size: int, sample: int) -> Draft:
+    def draft(self, size: int, sample: int) -> RulerDraft:
         """One prompt. Draws: the example's words, then those of the list."""
         example_times, times = ((3, 1), (6, 1)) if self._short else ((10, 3), (30, 3))
         context, answers = self._listed(20 if self._short else 40, *example_times)
@@ -66,9 +66,9 @@ class CommonWords:
         at = frames.before.index(COMMON_WORDS.prompt[:20])
         before = f"{example.before}{context}{example.after}{example.prefix} {shown}\n"
         before = f"{frames.before[:at]}{before}{frames.before[at:]}"
-        return Draft(before, (Piece(text),), frames.after, frames.prefix, frames.question, tuple(outputs))
+        return RulerDraft(before, (Piece(text),), frames.after, frames.prefix, frames.question, tuple(outputs))
 
-    def sample(self, number: int, size: int, length: int, counter: Counter) -> Draft:
+    def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
         """The prompt of the next sample."""
         return fitting(self, size, number, length, counter)
 

@@ -11,7 +11,7 @@ from niah_gen.prompts.messages import NO_NEEDLE, Piece
 from niah_gen.tokenizers.spliced import Counter
 
 
-class Draft(NamedTuple):
+class RulerDraft(NamedTuple):
     """A prompt as one draw of a generator makes it, up to its answer prefix.
 
     `before`, `after`: what stands around the context inside the published template. `context`: its pieces; needle k
@@ -57,7 +57,7 @@ class Generator(Protocol):
     def size(self, length: int, counter: Counter) -> int:
         """The size that samples of a length (tokens) begin with; finding it takes draws."""
 
-    def sample(self, number: int, size: int, length: int, counter: Counter) -> Draft:
+    def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
         """The prompt of the next sample, which has this number. Raises FitError where none fits the length."""
 
 
@@ -67,11 +67,11 @@ class Drafter(Protocol):
     step: int
     reply: int
 
-    def draft(self, size: int, sample: int) -> Draft:
+    def draft(self, size: int, sample: int) -> RulerDraft:
         """One prompt with a context of `size` units, drawn anew. `sample`: its number; 0 while sizes are searched."""
 
 
-def fitting(drafter: Drafter, size: int, sample: int, length: int, counter: Counter) -> Draft:
+def fitting(drafter: Drafter, size: int, sample: int, length: int, counter: Counter) -> RulerDraft:
     """The sample's prompt: drawn again with fewer units until it fits. Raises FitError where the fewest do not fit.
 
     RULER draws the fewest for ever there.

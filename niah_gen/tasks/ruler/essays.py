@@ -24,7 +24,7 @@ class _Joined(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sentences:
+class CutEssay:
     """The sentences of a cut text: the first `kept` of the whole, and those of its tail."""
 
     whole: _Joined
@@ -68,20 +68,20 @@ class Essays:
         self._words = re.sub(r"\s+", " ", "".join(texts)).split(" ")
         self._tokenizer = tokenizer
         self._whole: tuple[int, _Whole] | None = None
-        self._last: tuple[int, Sentences] | None = None
+        self._last: tuple[int, CutEssay] | None = None
 
     @property
     def count(self) -> int:
         """Number of words."""
         return len(self._words)
 
-    def sentences(self, words: int) -> Sentences:
+    def sentences(self, words: int) -> CutEssay:
         """The sentences of the first words, the whole repeated where there are more."""
         if self._last is None or self._last[0] != words:
             self._last = words, self._split(words)
         return self._last[1]
 
-    def _split(self, words: int) -> Sentences:
+    def _split(self, words: int) -> CutEssay:
         passes = max(1, -(-words // len(self._words)))
         if self._whole is None or self._whole[0] < passes:
             self._whole = passes, self._repeated(passes)
@@ -90,7 +90,7 @@ class Essays:
         kept = max(0, bisect_right(whole.spans, len(text), key=lambda span: span[1]) - _AGAIN)
         tail = text[whole.spans[kept][0] :].strip()
         sentences = [tail[start:end] for start, end in sentence_spans(tail)]
-        return Sentences(whole.joined, kept, self._joined(sentences))
+        return CutEssay(whole.joined, kept, self._joined(sentences))
 
     def _repeated(self, passes: int) -> _Whole:
         listed = self._words * passes

@@ -12,7 +12,7 @@ from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tasks.ruler.coded_words import CodedWords
 from niah_gen.tasks.ruler.common_words import CommonWords
-from niah_gen.tasks.ruler.draft import Draft, Generator
+from niah_gen.tasks.ruler.draft import Generator, RulerDraft
 from niah_gen.tasks.ruler.essays import Essays
 from niah_gen.tasks.ruler.niah import Niah, NiahSettings
 from niah_gen.tasks.ruler.questions import Questions, read_questions
@@ -106,7 +106,7 @@ class _Run:
         self._size = generator.size(length, bench.counter)
         self.next = 0
 
-    def draw(self) -> Draft:
+    def draw(self) -> RulerDraft:
         """The next sample."""
         draft = self._generator.sample(self.next, self._size, self._length, self._counter)
         self.next += 1
@@ -128,7 +128,7 @@ def _generator(bench: Workbench, length: int, essays: Essays) -> Generator:
     return Questions(bench.seed, template, read_questions(QUESTION_SETS[task], own_file(options.questions)))
 
 
-def _replayed(draft: Draft, cell: Cell, options: RulerOptions, bench: Workbench) -> Replayed:
+def _replayed(draft: RulerDraft, cell: Cell, options: RulerOptions, bench: Workbench) -> Replayed:
     task = options.task
     part = task in QUESTION_SETS
     outputs = draft.outputs

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import Draft, fitting, listed, searched_size
+from niah_gen.tasks.ruler.draft import RulerDraft, fitting, listed, searched_size
 from niah_gen.tasks.ruler.essays import Essays
 from niah_gen.tasks.ruler.templates import NIAH, filled
 from niah_gen.tasks.ruler.words import pairs
@@ -74,7 +74,7 @@ class Niah:
         """The size that samples begin with."""
         return searched_size(self, length, counter)
 
-    def draft(self, size: int, sample: int) -> Draft:
+    def draft(self, size: int, sample: int) -> RulerDraft:
         """One prompt. Draws: keys and values, the haystack, the places, the keys asked for."""
         settings = self._settings
         keys: list[str] = []
@@ -95,11 +95,11 @@ class Niah:
         one = len(outputs) == 1
         kind = settings.value_kind.rstrip("s") if one else settings.value_kind
         frames = filled(NIAH, self._model_template, singular="yes" * one, type_needle_v=kind, query=query)
-        return Draft(
+        return RulerDraft(
             frames.before, context, frames.after, frames.prefix, frames.question, outputs, tuple(needles), filler
         )
 
-    def sample(self, number: int, size: int, length: int, counter: Counter) -> Draft:
+    def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
         """The prompt of the next sample."""
         return fitting(self, size, number, length, counter)
 

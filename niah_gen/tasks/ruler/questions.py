@@ -11,7 +11,7 @@ import orjson
 
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import Draft, fitting, searched_size
+from niah_gen.tasks.ruler.draft import RulerDraft, fitting, searched_size
 from niah_gen.tasks.ruler.templates import QUESTIONS, filled
 from niah_gen.tokenizers.spliced import Counter
 
@@ -98,7 +98,7 @@ class Questions:
         """The number of documents that samples begin with, found on the first question."""
         return searched_size(self, length, counter)
 
-    def draft(self, size: int, sample: int) -> Draft:
+    def draft(self, size: int, sample: int) -> RulerDraft:
         """One prompt. Draws: the documents beside those of the question."""
         question = self._set.questions[sample]
         documents = self._set.documents
@@ -121,8 +121,10 @@ class Questions:
         random.Random(self._seed).shuffle(texts)
         context = "\n\n".join(f"Document {number}:\n{text}" for number, text in enumerate(texts, 1))
         frames = filled(QUESTIONS, self._model_template, query=question.text)
-        return Draft(frames.before, (Piece(context),), frames.after, frames.prefix, frames.question, question.answers)
+        return RulerDraft(
+            frames.before, (Piece(context),), frames.after, frames.prefix, frames.question, question.answers
+        )
 
-    def sample(self, number: int, size: int, length: int, counter: Counter) -> Draft:
+    def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
         """The prompt of the next sample."""
         return fitting(self, size, number, length, counter)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import Draft, fitting, searched_size
+from niah_gen.tasks.ruler.draft import RulerDraft, fitting, searched_size
 from niah_gen.tasks.ruler.niah import LINE, NoiseLines
 from niah_gen.tasks.ruler.templates import VARIABLE_TRACKING, filled
 from niah_gen.tokenizers.find import Tokenizer
@@ -31,7 +31,7 @@ class _Chain(NamedTuple):
     lines: tuple[str, ...]
 
 
-class _Drawn:
+class _Draws:
     """The draws of a run: names from Python's generator, values from numpy's."""
 
     def __init__(self, seed: int) -> None:
@@ -58,7 +58,7 @@ class _Tracking:
     """Draws prompts of chains in noise. `letters`: of each name; `value`: of the chain, None for a new one each."""
 
     def __init__(
-        self, drawn: _Drawn, step: int, reply: int, model_template: str, tokenizer: Tokenizer, letters: int,
+        self, drawn: _Draws, step: int, reply: int, model_template: str, tokenizer: Tokenizer, letters: int,
         value: str | None,
     ) -> None:  # fmt: skip
         self.step, self.reply = step, reply
@@ -68,7 +68,7 @@ class _Tracking:
         self._letters = letters
         self._value = value
 
-    def draft(self, size: int, sample: int) -> Draft:
+    def draft(self, size: int, sample: int) -> RulerDraft:
         """One prompt, without the example. Draws: the chain and its places."""
         chain = self._drawn.chain(self._letters, self._value)
         places = sorted(self._drawn.letters.sample(range(size), len(chain.lines)))
@@ -83,7 +83,7 @@ class _Tracking:
             at = start
         pieces.append(Piece(Slice(source, at, LINE * size - 1)))
         frames = filled(VARIABLE_TRACKING, self._model_template, query=chain.value, num_v=str(_HOPS + 1))
-        return Draft(
+        return RulerDraft(
             frames.before, tuple(pieces), frames.after, frames.prefix, frames.question, chain.names, chain.lines
         )
 
@@ -92,7 +92,7 @@ class VariableTracking:
     """The generator of one run: a tracking task behind an example, whose names and value are new in every prompt."""
 
     def __init__(self, seed: int, length: int, model_template: str, tokenizer: Tokenizer, counter: Counter) -> None:
-        self._drawn = _Drawn(seed)
+        self._drawn = _Draws(seed)
         example = _Tracking(self._drawn, 5, 0, "base", tokenizer, 3, _EXAMPLE_VALUE)
         size = searched_size(example, _EXAMPLE_LENGTH, counter)
         draft = fitting(example, size, 0, _EXAMPLE_LENGTH, counter)
@@ -110,7 +110,7 @@ class VariableTracking:
         """The size that samples begin with."""
         return searched_size(self._main, length, counter)
 
-    def sample(self, number: int, size: int, length: int, counter: Counter) -> Draft:
+    def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
         """The prompt of the next sample behind its example, whose names and value are drawn anew."""
         draft = fitting(self._main, size, number, length, counter)
         example = self._example

@@ -1,0 +1,148 @@
+"""Fills haystacks with one line of a few plain sentences, over and over; the last line may end after any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from niah_gen.haystacks.fit import Fitting, seam_tokens
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
+from niah_gen.haystacks.sentences import Seam, Sentences
+from niah_gen.tokenizers.find import Ints, Tokenizer
+from niah_gen.tokenizers.spliced import Counter, Encoded, encode, encode_later, safe_cuts
+from niah_score.text import fold, holds
+
+# The five sentences of RULER's and InfiniteBench's noise, and ours for Chinese.
+NOISE = {
+    "en": ("The grass is green.", " The sky is blue.", " The sun is yellow.", " Here we go.", " There and back again."),
+    "zh": ("草地是绿的。", "天空是蓝的。", "太阳是黄的。", "我们出发了。", "去了又回来。"),
+}
+# Lines that the text is longer than what was first asked for, at least.
+_SPARE = 64
+
+
+class NoiseFiller:
+    """Fills haystacks with lines of noise. `sentences`: those of a line, which begin with what parts them.
+
+    All haystacks are beginnings of one text, which grows with the lengths that are asked for.
+    """
+
+    def __init__(self, sentences: Sequence[str], tokenizer: Tokenizer) -> None:
+        self._sentences = sentences
+        self._line = "".join(sentences)
+        self._tokenizer = tokenizer
+        self._counter = Counter(tokenizer)
+        self._text: Encoded | None = None
+        self._lines = 0
+
+    @cached_property
+    def _each(self) -> int:
+        """Tokens of a line among others."""
+        count = self._tokenizer.count
+        lines = [f"{self._line}\n" * number for number in (2, 34)]
+        return max(1, (count(lines[1]) - count(lines[0])) // 32)
+
+    def fill(self, request: FillRequest) -> Haystack:
+        """As many sentences as fit. Raises FitError where not one does."""
+        fitting = Fitting(request, self._tokenizer, self._counter)
+        of_line = len(self._sentences)
+        lines = max(fitting.room, 0) // self._each + 2
+        sentences = self._ending(lines, 0)
+        added = seam_tokens(request, sentences, self._counter)
+        # One more sentence may hold a few tokens more or less than it does alone, so that none is skipped.
+        number = int(np.searchsorted(sentences.before, max(fitting.room, 0), side="right")) * of_line
+        while number > 0:
+            whole, rest = divmod(number, of_line)
+            sentences = self._ending(whole, rest)
+            below, haystack = fitting.whole(sentences, added)
+            if below >= 0:
+                return self._cleared(haystack, request.secret)
+            # Each sentence has two tokens at least.
+            number -= max(1, -below * of_line // (2 * self._each))
+        raise fitting.no_room()
+
+    def _cleared(self, haystack: Haystack, secret: Secret) -> Haystack:
+        twice = fold(f"{self._line}\n{self._line}")
+        words = [word for group in secret.keywords for word in group]
+        return replace(haystack, cleared=frozenset(word for word in words if not holds(twice, word)))
+
+    def _ending(self, lines: int, rest: int) -> Sentences:
+        """So many lines and the first `rest` sentences of one more, as sentences with a place behind each line."""
+        text = self._long(lines + 1)
+        size = len(self._line.encode())
+        ends = np.arange(1, lines + 1, dtype=np.int64) * (size + 1) - 1
+        if rest:
+            part = len("".join(self._sentences[:rest]).encode())
+            ends = np.append(ends, lines * (size + 1) + part)
+        places = np.concatenate([np.zeros(1, dtype=np.int64), ends])
+        before = self._before(text, places, lines)
+        starts, behind = self._edges(places, rest)
+        seam_at = np.zeros(len(places), dtype=np.int64)
+        seam_at[0] = seam_at[-1] = -1
+        if rest and len(seam_at) > 2:
+            seam_at[-2] = -1 if behind[-2] >= places[-1] else 0
+        return Sentences(text, places, before, (self._seam,), seam_at, starts, behind, None, None)
+
+    def _before(self, text: Encoded, places: Ints, lines: int) -> Ints:
+        if not self._tokenizer.local:
+            found: Ints = np.searchsorted(text.ends, places, side="right")
+            return found
+        found = np.zeros(len(places), dtype=np.int64)
+        found[1 : lines + 1] = self._counter.tokenizer.count(self._line) + self._each * np.arange(lines)
+        if len(places) > lines + 1:
+            tail = text.data[int(places[lines]) : int(places[-1])].decode()
+            whole = self._tokenizer.count(self._line + tail) - self._tokenizer.count(self._line) if lines else 0
+            found[-1] = found[lines] + whole if lines else self._tokenizer.count(tail)
+        return found
+
+    @cached_property
+    def _cuts(self) -> Ints:
+        """The safe cuts of a line with its line end; None where there is none."""
+        return safe_cuts(self._line + "\n")
+
+    @cached_property
+    def _seam(self) -> Seam:
+        """The text around the end of a line."""
+        line = self._line.encode()
+        first = self._cuts[0] if len(self._cuts) else len(line)
+        left, right = line[int(self._cuts[-1]) if len(self._cuts) else 0 :], b"\n" + line[: int(first)]
+        return Seam(left, right, self._tokenizer.count((left + right).decode()))
+
+    def _edges(self, places: Ints, rest: int) -> tuple[Ints, Ints]:
+        """Where the text that a needle at each place may change begins and ends."""
+        starts = np.maximum(places - len(self._seam.left), 0)
+        if rest:
+            start = int(places[-2]) + 1 if len(places) > 1 else 0
+            part = self._cuts[self._cuts < places[-1] - start]
+            starts[-1] = start + int(part[-1]) if len(part) else max(start - 1, 0)
+        behind = places + len(self._seam.right)
+        behind[0] -= 1
+        return starts, np.minimum(behind, places[-1])
+
+    def _long(self, lines: int) -> Encoded:
+        """A text of at least so many lines."""
+        if self._text is None or lines > self._lines:
+            self._lines = lines + max(_SPARE, lines // 8)
+            data = f"{self._line}\n".encode() * self._lines
+            if self._tokenizer.local and len(self._cuts):
+                cuts = np.arange(self._lines, dtype=np.int64) * (len(self._line.encode()) + 1) + int(self._cuts[-1])
+                exact = np.arange(self._lines, dtype=np.int64) * self._each
+                self._text = encode_later(data, self._tokenizer, cuts, exact)
+            else:
+                self._text = encode(data.decode(), self._tokenizer)
+        return self._text
+
+    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
+        """Nothing: there is no corpus."""
+        return Usage(0, 0.0)
+
+    def notes(self, secret: Secret) -> tuple[str, ...]:
+        """Nothing."""
+        return ()
+
+    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
+        """Any number."""
+        return None

@@ -1,0 +1,71 @@
+"""Asks for the value of one key of a JSON object, whose keys and values are UUIDs.
+
+The task is that of N. F. Liu et al. ("Lost in the Middle", TACL 2024), which InfiniteBench and HELMET have taken over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from niah_gen.haystacks.haystack import Filler
+from niah_gen.haystacks.lines import Line, LinesFiller
+from niah_gen.haystacks.proof import shown
+from niah_gen.haystacks.slots import Uuids, deal, texts
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.controls import CONTROLS
+from niah_gen.tasks.hiding import among_lines
+from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
+from niah_gen.tokenizers.find import Tokenizer
+from niah_score.contract import Row
+
+_OPENING = {
+    "en": "Extract the value that belongs to the given key in the JSON object below.",
+    "zh": "请从下面的 JSON 对象中找出指定的键所对应的值。",
+}
+_QUESTION = {"en": 'Which value belongs to the key "{key}"?', "zh": "键“{key}”对应的值是什么？"}
+_PREFIX = {"en": "The value that belongs to the key is", "zh": "该键对应的值是"}
+# A pair a line; the braces stand around all of them.
+PAIR = Line(('"', Uuids(), '": "', Uuids(), '"'), joiner=",\n")
+
+
+def _ids(settings: Settings, language: str) -> Sequence[str]:
+    return ["uuid"] if language in _OPENING else []
+
+
+def _item(settings: Settings, cell: Cell) -> Item:
+    key, value = texts(Uuids(), deal(Uuids(), 2, f"{cell_seed(settings.seed, cell)}/{cell.language}"))
+    return Item(
+        cell.needle, cell.language, _QUESTION[cell.language].format(key=key), (value,), ((value,),), "keyword",
+        (PAIR.text(key, value),), answer_prefix=_PREFIX[cell.language], keyword_kinds=("text",),
+        opening=_OPENING[cell.language],
+    )  # fmt: skip
+
+
+def _pairs(options: Any, language: str, tokenizer: Tokenizer) -> Filler:
+    return LinesFiller(f"json-key-values/{language}", PAIR, tokenizer)
+
+
+def _check(row: Row, item: Item) -> Iterator[str]:
+    """The context is one JSON object, no key and no value comes twice, and the asked key has the row's value."""
+    prompt = row["prompt"]
+    text = prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
+    try:
+        pairs = json.loads(text[text.index("{") : text.rindex("}") + 1], object_pairs_hook=lambda found: found)
+    except ValueError as error:
+        yield f"the context is no JSON object: {error}"
+        return
+    asked = [value for key, value in pairs if key in (row["question"] or "")]
+    every = [text for pair in pairs for text in pair]
+    if len(set(every)) != len(every):
+        yield f"{len(every) - len(set(every))} keys or values of the object come twice"
+    facts = [] if row["control"] == "absent" else [group[0] for group in row["keywords"]]
+    if sorted(asked) != sorted(facts):
+        yield f"the object has {shown(asked)} for the asked key, expected {shown(facts)}"
+
+
+JSON_KEY_VALUES = Task(
+    "json-key-values", 1, _ids, _item, corpus="json", context=among_lines(_pairs, PAIR.joiner, ("{", "}")),
+    controls={name: make for name, make in CONTROLS.items() if name not in ("literal", "conflict")}, check=_check,
+)  # fmt: skip

@@ -1,0 +1,206 @@
+"""Asks for the values of keys: one line, or a few, hidden in essays, in noise, or among lines of the same form.
+
+The exact form of RULER's eight needle tasks (C.-P. Hsieh et al., COLM 2024): lines, haystacks and question are its own,
+with one depth a row, keys and values of which none comes twice, and the grammar of one and of several. The wording
+stands in library/words/key_values.toml.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from niah_gen.haystacks.haystack import Filler
+from niah_gen.haystacks.lines import Line, LinesFiller
+from niah_gen.haystacks.noise import NOISE, NoiseFiller
+from niah_gen.haystacks.slots import Digits, Slot, Uuids, Words, deal, size_of, texts
+from niah_gen.tasks.base import Control, Task
+from niah_gen.tasks.controls import CONTROLS, absent
+from niah_gen.tasks.hiding import among_lines
+from niah_gen.tasks.key_values_proof import wrong_statements
+from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
+from niah_gen.tokenizers.find import Tokenizer
+
+_FOLDER = Path(__file__).parents[1] / "library" / "words"
+HAYSTACKS = ("needles", "noise", "essay")
+KEY_TYPES = ("words", "uuids")
+VALUE_TYPES = ("numbers", "words", "uuids")
+# OneRuler's words for what is in no line.
+NONE = {"en": "none", "zh": "无"}
+_MOST = 100
+_WORD_JOINER = {"en": "-", "zh": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValueOptions:
+    """The recipe's [options].
+
+    `haystack`: `needles` (lines of the same form), `noise` or `essay` (the recipe's corpora). `keys`: hidden, of which
+    the first `queries` are asked, each with so many `values`; where more are asked, so many are hidden. `key_type`:
+    words or uuids; `value_type`: numbers of `digits` digits, words or uuids. `offer_none`: the question says what to
+    answer where there is no such value.
+    """
+
+    haystack: str = "needles"
+    keys: int = 1
+    values: int = 1
+    queries: int = 1
+    key_type: str = "words"
+    value_type: str = "numbers"
+    digits: int = 7
+    offer_none: bool = False
+
+    def __post_init__(self) -> None:
+        for name, known in (("haystack", HAYSTACKS), ("key_type", KEY_TYPES), ("value_type", VALUE_TYPES)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(known)}")
+        for name in ("keys", "values", "queries"):
+            if not 1 <= getattr(self, name) <= _MOST:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected 1 to {_MOST}")
+        if not 5 <= self.digits <= 18:
+            raise ValueError(f"digits is {self.digits}; expected 5 to 18")
+
+    @property
+    def hidden(self) -> int:
+        """How many keys are hidden."""
+        return max(self.keys, self.queries)
+
+    @property
+    def answers(self) -> int:
+        """How many values are asked for."""
+        return self.queries * self.values
+
+
+@lru_cache(maxsize=8)
+def words(language: str) -> Words:
+    """The words of a language: one that describes and a noun."""
+    lists = (_listed(f"adjectives-{language}.txt"), _listed(f"nouns-{language}.txt"))
+    return Words(*lists, _WORD_JOINER[language])
+
+
+def _listed(name: str) -> tuple[str, ...]:
+    lines = (_FOLDER / name).read_text("utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+@lru_cache(maxsize=1)
+def _wording() -> Mapping[str, Mapping[str, Mapping[str, str | Mapping[str, str]]]]:
+    return tomllib.loads((_FOLDER / "key_values.toml").read_text("utf-8"))
+
+
+def _slot(kind: str, options: KeyValueOptions, language: str) -> Slot:
+    match kind:
+        case "numbers":
+            return Digits(options.digits)
+        case "words":
+            return words(language)
+        case _:
+            return Uuids()
+
+
+def line_of(options: KeyValueOptions, language: str) -> Line:
+    """The form of the lines, hidden ones and others."""
+    form = _wording()[language][options.value_type]["line"]
+    assert isinstance(form, str)
+    head, rest = form.split("{key}")
+    middle, tail = rest.split("{value}")
+    key, value = (_slot(kind, options, language) for kind in (options.key_type, options.value_type))
+    return Line((head, key, middle, value, tail), alike=options.values)
+
+
+def _ids(settings: Settings, language: str) -> Sequence[str]:
+    return [f"{settings.options.key_type}-{settings.options.value_type}"] if language in _wording() else []
+
+
+def _item(settings: Settings, cell: Cell) -> Item:
+    options: KeyValueOptions = settings.options
+    line = line_of(options, cell.language)
+    keys, values = _drawn(options, line, f"{cell_seed(settings.seed, cell)}/{cell.language}")
+    each = [values[start : start + options.values] for start in range(0, len(values), options.values)]
+    lines = [[line.text(key, value) for value in own] for key, own in zip(keys, each, strict=True)]
+    asked, answers = options.queries, values[: options.answers]
+    said = _wording()[cell.language][options.value_type]["one" if options.answers == 1 else "several"]
+    assert isinstance(said, Mapping)
+    named = _listed_keys(keys[:asked], cell.language)
+    question = said["question"].format(keys=named) + (said["none"] if options.offer_none else "")
+    hide = [text for own in lines[:asked] for text in own]
+    others = [text for own in lines[asked:] for text in own]
+    kind = "number" if options.value_type == "numbers" else "text"
+    decoys = tuple((value,) for value in values[options.answers :])
+    return Item(
+        cell.needle, cell.language, question, ((", " if cell.language == "en" else "、").join(answers),),
+        tuple((value,) for value in answers), "keyword_f1" if decoys or len(answers) > 1 else "keyword",
+        (*hide, *others), answer_prefix=said["prefix"].format(keys=named),
+        keyword_kinds=(kind,) * len(answers), decoys=decoys, distractors=len(others),
+        conflict=_conflict(options, line, keys, values, cell), opening=said["opening"],
+    )  # fmt: skip
+
+
+def _drawn(options: KeyValueOptions, line: Line, seed: str) -> tuple[list[str], list[str]]:
+    """Keys and the values of each, one after the other, none alike."""
+    key, value = line.slots
+    values = options.hidden * options.values
+    if key == value:
+        found = texts(key, deal(key, options.hidden + values, f"{seed}/both"))
+        return found[: options.hidden], found[options.hidden :]
+    return texts(key, deal(key, options.hidden, f"{seed}/keys")), texts(value, deal(value, values, f"{seed}/values"))
+
+
+def _conflict(
+    options: KeyValueOptions, line: Line, keys: Sequence[str], values: Sequence[str], cell: Cell
+) -> tuple[str, tuple[str, ...]] | None:
+    """A line that gives the one asked key another value."""
+    if options.answers > 1:
+        return None
+    slot = line.slots[1]
+    seed = f"{cell.length}/{cell.repeat}/{values[0]}/conflict"
+    other = next(
+        text for text in texts(slot, deal(slot, min(len(values) + len(keys) + 1, size_of(slot)), seed))
+        if text not in values and text not in keys
+    )  # fmt: skip
+    return line.text(keys[0], other), (other,)
+
+
+def _listed_keys(keys: Sequence[str], language: str) -> str:
+    """Keys as a question lists them."""
+    if language == "zh":
+        quoted = [f"“{key}”" for key in keys]
+        return quoted[0] if len(quoted) == 1 else "、".join(quoted[:-1]) + "和" + quoted[-1]
+    if len(keys) < 3:
+        return " and ".join(keys)
+    return ", ".join(keys[:-1]) + f", and {keys[-1]}"
+
+
+def _absent_none(item: Item) -> Item:
+    """The asked lines are left out: the right answer is the one that the question offers."""
+    return absent(item)._replace(answers=(NONE[item.language],))
+
+
+def _lines(options: KeyValueOptions, language: str, tokenizer: Tokenizer) -> Filler:
+    return LinesFiller(f"key-values/{language}", line_of(options, language), tokenizer)
+
+
+def _noise(options: KeyValueOptions, language: str, tokenizer: Tokenizer) -> Filler:
+    return NoiseFiller(NOISE[language], tokenizer)
+
+
+def _chosen(options: KeyValueOptions) -> Task:
+    controls: dict[str, Control] = {name: make for name, make in CONTROLS.items() if name != "literal"}
+    if options.offer_none:
+        controls["absent"] = _absent_none
+    task = KEY_VALUES._replace(controls=controls)
+    if options.haystack == "essay":
+        return task
+    return task._replace(
+        corpus=options.haystack, context=among_lines(_lines if options.haystack == "needles" else _noise)
+    )
+
+
+KEY_VALUES = Task(
+    "key-values", 1, _ids, _item, KeyValueOptions,
+    controls={name: make for name, make in CONTROLS.items() if name != "literal"},
+    check=wrong_statements, chosen=_chosen,
+)  # fmt: skip
