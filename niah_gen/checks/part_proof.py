@@ -96,7 +96,7 @@ class PartProver:
         item = _item_of(row) if said else self._item(cell)
         problems += self._wrong_truth(row, None if said else item)
         if said and not replays and item is not None:
-            self._asked = _CellTruth(cell, item, item.hide, self._frame(item, cell.language))
+            self._asked = _CellTruth(cell, item, item, self._frame(item, cell.language))
         problems += self._wrong_id(row)
         rank = None if problems else self._axes.rank(cell)
         tokens = sum(map(self._tokenizer.count, _contents(row)))
