@@ -16,7 +16,7 @@ from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
 _ATTEMPTS = 8
 
 
-class Draft(NamedTuple):
+class TextDraft(NamedTuple):
     """A text, and the tokens that its maker expects it to have."""
 
     text: str
@@ -24,7 +24,7 @@ class Draft(NamedTuple):
 
 
 def fit_text(
-    build: Callable[[int], Draft], budget: int, frame: Frame, tokenizer: Tokenizer, counter: Counter
+    build: Callable[[int], TextDraft], budget: int, frame: Frame, tokenizer: Tokenizer, counter: Counter
 ) -> Encoded:
     """The longest text that a maker builds within a budget, in tokens of the whole prompt; at most 8 below it.
 

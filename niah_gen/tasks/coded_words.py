@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.made_text import Draft, fit_text, wrong_figures
+from niah_gen.haystacks.made_text import TextDraft, fit_text, wrong_figures
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.proof import ContextProof
 from niah_gen.prompts.frame import Frame
@@ -115,7 +115,7 @@ def _code(draw: random.Random, language: str) -> str:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows) if language in _QUESTIONS else []
+    return ids_of(settings.options.rows, language) if language in _QUESTIONS else []
 
 
 def _item(settings: Settings, cell: Cell) -> Item:
@@ -157,7 +157,7 @@ class _CodedText:
         self._known = set(self._words)
         self._costs = [self._cost(word) for word in self._words]
 
-    def draft(self, wanted: int) -> Draft:
+    def draft(self, wanted: int) -> TextDraft:
         """The longest text of at most so many expected tokens; dots fill what no word fits into."""
         low, high = 1, 16
         while self._tokens(high) <= wanted:
@@ -173,7 +173,7 @@ class _CodedText:
         self._check_apart(counts)
         words = [word for word, count in zip(self._words, counts, strict=False) for _ in range(count)]
         random.Random(f"{self._seed}/order").shuffle(words)
-        return Draft(" ".join(words), tokens)
+        return TextDraft(" ".join(words), tokens)
 
     def _counts(self, total: int) -> list[int]:
         counts = zipf_counts(total, self._options.alpha)

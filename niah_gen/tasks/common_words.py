@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.made_text import Draft, fit_text, wrong_figures
+from niah_gen.haystacks.made_text import TextDraft, fit_text, wrong_figures
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.proof import ContextProof, shown
 from niah_gen.prompts.frame import Frame
@@ -123,19 +123,19 @@ def counts_for(entries: int, options: CommonWordsOptions, words: int) -> Counts:
     return Counts(common, uncommon)
 
 
-def ids_of(count: int) -> list[str]:
+def ids_of(count: int, language: str) -> list[str]:
     """The needle axis of a family that draws its rows: the names of so many rows of a length."""
-    return [f"row-{number}" for number in range(1, count + 1)]
+    return [f"{language}-{number}" for number in range(1, count + 1)]
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows) if vocabulary(language) else []
+    return ids_of(settings.options.rows, language) if vocabulary(language) else []
 
 
 def without_depths(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
     """Rows of every length and repeat at no depth, for families whose evidence stands everywhere."""
     for length in axes.lengths:
-        for name in ids_of(settings.options.rows):
+        for name in ids_of(settings.options.rows, language):
             for repeat in range(axes.repeats):
                 yield Coordinates(length, name, repeat)
 
@@ -178,13 +178,13 @@ class _Lists:
         sums = list(accumulate((self._cost(word) for word in others), initial=0))
         all_asked = sum(map(self._cost, asked))
 
-        def build(wanted: int) -> Draft:
+        def build(wanted: int) -> TextDraft:
             entries = self._most_entries(wanted, asked, all_asked, others, sums)
             counts = counts_for(entries, bench.options, len(asked) + len(others))
             words = _entries(entries, counts, asked, others)
             random.Random(f"{name}/order").shuffle(words)
             text = "\n".join(f"{number}. {word}" for number, word in enumerate(words, 1))
-            return Draft(text, self._tokens(entries, asked, all_asked, others, sums))
+            return TextDraft(text, self._tokens(entries, asked, all_asked, others, sums))
 
         text = fit_text(build, cell.length - bench.reserve, frame, bench.tokenizer, bench.counter)
         return whole_context(text)
@@ -193,7 +193,8 @@ class _Lists:
         self, wanted: int, asked: Sequence[str], all_asked: int, others: Sequence[str], sums: Sequence[int]
     ) -> int:
         """The greatest number of entries whose list has at most so many expected tokens."""
-        low, high = 1, 16
+        # An entry has four tokens at least: a line end, a number, a full stop and a word.
+        low, high = 1, max(16, wanted // 4)
         while self._tokens(high, asked, all_asked, others, sums) <= wanted:
             low, high = high, high * 2
         while high - low > 1:
@@ -219,7 +220,7 @@ class _Lists:
     def _tokens_of_numbers(self, entries: int) -> int:
         """Tokens of the numbers of so many lines, each with the line end before it."""
         if entries >= len(self._numbers):
-            lines = [f"\n{number}".encode() for number in range(1, 2 * entries)]
+            lines = [f"\n{number}".encode() for number in range(1, entries + entries // 8 + 2)]
             source = encode(b"".join(lines).decode(), self._bench.tokenizer)
             ends = np.cumsum([0, *map(len, lines)])
             self._numbers = np.searchsorted(source.ends, ends, side="right")

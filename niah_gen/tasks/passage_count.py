@@ -33,7 +33,7 @@ _AROUND = 150
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows) if language in _QUESTIONS else []
+    return ids_of(settings.options.rows, language) if language in _QUESTIONS else []
 
 
 def _countable(source: PassageSource) -> list[Passage]:

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import cycle
 from typing import NamedTuple
 
-from niah_gen.errors import FitError, RecipeError
+from niah_gen.errors import FitError
 from niah_gen.haystacks.fit_passages import Lines, PassageRoom, fit_passages, marker_tokens, numbered, numbers
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.passages import BLANK_LINE, Passage, PassageSource, passage_source, passages_of
@@ -103,7 +103,7 @@ def check_sizes(size: int, rows: int) -> None:
         raise ValueError(f"rows is {rows}; expected 1 to 1000")
 
 
-class Drawn(NamedTuple):
+class DrawnPassages(NamedTuple):
     """What a row asks for: the passages by their place in the corpus, the asked one first, and their numbers.
 
     `before`: how many of the others stand before the asked one; None where they may stand anywhere.
@@ -114,8 +114,8 @@ class Drawn(NamedTuple):
     before: int | None = None
 
 
-Draw = Callable[[random.Random, Sequence[Passage], Workbench], Drawn]
-MakeItem = Callable[[Cell, Drawn, Sequence[Passage], Workbench], Item]
+Draw = Callable[[random.Random, Sequence[Passage], Workbench, Cell], DrawnPassages]
+MakeItem = Callable[[Cell, DrawnPassages, Sequence[Passage], Workbench], Item]
 
 
 class Kind(NamedTuple):
@@ -136,9 +136,9 @@ def row_seed(kind: str, bench: Workbench, cell: Cell) -> str:
     return f"{cell_seed(bench.seed, cell)}/{kind}"
 
 
-def _drawn(kind: Kind, bench: Workbench, cell: Cell) -> tuple[Drawn, tuple[Passage, ...]]:
+def _drawn(kind: Kind, bench: Workbench, cell: Cell) -> tuple[DrawnPassages, tuple[Passage, ...]]:
     found = passages_of(source_of(bench, cell))
-    return kind.draw(random.Random(row_seed(kind.name, bench, cell)), found, bench), found
+    return kind.draw(random.Random(row_seed(kind.name, bench, cell)), found, bench, cell), found
 
 
 def _ask(kind: Kind, bench: Workbench) -> Callable[[Cell], Item]:
@@ -150,7 +150,7 @@ def _ask(kind: Kind, bench: Workbench) -> Callable[[Cell], Item]:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    return ids_of(settings.options.rows) if language in _COPY else []
+    return ids_of(settings.options.rows, language) if language in _COPY else []
 
 
 def _one(draw: random.Random, found: Sequence[Passage], fit: Callable[[Passage], bool], what: str) -> int:
@@ -177,7 +177,7 @@ def _clue(passage: Passage) -> str:
     return passage.summary or passage.sentences[0]
 
 
-def _draw_match(draw: random.Random, found: Sequence[Passage], bench: Workbench) -> Drawn:
+def _draw_match(draw: random.Random, found: Sequence[Passage], bench: Workbench, cell: Cell) -> DrawnPassages:
     def fit(passage: Passage) -> bool:
         if passage.summary:
             return True
@@ -188,10 +188,10 @@ def _draw_match(draw: random.Random, found: Sequence[Passage], bench: Workbench)
     asked = _one(draw, found, fit, "has a first sentence of its own")
     others = sorted((place for place in range(len(found)) if place != asked), key=lambda place: abs(place - asked))
     near = others[: bench.options.near]
-    return Drawn((asked, *near), _numbers_for(draw, found, 1 + len(near)))
+    return DrawnPassages((asked, *near), _numbers_for(draw, found, 1 + len(near)))
 
 
-def _match_item(cell: Cell, drawn: Drawn, found: Sequence[Passage], bench: Workbench) -> Item:
+def _match_item(cell: Cell, drawn: DrawnPassages, found: Sequence[Passage], bench: Workbench) -> Item:
     asked, *near = (found[place] for place in drawn.places)
     question = (_BY_SUMMARY if asked.summary else _BY_SENTENCE)[cell.language].format(clue=_clue(asked))
     texts = [asked.text() if asked.summary else asked.text(first=1), *(passage.text() for passage in near)]
@@ -203,7 +203,7 @@ def _match_item(cell: Cell, drawn: Drawn, found: Sequence[Passage], bench: Workb
     )  # fmt: skip
 
 
-def _hidden(texts: Sequence[str], drawn: Drawn, cell: Cell) -> tuple[str, ...]:
+def _hidden(texts: Sequence[str], drawn: DrawnPassages, cell: Cell) -> tuple[str, ...]:
     return tuple(numbered(text, number, cell.language) for text, number in zip(texts, drawn.numbers, strict=True))
 
 
@@ -211,12 +211,12 @@ def _short_enough(passage: Passage, bench: Workbench) -> bool:
     return not bench.options.size or passage.size <= 2 * bench.options.size
 
 
-def _draw_copy(draw: random.Random, found: Sequence[Passage], bench: Workbench) -> Drawn:
+def _draw_copy(draw: random.Random, found: Sequence[Passage], bench: Workbench, cell: Cell) -> DrawnPassages:
     asked = _one(draw, found, partial(_short_enough, bench=bench), "is short enough to be copied")
-    return Drawn((asked,), _numbers_for(draw, found, 1))
+    return DrawnPassages((asked,), _numbers_for(draw, found, 1))
 
 
-def _draw_nth(draw: random.Random, found: Sequence[Passage], bench: Workbench) -> Drawn:
+def _draw_nth(draw: random.Random, found: Sequence[Passage], bench: Workbench, cell: Cell) -> DrawnPassages:
     places: dict[int, None] = {}
     for _ in range(_DRAWS):
         places[_one(draw, found, partial(_short_enough, bench=bench), "is short enough to be copied")] = None
@@ -225,10 +225,13 @@ def _draw_nth(draw: random.Random, found: Sequence[Passage], bench: Workbench) -
     else:
         raise FitError(f"the corpus has too few passages for options.of = {bench.options.of}; use a larger one")
     number = _numbers_for(draw, found, 1)
-    return Drawn(tuple(places), number * bench.options.of, draw.randrange(bench.options.of))
+    # The rows of a cell ask for one place after the other, so that no place is the answer more often than others.
+    first = random.Random(f"{bench.seed}/{cell.corpus}/{cell.length}/{cell.repeat}/nth").randrange(bench.options.of)
+    row = int(cell.needle.rpartition("-")[2])
+    return DrawnPassages(tuple(places), number * bench.options.of, (first + row) % bench.options.of)
 
 
-def _copy_item(cell: Cell, drawn: Drawn, found: Sequence[Passage], bench: Workbench) -> Item:
+def _copy_item(cell: Cell, drawn: DrawnPassages, found: Sequence[Passage], bench: Workbench) -> Item:
     texts = [found[place].text() for place in drawn.places]
     number = drawn.numbers[0]
     if drawn.before is None:
@@ -280,7 +283,7 @@ class _Hidden:
             boundary="paragraph",
         )
 
-    def _fill(self, cell: Cell, item: Item, frame: Frame, drawn: Drawn, found: Sequence[Passage]) -> Haystack:
+    def _fill(self, cell: Cell, item: Item, frame: Frame, drawn: DrawnPassages, found: Sequence[Passage]) -> Haystack:
         bench, name = self._bench, row_seed(self._kind.name, self._bench, cell)
         others = [passage for place, passage in enumerate(found) if place not in drawn.places]
         random.Random(f"{name}/others").shuffle(others)
@@ -291,7 +294,7 @@ class _Hidden:
         once = sum(passage.size + marker_tokens(cell.language, bench.tokenizer) for passage in others)
         return fit_passages(room, Lines(lambda: cycle(others)), name, frozenset(drawn.numbers), once)
 
-    def _gaps(self, cell: Cell, item: Item, drawn: Drawn, before: Ints, tokens: int) -> list[tuple[int, int]]:
+    def _gaps(self, cell: Cell, item: Item, drawn: DrawnPassages, before: Ints, tokens: int) -> list[tuple[int, int]]:
         """Before which passage each text stands, and its order among those that stand before the same one."""
         gap = int(nearest(before, (cell.depth or 0.0) / 100 * tokens))
         last = len(before) - 1
@@ -300,8 +303,9 @@ class _Hidden:
         found = [(gap, 0)]
         for number, share in enumerate(shares, 1):
             if drawn.before is None:
-                place = int(share * (last + 1))
-                found.append((place, number if share < 0.5 else -number))
+                # Behind it and on from the beginning: over all depths it is as often the first as the last of them.
+                further = (number + (share - 0.5) / 2) / len(item.hide)
+                found.append(((gap + round(further * (last + 1))) % (last + 1), number))
             elif number <= drawn.before:
                 found.append((int(share * (gap + 1)), number - len(shares) - 1))
             else:
@@ -311,10 +315,6 @@ class _Hidden:
 
 def _make(kind: Kind, bench: Workbench) -> ContextMaker:
     return _Hidden(kind, bench)
-
-
-def _no_absent(item: Item) -> Item:
-    raise RecipeError(["controls: where several passages share a number, leaving one out makes another one the n-th"])
 
 
 def _joiner(language: str) -> str:
