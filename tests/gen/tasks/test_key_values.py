@@ -134,6 +134,11 @@ def test_a_recipe_with_other_options_reads_corpora_only_for_essays() -> None:
     assert load_recipe("key-values", {"options.haystack": "noise"}).corpora == ()
 
 
+def test_a_placement_is_refused_where_no_corpus_is_read() -> None:
+    with pytest.raises(RecipeError, match="makes contexts of its own; leave placement out"):
+        load_recipe({**RECIPE, "placement": "gkamradt"})
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
