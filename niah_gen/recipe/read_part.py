@@ -170,7 +170,7 @@ class PartReader(Fields):
 
     def _corpora(self, task: Task | None, options: Mapping[str, Any]) -> tuple[str, ...]:
         if task is not None and as_chosen(task, options).corpus is not None:
-            if self.raw.get("placement", "native") != "native":
+            if self.raw.get("placement", "native") not in ("native", "published"):
                 self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")
             # A family that reads corpora with other options leaves them in the recipe for those.
             if self.raw.get("corpora") and task.corpus is not None:
