@@ -24,7 +24,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_score.contract import COLUMNS, VERSION
 
 ROOT = Path(__file__).parent.parent
-OURS = ("default", "plain", "smoke")
+OURS = ("default", "plain", "smoke", "coreference")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "build" / "README.md"]
 BLOCK = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 

@@ -59,11 +59,11 @@ class _Place(NamedTuple):
 
 
 class _CellTruth(NamedTuple):
-    """What the rows of a cell ask, at any depth. `hidden`: the texts that the item of a control's twin hides."""
+    """What the rows of a cell ask, at any depth. `own`: the item itself, where `item` is its control's twin."""
 
     key: Cell
     item: Item
-    hidden: tuple[str, ...]
+    own: Item
     frame: Frame | None
 
 
@@ -79,7 +79,7 @@ class PartProver:
         self.family = family_digest(recipe, axes.part, task, tokenizer.sha256)
         self._tokenizer = tokenizer
         self._axes = axes
-        self._exact = task.replay is None and task.context.exact(axes.part.placing)
+        self._exact = task.context.exact(axes.part.placing)
         self._asked: _CellTruth | None = None
         self._haystack: CountedHaystack | None = None
 
@@ -92,14 +92,18 @@ class PartProver:
         )  # fmt: skip
         problems = list(self._wrong_coordinates(row, cell, config))
         replays = self._task.replay is not None
-        item = _item_of(row) if replays else self._item(cell)
-        problems += self._wrong_truth(row, None if replays else item)
+        said = replays or self._task.ask is not None
+        item = _item_of(row) if said else self._item(cell)
+        problems += self._wrong_truth(row, None if said else item)
+        if said and not replays and item is not None:
+            self._asked = _CellTruth(cell, item, item.hide, self._frame(item, cell.language))
         problems += self._wrong_id(row)
         rank = None if problems else self._axes.rank(cell)
         tokens = sum(map(self._tokenizer.count, _contents(row)))
         problems += self._wrong_prompt(row, tokens)
         if replays and item is not None:
             problems += _wrong_spans(row)
+            problems += self._wrong_budget(row, cell, tokens)
             problems += self._task.check(row, item)
         elif item is not None and cell.control == NO_CONTEXT:
             problems += self._wrong_alone(row)
@@ -153,7 +157,7 @@ class PartProver:
         if self._asked is None or self._asked.key != key:
             item = item_of(self._task, self._settings, key)
             twin = shown_of(self._task, key, item)
-            self._asked = _CellTruth(key, twin, item.hide, self._frame(twin, cell.language))
+            self._asked = _CellTruth(key, twin, item, self._frame(twin, cell.language))
         return self._asked.item
 
     def _wrong_truth(self, row: Row, item: Item | None) -> Iterator[str]:
@@ -269,7 +273,7 @@ class PartProver:
         if outside or not len(row["needle_spans"]) == len(row["needle_depths"]) == len(texts):
             return problems + outside
         part = self._part
-        lines = lines_of(part.spread, part.diff, row["seed"], self._asked.hidden, item.hide)
+        lines = lines_of(part.spread, part.diff, row["seed"], self._asked.own.hide, item.hide, self._asked.own.sets)
         needles = tuple(
             PlacedNeedle(text, start - place.first, end - place.first)
             for text, (start, end) in zip(texts, spans, strict=True)

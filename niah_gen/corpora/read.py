@@ -21,11 +21,15 @@ _CHINESE_SHARE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text and where it stands. Offsets of everything later are into `text` joined in corpus order."""
+    """One text and where it stands. Offsets of everything later are into `text` joined in corpus order.
+
+    `summary`: what it says in short, where its file has a field of that name; else empty.
+    """
 
     text: str
     file: str
     line: int
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,9 @@ def _read_jsonl(path: Path, name: str, field: str) -> Iterator[Document]:
         if not isinstance(text, str):
             found = ", ".join(record) if isinstance(record, dict) else type(record).__name__
             raise CorpusError(f"{path}:{number}: expected a string field {field!r}, found {found}")
-        yield Document(_checked(text, path, number), name, number)
+        summary = record.get("summary")
+        short = _checked(summary, path, number) if isinstance(summary, str) else ""
+        yield Document(_checked(text, path, number), name, number, short)
 
 
 def _read_parquet(path: Path, name: str, field: str) -> Iterator[Document]:
@@ -146,12 +152,14 @@ def _read_parquet(path: Path, name: str, field: str) -> Iterator[Document]:
             if field not in file.schema_arrow.names:
                 raise CorpusError(f"{path}: no column {field!r}; it has {', '.join(file.schema_arrow.names)}")
             number = 0
-            for batch in file.iter_batches(columns=[field]):
-                for value in batch.column(0).to_pylist():
+            more = ["summary"] if "summary" in file.schema_arrow.names and field != "summary" else []
+            for batch in file.iter_batches(columns=[field, *more]):
+                for record in batch.to_pylist():
                     number += 1
+                    value, summary = record[field], record.get("summary") if more else None
                     if not isinstance(value, str):
                         raise CorpusError(f"{path}: row {number}: expected a string in {field!r}, found {value!r}")
-                    yield Document(value, name, number)
+                    yield Document(value, name, number, summary if isinstance(summary, str) else "")
     except pa.ArrowInvalid as error:
         raise CorpusError(f"{path}: not a readable Parquet file ({error})") from None
 

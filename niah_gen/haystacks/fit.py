@@ -35,6 +35,10 @@ _SOME_TWICE = 1.0001
 _UNSURE = 2
 
 
+# Needles placed in all arrangements together: 8 bytes each, several times over.
+_MOST_PLACED = 50_000_000
+
+
 class Extent(NamedTuple):
     """The fewest and the most tokens that prompts over one haystack have, over all places of their needles."""
 
@@ -263,6 +267,11 @@ def arrangements(before: Ints, tokens: int, lines: Sequence[DepthLine]) -> Ints:
     """The ways in which a set's needles stand as the depth goes from 0 to 100: a row each, a place for each needle."""
     middles = (before[:-1] + before[1:]) * (50 / tokens)
     ends = (0, 100) if any(line.wraps for line in lines) else (0,)
+    if sum(bool(line.slope) for line in lines) * len(middles) * len(ends) * len(lines) > _MOST_PLACED:
+        raise FitError(
+            f"{len(lines)} needles that move over {len(middles)} places stand in too many ways for one haystack to "
+            "hold them at every depth; set fresh_haystacks = true, or hide fewer"
+        )
     moves = [(middles + end - line.offset) / line.slope for line in lines if line.slope for end in ends]
     turns = np.unique(np.concatenate([[0.0, 100.0], *moves, *(line.turns() for line in lines)]))
     turns = turns[(turns >= 0) & (turns <= 100)]

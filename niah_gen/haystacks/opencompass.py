@@ -30,18 +30,21 @@ class OpenCompassFiller:
 
     def fill(self, request: FillRequest) -> Haystack:
         """The first tokens of the joined documents, fewer where the corpus ends early."""
-        room = request.room()
-        known = self._joined.get(request.repeat)
-        if known is None or known[0] < room:
+        return self.taken(request.repeat, request.room())
+
+    def taken(self, repeat: int, tokens: int) -> Haystack:
+        """So many tokens of the documents in the order of a repeat, fewer where the corpus ends early."""
+        known = self._joined.get(repeat)
+        if known is None or known[0] < tokens:
             documents = []
             size = 0
-            for number in self._shuffled(request.repeat):
+            for number in self._shuffled(repeat):
                 documents.append(self._documents[number])
                 size += documents[-1].size
-                if size >= room:
+                if size >= tokens:
                     break
-            known = self._joined[request.repeat] = (room, join(documents, self._tokenizer))
-        return first_tokens(known[1], min(room, known[1].size))
+            known = self._joined[repeat] = (tokens, join(documents, self._tokenizer))
+        return first_tokens(known[1], min(tokens, known[1].size))
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
         """Tokens of all documents, all of which are used."""

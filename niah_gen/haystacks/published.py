@@ -26,4 +26,4 @@ def _place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets
     raise RecipeError([_ONLY_REPLAYED])
 
 
-PUBLISHED = Placement("published", 1, "niah", _fill, _place, boundary="token")
+PUBLISHED = Placement("published", 1, "niah", _fill, _place, boundary="token", spread="diff")

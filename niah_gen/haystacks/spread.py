@@ -62,3 +62,18 @@ def depth_lines(count: int, spread: str | Sequence[float], diff: float, seed: in
         draw = random.Random(seed)
         shares = [0.0, *sorted(draw.random() for _ in range(count - 1))]
     return tuple(DepthLine(100 * share, 1 - share) for share in shares)
+
+
+def set_lines(sets: Sequence[int], spread: str | Sequence[float], diff: float, seed: int) -> tuple[DepthLine, ...]:
+    """How the needles of several sets stand. `sets`: how many needles each has.
+
+    The first set follows the row's depth as `depth_lines` says. Each other one is spread alike, but from a seeded depth
+    of its own, uniform between 0 and 100, wherever the first one stands. A list gives every needle its depth.
+    """
+    if not isinstance(spread, str) or not sets:
+        return depth_lines(sum(sets), spread, diff, seed)
+    found = list(depth_lines(sets[0], spread, diff, seed))
+    for number, count in enumerate(sets[1:], 1):
+        start = random.Random(f"{seed}/set {number}").uniform(0, 100)
+        found += [DepthLine(line.at(start), 0.0) for line in depth_lines(count, spread, diff, seed + number)]
+    return tuple(found)

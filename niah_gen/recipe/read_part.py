@@ -29,7 +29,7 @@ from niah_gen.recipe.values import (
     parse_text,
     whole,
 )
-from niah_gen.tasks.base import Task
+from niah_gen.tasks.base import Task, is_published
 from niah_gen.tasks.needle import task_for
 from niah_gen.tasks.needle_library import Needle, find_needles, parse_needle
 from niah_gen.tasks.options import options_table, read_options
@@ -72,7 +72,7 @@ class PartReader(Fields):
     def part(self, name: str | None = None, weight: float = 1.0) -> Part:
         """The part; what is wrong with it has been added to the problems."""
         task_name, task = self._task()
-        replays = task is not None and task.replay is not None
+        replays = task is not None and is_published(task)
         placement = self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")
         if replays != (placement == "published") and (task is not None or self.here):
             what = "replays a published generator; leave placement out" if replays else "replays none"
@@ -172,8 +172,9 @@ class PartReader(Fields):
         if task is not None and as_chosen(task, options).corpus is not None:
             if self.raw.get("placement", "native") not in ("native", "published"):
                 self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")
-            # A family that reads corpora with other options leaves them in the recipe for those.
-            if self.raw.get("corpora") and task.corpus is not None:
+            # A published command line names the corpus for all tasks of its benchmark, those that read none among them;
+            # a family that reads corpora with other options leaves them in the recipe for those.
+            if self.raw.get("corpora") and task.corpus is not None and task.replay is None:
                 self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
             return ()
         if task is None and self.raw.get("corpora") == []:

@@ -18,7 +18,8 @@ from niah_gen.prompts.token_spans import token_spans
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
-from niah_gen.tasks.check_item import item_of, shown_of
+from niah_gen.tasks.base import is_published
+from niah_gen.tasks.check_item import item_of, made_item_of, shown_of
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tokenizers.spliced import Counter, Fragment
@@ -143,12 +144,16 @@ class _PartAssembler:
             fresh_haystacks=part.fresh_haystacks,
             options=planned.settings.options,
             corpora={corpus.name: corpus for corpus in planned.corpora},
+            depths=part.placed_depths(),
+            form=plan.recipe.form,
         )
         task = planned.task
-        self._exact = task.replay is None and task.context.exact(part.placing)
+        self._exact = task.context.exact(part.placing)
         # A published generator draws from the seed that it is given, in every part of a recipe.
-        self._replay = task.replay(replace(bench, seed=part.seed)) if task.replay else None
+        seed = part.seed if is_published(task) else part.own_seed
+        self._replay = task.replay(replace(bench, seed=seed)) if task.replay else None
         self._make = task.context.make(bench) if task.replay is None else None
+        self._item_of = task.ask(bench) if task.ask else None
         self._asked: _Asked | None = None
 
     def pending_row(self, cell: Cell) -> PendingRow:
@@ -241,7 +246,8 @@ class _PartAssembler:
             times = f"{passes:.1f}" if passes >= _CLEARLY_REPEATED else f"{passes:.2f}"
             yield f"{corpus} is repeated to fill length {length}, {times} times over"
         yield from self._part.placing.notes(truth, self._part.reserve)
-        yield from past_end(self._part, truth)
+        if self._replay is None:
+            yield from past_end(self._part, truth)
         below = (length or 0) - self._part.reserve - truth["prompt_tokens"]
         if self._exact and truth["control"] is None and below > MOST_BELOW:
             yield f"some prompts over {corpus} of length {length} end more than {MOST_BELOW} tokens below their budget"
@@ -265,7 +271,7 @@ class _PartAssembler:
             template = part.template_in(cell.language)
             if template is None:
                 raise FitError(f"template {part.template!r} has no form for {cell.language}; choose another one")
-            item = item_of(planned.task, planned.settings, cell)
+            item = self._item(cell)
             shown = shown_of(planned.task, cell, item)
             for asked in (item, shown) if part.guide else ():
                 problem = guide_problem(template, part.placement, asked.id, asked.question or "")
@@ -275,6 +281,11 @@ class _PartAssembler:
             frame = filled if shown is item else self._frame(template, shown)
             self._asked = _Asked(key, item, shown, template, filled, frame)
         return self._asked
+
+    def _item(self, cell: Cell) -> Item:
+        if self._item_of is not None:
+            return made_item_of(self._planned.task, self._item_of, cell)
+        return item_of(self._planned.task, self._planned.settings, cell)
 
     def _frame(self, template: Template, item: Item) -> Frame:
         part = self._part

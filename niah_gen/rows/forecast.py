@@ -104,6 +104,8 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
         each = f"{len({cell.part for cell in cells})} parts"
         if not recipe.has_parts:
             each = f"{depths} depths, {len(scored) // depths} rows in each cell"
+            if all(cell.depth is None for cell in scored):
+                each = f"no depth asked for, {len(scored)} rows"
         yield f"  {name:10} {len(cells)}: {each}{twins}"
     yield from _parts(plan)
     counted = {planned.part.name for planned in plan.parts if planned.part.weight > 0}

@@ -132,7 +132,8 @@ def grid_of(part: Part, task: Task, settings: Settings, languages: Sequence[str]
     listed = {
         language: tuple(task.coordinates(settings, axes, language)) if ids[language] else () for language in languages
     }
-    return Grid(part, ids, listed)
+    needles = {language: tuple(dict.fromkeys(row.needle for row in rows)) for language, rows in listed.items()}
+    return Grid(part, needles, listed)
 
 
 def places(part: Part, needles: Sequence[str]) -> Places:

@@ -115,7 +115,7 @@ class Plan:
             for planned in self.parts
             if corpus.name in planned.fillers
         ]
-        if not found:  # read by published generators alone, which take a corpus as it is
+        if not found:  # read by families alone that take a corpus as it is
             return Usage(sum(self.tokenizer.count(document.text) for document in corpus.documents), 0.0)
         return min(found, key=lambda usage: usage.share_left_out)
 
@@ -209,7 +209,7 @@ def _planned_parts(
     for _, part, task, settings, own_corpora in bound:
         own: dict[str, Filler] = {}
         for corpus in own_corpora:
-            if task.replay is not None:
+            if task.reads_corpora:
                 continue
             key = (corpus.name, part.placement, part.boundary, part.leaks)
             if key not in fillers:
@@ -306,7 +306,7 @@ def _fillable(
 
 def _repeats_held(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int | None:
     """How many repeats of a cell its corpus has text for; None for any number."""
-    if planned.task.replay is not None:
+    if planned.task.reads_corpora:
         return None
     placing = planned.part.placing
     filler = planned.fillers.get(cell.corpus)

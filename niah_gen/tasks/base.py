@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from niah_gen.tasks.hiding import IN_FILLER, ContextKind
+from niah_gen.tasks.hiding import FITTED_WHOLE, IN_FILLER, ContextKind
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_score.contract import Row
 
@@ -34,6 +34,11 @@ def replayed(settings: Settings, cell: Cell) -> Item:
     raise NotImplementedError("the items of a family that replays come with their prompts")
 
 
+def asked_of_texts(settings: Settings, cell: Cell) -> Item:
+    """The `item` of families that ask for what a corpus says, which is never called: `ask` makes their items."""
+    raise NotImplementedError("the items of a family that asks for texts of a corpus are made from it")
+
+
 class Task(NamedTuple):
     """A task family.
 
@@ -50,10 +55,14 @@ class Task(NamedTuple):
     check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. Where
         prompts are replayed, the item is what the row says of itself.
     coordinates: the rows of a language in their order, for families whose rows are no plain product of lengths, items,
-        repeats and depths; None for those that are.
+        repeats and depths; None for those that are. Of `ids` it then only counts whether there are any.
+    ask: for families whose truth stands in the corpora: returns the function that makes the items in one process, in
+        place of `item`, which is `asked_of_texts`. Corpora may be lacking where rows are proved, so there the item is
+        what the row says of itself, and `check` and `context` prove the truth from the prompt.
     replay: for families whose prompts are made whole by a published rule: returns the function that one process makes
         them with. It is asked for cells in any order, mostly in that of the rows, so it may go on where it stands.
-        `item` is `replayed`; there is no template and no budget of ours.
+        `item` is `replayed`; there is no template and no budget of ours. With the context FITTED_WHOLE the rule is this
+        project's: its prompts keep their budgets, and controls are the family's to make.
     chosen: the family as some options make it, where its corpus, context, controls or check depend on them.
     """
 
@@ -70,8 +79,19 @@ class Task(NamedTuple):
     check: Callable[[Row, Item], Iterator[str]] = nothing_more
     coordinates: Callable[[Settings, GridAxes, str], Iterator[Coordinates]] | None = None
     replay: Callable[[Workbench], Callable[[Cell], Replayed]] | None = None
+    ask: Callable[[Workbench], Callable[[Cell], Item]] | None = None
     chosen: Callable[[Any], Task] | None = None
+
+    @property
+    def reads_corpora(self) -> bool:
+        """Whether it reads the documents of the corpora itself, so that no filler of a placement does."""
+        return self.replay is not None or self.ask is not None
 
     def with_options(self, options: Any) -> Task:
         """The family as options, an instance of its own, make it."""
         return self.chosen(options) if self.chosen else self
+
+
+def is_published(task: Task) -> bool:
+    """Whether a family replays a published rule, whose budgets, seeds and places are its own."""
+    return task.replay is not None and task.context is not FITTED_WHOLE

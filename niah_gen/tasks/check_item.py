@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from niah_gen.errors import RecipeError
@@ -17,6 +17,14 @@ def item_of(task: Task, settings: Settings, cell: Cell) -> Item:
     # A family never sees the depth or the control, so its items cannot depend on them.
     found = task.item(settings, cell._replace(depth=0.0, control=None))
     return _checked(task, cell, found)
+
+
+def made_item_of(task: Task, ask: Callable[[Cell], Item], cell: Cell) -> Item:
+    """The item that a family makes of the corpora's texts, the same at every depth.
+
+    Raises RecipeError where it cannot make a row.
+    """
+    return _checked(task, cell, ask(cell._replace(depth=0.0, control=None)))
 
 
 def shown_of(task: Task, cell: Cell, item: Item) -> Item:
@@ -67,6 +75,8 @@ def _wrong_item(cell: Cell, item: object) -> Iterator[str]:
         yield f"hide is {item.hide!r}, expected a tuple of texts, none blank"
     elif len(set(item.hide)) < len(item.hide):
         yield "hide holds a text twice; every needle has to stand once"
+    elif item.sets and (min(item.sets) < 1 or sum(item.sets) < len(item.hide)):
+        yield f"sets are {item.sets!r}, expected numbers of at least 1, in all the {len(item.hide)} of hide"
     if not isinstance(item.metric, str):
         yield f"metric is {item.metric!r}, expected a name"
     elif item.metric not in METRIC_NAMES:

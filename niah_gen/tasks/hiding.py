@@ -16,7 +16,7 @@ from niah_gen.haystacks.once import check_once
 from niah_gen.haystacks.placement import Place, Placement
 from niah_gen.haystacks.proof import ContextProof, PlacedNeedle, misplaced
 from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
-from niah_gen.haystacks.spread import DepthLine, depth_lines
+from niah_gen.haystacks.spread import DepthLine, set_lines
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
@@ -74,14 +74,20 @@ class _Filled(NamedTuple):
 
 
 def lines_of(
-    spread: str | tuple[float, ...], diff: float, seed: int, hidden: Sequence[str], shown: Sequence[str]
+    spread: str | tuple[float, ...],
+    diff: float,
+    seed: int,
+    hidden: Sequence[str],
+    shown: Sequence[str],
+    sets: Sequence[int] = (),
 ) -> tuple[DepthLine, ...]:
     """How the texts that a row shows follow its depth. `hidden`: those of its item; a control's twin may show others.
 
-    A text that the item hides, too, keeps its line; others take those that are left, in order.
+    `sets`: its item's. A text that the item hides, too, keeps its line; others take those that are left, in order.
     Raises RecipeError where a list of depths is too short.
     """
-    lines = depth_lines(max(len(hidden), len(shown)), spread, diff, seed)
+    count = max(len(hidden), len(shown))
+    lines = set_lines((*sets, *[1] * (count - sum(sets))) if sets else (count,), spread, diff, seed)
     if len(lines) < len(shown) or (not isinstance(spread, str) and len(lines) != len(hidden)):
         raise RecipeError([f"spread: {len(lines)} depths, but a row hides {max(len(hidden), len(shown))} needles"])
     kept = {text: line for text, line in zip(hidden, lines, strict=False) if text in shown}
@@ -156,7 +162,7 @@ class _Hider:
 
     def _lines(self, cell: Cell, item: Item, shown: Item) -> tuple[DepthLine, ...]:
         bench = self._bench
-        return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide)
+        return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide, item.sets)
 
     def _encode(self, text: str) -> Encoded:
         known = self._encoded.get(text)
@@ -187,6 +193,14 @@ IN_FILLER = ContextKind(
 )
 
 
+def _made_whole(bench: Workbench) -> ContextMaker:
+    raise NotImplementedError("prompts that are made whole come from the family's replay")
+
+
+# Prompts that a family's `replay` makes whole by a rule of this project's, each fitted to its budget.
+FITTED_WHOLE = ContextKind(_made_whole, exact=lambda placement: True)
+
+
 def _place_between_lines(
     haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer
 ) -> Spliced:
@@ -203,10 +217,19 @@ def generated_units(name: str, unit: MakeUnit) -> ContextKind:
     `unit`: makes a line from a seeded generator; `name` stands for the lines wherever a seed is drawn. The lines fill
     the length to within 8 tokens of the budget, and none holds a keyword or a needle of its row.
     """
+    return units_of_cells(name, lambda bench, cell: unit)
+
+
+def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) -> ContextKind:
+    """As `generated_units`, where lines depend on their cell, or on the lines before them.
+
+    `unit_of`: the maker of the lines of one haystack, which may remember what it has made.
+    """
 
     def make(bench: Workbench) -> ContextMaker:
-        filler = UnitsFiller(name, unit, bench.tokenizer)
-        return _Hider(bench, lambda cell: filler, kind, _place_between_lines)
+        return _Hider(
+            bench, lambda cell: UnitsFiller(name, unit_of(bench, cell), bench.tokenizer), kind, _place_between_lines
+        )
 
     def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
         yield from check_native(proof)

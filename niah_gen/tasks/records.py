@@ -15,7 +15,7 @@ from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.needle_library import Needle
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Counter
-from niah_score.contract import Span, config_name
+from niah_score.contract import PromptForm, Span, config_name
 from niah_score.text import group_of
 
 
@@ -75,7 +75,9 @@ class Item(NamedTuple):
     counts. `keyword_kinds` and `rejects`: of each group, the kind of value that it states and what voids a find that it
     touches; where they are empty, the spellings tell the kind and nothing is rejected. `decoys`: the facts of
     distractors, a group of spellings each. `hide`: the texts to hide, the ones asked for first; the last `distractors`
-    of them are no needles. `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
+    of them are no needles. `sets`: how many texts of `hide` belong together: the first so many stand as the recipe's
+    `spread` says, the next ones alike from a seeded depth of their own, and so on; empty where all are one set.
+    `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
     limit; None for the recipe's. `literal`, `conflict`: the question in the needle's own words, and a text that says
     otherwise with the spellings of what it says, for the controls of that name. `opening`: what the prompt says before
     the context, where the template has a place for it.
@@ -96,6 +98,7 @@ class Item(NamedTuple):
     distractors: int = 0
     literal: str | None = None
     conflict: tuple[str, tuple[str, ...]] | None = None
+    sets: tuple[int, ...] = ()
     opening: str = ""
 
     @property
@@ -162,7 +165,8 @@ class Replayed(NamedTuple):
 class Workbench:
     """What one process makes contexts with. `fillers`: of each corpus. `longest`: the recipe's greatest length, tokens.
 
-    `corpora`: the documents themselves, for families that replay a published rule. The rest are fields of the recipe.
+    `corpora`: the documents themselves, and `depths`: those of the rows, in percent, for families that read or replay
+    them. The rest are fields of the recipe.
     """
 
     tokenizer: Tokenizer
@@ -178,6 +182,8 @@ class Workbench:
     fresh_haystacks: bool = False
     options: Any = field(default=None)
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    depths: tuple[float, ...] = ()
+    form: PromptForm = "text"
 
 
 class ContextMaker(Protocol):

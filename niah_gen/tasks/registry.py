@@ -9,18 +9,53 @@ from collections.abc import Mapping
 from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
+from niah_gen.tasks.ancestral_trace import ANCESTRAL_FACTS, ANCESTRAL_TRACE
 from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
+from niah_gen.tasks.coded_words import CODED_WORDS
+from niah_gen.tasks.common_words import COMMON_WORDS
+from niah_gen.tasks.coreference import COREFERENCE
+from niah_gen.tasks.graph_walks import GRAPH_WALKS
 from niah_gen.tasks.json_key_values import JSON_KEY_VALUES
 from niah_gen.tasks.key_values import KEY_VALUES
+from niah_gen.tasks.longbench import LONGBENCH, LONGBENCH_FILE
+from niah_gen.tasks.mrcr import MRCR
 from niah_gen.tasks.needle import MULTI, SINGLE
+from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
+from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
+from niah_gen.tasks.nolima import NOLIMA
 from niah_gen.tasks.options import read_options
+from niah_gen.tasks.passage_count import PASSAGE_COUNT
+from niah_gen.tasks.passages import PASSAGE_COPY, PASSAGE_MATCH, PASSAGE_NTH
 from niah_gen.tasks.passkeys import NUMBER_STRING, PASSKEY
+from niah_gen.tasks.ruler.family import RULER
+from niah_gen.tasks.uuid_chain import UUID_CHAIN
+from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING
 
 TASKS: dict[str, Task] = {
     "single": SINGLE,
     "multi": MULTI,
     "association": ASSOCIATION,
+    "ruler": RULER,
+    **NEEDLEHAYSTACK2_TASKS,
+    **NEEDLEBENCH_TASKS,
+    "nolima": NOLIMA,
+    "variable-tracking": VARIABLE_TRACKING,
+    "variable-prose": VARIABLE_PROSE,
+    "uuid-chain": UUID_CHAIN,
+    "ancestral-trace": ANCESTRAL_TRACE,
+    "ancestral-facts": ANCESTRAL_FACTS,
+    "graph-walks": GRAPH_WALKS,
+    "common-words": COMMON_WORDS,
+    "coded-words": CODED_WORDS,
+    "passage-match": PASSAGE_MATCH,
+    "passage-copy": PASSAGE_COPY,
+    "passage-nth": PASSAGE_NTH,
+    "passage-count": PASSAGE_COUNT,
+    **LONGBENCH,
+    "longbench-file": LONGBENCH_FILE,
+    "coreference": COREFERENCE,
+    "mrcr": MRCR,
     "key-values": KEY_VALUES,
     "passkey": PASSKEY,
     "number-string": NUMBER_STRING,

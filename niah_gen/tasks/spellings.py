@@ -168,6 +168,11 @@ def chinese(value: int, two: str = "二") -> str:
     raise AssertionError(value)
 
 
+def nth(value: int) -> str:
+    """An English ordinal in digits: 1st, 2nd, 11th."""
+    return f"{value}{_suffix(value)}"
+
+
 def _suffix(value: int) -> str:
     return "th" if value % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
 

@@ -23,12 +23,16 @@ METRIC_HOMES: dict[str, str] = {
     "needlebench_v2": "niah_score.metrics.needlebench",
     "needlebench_multi": "niah_score.metrics.needlebench",
     "needlebench_parallel": "niah_score.metrics.needlebench",
+    "needlebench_boxed": "niah_score.metrics.needlebench_boxed",
+    "nh2_match": "niah_score.metrics.needlehaystack2",
+    "nh2_chain": "niah_score.metrics.needlehaystack2",
     "ruler_all": "niah_score.metrics.ruler",
     "ruler_part": "niah_score.metrics.ruler",
     "longbench_retrieval": "niah_score.metrics.longbench",
     "longbench_count": "niah_score.metrics.longbench",
     "nolima_contains": "niah_score.metrics.nolima",
     "mrcr": "niah_score.metrics.mrcr",
+    "mrcr_v2": "niah_score.metrics.mrcr",
 }
 METRIC_NAMES = tuple(METRIC_HOMES)
 _SHOWN = 80  # characters of a name in a message

@@ -17,6 +17,8 @@ from niah_score.metrics import (
     longbench,
     mrcr,
     needlebench,
+    needlebench_boxed,
+    needlehaystack2,
     nolima,
     ruler,
 )
@@ -47,12 +49,16 @@ METRICS: dict[str, Metric] = {
     "needlebench_v2": needlebench.NEEDLEBENCH_V2,
     "needlebench_multi": needlebench.NEEDLEBENCH_MULTI,
     "needlebench_parallel": needlebench.NEEDLEBENCH_PARALLEL,
+    "needlebench_boxed": needlebench_boxed.NEEDLEBENCH_BOXED,
+    "nh2_match": needlehaystack2.NH2_MATCH,
+    "nh2_chain": needlehaystack2.NH2_CHAIN,
     "ruler_all": ruler.RULER_ALL,
     "ruler_part": ruler.RULER_PART,
     "longbench_retrieval": longbench.LONGBENCH_RETRIEVAL,
     "longbench_count": longbench.LONGBENCH_COUNT,
     "nolima_contains": nolima.NOLIMA_CONTAINS,
     "mrcr": mrcr.MRCR,
+    "mrcr_v2": mrcr.MRCR_V2,
 }
 
 

@@ -1,4 +1,4 @@
-"""Scores how alike the raw answer and the reference are by difflib, as OpenAI's MRCR `grade` does, bug for bug."""
+"""Scores how alike the raw answer and the reference are by difflib, as the graders of both MRCRs do, bug for bug."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from difflib import SequenceMatcher
 
 from niah_score.metrics.base import Metric, Score
 from niah_score.metrics.target import Target
+
+# Characters of the random text that the references of DeepMind's MRCR v2 begin with.
+_V2_PREFIX = 12
 
 
 def judge_mrcr(answer: str, target: Target) -> Score:
@@ -22,4 +25,20 @@ def judge_mrcr(answer: str, target: Target) -> Score:
     return Score(100 * SequenceMatcher(None, answer.removeprefix(prefix), reference).ratio())
 
 
+def judge_mrcr_v2(answer: str, target: Target) -> Score:
+    """100 x difflib's ratio of the reference and what follows the last place where the answer repeats its prefix.
+
+    The prefix is the reference's first 12 characters; both texts are stripped. 0 where the answer does not hold it, or
+    where the reference is shorter.
+    """
+    reference = target.answers[0].strip()
+    prefix = reference[:_V2_PREFIX]
+    _, held, said = answer.strip().rpartition(prefix) if len(prefix) == _V2_PREFIX else ("", "", "")
+    if not held:
+        return Score(0.0)
+    # difflib ignores characters that are common in its second text: here the answer, in `mrcr` the reference.
+    return Score(100 * SequenceMatcher(None, reference[_V2_PREFIX:].strip(), said.strip()).ratio())
+
+
 MRCR = Metric("mrcr", "compat", judge_mrcr)
+MRCR_V2 = Metric("mrcr_v2", "compat", judge_mrcr_v2)

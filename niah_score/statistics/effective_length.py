@@ -53,10 +53,12 @@ def effective_length(
     threshold: float | None = None,
     share_of_base: float | None = None,
     base_lengths: Sequence[int] | None = None,
+    by_needle: bool = False,
 ) -> EffectiveLength:
     """Compute the effective length by a threshold (by default RULER's 85.6) or by a share of the base (NoLiMa: 0.85).
 
-    The base is the best mean among `base_lengths`, by default those up to 1,000 tokens, or the shortest if none is.
+    The base is the best mean among `base_lengths`, by default those up to 1,000 tokens, or the shortest if none is;
+    with `by_needle` the best mean that each needle has among them, averaged over the needles, as NoLiMa has it.
     Raises ScoreError for both a threshold and a share, and for base lengths of which no row has a score.
     """
     scored = as_scored(scores)
@@ -64,7 +66,27 @@ def effective_length(
         raise ScoreError("an effective length is by a threshold or by a share of the base, not by both")
     factor = scored.factor("length")
     found = figures(scored, metric, factor.codes, len(factor.values))
-    return effective_length_of(list(zip(factor.values, found, strict=True)), threshold, share_of_base, base_lengths)
+    by_length = list(zip(factor.values, found, strict=True))
+    if not by_needle or share_of_base is None:
+        return effective_length_of(by_length, threshold, share_of_base, base_lengths)
+    # The lengths of the base are the same; only what is taken of them differs.
+    whole = effective_length_of(by_length, None, share_of_base, base_lengths)
+    base = _base_by_needle(scored, metric, whole.base_lengths)
+    least = share_of_base * base if base else math.inf
+    again = effective_length_of(by_length, least)
+    return again._replace(
+        threshold=least if base else None, base=base, base_lengths=whole.base_lengths, base_is_short=whole.base_is_short
+    )
+
+
+def _base_by_needle(scored: Scored, metric: str, lengths: Sequence[int]) -> float | None:
+    """The mean over the needles of the best mean that each has at one of some lengths; None where none has any."""
+    places, codes = scored.crossed("needle_id", "length")
+    best: dict[str | None, float] = {}
+    for (needle, length), figure in zip(places, figures(scored, metric, codes, len(places)), strict=True):
+        if length in lengths and figure.mean is not None:
+            best[needle] = max(best.get(needle, figure.mean), figure.mean)
+    return math.fsum(best.values()) / len(best) if best else None
 
 
 def effective_length_of(

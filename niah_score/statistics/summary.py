@@ -15,6 +15,7 @@ from niah_score.statistics.controls import controls_of
 from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_context_of, effective_length_of
 from niah_score.statistics.figures import figures_by_metric, groups_by_metric, overall_by_metric
 from niah_score.statistics.headline import headline_of
+from niah_score.statistics.length_averages import length_averages
 from niah_score.statistics.needle_recall import needle_recall
 from niah_score.statistics.scored import Scored, as_scored, coordinate_text
 
@@ -68,6 +69,7 @@ def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
         # Where no row has a length, all are those of the null one.
         of_lengths = by_group["length"][1][place] if "length" in by_group else [whole.of_rows] * len(length)
         by_length = list(zip(length, of_lengths, strict=True))
+        averages = length_averages([figure.mean for size, figure in by_length if size is not None])
         context = effective_context_of(list(zip(places, cells[place], strict=True)))
         summaries[metric] = {
             "effective_length": {
@@ -82,6 +84,7 @@ def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
                 ]
                 for name, (values, found) in sorted(by_group.items())
             },
+            "length_averages": dict(sorted(averages._asdict().items())),
             "overall": dict(sorted(whole.of_rows._asdict().items())),
             "overall_of_lengths": dict(sorted(whole.of_lengths._asdict().items())),
         }

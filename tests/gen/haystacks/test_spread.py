@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from built_rows import rows_of
 
+from niah_gen.haystacks.spread import depth_lines, set_lines
 from niah_gen.tokenizers.find import BytePairTokenizer
 
 PIZZA = {
@@ -61,3 +62,19 @@ def test_sets_keep_the_budget_at_every_depth(
         prompt = str(row["prompt"])
         assert row["prompt_tokens"] == tokenizer.count(prompt)
         assert [prompt[span["start"] : span["end"]] for span in row["needle_spans"]] == needles
+
+
+def test_the_first_of_several_sets_follows_the_depth_and_the_others_stand_wherever_it_stands() -> None:
+    for spread in ("even", "diff", "random", "apart"):
+        lines = set_lines((3, 2, 2), spread, 5.0, 11)
+        assert lines[:3] == depth_lines(3, spread, 5.0, 11)
+        assert [line.slope for line in lines[3:]] == [0.0] * 4
+        for first in (3, 5):
+            one, other = (line.at(0) for line in lines[first : first + 2])
+            assert 0 <= one <= 100
+            assert other >= one or spread == "apart"
+    starts = {set_lines((1, 1), "even", 0.0, seed)[1].at(0) for seed in range(50)}
+    assert min(starts) < 20
+    assert max(starts) > 80
+    assert set_lines((2, 1), [10.0, 60.0, 30.0], 0.0, 0) == depth_lines(3, [10.0, 60.0, 30.0], 0.0, 0)
+    assert set_lines((), "even", 0.0, 0) == ()

@@ -71,10 +71,42 @@ def test_the_order_in_which_mrcr_compares_matters() -> None:
     assert mrcr(PREFIX + one, PREFIX + other) != mrcr(PREFIX + other, PREFIX + one)
 
 
-def test_the_published_grade_is_the_same_on_every_golden_line() -> None:
+def mrcr_v2(text: str, reference: str) -> Any:
+    return value("mrcr_v2", text, reference)
+
+
+def test_mrcr_v2_compares_what_follows_the_last_place_of_the_prefix() -> None:
+    prefix = "b6Yath1qpbUa"
+    for before in ("", "\n", "<think>it is b6Yath1qpbUaB</think>", "Here it is: "):
+        assert mrcr_v2(f"{before}{prefix} A poem\n", f"{prefix}A poem") == 100
+    assert mrcr_v2(f"{prefix}A poem, {prefix}", f"{prefix}A poem") == 0
+    assert mrcr_v2("A poem", f"{prefix}A poem") == 0
+    assert mrcr_v2("b6Yath1qpbU A poem", f"{prefix}A poem") == 0
+    assert mrcr_v2(f"{prefix}abcd", f" {prefix} bcde ") == 75
+
+
+def test_mrcr_v2_is_0_where_the_reference_is_shorter_than_a_prefix() -> None:
+    assert mrcr_v2("b6Yath1qpbU", "b6Yath1qpbU") == 0
+    assert mrcr_v2("", "") == 0
+
+
+def test_mrcr_v2_ignores_what_is_common_in_the_answer_and_mrcr_what_is_common_in_the_reference() -> None:
+    """difflib's autojunk acts on its second text alone, if that has 200 characters or more."""
+    prefix, short, long = "b6Yath1qpbUa", "ab" * 60, "ba" * 150
+    assert mrcr_v2(prefix + long, prefix + short) == mrcr(prefix + short, prefix + long, prefix)
+    assert mrcr_v2(prefix + long, prefix + short) != mrcr(prefix + long, prefix + short, prefix)
+
+
+@pytest.mark.parametrize("grader", ["openai_mrcr", "mrcr_v2"])
+def test_the_published_graders_say_the_same_on_every_golden_line(grader: str) -> None:
     if not GOLDENS.is_file():
-        pytest.skip(f"needs {GOLDENS}: scores of the published grader, not part of the repository")
+        pytest.skip(f"needs {GOLDENS}: scores of the published graders, not part of the repository")
     lines = [json.loads(line) for line in GOLDENS.read_text("utf-8").splitlines()]
-    found = [mrcr(line["prediction"], line["answer"], line["prefix"]) for line in lines]
-    assert found == pytest.approx([100 * line["openai_mrcr"] for line in lines], abs=1e-9)
+    found = [
+        mrcr_v2(line["prediction"], line["answer"])
+        if grader == "mrcr_v2"
+        else mrcr(line["prediction"], line["answer"], line["prefix"])
+        for line in lines
+    ]
+    assert found == pytest.approx([100 * line[grader] for line in lines], abs=1e-9)
     assert len(lines) == 12

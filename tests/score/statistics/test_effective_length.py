@@ -41,6 +41,22 @@ def test_nolimas_base_is_the_best_of_the_short_lengths_or_the_shortest() -> None
     assert (asked.base, asked.threshold) == (80.0, 40.0)
 
 
+def test_nolimas_own_base_is_the_mean_of_what_each_needle_reaches_at_its_best_short_length() -> None:
+    short = {"a": {250: 90.0, 500: 50.0}, "b": {250: 20.0, 500: 60.0}}
+    rows = [
+        {"length": length, "score": score, "needle_id": needle}
+        for needle, scores in short.items()
+        for length, score in {**scores, 2000: 70.0, 4000: 60.0}.items()
+    ]
+    assert effective_length(frame(rows), share_of_base=0.85).base == 55.0
+    found = effective_length(frame(rows), share_of_base=0.85, by_needle=True)
+    assert (found.base, found.base_lengths, found.base_is_short) == (75.0, (250, 500), True)
+    assert found.threshold == pytest.approx(63.75)
+    assert (found.length, found.longest_unbroken, found.next_length) == (2000, None, 4000)
+    nothing = effective_length(frame([{**row, "score": 0.0} for row in rows]), share_of_base=0.85, by_needle=True)
+    assert (nothing.base, nothing.threshold, nothing.length) == (0.0, None, None)
+
+
 def test_a_base_of_0_leaves_no_effective_length() -> None:
     """Every mean is at least 0.85 of nothing."""
     found = effective_length(frame(grid([[0.0], [0.0], [100.0]])), share_of_base=0.85)

@@ -1,0 +1,171 @@
+"""Fills conversations to a token budget: turns of a request and a reply, each request made equally often.
+
+The last reply that is made is picked to fill what is left of the budget. It stands anywhere, as turns are put into a
+seeded order.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from niah_gen.errors import FitError
+from niah_gen.haystacks.haystack import passes_of
+from niah_gen.haystacks.replies import Material, Reply, ReplyMaker
+from niah_gen.tokenizers.find import Ints
+from niah_score.contract import canonical_json, sha256_hex
+
+# A conversation ends at most this many tokens below its budget.
+MOST_BELOW = 3
+# Sizes of replies differ by this share of their mean at most.
+_VARIATION = 0.4
+# A reply has at least this many tokens.
+_LEAST_REPLY = 12
+# So that depths differ in short conversations too, replies may be as short as this, in tokens.
+_FEWEST_TURNS = 10
+_SHORT_REPLY = 40
+# Conversations drawn before fewer requests are tried, and replies picked for the last turn of each.
+_DRAWS = 3
+_PICKS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A request and its reply. `tokens`: of both, with what stands around them."""
+
+    request: str
+    reply: str
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Turns in order. `passes`: how often the corpus was gone through, at least 1."""
+
+    turns: tuple[Turn, ...]
+    passes: float
+
+    @cached_property
+    def id(self) -> str:
+        """A digest of all turns: rows with the same id share them."""
+        return sha256_hex(canonical_json([[turn.request, turn.reply] for turn in self.turns]))[:12]
+
+    @cached_property
+    def before(self) -> Ints:
+        """Tokens of the turns before each turn, and of all."""
+        return np.cumsum([0, *(turn.tokens for turn in self.turns)])
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all turns."""
+        return int(self.before[-1])
+
+    def depth(self, number: int) -> float:
+        """Tokens of the turns before a turn in percent of those of all other turns."""
+        return depth_of(int(self.before[number]), self.turns[number].tokens, self.tokens)
+
+    def nearest(self, depth: float) -> int:
+        """The number of the turn whose depth is nearest to one in percent; of two equally near the first."""
+        return min(range(len(self.turns)), key=lambda number: (abs(self.depth(number) - depth), number))
+
+    def like(self, number: int) -> list[int]:
+        """The numbers of the turns with the request of a turn, in order."""
+        return [n for n, turn in enumerate(self.turns) if turn.request == self.turns[number].request]
+
+
+def depth_of(before: int, own: int, tokens: int) -> float:
+    """The depth of a turn in percent: tokens before it in those of all other turns; 0 where there is no other."""
+    return 100 * before / (tokens - own) if tokens > own else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TalkRequest:
+    """What a conversation is wanted for.
+
+    `like`: how often each request is made; `requests`: those that there are, the first ones are made; `reply_tokens`:
+    the mean size of a reply; `budget`: tokens of all turns; `seed`: what everything is drawn from; `turn_tokens`: of a
+    request and a reply, with what stands around them; `count`: tokens of turns together.
+    """
+
+    like: int
+    requests: Sequence[str]
+    reply_tokens: int
+    budget: int
+    seed: str
+    turn_tokens: Callable[[str, Reply], int]
+    count: Callable[[Sequence[Turn]], int]
+
+
+def most_requests(like: int, reply_tokens: int, budget: int) -> int:
+    """As many different requests as a conversation of a budget in tokens can hold, or more."""
+    return max(budget // (like * reply_tokens), math.ceil(_FEWEST_TURNS / like))
+
+
+def fill_conversation(material: Material, asked: TalkRequest) -> Conversation:
+    """As many turns as the budget holds, each request made `like` times.
+
+    Raises FitError where the budget does not hold one request that often, or where the corpus has too few sentences.
+    """
+    bare = asked.turn_tokens(asked.requests[0], Reply("", 0, 0))
+    requests = max(
+        asked.budget // (asked.like * (asked.reply_tokens + bare)),
+        min(asked.budget // (asked.like * (_SHORT_REPLY + bare)), math.ceil(_FEWEST_TURNS / asked.like)),
+    )
+    requests = max(1, min(requests, len(asked.requests)))
+    for count in dict.fromkeys((requests, max(1, requests // 2), 1)):
+        for attempt in range(_DRAWS):
+            turns = _fill(material, asked, count, f"{asked.seed}/{attempt}" if attempt else asked.seed)
+            if turns is not None:
+                return _ordered(material, asked, turns)
+    raise FitError(
+        f"a budget of {asked.budget} tokens has no room for {asked.like} requests with replies from "
+        f"{material.corpus.name}; ask for longer lengths, a smaller reserve, fewer like requests, shorter replies, or "
+        "another corpus"
+    )
+
+
+def _ordered(material: Material, asked: TalkRequest, turns: list[Turn]) -> Conversation:
+    random.Random(f"{asked.seed}/order").shuffle(turns)
+    used = sum(material.tokenizer.count(turn.reply) for turn in turns)
+    return Conversation(tuple(turns), passes_of(used, material.tokens()))
+
+
+def _fill(material: Material, asked: TalkRequest, requests: int, seed: str) -> list[Turn] | None:
+    """The turns in the order in which they are made; None where they cannot be made to fit."""
+    maker, draw = ReplyMaker(material, seed), random.Random(f"{seed}/sizes")
+    wanted = [request for request in asked.requests[:requests] for _ in range(asked.like)]
+    turns: list[Turn] = []
+    used = 0
+    for number, request in enumerate(wanted[:-1]):
+        left = asked.budget - used
+        bare = asked.turn_tokens(request, Reply("", 0, 0))
+        mean = left / (len(wanted) - number) - bare
+        # What comes after needs room too: at least half of what is its share.
+        most = int(left - bare - (len(wanted) - number - 1) * (bare + max(_LEAST_REPLY, mean / 2)))
+        reply = maker.next(mean * draw.uniform(1 - _VARIATION, 1 + _VARIATION), min(most, int(2 * mean)))
+        if reply is None:
+            return None
+        turns.append(Turn(request, reply.text, asked.turn_tokens(request, reply)))
+        used += turns[-1].tokens
+    return _with_last(asked, maker, turns, wanted[-1])
+
+
+def _with_last(asked: TalkRequest, maker: ReplyMaker, turns: list[Turn], request: str) -> list[Turn] | None:
+    """The turns with one more, whose reply fills the budget to within a few tokens."""
+    room = asked.budget - asked.count(turns) - asked.turn_tokens(request, Reply("", 0, 0))
+    for _ in range(_PICKS):
+        reply = maker.exactly(max(_LEAST_REPLY, room - MOST_BELOW + 1), room)
+        if reply is None:
+            return None
+        whole = [*turns, Turn(request, reply.text, asked.turn_tokens(request, reply))]
+        below = asked.budget - asked.count(whole)
+        if 0 <= below <= MOST_BELOW:
+            return whole
+        maker.drop(reply)
+        room += below if below < 0 else below - MOST_BELOW
+    return None

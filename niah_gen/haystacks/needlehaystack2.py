@@ -1,0 +1,174 @@
+"""Places needles as needlehaystack 2 does, the successor of LLMTest_NeedleInAHaystack, bug for bug.
+
+The corpus is taken file by file, from the beginning again where it ends, until the files' own tokens reach the length;
+the whole is encoded once and cut there. A needle goes behind the token of a period at most 100 tokens before its depth,
+and stands glued to what is around it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from niah_gen.corpora.read import Corpus
+from niah_gen.errors import FitError
+from niah_gen.haystacks.documents import EncodedDocuments
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens
+from niah_gen.haystacks.native_proof import take_out
+from niah_gen.haystacks.placement import Placement
+from niah_gen.haystacks.proof import ContextProof, misplaced
+from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, spliced
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Encoded, encode, unchanged_tokens
+
+# How far before its depth a needle may be put, in tokens.
+_FARTHEST = 100
+_BROKEN = "\ufffd"
+
+
+class CyclingFiller:
+    """A corpus as one text of whole files, which begins again as often as a length asks for."""
+
+    def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
+        self._corpus = corpus
+        self._tokenizer = tokenizer
+        self._documents = EncodedDocuments(corpus, tokenizer)
+        self._whole: tuple[int, Encoded] | None = None
+        self._lock = threading.Lock()
+
+    def fill(self, request: FillRequest) -> Haystack:
+        """The first tokens of as many files as it takes, all of them where seams have merged too many tokens.
+
+        Raises FitError where the reserve leaves nothing. Needles and question come on top of the length.
+        """
+        room = request.length - request.reserve
+        if room < 1:
+            raise FitError(
+                f"length {request.length} leaves no room for a haystack: reserve takes {request.reserve} tokens; "
+                "ask for longer lengths or a smaller reserve"
+            )
+        whole = self._files(self._count(room), self._count(max(room, request.longest - request.reserve)), room)
+        return first_tokens(whole, min(room, whole.size), self._documents.tokens())
+
+    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
+        """Tokens of all files, all of which are used."""
+        return Usage(self._documents.tokens(), 0.0)
+
+    def notes(self, secret: Secret) -> tuple[str, ...]:
+        """Nothing: the corpus is taken as it is."""
+        return ()
+
+    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
+        """Any number: every repeat has the same filler."""
+        return None
+
+    def _count(self, tokens: int) -> int:
+        """How many files, counted on over each beginning, have so many tokens of their own."""
+        reached = files = 0
+        while reached < tokens:
+            reached += self._documents[files % len(self._documents)].size
+            files += 1
+            if files == len(self._documents):  # whole rounds at once
+                rounds = (tokens - 1) // max(1, reached)
+                files, reached = files * max(1, rounds), reached * max(1, rounds)
+        return files
+
+    def _files(self, count: int, most: int, room: int) -> Encoded:
+        """The first files encoded as one text, or a longer text whose first `room` tokens are sure to be the same."""
+        with self._lock:
+            if self._whole is None or self._whole[0] < most:
+                self._whole = (most, encode(self._text(most), self._tokenizer))
+            whole = self._whole[1]
+        if count == self._whole[0]:
+            return whole
+        text = self._text(count)
+        if room <= unchanged_tokens(whole, whole.tokens_before(len(text.encode()))):
+            return whole
+        return encode(text, self._tokenizer)
+
+    def _text(self, count: int) -> str:
+        texts = [document.text for document in self._corpus.documents]
+        return "".join(texts[number % len(texts)] for number in range(count))
+
+
+def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
+    """The published rule, `even_spread`; of one needle it is `single_depth`."""
+    period = frozenset(int(token) for token in tokenizer.encode(".").ids)
+    return _laid(haystack, needles, [_snapped(haystack, at, period) for at in _asked(haystack, needles, targets)])
+
+
+def place_unsnapped(
+    haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer
+) -> Spliced:
+    """The same without the way back to a period: each needle before the token at its depth."""
+    return _laid(haystack, needles, _asked(haystack, needles, targets))
+
+
+def _asked(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets) -> list[int]:
+    """The token before which each needle is wanted: at d, d + (100 - d) / count and so on, all counted without needles.
+
+    Depths are divided by 100 before they are multiplied, which can change what floor gives.
+    """
+    step = (100 - targets.depth) / max(1, len(needles))
+    depths = [targets.depth + number * step for number in range(len(needles))]
+    return [haystack.tokens if depth >= 100 else int(haystack.tokens * (depth / 100)) for depth in depths]
+
+
+def _snapped(haystack: Haystack, at: int, period: frozenset[int]) -> int:
+    """The nearest place at or before a token that follows a period, or the one 100 tokens before it, or the beginning.
+
+    The end stays where it is.
+    """
+    if at == haystack.tokens:
+        return at
+    first = max(0, at - _FARTHEST)
+    ids = haystack.source.ids[first:at].tolist()
+    return next((first + place + 1 for place in range(len(ids) - 1, -1, -1) if ids[place] in period), first)
+
+
+def _laid(haystack: Haystack, needles: Sequence[Encoded], places: Sequence[int]) -> Spliced:
+    """The haystack with needles before some of its tokens; those at one place stand in their order."""
+    ranges: list[TokenRange] = []
+    at = 0
+    for number, place_ in enumerate(places):
+        ranges += [
+            TokenRange(haystack.source, at, place_), TokenRange(needles[number], 0, needles[number].size, number),
+        ]  # fmt: skip
+        at = place_
+    ranges.append(TokenRange(haystack.source, at, haystack.tokens))
+    return spliced([part for part in ranges if part.size], len(needles))
+
+
+def check(proof: ContextProof) -> Iterator[str]:
+    """What a row says of its context that is not true: needles that are not at their spans, another haystack.
+
+    A haystack that a needle cuts inside a character cannot be put together again, and is not looked at.
+    """
+    astray = list(misplaced(proof.needles, proof.context, proof.offset))
+    if astray or _BROKEN in proof.context:
+        yield from astray
+        return
+    taken = take_out(proof.needles, proof.context, "")
+    if isinstance(taken, str):
+        yield taken
+        return
+    counted = proof.counted(taken.haystack)
+    if counted.id != proof.row["haystack_id"]:
+        yield f"haystack_id is {proof.row['haystack_id']!r}, expected {counted.id!r} of the prompt without its needles"
+
+
+def boundary_at(boundary: str, depth: float | None) -> str:
+    """At 100 percent needles are appended, wherever the text ends."""
+    return "token" if depth == 100 else boundary
+
+
+NEEDLEHAYSTACK2 = Placement(
+    "needlehaystack2",
+    1,
+    "needlehaystack2",
+    lambda corpus, tokenizer, boundary, leaks: CyclingFiller(corpus, tokenizer),
+    place,
+    check=check,
+    boundary_at=boundary_at,
+    repeats_differ=False,
+)

@@ -1,0 +1,129 @@
+"""Proves rows that ask for kin: reads the facts out of the prompt again and follows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from niah_gen.tasks.controls import NOT_STATED
+from niah_gen.tasks.prompt_text import context_of
+from niah_gen.tasks.records import Item
+from niah_score.contract import Row
+
+_NAME = {"en": r"[A-Z][a-z]+ [A-Z][a-z]+", "zh": "[\u4e00-\u9fff]{3}"}
+_ONE = {"en": "father|mother|dad|mom", "zh": "父亲|母亲|爸爸|妈妈"}
+_TWO = {
+    "en": "(?:maternal |paternal )?grand(?:father|mother)",
+    "zh": "爷爷|奶奶|姥姥|姥爷|外公|外婆",
+}  # fmt: skip
+# The elder and the younger are E and Y, the term T; a name that comes again is the same. What follows a match must end
+# or go on the sentence, so that none is read inside another.
+_FORMS = {
+    "en": (
+        r"(?P<E>N), as (?P<Y>N)'s (?P<T>T), has",
+        r"(?P<E>N) is not only (?P<Y>N)'s (?P<T>T) but also (?P=Y)'s",
+        r"(?P<E>N) is (?P<Y>N)'s (?P<T>T)\.",
+        r"(?P<Y>N)'s (?P<T>T) is (?P<E>N)\.",
+        r"During (?P<Y>N)'s upbringing, (?P<E>N) was not only (?P=Y)'s (?P<T>T),",
+        r"For (?P<Y>N), (?P<E>N) is (?:not|more than) just a (?P<T>T)[,;]",
+    ),
+    "zh": (
+        r"(?P<E>N)是(?P<Y>N)的(?P<T>T)。",
+        r"(?P<Y>N)的(?P<T>T)是(?P<E>N)。",
+        r"(?P<E>N)作为(?P<Y>N)的(?P<T>T)，对(?P=Y)的",
+        r"(?P<E>N)不仅是(?P<Y>N)的(?P<T>T)，还是(?P=Y)的",
+        r"(?P<E>N)在(?P<Y>N)的成长过程中，不仅仅是(?P=Y)的(?P<T>T)，还是(?P=Y)的",
+        r"(?P<E>N)对(?P<Y>N)来说，不只是一个(?P<T>T)，",
+    ),
+}
+_QUESTIONS = {
+    "en": {
+        "eldest": r"eldest relative that (N) can",
+        "ancestor": r"the (\d+(?:st|nd|rd|th)) generation ancestor of (N)\?",
+        "descendant": r"the (\d+(?:st|nd|rd|th)) generation descendant of (N)\?",
+        "distance": r"between (N) and (N)\?",
+    },
+    "zh": {
+        "eldest": r"追溯，(N)最年长的长辈是谁",
+        "ancestor": r"^(?P<p>N)的第(\d+)代祖先",
+        "descendant": r"^(?P<p>N)的第(\d+)代子孙",
+        "distance": r"^(N)和(N)之间相差几代",
+    },
+}
+
+
+class _Step(NamedTuple):
+    """From one person to a relative, so many generations away."""
+
+    to: str
+    generations: int
+
+
+def check_kinship(row: Row, item: Item) -> Iterator[str]:
+    """What is wrong with a row whose facts, as its prompt states them, do not lead to its answer."""
+    language = row["language"]
+    elders: dict[str, set[_Step]] = {}
+    youngers: dict[str, set[_Step]] = {}
+    for elder, younger, generations in _facts_in(context_of(row), language):
+        elders.setdefault(younger, set()).add(_Step(elder, generations))
+        youngers.setdefault(elder, set()).add(_Step(younger, generations))
+    kind = item.id.rpartition("-")[0]
+    asked = re.search(_QUESTIONS[language][kind].replace("N", _NAME[language]), item.question or "")
+    if asked is None:
+        yield f"question is {item.question!r}, which asks for none of the kind {kind!r}"
+        return
+    first, second = asked.groups() if len(asked.groups()) == 2 else (asked[1], "")
+    persons = [part for part in (first, second) if part and not part[0].isdigit()]
+    wanted = [int(re.sub(r"\D", "", part)) for part in (first, second) if part[:1].isdigit()]
+    steps = youngers if kind == "descendant" else elders
+    reached = _followed(persons[0], steps)
+    if reached is None:
+        yield f"the facts of the prompt lead from {persons[0]} to more than one person, or in a circle"
+        return
+    if language == "en" and wanted and not _is_ordinal(first):
+        yield f"question says {first!r}, which is no ordinal"
+    found: str | None
+    if kind == "distance":
+        found = next((str(far) for person, far in reached.items() if person == persons[1]), None)
+    elif kind == "eldest":
+        found = next(reversed(reached), None)
+    else:
+        found = next((person for person, far in reached.items() if far == wanted[0]), None)
+    said = row["answers"][0]
+    expected = found or NOT_STATED[language]
+    if said != expected:
+        yield f"answers begin with {said!r}; the facts of the prompt lead to {expected!r}"
+
+
+def _facts_in(text: str, language: str) -> Iterator[tuple[str, str, int]]:
+    """Elder, younger and the generations between them, of every fact that a text states."""
+    for form in _FORMS[language]:
+        # A name is looked for as a whole: N is a letter of no form but for its place.
+        pattern = form.replace("N)", f"{_NAME[language]})").replace(">T)", f">{_TWO[language]}|{_ONE[language]})")
+        before = r"(?<![A-Za-z])" if language == "en" else ""
+        # Looked ahead for, so that what looks like a fact by chance hides no fact that begins inside it.
+        for found in re.finditer(f"(?={before}{pattern})", text):
+            yield found["E"], found["Y"], 1 if re.fullmatch(_ONE[language], found["T"]) else 2
+
+
+def _followed(start: str, steps: Mapping[str, set[_Step]]) -> dict[str, int] | None:
+    """Who is reached from a person, with the generations up to them, in order; None where the way parts or turns."""
+    reached: dict[str, int] = {}
+    person, far = start, 0
+    while person in steps:
+        if len(steps[person]) > 1:
+            return None
+        (step,) = steps[person]
+        person, far = step.to, far + step.generations
+        if person in reached or person == start:
+            return None
+        reached[person] = far
+    return reached
+
+
+def _is_ordinal(text: str) -> bool:
+    digits, ending = text[:-2], text[-2:]
+    if len(digits) > 1 and digits[-2] == "1":
+        return ending == "th"
+    return ending == {"1": "st", "2": "nd", "3": "rd"}.get(digits[-1], "th")

@@ -1,0 +1,366 @@
+"""Asks for the i-th of several like requests in a conversation, word for word: MRCR's task on a grid.
+
+A conversation of requests for a passage on a subject, and passages for replies; each request is made k times, and each
+time gets another passage. The last message names a subject and a number and asks for that reply behind a random prefix.
+Rows of one (corpus, length, k, repeat) ask about one conversation, each about the turn nearest to its depth. The task
+is that of multi-round coreference resolution (K. Vodrahalli et al., Michelangelo, arXiv 2409.12640); subjects, wording
+and build are this project's own.
+"""
+
+from __future__ import annotations
+
+import random
+import string
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+from niah_gen.haystacks.boundaries import JOINERS
+from niah_gen.haystacks.conversation import Conversation, TalkRequest, Turn, fill_conversation, most_requests
+from niah_gen.haystacks.replies import Material, Reply
+from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
+from niah_gen.tasks.coreference_proof import check_coreference
+from niah_gen.tasks.hiding import FITTED_WHOLE
+from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Encoded, Slice, encode
+
+_FOLDER = Path(__file__).parents[1] / "library" / "subjects"
+# Twelve characters, as many as DeepMind's grader takes for the prefix, so that `mrcr_v2` can judge the rows too.
+_PREFIX_LENGTH = 12
+_LETTERS = string.ascii_letters + string.digits
+# Prefixes drawn to find one with which a question has as many tokens as the others.
+_MOST_DRAWS = 5_000
+_SAMPLES, _SHORT_SAMPLE = 40, 3
+_MOST_LIKE = 20
+# Questions about the subjects of a conversation have as many tokens, to within one less than this.
+_NEAR = 2
+_UNSURE = 2  # tokens kept free for a tokenizer whose counts of parts do not add up
+
+
+class TalkWording(NamedTuple):
+    """What is said in a language. `user`, `assistant`: who speaks, in a prompt that is one text."""
+
+    request: str
+    question: str
+    literal: str
+    user: str
+    assistant: str
+    subject: str
+
+
+WORDINGS = {
+    "en": TalkWording(
+        "Write a short passage about {subject}.",
+        "Prepend {prefix} to the {ordinal} passage about {subject} that you wrote above, and repeat that passage word "
+        "for word. Do not include any other text in your response.",
+        "Prepend {prefix} to the passage about {subject} that begins with “{beginning}”, and repeat that passage word "
+        "for word. Do not include any other text in your response.",
+        "User: ",
+        "Assistant:",
+        "{first} {second}",
+    ),
+    "zh": TalkWording(
+        "请写一段关于{subject}的短文。",
+        "请先输出{prefix}，再紧接着一字不差地重复你在上文中写的第{ordinal}段关于{subject}的短文。不要输出任何其他内容。",
+        "请先输出{prefix}，再紧接着一字不差地重复你在上文中写的、以“{beginning}”开头的那段关于{subject}的短文。"
+        "不要输出任何其他内容。",
+        "用户：",
+        "助手：",
+        "{first}的{second}",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CoreferenceOptions:
+    """The recipe's [options]. `like`: how many like requests, each number an item. `reply_tokens`: of a reply, about.
+
+    Replies are shorter where a length has no room for all like requests otherwise.
+    """
+
+    like: tuple[int, ...] = (2, 4, 8)
+    reply_tokens: int = 120
+
+    def __post_init__(self) -> None:
+        if not self.like or len(set(self.like)) < len(self.like):
+            raise ValueError(f"like is {list(self.like)}; expected different numbers, at least one")
+        for number in self.like:
+            if not 2 <= number <= _MOST_LIKE:
+                raise ValueError(f"like holds {number}; expected 2 to {_MOST_LIKE}")
+        if not 20 <= self.reply_tokens <= 2_000:
+            raise ValueError(f"reply_tokens is {self.reply_tokens}; expected 20 to 2000")
+
+
+def ordinal(number: int, language: str) -> str:
+    """A number as the question says it: 1st, 2nd, 11th, 22nd; in Chinese the digits alone."""
+    if language == "zh":
+        return str(number)
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+@lru_cache(maxsize=4)
+def subject_words(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words that subjects are made of: one of the first list and one of the second."""
+    table = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
+    return tuple(table["first"]), tuple(table["second"])
+
+
+def subjects(language: str, count: int, seed: str, sizes: Callable[[str], int]) -> list[str]:
+    """As many subjects, or all that there are: made of as few words as will do, so that many share one.
+
+    `sizes`: the tokens of a question about one. They are of nearly one size, as far as there are enough of that.
+    """
+    first, second = (list(words) for words in subject_words(language))
+    draw = random.Random(f"{seed}/subjects")
+    draw.shuffle(first)
+    draw.shuffle(second)
+    places = sorted(((n, m) for n in range(len(first)) for m in range(len(second))), key=lambda at: (max(at), at))
+    made = [WORDINGS[language].subject.format(first=first[n], second=second[m]) for n, m in places]
+    tokens = list(map(sizes, made))
+    many = Counter(tokens)
+    for width in range(_NEAR, max(tokens) - min(tokens) + 1):
+        least = max(many, key=lambda low: (sum(many[low + more] for more in range(width)), -low))
+        near = [subject for subject, size in zip(made, tokens, strict=True) if least <= size < least + width]
+        if len(near) >= count:
+            break
+    else:
+        near = made
+    found = near[:count]
+    draw.shuffle(found)
+    return found
+
+
+def _ids(settings: Settings, language: str) -> Sequence[str]:
+    return [f"{number}-like" for number in settings.options.like]
+
+
+class _Form(NamedTuple):
+    """How turns and the last message are written in a prompt of one form and language, and counted."""
+
+    language: str
+    is_text: bool
+    tokenizer: Tokenizer
+
+    @property
+    def wording(self) -> TalkWording:
+        """What is said."""
+        return WORDINGS[self.language]
+
+    def turn(self, request: str, reply: str) -> str:
+        """A turn of a prompt that is one text."""
+        return f"{self.wording.user}{request}\n\n{self.wording.assistant}{JOINERS[self.language]}{reply}\n\n"
+
+    def last(self, question: str) -> str:
+        """The last message: the question, and in a text what an answer follows."""
+        return f"{self.wording.user}{question}\n\n{self.wording.assistant}" if self.is_text else question
+
+    def turn_tokens(self, request: str, reply: Reply) -> int:
+        """Tokens of a turn, encoded alone."""
+        if self.is_text:
+            return self.tokenizer.count(self.turn(request, reply.text))
+        return self.tokenizer.count(request) + reply.tokens
+
+    def counter(self, question: str) -> Callable[[Sequence[Turn]], int]:
+        """Counts turns together, in front of a question."""
+        if not self.is_text:
+            return lambda turns: sum(turn.tokens for turn in turns)
+        last = self.last(question)
+        alone = self.tokenizer.count(last)
+
+        def count(turns: Sequence[Turn]) -> int:
+            return self.tokenizer.count("".join(self.turn(turn.request, turn.reply) for turn in turns) + last) - alone
+
+        return count
+
+
+class _Talk(NamedTuple):
+    """The conversation that consecutive cells share, and its turns as messages.
+
+    `subjects`: by request. `question_tokens`: those of the last message in all rows, which none has more of with the
+    prefix `sample`.
+    """
+
+    key: tuple[object, ...]
+    seed: str
+    form: _Form
+    conversation: Conversation
+    subjects: dict[str, str]
+    sample: str
+    question_tokens: int
+    messages: tuple[PromptMessage, ...]
+    text: Encoded
+
+
+class _Speaker:
+    """Makes the prompts of one process."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._materials: dict[str, Material] = {}
+        self._known: dict[str, dict[str, int]] = {}
+        self._talk: _Talk | None = None
+
+    def __call__(self, cell: Cell) -> Replayed:
+        """The prompt of a cell. Raises FitError where its length cannot hold it."""
+        talk = self._talk_of(cell)
+        conversation, number = talk.conversation, talk.conversation.nearest(cell.depth or 0.0)
+        item = _item(cell, talk, number)
+        shown = item if cell.control is None else CONTROLS[cell.control](item)
+        last = PromptMessage(None if talk.form.is_text else "user", (Piece(talk.form.last(shown.question or "")),))
+        if cell.control == NO_CONTEXT:
+            return Replayed(shown, replace(WITHOUT_CONTEXT, turns=(last,)))
+        turns, at = _text_around(talk, number, last) if talk.form.is_text else _chat_around(talk, number, last)
+        return Replayed(
+            shown,
+            Context(
+                turns,
+                conversation.id,
+                conversation.tokens - conversation.turns[number].tokens,
+                (conversation.depth(number),),
+                conversation.passes,
+                needle_turn=at,
+            ),
+        )
+
+    def _talk_of(self, cell: Cell) -> _Talk:
+        fresh = cell.depth if self._bench.fresh_haystacks else None
+        key = (cell.corpus, cell.language, cell.length, cell.needle, cell.repeat, fresh)
+        if self._talk is None or self._talk.key != key:
+            self._talk = self._new_talk(cell, key)
+        return self._talk
+
+    def _sizes(self, form: _Form) -> Callable[[str], int]:
+        """Tokens of a question about a subject, counted once."""
+        known = self._known.setdefault(form.language, {})
+
+        def size(subject: str) -> int:
+            if subject not in known:
+                question = form.wording.question.format(
+                    prefix=_LETTERS[:_PREFIX_LENGTH], ordinal=ordinal(1, form.language), subject=subject
+                )
+                known[subject] = form.tokenizer.count(question)
+            return known[subject]
+
+        return size
+
+    def _new_talk(self, cell: Cell, key: tuple[object, ...]) -> _Talk:
+        bench, options = self._bench, self._bench.options
+        tokenizer = bench.tokenizer
+        seed = f"{cell_seed(bench.seed, cell)}/coreference"
+        if bench.fresh_haystacks:
+            seed += f"/{cell.depth!r}"
+        form = _Form(cell.language, bench.form == "text", tokenizer)
+        like = int(cell.needle.partition("-")[0])
+        room = cell.length - bench.reserve - (0 if tokenizer.local else _UNSURE)
+        named = subjects(cell.language, most_requests(like, options.reply_tokens, room), seed, self._sizes(form))
+        subject_of = {form.wording.request.format(subject=subject): subject for subject in named}
+        # A short prefix in the longest question: longer ones make up for shorter subjects.
+        sample = sorted(islice(_prefixes(seed), _SAMPLES), key=tokenizer.count)[_SHORT_SAMPLE]
+        questions = [
+            form.wording.question.format(prefix=sample, ordinal=ordinal(number, cell.language), subject=subject)
+            for subject in named
+            for number in range(1, like + 1)
+        ]
+        longest = max(questions, key=lambda question: tokenizer.count(form.last(question)))
+        question_tokens = tokenizer.count(form.last(longest))
+        if cell.corpus not in self._materials:
+            self._materials[cell.corpus] = Material(bench.corpora[cell.corpus], tokenizer)
+        asked = TalkRequest(
+            like, list(subject_of), options.reply_tokens, room - question_tokens, seed, form.turn_tokens,
+            form.counter(longest),
+        )  # fmt: skip
+        conversation = fill_conversation(self._materials[cell.corpus], asked)
+        messages: tuple[PromptMessage, ...] = ()
+        text = encode("", tokenizer)
+        if form.is_text:
+            text = encode("".join(form.turn(turn.request, turn.reply) for turn in conversation.turns), tokenizer)
+        else:
+            messages = tuple(
+                PromptMessage(role, (Piece(said),))
+                for turn in conversation.turns
+                for role, said in (("user", turn.request), ("assistant", turn.reply))
+            )
+        return _Talk(key, seed, form, conversation, subject_of, sample, question_tokens, messages, text)
+
+
+def _item(cell: Cell, talk: _Talk, number: int) -> Item:
+    """What is asked about a turn at a depth; where two depths have the same turn, the prefix differs."""
+    form, turns = talk.form, talk.conversation.turns
+    like = talk.conversation.like(number)
+    said = {"subject": talk.subjects[turns[number].request], "ordinal": ordinal(like.index(number) + 1, cell.language)}
+    asked = _Prefix("", -1)
+    for prefix in chain(_prefixes(f"{talk.seed}/{number}/{cell.depth!r}"), [talk.sample]):
+        tokens = form.tokenizer.count(form.last(form.wording.question.format(prefix=prefix, **said)))
+        if asked.tokens < tokens <= talk.question_tokens:
+            asked = _Prefix(prefix, tokens)
+        if asked.tokens == talk.question_tokens:
+            break
+    reply, others = turns[number].reply, [turns[other].reply for other in like if other != number]
+    said |= {"prefix": asked.text, "beginning": _beginning(reply, others, cell.language)}
+    return Item(
+        cell.needle, cell.language, form.wording.question.format(**said), (asked.text + reply,), (), "mrcr", (reply,),
+        answer_prefix=asked.text, literal=form.wording.literal.format(**said),
+        # Other tokenizers need more; all rows of a conversation have the same limit, which tells nothing.
+        max_new_tokens=2 * max(turn.tokens for turn in turns),
+    )  # fmt: skip
+
+
+class _Prefix(NamedTuple):
+    """A prefix, and the tokens of the last message with it."""
+
+    text: str
+    tokens: int
+
+
+def _prefixes(seed: str) -> Iterator[str]:
+    draw = random.Random(f"{seed}/prefix")
+    return ("".join(draw.choices(_LETTERS, k=_PREFIX_LENGTH)) for _ in range(_MOST_DRAWS))
+
+
+def _beginning(reply: str, others: Sequence[str], language: str) -> str:
+    """The first words of a reply, as many as tell it from others."""
+    words, joiner = (list(reply), "") if language == "zh" else (reply.split(" "), " ")
+    least = 10 if language == "zh" else 6
+    beginnings = (joiner.join(words[:count]) for count in range(min(least, len(words)), len(words) + 1))
+    return next((one for one in beginnings if not any(other.startswith(one) for other in others)), reply)
+
+
+def _chat_around(talk: _Talk, number: int, last: PromptMessage) -> tuple[tuple[PromptMessage, ...], int]:
+    """The messages of a prompt about a turn, and the number of the one that holds its reply."""
+    at = 2 * number + 1
+    needle = PromptMessage("assistant", (Piece(talk.conversation.turns[number].reply, 0),))
+    return (*talk.messages[:at], needle, *talk.messages[at + 1 :], last), at
+
+
+def _text_around(talk: _Talk, number: int, last: PromptMessage) -> tuple[tuple[PromptMessage, ...], int]:
+    """The same for a prompt that is one text."""
+    turns, form = talk.conversation.turns, talk.form
+    end = sum(len(form.turn(turn.request, turn.reply).encode()) for turn in turns[: number + 1]) - len("\n\n")
+    start = end - len(turns[number].reply.encode())
+    pieces = (
+        Piece(Slice(talk.text, 0, start)),
+        Piece(Slice(talk.text, start, end), 0),
+        Piece(Slice(talk.text, end, len(talk.text.data))),
+        *last.pieces,
+    )
+    return (PromptMessage(None, pieces),), 0
+
+
+def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
+    return _Speaker(bench)
+
+
+COREFERENCE = Task(
+    "coreference", 1, _ids, replayed, CoreferenceOptions,
+    controls={name: CONTROLS[name] for name in ("literal", NO_CONTEXT)},
+    context=FITTED_WHOLE, check=check_coreference, replay=_replay,
+)  # fmt: skip

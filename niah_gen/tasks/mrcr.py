@@ -1,0 +1,238 @@
+"""Asks the questions of MRCR's published files: openai/mrcr, and DeepMind's MRCR v2.
+
+A row of the file is a row of the dataset, with the published prompt and answer, judged by the published grader. Its
+length is the upper end of its published bin, a power of two. No depth is asked for in these files: `depth_percent` is
+where the reply stands, to the nearest ten percent, and `needle_depths` says it exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from niah_gen.errors import RecipeError
+from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.mrcr_files import MrcrRow, read_mrcr
+from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
+from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
+from niah_score.contract import Row, canonical_json, sha256_hex
+
+# Bins are of these tokens, whatever tokenizer a dataset has.
+_BINS_OF = "o200k_base"
+_SHORTEST = 8_192
+_STEP = 10
+# Published replies have up to about 900 tokens.
+_MAX_NEW_TOKENS = 2_000
+_ENGLISH = "en"
+_ENDLESS = 2**62
+_QUESTION = re.compile(r"Prepend \S+ to the (\d+)(?:st|nd|rd|th) \(1 indexed\) (.+?)\. Do not include")
+
+
+@dataclass(frozen=True, slots=True)
+class MrcrOptions:
+    """The recipe's [options]. `file`: of the user's own. `rows`: of each length and number of needles; None for all."""
+
+    file: OwnFile | None = None
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows is not None and self.rows < 1:
+            raise ValueError(f"rows is {self.rows}; expected at least 1")
+
+
+class _Listed(NamedTuple):
+    """Where a row of the file stands in the dataset."""
+
+    number: int
+    at: Coordinates
+
+
+def _path(options: MrcrOptions) -> Path:
+    if options.file is None:
+        raise RecipeError(["options.file: expected a file of openai/mrcr or MRCR v2; it has no default"])
+    return own_file(options.file)
+
+
+def bin_of(tokens: int) -> int:
+    """The upper end of the published bin of a prompt and its answer: 8,192, or the next power of two."""
+    return max(_SHORTEST, 1 << (tokens - 1).bit_length())
+
+
+def _listed(options: MrcrOptions, longest: int) -> tuple[_Listed, ...]:
+    path = _path(options)
+    status = path.stat()
+    return _list(path, status.st_mtime_ns, status.st_size, longest)
+
+
+@lru_cache(maxsize=8)
+def _list(path: Path, changed: int, size: int, longest: int) -> tuple[_Listed, ...]:
+    """The rows of a file of at most a length, in its order. `changed`, `size`: a file that is written anew is read."""
+    found = []
+    repeats: Counter[tuple[int, int]] = Counter()
+    for row in read_mrcr(path):
+        length = _length_of(row, longest)
+        if length is not None:
+            repeat = repeats[length, row.needles]
+            repeats[length, row.needles] += 1
+            found.append(_Listed(row.number, Coordinates(length, _needle_id(row), repeat, _tens(row))))
+    return tuple(found)
+
+
+def _length_of(row: MrcrRow, longest: int) -> int | None:
+    """The upper end of a row's bin; None above `longest`, as far as which nothing needs to be counted."""
+    tokens = row.context_tokens
+    if tokens is None:
+        count = find_tokenizer(_BINS_OF).count
+        tokens = count(row.answer)
+        for _, text in row.messages:
+            tokens += count(text)
+            if tokens > longest:
+                return None
+    length = bin_of(tokens)
+    return length if length <= longest else None
+
+
+def _tens(row: MrcrRow) -> float | None:
+    """Where the reply stands, to the nearest ten percent; None where it does not stand once."""
+    if row.needle_message is None:
+        return None
+    before, tokens = _place_of(row, find_tokenizer(_BINS_OF))
+    return float(_STEP * round(100 * before / max(1, tokens) / _STEP))
+
+
+def _place_of(row: MrcrRow, tokenizer: Tokenizer) -> tuple[int, int]:
+    """Tokens of the conversation before the reply, and of all of it but the reply. The question is no part of it."""
+    at, count = row.needle_message or 0, tokenizer.count
+    if row.messages[0][0] is None:
+        text = _context_of(row)
+        before, after = count(text[: row.needle_start]), count(text[row.needle_start + len(row.needle) :])
+    else:
+        texts = [text for _, text in row.messages[:-1]]
+        before, after = sum(map(count, texts[:at])), sum(map(count, texts[at + 1 :]))
+    return before, before + after
+
+
+def _context_of(row: MrcrRow) -> str:
+    """The conversation of a prompt that is one text, without the question."""
+    text = row.messages[0][1]
+    return text[: max(text.rfind(f"User: {row.question}"), row.needle_start + len(row.needle))]
+
+
+def _ids(settings: Settings, language: str) -> Sequence[str]:
+    if language != _ENGLISH:
+        return []
+    path = _path(settings.options)
+    status = path.stat()
+    return _needle_ids(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=8)
+def _needle_ids(path: Path, changed: int, size: int) -> list[str]:
+    return list(dict.fromkeys(map(_needle_id, read_mrcr(path))))
+
+
+def _needle_id(row: MrcrRow) -> str:
+    return f"{row.needles}-needles" if row.needles else "needles"
+
+
+def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
+    options = settings.options
+    listed = _listed(options, max(axes.lengths))
+    asked = [one for one in listed if one.at.length in axes.lengths]
+    if not asked:
+        there = sorted({one.at.length for one in _listed(options, _ENDLESS)})
+        raise RecipeError(
+            [f"lengths: the rows of {options.file} have {', '.join(map(str, there)) or 'none'}; name those"]
+        )
+    yield from (one.at for one in asked if options.rows is None or one.at.repeat < options.rows)
+
+
+class _Reader:
+    """Makes the prompts of one process; the file is read on from the row before, and again for an earlier one."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._path = _path(bench.options)
+        self._numbers: dict[tuple[int, str, int], int] = {}
+        self._rows = read_mrcr(self._path)
+        self._at = 0
+
+    def __call__(self, cell: Cell) -> Replayed:
+        """The prompt of a cell."""
+        if not self._numbers:
+            listed = _listed(self._bench.options, self._bench.longest)
+            self._numbers = {(one.at.length, one.at.needle, one.at.repeat): one.number for one in listed}
+        row = self._read(self._numbers[cell.length, cell.needle, cell.repeat])
+        return Replayed(_item(cell, row), _context(row, self._bench.tokenizer))
+
+    def _read(self, number: int) -> MrcrRow:
+        if number <= self._at:
+            self._rows, self._at = read_mrcr(self._path), 0
+        for row in self._rows:
+            self._at = row.number
+            if row.number == number:
+                return row
+        raise RecipeError([f"options.file: {self._path.name} has no row {number} any more; it was changed meanwhile"])
+
+
+def _item(cell: Cell, row: MrcrRow) -> Item:
+    return Item(
+        cell.needle, cell.language, row.question, (row.answer,), (), row.metric,
+        () if row.needle_message is None else (row.needle,),
+        answer_prefix=row.prefix, max_new_tokens=_MAX_NEW_TOKENS,
+    )  # fmt: skip
+
+
+def _context(row: MrcrRow, tokenizer: Tokenizer) -> Context:
+    messages = [PromptMessage(role, (Piece(text),)) for role, text in row.messages]
+    known: list[object] = [list(message) for message in row.messages[:-1]] or [_context_of(row)]
+    haystack_id = sha256_hex(canonical_json(known))[:12]
+    if row.needle_message is None:
+        return Context(tuple(messages), haystack_id, tokenizer.count(row.messages[0][1]))
+    at, start, end = row.needle_message, row.needle_start, row.needle_start + len(row.needle)
+    text = row.messages[at][1]
+    pieces = (Piece(text[:start]), Piece(text[start:end], 0), Piece(text[end:]))
+    messages[at] = messages[at]._replace(pieces=tuple(piece for piece in pieces if piece.content))
+    before, tokens = _place_of(row, tokenizer)
+    return Context(tuple(messages), haystack_id, tokens, (100 * before / max(1, tokens),), needle_turn=at)
+
+
+def _check(row: Row, item: Item) -> Iterator[str]:
+    """What a row says of its prompt that is not true, as far as the published wording lets it be read."""
+    answer, prefix = row["answers"][0], row["answer_prefix"] or ""
+    if not prefix or not answer.startswith(prefix) or prefix not in (row["question"] or ""):
+        yield f"answers: expected a text that begins with the prefix {prefix!r}, which the question names"
+    for needle in row["needles"]:
+        if answer.removeprefix(prefix).strip() != needle.strip():
+            yield "the needle is not what the answer repeats"
+        elif (place := _asked_reply(row)) is not None and place.strip() != needle.strip():
+            yield f"the reply that is asked for is {place[:80]!r}, but the needle is another"
+
+
+def _asked_reply(row: Row) -> str | None:
+    """The reply of a chat that its question names; None where it cannot be read."""
+    prompt = row["prompt"]
+    found = _QUESTION.match(row["question"] or "")
+    if isinstance(prompt, str) or found is None or len(prompt) < 2:
+        return None
+    place, asked = int(found.group(1)), found.group(2).lower()
+    request = re.compile(rf"write an? {re.escape(asked)}\W*", re.IGNORECASE)
+    replies = [
+        reply["content"]
+        for message, reply in pairwise(prompt)
+        if message["role"] == "user" and request.fullmatch(message["content"])
+    ]
+    return replies[place - 1] if 0 < place <= len(replies) else ""
+
+
+MRCR = Task(
+    "mrcr", 1, _ids, replayed, MrcrOptions, corpus="mrcr", coordinates=_coordinates, replay=_Reader, check=_check
+)  # fmt: skip

@@ -1,0 +1,133 @@
+"""Asks what the tasks of needlehaystack 2 ask: one fact, three ingredients, a secret code, the end of a chain of codes.
+
+Texts, questions and draws are the published ones. On the placement `needlehaystack2` the prompts are its prompts; other
+placements hide the same texts by rules of their own.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2, place_unsnapped
+from niah_gen.prompts.frame import Frame
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context
+from niah_gen.tasks.hiding import IN_FILLER
+from niah_gen.tasks.records import Cell, Context, ContextMaker, Coordinates, GridAxes, Item, Settings, Workbench
+
+_DOLORES = "The best thing to do in San Francisco is eat a sandwich and sit in Dolores Park on a sunny day."
+_INGREDIENTS = ("Figs are", "Prosciutto is", "Goat cheese is")
+_PIZZA = ("figs", "prosciutto", "goat cheese")
+_LONGEST_CHAIN = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class NeedleHaystack2Options:
+    """The recipe's [options].
+
+    `seeds`: the published sweep's, one for each repeat, of which there are then as many; left out, repeat r has seed
+    r + 1. The codes follow from them; rows of `single` and `multi` are the same for every seed. `chain_length`: members
+    of a chain, one more than links. `snap`: needles go back to a period; false puts each before the token at its depth.
+    """
+
+    seeds: tuple[int, ...] = ()
+    chain_length: int = 5
+    snap: bool = True
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.chain_length <= _LONGEST_CHAIN:
+            raise ValueError(f"chain_length is {self.chain_length}; expected 2 to {_LONGEST_CHAIN} members")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds are {list(self.seeds)}; expected each once")
+
+    def seed(self, repeat: int) -> int:
+        """The seed of a repeat."""
+        return self.seeds[repeat] if repeat < len(self.seeds) else repeat + 1
+
+
+class _Codes:
+    """UUIDs (version 4) from one seeded generator."""
+
+    def __init__(self, seed: int) -> None:
+        self._draw = random.Random(seed)
+
+    def next(self) -> str:
+        return str(uuid.UUID(int=self._draw.getrandbits(128), version=4))
+
+
+def _single(cell: Cell, options: NeedleHaystack2Options) -> Item:
+    answer = "eat a sandwich and sit in Dolores Park"
+    return _item(cell, "What is the best thing to do in San Francisco?", (answer,), (_DOLORES,))
+
+
+def _multi(cell: Cell, options: NeedleHaystack2Options) -> Item:
+    needles = tuple(f"{one} one of the secret ingredients needed to build the perfect pizza." for one in _INGREDIENTS)
+    question = "What are the secret ingredients needed to build the perfect pizza?"
+    return _item(cell, question, _PIZZA, needles)
+
+
+def _uuid(cell: Cell, options: NeedleHaystack2Options) -> Item:
+    code = _Codes(options.seed(cell.repeat)).next()
+    return _item(cell, "What is the secret code?", (code,), (f"The secret code is {code}.",))
+
+
+def _chain(cell: Cell, options: NeedleHaystack2Options) -> Item:
+    codes = _Codes(options.seed(cell.repeat))
+    members = [codes.next() for _ in range(options.chain_length)]
+    links = tuple(f"{one} maps to {other}." for one, other in pairwise(members))
+    return _item(cell, f"What is the value associated with {members[0]}?", (members[-1],), links, "nh2_chain")
+
+
+def _item(
+    cell: Cell, question: str, fragments: Sequence[str], needles: tuple[str, ...], metric: str = "nh2_match"
+) -> Item:
+    return Item(
+        cell.needle, cell.language, question, (", ".join(fragments),), tuple((fragment,) for fragment in fragments),
+        metric, needles, keyword_kinds=("text",) * len(fragments),
+    )  # fmt: skip
+
+
+def _make(bench: Workbench) -> ContextMaker:
+    placement = bench.placement
+    if placement is NEEDLEHAYSTACK2 and not bench.options.snap:
+        placement = replace(placement, place=place_unsnapped)
+    hide = IN_FILLER.make(replace(bench, placement=placement))
+
+    def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
+        context = hide(cell, item, shown, frame)
+        tokens = context.haystack_tokens
+        # The published figure is divided before it is multiplied, which can change its last digit.
+        depths = tuple(round(depth * tokens / 100) / tokens * 100 for depth in context.needle_depths)
+        return replace(context, needle_depths=depths)
+
+    return make
+
+
+def _task(name: str, needle: str, item: Callable[[Cell, NeedleHaystack2Options], Item]) -> Task:
+    def ids(settings: Settings, language: str) -> Sequence[str]:
+        return [needle] if settings.any_language or language == "en" else []
+
+    def truth(settings: Settings, cell: Cell) -> Item:
+        return item(cell, settings.options)
+
+    def coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
+        for length in axes.lengths:
+            for repeat in range(len(settings.options.seeds) or axes.repeats):
+                for depth in axes.depths:
+                    yield Coordinates(length, needle, repeat, depth)
+
+    return Task(
+        name, 1, ids, truth, NeedleHaystack2Options, context=IN_FILLER._replace(make=_make),
+        controls={"absent": absent, NO_CONTEXT: no_context}, coordinates=coordinates,
+    )  # fmt: skip
+
+
+SINGLE = _task("needlehaystack2-single", "dolores-park", _single)
+MULTI = _task("needlehaystack2-multi", "pizza", _multi)
+UUID = _task("needlehaystack2-uuid", "uuid", _uuid)
+UUID_CHAIN = _task("needlehaystack2-uuid-chain", "uuid-chain", _chain)
+NEEDLEHAYSTACK2_TASKS = {task.name: task for task in (SINGLE, MULTI, UUID, UUID_CHAIN)}

@@ -1,0 +1,51 @@
+"""Draws invented full names, tens of thousands in each language, none of which is a part of another.
+
+An English name is a given name and a family name; a Chinese one has three characters.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Collection
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+
+from niah_gen.errors import FitError
+
+_FOLDER = Path(__file__).parents[1] / "library" / "persons"
+# Draws in a row that find a taken name before the names count as used up.
+_TRIES = 1_000
+
+
+@lru_cache(maxsize=4)
+def _parts(language: str) -> tuple[tuple[str, ...], ...]:
+    table = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
+    if language == "en":
+        families = tuple(map("".join, product(table["starts"], table["ends"])))
+        return tuple(f"{given} " for given in table["given"]), families
+    return tuple(table["surnames"]), tuple(table["first"]), tuple(table["second"])
+
+
+def all_names(language: str) -> list[str]:
+    """Every name that can be drawn, in a fixed order."""
+    return list(map("".join, product(*_parts(language))))
+
+
+def draw_name(draw: random.Random, language: str, taken: Collection[str]) -> str:
+    """A name that is not taken. Raises FitError where nearly all are."""
+    parts = _parts(language)
+    for _ in range(_TRIES):
+        name = "".join(map(draw.choice, parts))
+        if name not in taken:
+            return name
+    raise FitError(f"nearly all of the invented names of language {language!r} are in use; ask for shorter lengths")
+
+
+def draw_names(draw: random.Random, language: str, count: int) -> list[str]:
+    """So many different names, in no order."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[draw_name(draw, language, found)] = None
+    return list(found)

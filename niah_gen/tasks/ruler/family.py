@@ -1,0 +1,156 @@
+"""Makes RULER's thirteen tasks a task family: each run is replayed from its seed, sample i is repeat i."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from niah_gen.errors import suggestion
+from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.tasks.base import Task, replayed
+from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
+from niah_gen.tasks.ruler.coded_words import CodedWords
+from niah_gen.tasks.ruler.common_words import CommonWords
+from niah_gen.tasks.ruler.draft import Generator, RulerDraft
+from niah_gen.tasks.ruler.essays import Essays
+from niah_gen.tasks.ruler.niah import Niah, NiahSettings
+from niah_gen.tasks.ruler.questions import Questions, read_questions
+from niah_gen.tasks.ruler.templates import MODEL_TEMPLATES
+from niah_gen.tasks.ruler.variable_tracking import VariableTracking
+from niah_score.contract import sha256_hex
+
+NIAH_TASKS = {
+    "niah_single_1": NiahSettings("noise"),
+    "niah_single_2": NiahSettings("essay"),
+    "niah_single_3": NiahSettings("essay", value_kind="uuids"),
+    "niah_multikey_1": NiahSettings("essay", keys=4),
+    "niah_multikey_2": NiahSettings("needle"),
+    "niah_multikey_3": NiahSettings("needle", "uuids", "uuids"),
+    "niah_multivalue": NiahSettings("essay", values=4),
+    "niah_multiquery": NiahSettings("essay", queries=4),
+}
+QUESTION_SETS = {"qa_1": "squad", "qa_2": "hotpotqa"}
+# Every task and the tokens that its answers may have.
+TASKS = {**dict.fromkeys(NIAH_TASKS, 128), "vt": 30, "cwe": 120, "fwe": 50, **dict.fromkeys(QUESTION_SETS, 32)}
+
+
+@dataclass(frozen=True, slots=True)
+class RulerOptions:
+    """The recipe's [options]. `task`: a name of TASKS. `model_template`: what is written around the prompt.
+
+    `words`: RULER's english_words.json, which cwe needs for lists above its vocabulary of 8,169 words. `questions`:
+    SQuAD's dev-v2.0.json for qa_1, hotpot_dev_distractor_v1.json for qa_2.
+    """
+
+    task: str
+    model_template: str = "base"
+    words: OwnFile | None = None
+    questions: OwnFile | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("task", self.task, TASKS),
+            ("model_template", self.model_template, MODEL_TEMPLATES),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}; expected one of {', '.join(known)}{suggestion(value, known)}")
+
+
+def _ids(settings: Settings, language: str) -> Sequence[str]:
+    return [settings.options.task] if language == "en" else []
+
+
+def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
+    # Every sample draws keys and values of its own, so each is an item of its own to intervals.
+    for length in axes.lengths:
+        for sample in range(axes.repeats):
+            yield Coordinates(length, f"{settings.options.task}-{sample}", sample)
+
+
+def _wrong_settings(settings: Settings) -> Iterator[str]:
+    options = settings.options
+    if options.task in QUESTION_SETS and options.questions is None:
+        what = "SQuAD's dev-v2.0.json" if options.task == "qa_1" else "hotpot_dev_distractor_v1.json"
+        yield f"options.questions: task {options.task!r} needs {what}; give it with --set options.questions=PATH"
+
+
+def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
+    """Makes the samples of runs: one that follows the last is drawn next, any other from the seed on."""
+    options: RulerOptions = bench.options
+    runs: dict[tuple[str, int], _Run] = {}
+    essays: dict[str, Essays] = {}
+
+    def make(cell: Cell) -> Replayed:
+        key = (cell.corpus, cell.length)
+        run = runs.get(key)
+        if run is None or run.next > cell.repeat:
+            if cell.corpus not in essays:
+                texts = [document.text for document in bench.corpora[cell.corpus].documents]
+                essays[cell.corpus] = Essays(texts, bench.tokenizer)
+            run = runs[key] = _Run(_generator(bench, cell.length, essays[cell.corpus]), cell.length, bench)
+        while run.next <= cell.repeat:
+            draft = run.draw()
+        return _replayed(draft, cell, options, bench)
+
+    return make
+
+
+class _Run:
+    """A run as far as it has been drawn. `next`: the number of the next sample."""
+
+    def __init__(self, generator: Generator, length: int, bench: Workbench) -> None:
+        self._generator = generator
+        self._length = length
+        self._counter = bench.counter
+        self._size = generator.size(length, bench.counter)
+        self.next = 0
+
+    def draw(self) -> RulerDraft:
+        """The next sample."""
+        draft = self._generator.sample(self.next, self._size, self._length, self._counter)
+        self.next += 1
+        return draft
+
+
+def _generator(bench: Workbench, length: int, essays: Essays) -> Generator:
+    options: RulerOptions = bench.options
+    task, template = options.task, options.model_template
+    if task in NIAH_TASKS:
+        return Niah(NIAH_TASKS[task], bench.seed, length, template, bench.tokenizer, essays)
+    if task == "vt":
+        return VariableTracking(bench.seed, length, template, bench.tokenizer, bench.counter)
+    if task == "cwe":
+        return CommonWords(bench.seed, length, template, own_file(options.words) if options.words else None)
+    if task == "fwe":
+        return CodedWords(bench.seed, length, template)
+    assert options.questions is not None
+    return Questions(bench.seed, template, read_questions(QUESTION_SETS[task], own_file(options.questions)))
+
+
+def _replayed(draft: RulerDraft, cell: Cell, options: RulerOptions, bench: Workbench) -> Replayed:
+    task = options.task
+    part = task in QUESTION_SETS
+    outputs = draft.outputs
+    item = Item(
+        cell.needle, cell.language, draft.question,
+        outputs if part else (", ".join(outputs),),
+        tuple((output,) for output in outputs), "ruler_part" if part else "ruler_all",
+        draft.needles, draft.prefix, TASKS[task], keyword_kinds=("text",) * len(outputs),
+    )  # fmt: skip
+    tokens, depths = draft.depths(bench.counter)
+    pieces = (Piece(draft.before), *draft.context, Piece(draft.after))
+    filler = "".join(
+        piece.content if isinstance(piece.content, str) else piece.content.source.text(*piece.content[1:])
+        for piece in draft.context
+        if piece.needle < 0
+    )
+    return Replayed(
+        item,
+        Context((PromptMessage(None, pieces),), sha256_hex(filler.encode())[:12], tokens, depths, draft.passes),
+    )
+
+
+RULER = Task(
+    "ruler", 1, _ids, replayed, RulerOptions, wrong_settings=_wrong_settings, coordinates=_coordinates, replay=_replay
+)  # fmt: skip

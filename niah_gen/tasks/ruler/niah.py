@@ -1,0 +1,152 @@
+"""Draws RULER's eight niah tasks: keys with values hidden in noise, essays, or among others of their kind."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import NamedTuple
+
+import numpy as np
+
+from niah_gen.prompts.messages import Piece
+from niah_gen.tasks.ruler.draft import RulerDraft, fitting, listed, searched_size
+from niah_gen.tasks.ruler.essays import Essays
+from niah_gen.tasks.ruler.templates import NIAH, filled
+from niah_gen.tasks.ruler.words import pairs
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
+
+NOISE = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."
+_NEEDLE = "One of the special magic {kind} for {key} is: {value}."
+# The depths that essay needles are drawn from, in percent.
+_DEPTHS = tuple(int(depth) for depth in np.round(np.linspace(0, 100, 40)))
+
+
+class NiahSettings(NamedTuple):
+    """What tells the niah tasks apart. `haystack`: noise, essay or needle; `keys`: how many; `values`: of each key."""
+
+    haystack: str
+    key_kind: str = "words"
+    value_kind: str = "numbers"
+    keys: int = 1
+    values: int = 1
+    queries: int = 1
+
+
+class NoiseLines:
+    """RULER's line of noise, over and over."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._encoded: tuple[int, Encoded] = 0, encode("", tokenizer)
+
+    def lines(self, count: int) -> Encoded:
+        """At least so many lines; each begins at a multiple of LINE bytes."""
+        if self._encoded[0] < count:
+            # Twice as many as ever asked for, so that a search does not encode each size.
+            self._encoded = 2 * count, encode("\n".join([NOISE] * (2 * count)), self._tokenizer)
+        return self._encoded[1]
+
+
+# Bytes of a line of noise with its line end.
+LINE = len(NOISE) + 1
+
+
+class Niah:
+    """The generator of one run of a niah task."""
+
+    reply = 128
+
+    def __init__(
+        self, settings: NiahSettings, seed: int, length: int, model_template: str, tokenizer: Tokenizer,
+        essays: Essays | None = None,
+    ) -> None:  # fmt: skip
+        self._settings = settings._replace(keys=max(settings.keys, settings.queries))
+        self._seed = seed
+        self._draw = random.Random(seed)
+        self._model_template = model_template
+        self._tokenizer = tokenizer
+        self._essays = essays
+        self._noise = NoiseLines(tokenizer)
+        self.step = 500 if settings.haystack == "essay" else (5 if length < 4096 else 25)
+
+    def size(self, length: int, counter: Counter) -> int:
+        """The size that samples begin with."""
+        return searched_size(self, length, counter)
+
+    def draft(self, size: int, sample: int) -> RulerDraft:
+        """One prompt. Draws: keys and values, the haystack, the places, the keys asked for."""
+        settings = self._settings
+        keys: list[str] = []
+        values: list[list[str]] = []
+        needles: list[str] = []
+        for _ in range(settings.keys):
+            key = self._word(settings.key_kind)
+            own = [self._word(settings.value_kind) for _ in range(settings.values)]
+            keys.append(key)
+            values.append(own)
+            needles += [_NEEDLE.format(kind=settings.value_kind, key=key, value=value) for value in own]
+        # A generator of its own with the run's seed: the same order in every prompt of the run.
+        random.Random(self._seed).shuffle(needles)
+        context, filler = self._context(size, needles)
+        asked = self._draw.sample(range(settings.keys), settings.queries)
+        outputs = tuple(value for number in asked for value in values[number])
+        query = listed([keys[number] for number in asked])
+        one = len(outputs) == 1
+        kind = settings.value_kind.rstrip("s") if one else settings.value_kind
+        frames = filled(NIAH, self._model_template, singular="yes" * one, type_needle_v=kind, query=query)
+        return RulerDraft(
+            frames.before, context, frames.after, frames.prefix, frames.question, outputs, tuple(needles), filler
+        )
+
+    def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
+        """The prompt of the next sample."""
+        return fitting(self, size, number, length, counter)
+
+    def _word(self, kind: str) -> str:
+        if kind == "words":
+            return self._draw.choice(pairs())
+        if kind == "numbers":
+            return str(self._draw.randint(10**6, 10**7 - 1))
+        return str(uuid.UUID(int=self._draw.getrandbits(128), version=4))
+
+    def _context(self, size: int, needles: list[str]) -> tuple[tuple[Piece, ...], tuple[int, int] | None]:
+        if self._settings.haystack == "essay":
+            return self._in_essay(size, needles)
+        if self._settings.haystack == "noise":
+            source, ends = self._noise.lines(size), [LINE * number - 1 for number in range(1, size + 1)]
+        else:
+            kind, value_kind = self._settings.key_kind, self._settings.value_kind
+            lines = [
+                _NEEDLE.format(kind=value_kind, key=self._word(kind), value=self._word(value_kind)) for _ in range(size)
+            ]
+            source = encode("\n".join(lines), self._tokenizer)
+            at, ends = -1, []
+            for line in lines:
+                at += len(line.encode()) + 1
+                ends.append(at)
+        places = sorted(self._draw.sample(range(size), len(needles)), reverse=True)
+        pieces: list[Piece] = []
+        at = 0
+        # Needle k goes in front of line places[k]; the last of the list stands first in the text.
+        for number, place in sorted(enumerate(places), key=lambda item: item[1]):
+            start = ends[place - 1] + 1 if place else 0
+            if at < start:
+                pieces.append(Piece(Slice(source, at, start)))
+            pieces += [Piece(needles[number], number), Piece("\n")]
+            at = start
+        return (*pieces, Piece(Slice(source, at, ends[size - 1]))), None
+
+    def _in_essay(self, size: int, needles: list[str]) -> tuple[tuple[Piece, ...], tuple[int, int]]:
+        assert self._essays is not None
+        sentences = self._essays.sentences(size)
+        cuts = sorted(int(sentences.count * (depth / 100)) for depth in self._draw.sample(_DEPTHS, len(needles)))
+        pieces: list[Piece] = []
+        last = 0
+        for number, cut in enumerate([*cuts, sentences.count]):
+            pieces += map(Piece, sentences.between(last, cut))
+            if number < len(needles):
+                # The parts are joined by one space each; an empty part still has its own.
+                pieces += [Piece(" "), Piece(needles[number], number), Piece(" ")]
+            last = cut
+        return tuple(pieces), (size, self._essays.count)

@@ -1,0 +1,116 @@
+"""Asks for the end of a chain of UUIDs, each of which maps to the next, with a question that tells of no hops.
+
+The links and the question are those of needlehaystack 2's `uuid_chain`. Here other chains stand beside the asked one,
+the links come in any order, and there is a Chinese form.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from niah_gen.tasks.base import Control, Task
+from niah_gen.tasks.controls import NO_CONTEXT, NOT_STATED, no_context
+from niah_gen.tasks.prompt_text import context_of
+from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
+from niah_score.contract import Row
+
+_LINKS = {"en": "{a} maps to {b}.", "zh": "{a}对应{b}。"}
+_QUESTIONS = {"en": "What is the value associated with {start}?", "zh": "与{start}相关联的值是什么？"}
+_ORDERS = ("forward", "backward", "shuffled")
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_LINK = re.compile(rf"({_UUID})(?: maps to |对应)({_UUID})")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOptions:
+    """The recipe's [options]. `links`: how many links lead from the asked member to the last one.
+
+    `chains`: all chains in a row, of as many links each; one is asked for. `order`: how the links of a chain follow
+    each other in the text: `forward`, `backward` or `shuffled`.
+    """
+
+    links: tuple[int, ...] = (1, 2, 4)
+    chains: int = 2
+    order: str = "shuffled"
+
+    def __post_init__(self) -> None:
+        if not self.links or any(not 1 <= count <= 100 for count in self.links):
+            raise ValueError(f"links are {list(self.links)}; expected numbers from 1 to 100")
+        if len(set(self.links)) < len(self.links):
+            raise ValueError(f"links are {list(self.links)}; name each number once")
+        if not 1 <= self.chains <= 20:
+            raise ValueError(f"chains is {self.chains}; expected 1 to 20")
+        if self.order not in _ORDERS:
+            raise ValueError(f"order is {self.order!r}; expected one of {', '.join(_ORDERS)}")
+
+
+def _ids(settings: Settings, language: str) -> Sequence[str]:
+    return [f"links-{count}" for count in settings.options.links]
+
+
+def _member(draw: random.Random) -> str:
+    return str(uuid.UUID(int=draw.getrandbits(128), version=4))
+
+
+def _item(settings: Settings, cell: Cell) -> Item:
+    options: ChainOptions = settings.options
+    links = int(cell.needle.removeprefix("links-"))
+    draw = random.Random(f"{cell_seed(settings.seed, cell)}/{cell.language}/uuid-chain")
+    # Two of 122 random bits never meet; the check would tell.
+    chains = [[_member(draw) for _ in range(links + 1)] for _ in range(options.chains)]
+    texts: list[str] = []
+    for chain in chains:
+        own = [_LINKS[cell.language].replace("{a}", a).replace("{b}", b) for a, b in pairwise(chain)]
+        if options.order == "backward":
+            own.reverse()
+        elif options.order == "shuffled":
+            draw.shuffle(own)
+        texts += own
+    (start, *between, end), *others = chains
+    return Item(
+        cell.needle, cell.language, _QUESTIONS[cell.language].replace("{start}", start), (end,), ((end,),),
+        "keyword_f1", tuple(texts), keyword_kinds=("text",),
+        decoys=tuple((member,) for member in (*between, *(one for chain in others for one in chain))),
+        distractors=len(texts) - links, sets=(links,) * options.chains,
+    )  # fmt: skip
+
+
+def _absent(item: Item) -> Item:
+    """Without the link of the asked member nothing is associated with it; the other links stay."""
+    start = re.findall(_UUID, item.question or "")[0]
+    return item._replace(
+        hide=tuple(text for text in item.hide if not text.startswith(start)), answers=(NOT_STATED[item.language],)
+    )
+
+
+def _check(row: Row, item: Item) -> Iterator[str]:
+    """What is wrong with a row whose links, as its prompt states them, do not lead to its answer."""
+    found = _LINK.findall(context_of(row))
+    links = dict(found)
+    if len(links) < len(found):
+        yield "a member of the prompt's chains maps to two others"
+    if len(set(links.values())) < len(links):
+        yield "two members of the prompt's chains map to the same one"
+    start = re.findall(_UUID, item.question or "")[0]
+    member = start
+    passed = [member]
+    while member in links and links[member] not in passed:
+        member = links[member]
+        passed.append(member)
+    expected = member if len(passed) > 1 else NOT_STATED[row["language"]]
+    if row["answers"][0] != expected:
+        yield f"answers begin with {row['answers'][0]!r}; the links of the prompt lead to {expected!r}"
+    decoys = {word for group in row["decoys"] for word in group}
+    missing = {*links, *links.values()} - decoys - {start} - {word for group in row["keywords"] for word in group}
+    if missing:
+        yield f"decoys lack {min(missing)!r}, a member of the prompt's chains"
+
+
+_CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
+
+UUID_CHAIN = Task("uuid-chain", 1, _ids, _item, ChainOptions, controls=_CONTROLS, check=_check)

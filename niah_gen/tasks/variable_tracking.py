@@ -1,0 +1,157 @@
+"""Asks which variables hold a value that one of them was given and the others took from each other.
+
+The task is RULER's (C.-P. Hsieh et al., COLM 2024). Here other chains stand between the asked one's assignments, names
+and values are unique, and there is a form over corpora and one over lines of noise, in English and Chinese.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from niah_gen.tasks.base import Control, Task
+from niah_gen.tasks.controls import NO_CONTEXT, NOT_STATED, absent, no_context
+from niah_gen.tasks.hiding import units_of_cells
+from niah_gen.tasks.prompt_text import context_of
+from niah_gen.tasks.records import Cell, Item, Settings, Workbench, cell_seed
+from niah_score.contract import Row
+from niah_score.text import fold, group_of
+from niah_score.text.values import TEXT
+
+_QUESTIONS = {
+    "en": "Find all variables that are assigned the value {value} in the text above.",
+    "zh": "请找出上文中所有被赋值为{value}的变量。",
+}
+# RULER's noise, and the same in Chinese. Lines of one to all of them fill a length to the token.
+_NOISE = {
+    "en": (
+        "The grass is green.", "The sky is blue.", "The sun is yellow.", "Here we go.", "There and back again.",
+    ),
+    "zh": ("草是绿的。", "天是蓝的。", "太阳是黄的。", "我们走吧。", "去了又回来。"),
+}  # fmt: skip
+_ENDS = {"en": ".", "zh": "。"}
+_LETTERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class VariableOptions:
+    """The recipe's [options]. `hops`: how many variables of the asked chain take their value from another one.
+
+    `chains`: all chains in a row, of as many hops each; one is asked for.
+    """
+
+    hops: tuple[int, ...] = (4,)
+    chains: int = 4
+
+    def __post_init__(self) -> None:
+        if not self.hops or any(not 1 <= count <= 100 for count in self.hops):
+            raise ValueError(f"hops are {list(self.hops)}; expected numbers from 1 to 100")
+        if len(set(self.hops)) < len(self.hops):
+            raise ValueError(f"hops are {list(self.hops)}; name each number once")
+        if not 1 <= self.chains <= 20:
+            raise ValueError(f"chains is {self.chains}; expected 1 to 20")
+
+
+def _ids(settings: Settings, language: str) -> Sequence[str]:
+    return [f"hops-{count}" for count in settings.options.hops]
+
+
+def _names(draw: random.Random, count: int) -> list[str]:
+    """So many different names; none is a word that says a number."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        name = "".join(draw.choices(string.ascii_uppercase, k=_LETTERS))
+        if group_of((fold(name),)).kind == TEXT:
+            found[name] = None
+    return list(found)
+
+
+def _item(settings: Settings, cell: Cell, end: str = "") -> Item:
+    options: VariableOptions = settings.options
+    hops = int(cell.needle.removeprefix("hops-"))
+    draw = random.Random(f"{cell_seed(settings.seed, cell)}/{cell.language}/variable-tracking")
+    names = _names(draw, options.chains * (hops + 1))
+    values = draw.sample(range(10_000, 100_000), options.chains)
+    chains = [names[first : first + hops + 1] for first in range(0, len(names), hops + 1)]
+    lines = [
+        f"VAR {name} = {source}{end}"
+        for chain, value in zip(chains, values, strict=True)
+        for source, name in pairwise((value, *chain))
+    ]
+    asked, *others = chains
+    return Item(
+        cell.needle, cell.language, _QUESTIONS[cell.language].replace("{value}", str(values[0])), (", ".join(asked),),
+        tuple((name,) for name in asked), "keyword_f1", tuple(lines), keyword_kinds=("text",) * len(asked),
+        decoys=tuple((name,) for chain in others for name in chain), distractors=len(lines) - len(asked),
+        sets=(hops + 1,) * options.chains,
+        # Six tokens spell a name and what parts it from the next.
+        max_new_tokens=100 + 10 * hops,
+    )  # fmt: skip
+
+
+def _prose_item(settings: Settings, cell: Cell) -> Item:
+    """Assignments that are sentences of a text end as these do."""
+    return _item(settings, cell, _ENDS[cell.language])
+
+
+def _noise(bench: Workbench, cell: Cell) -> _Noise:
+    return _Noise(_NOISE[cell.language], " " if cell.language == "en" else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Noise:
+    """Makes lines of noise sentences. `joiner`: what parts two of them."""
+
+    sentences: tuple[str, ...]
+    joiner: str
+
+    def __call__(self, draw: random.Random) -> str:
+        """A line of one to all sentences in their order; most lines have all of them."""
+        count = len(self.sentences)
+        if draw.random() < 0.75:
+            return self.joiner.join(self.sentences)
+        return self.joiner.join(
+            self.sentences[place] for place in sorted(draw.sample(range(count), draw.randrange(1, count)))
+        )
+
+
+_ASSIGNMENT = re.compile(r"(?<![A-Za-z])VAR ([A-Z]+) = ([A-Z]+|[0-9]+)(?![A-Za-z0-9])")
+
+
+def _check(row: Row, item: Item) -> Iterator[str]:
+    """What is wrong with a row whose assignments, as its prompt states them, do not give its answer."""
+    assigned = _ASSIGNMENT.findall(context_of(row))
+    sources = dict(assigned)
+    if len(sources) < len(assigned):
+        yield "the prompt assigns a variable twice"
+    values = [source for source in sources.values() if source.isdigit()]
+    if len(set(values)) < len(values):
+        yield "the prompt assigns a value to two variables"
+    asked = re.search(r"\d+", item.question or "")
+    value = asked[0] if asked else ""
+    holding: list[str] = []
+    found = [value]
+    while found:
+        found = [name for name, source in sources.items() if source in found and name not in holding]
+        holding += found
+    expected = ", ".join(holding) or NOT_STATED[row["language"]]
+    if row["answers"][0] != expected:
+        yield f"answers begin with {row['answers'][0]!r}; the assignments of the prompt give {expected!r}"
+    others = set(sources) - set(holding)
+    if {name for group in row["decoys"] for name in group} != others:
+        yield "decoys are not the variables of the other chains"
+
+
+_CONTROLS: Mapping[str, Control] = {"absent": absent, NO_CONTEXT: no_context}
+
+VARIABLE_TRACKING = Task(
+    "variable-tracking", 1, _ids, _item, VariableOptions, corpus="noise",
+    context=units_of_cells("noise", _noise), controls=_CONTROLS, check=_check,
+)  # fmt: skip
+VARIABLE_PROSE = Task(
+    "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS, check=_check
+)  # fmt: skip

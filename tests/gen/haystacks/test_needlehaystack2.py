@@ -1,0 +1,124 @@
+"""needlehaystack 2's haystacks and places: whole files from the beginning again, and back to a period."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from filler import TEXTS, OddText, corpus_of, decoded, text_of, token_list
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+from rendering import request
+
+from niah_gen.errors import FitError
+from niah_gen.haystacks.needlehaystack2 import CyclingFiller, place, place_unsnapped
+from niah_gen.haystacks.splice import DepthTargets, Spliced
+from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_gen.tokenizers.spliced import encode
+
+
+def slow_tokens(tokenizer: BytePairTokenizer, texts: list[str], length: int) -> list[int]:
+    """The haystack by the published steps."""
+    text, reached, number = "", 0, 0
+    while reached < length:
+        text += texts[number % len(texts)]
+        reached += len(token_list(tokenizer, texts[number % len(texts)]))
+        number += 1
+    return token_list(tokenizer, text)[:length]
+
+
+def slow_place(tokenizer: BytePairTokenizer, tokens: list[int], needles: list[str], depth: float) -> list[int]:
+    """A context's tokens by the published steps: every place first, then the needles in their order."""
+    (period,) = token_list(tokenizer, ".")
+    places = []
+    for number in range(len(needles)):
+        wanted = depth + number * (100 - depth) / len(needles)
+        at = len(tokens) if wanted >= 100 else int(len(tokens) * (wanted / 100))
+        if 0 < wanted < 100:
+            for _ in range(100):
+                if at == 0 or tokens[at - 1] == period:
+                    break
+                at -= 1
+        places.append(at)
+    context = list(tokens)
+    shift = 0
+    for at, needle in zip(places, needles, strict=True):
+        added = token_list(tokenizer, needle)
+        context[at + shift : at + shift] = added
+        shift += len(added)
+    return context
+
+
+def text_with(spliced: Spliced) -> str:
+    return "".join(piece.fragment().text for piece in spliced.pieces)
+
+
+@pytest.mark.parametrize("length", [1, 40, 200, 1000, 5000])
+def test_files_follow_each_other_without_a_separator_and_begin_again(cl100k: BytePairTokenizer, length: int) -> None:
+    found = CyclingFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, length))
+    assert text_of(found) == decoded(cl100k, slow_tokens(cl100k, TEXTS, length))
+    once = sum(map(cl100k.count, TEXTS))
+    assert found.passes == max(1.0, round(found.tokens / once, 4))
+
+
+def test_needles_and_question_come_on_top_of_the_length(cl100k: BytePairTokenizer) -> None:
+    filler = CyclingFiller(corpus_of(TEXTS), cl100k)
+    assert filler.fill(request(cl100k, 300, needle="A needle of several words.")).tokens == 300
+    assert filler.fill(request(cl100k, 300, reserve=50)).tokens == 250
+    with pytest.raises(FitError, match="length 300 leaves no room"):
+        filler.fill(request(cl100k, 300, reserve=300))
+
+
+@examples(60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_any_files_give_the_haystack_of_the_published_steps(
+    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
+) -> None:
+    """Also where files merge tokens at their seams, and whatever longer lengths the recipe asks for."""
+    rng = random.Random(seed)
+    texts = [odd_text(rng, rng.randint(1, 12)) or "x" for _ in range(rng.randint(1, 4))]
+    lengths = [rng.randint(1, 400) for _ in range(3)]
+    filler = CyclingFiller(corpus_of(texts), tokenizer)
+    for length in lengths:
+        found = filler.fill(request(tokenizer, length, longest=max(lengths)))
+        expected = slow_tokens(tokenizer, texts, length)
+        assert found.source.ids[: found.tokens].tolist() == expected
+        assert found.tokens == len(expected)
+
+
+@examples(80)
+@given(seed=st.integers(0, 2**32 - 1), depth=st.sampled_from([0, 0.5, 7, 33.3, 50, 61.7, 99, 100]))
+def test_needles_stand_where_the_published_steps_put_them(
+    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int, depth: float
+) -> None:
+    rng = random.Random(seed)
+    texts = [odd_text(rng, 30) + rng.choice([".", "", "word " * 120]) for _ in range(3)]
+    needles = [f"Needle {number} is here." for number in range(rng.randint(1, 4))]
+    filler = CyclingFiller(corpus_of(texts), tokenizer)
+    haystack = filler.fill(request(tokenizer, rng.randint(1, 600)))
+    spliced = place(haystack, [encode(text, tokenizer) for text in needles], DepthTargets(depth, 25.0), tokenizer)
+    tokens = haystack.source.ids[: haystack.tokens].tolist()
+    data = b"".join(
+        piece.content.source.data[piece.content.start : piece.content.end]
+        for piece in spliced.pieces
+        if not isinstance(piece.content, str)
+    )
+    assert data == tokenizer.encoding.decode_bytes(slow_place(tokenizer, tokens, needles, depth))
+
+
+def test_a_needle_goes_back_to_a_period_and_no_farther_than_a_hundred_tokens(cl100k: BytePairTokenizer) -> None:
+    haystack = CyclingFiller(corpus_of(["One. " + "a b" * 500]), cl100k).fill(request(cl100k, 300))
+    needle = [encode("N.", cl100k)]
+    assert place(haystack, needle, DepthTargets(20, 0.0), cl100k).tokens_before == (2,)
+    assert place(haystack, needle, DepthTargets(50, 0.0), cl100k).tokens_before == (50,)
+    assert place(haystack, needle, DepthTargets(0, 0.0), cl100k).tokens_before == (0,)
+    assert place(haystack, needle, DepthTargets(100, 0.0), cl100k).tokens_before == (300,)
+    assert place_unsnapped(haystack, needle, DepthTargets(50, 0.0), cl100k).tokens_before == (150,)
+
+
+def test_needles_at_one_place_stand_in_their_order(cl100k: BytePairTokenizer) -> None:
+    haystack = CyclingFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, 30))
+    needles = [encode(text, cl100k) for text in ("First.", "Second.", "Third.")]
+    text = text_with(place(haystack, needles, DepthTargets(100, 0.0), cl100k))
+    assert text.endswith("First.Second.Third.")

@@ -1,0 +1,89 @@
+"""Makes rows of families that trace facts, and asks the family's own check about them, for tests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import fmean
+from typing import Any, cast
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.dataset.read import rows_in
+from niah_gen.recipe.read import load_recipe
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.check_item import item_of, shown_of
+from niah_gen.tasks.records import Cell, Item, Settings
+from niah_gen.tasks.registry import find_task
+from niah_score import Judge
+from niah_score.contract import Row, open_dataset
+
+RowDict = dict[str, Any]
+# Tokens between a prompt and its budget, at most.
+MOST_BELOW = 8
+
+
+def small(preset: str, **fields: Any) -> dict[str, Any]:
+    """A preset at a short length and few depths."""
+    return {"preset": preset, "lengths": [2000], "depths": [0, 40, 100], "control_depths": [40], **fields}
+
+
+def rows_of_preset(preset: str, **fields: Any) -> list[RowDict]:
+    found = small(preset, **fields)
+    return [cast(RowDict, row) for row in niah_gen.iter_rows(load_recipe(found.pop("preset"), found))]
+
+
+def assert_proved(folder: Path, preset: str, **fields: Any) -> Path:
+    """Build and prove a dataset: every row is near its budget, and the oracle alone is right."""
+    found = small(preset, **fields)
+    dataset = niah_gen.build(load_recipe(found.pop("preset"), found), folder)
+    proof = prove(dataset)
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+    rows = [row for file in open_dataset(dataset).files() for row in rows_in(file.path)]
+    assert len({row["prompt_sha256"] for row in rows}) == len(rows)
+    for row in rows:
+        if row["control"] is None:
+            assert 0 <= row["length"] - 200 - row["prompt_tokens"] <= MOST_BELOW
+    judge = Judge(dataset)
+    own = [row for row in rows if row["control"] is None]
+    assert all(judge(row["id"], row["answers"][0]).score == 100 for row in own)
+    others = [(row, other) for row in own for other in own if other["question"] != row["question"]]
+    random.Random(0).shuffle(others)
+    assert fmean(judge(row["id"], other["answers"][0]).score or 0.0 for row, other in others[:60]) < 5
+    for row in rows:
+        if row["control"] == "absent" and row["keywords"]:
+            assert judge(row["id"], row["answers"][0]).finding == "said_absent"
+    return dataset
+
+
+def problems_of(row: Mapping[str, Any], **changes: Any) -> list[str]:
+    """What the family's check says of a row with some columns changed."""
+    changed = cast(Row, {**row, **changes})
+    item = Item(str(row["needle_id"]), row["language"], changed["question"], ("?",), (), changed["metric"])
+    return list(find_task(row["task"]).check(changed, item))
+
+
+def in_prompt(row: Mapping[str, Any], change: Callable[[str], str]) -> list[dict[str, str]] | str:
+    """The prompt with its context changed."""
+    prompt = row["prompt"]
+    if isinstance(prompt, str):
+        return change(prompt)
+    messages = [dict(message) for message in prompt]
+    messages[row["context_message"]]["content"] = change(messages[row["context_message"]]["content"])
+    return messages
+
+
+def problems_of_item(task: Task, options: Any, needle: str, language: str, seed: int, control: str | None) -> list[str]:
+    """What a family's check says of the texts of an item, or of its control's twin, standing in any order by line."""
+    cell = Cell(language, "c", 4000, needle, 0, 0.0, control)
+    item = item_of(task, Settings(options, seed=seed), cell)
+    shown = shown_of(task, cell, item)
+    texts = list(shown.hide)
+    random.Random(seed).shuffle(texts)
+    row: Any = {
+        "task": task.name, "needle_id": needle, "language": language, "prompt": "\n".join(["Filler.", *texts, "End."]),
+        "question": shown.question, "answers": list(shown.answers), "context_message": -1,
+        "keywords": [list(group) for group in shown.keywords], "decoys": [list(group) for group in shown.decoys],
+    }  # fmt: skip
+    return list(task.check(row, shown))

@@ -1,0 +1,38 @@
+"""Takes the context out of rows of one text whose context is all haystack, and changes it, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from proofs import rename
+
+from niah_gen.prompts.templates import CONTEXT, QUESTION, template_for
+from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_score.contract import sha256_hex
+
+
+def around(row: Any) -> tuple[str, str]:
+    """What a row's template has before and after the context, the question filled in."""
+    template = template_for(row["template"], row["language"])
+    assert template is not None
+    (message,) = template.wordings["end"].messages("text")
+    before, after = message["content"].replace(QUESTION, row["question"] or "").split(CONTEXT)
+    return before, after
+
+
+def context_of(row: Any) -> str:
+    before, after = around(row)
+    return str(row["prompt"]).removeprefix(before).removesuffix(after)
+
+
+def change_context(row: dict[str, Any], change: Callable[[str], str], tokenizer: BytePairTokenizer) -> None:
+    """Change the context, and every column that follows from its text alone."""
+    before, after = around(row)
+    old = row["prompt"].removeprefix(before).removesuffix(after)
+    new = change(old)
+    assert new != old
+    row["prompt"] = before + new + after
+    row["haystack_id"] = sha256_hex(new.encode())[:12]
+    row["haystack_tokens"] = tokenizer.count(new)
+    rename(row, tokenizer)

@@ -1,0 +1,301 @@
+"""RULER's thirteen tasks: byte for byte what its generators made, whatever rows of a run are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+from recipes import problems
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.errors import FitError, RecipeError
+from niah_gen.recipe.presets import preset_names
+from niah_gen.rows.assemble import Assembler
+from niah_gen.rows.plan import make_plan
+from niah_gen.tasks.ruler.essays import Essays
+from niah_gen.tasks.ruler.family import QUESTION_SETS, TASKS
+from niah_gen.tasks.ruler.punkt import sentence_spans
+from niah_gen.tasks.ruler.words import pairs, vocabulary, word_list
+from niah_gen.tokenizers.find import find_tokenizer
+from niah_score.contract import Row
+from niah_score.metrics import METRICS
+from niah_score.metrics.target import target_of
+
+Line = dict[str, Any]
+
+
+@pytest.fixture
+def published(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The corpora and NLTK data that the recorded prompts were made from."""
+    monkeypatch.setenv("NIAH_CORPORA", str(shared / "corpora"))
+    monkeypatch.setenv("NLTK_DATA", str(shared / "nltk_data"))
+    return shared
+
+
+def recipe_of(task: str, length: int, repeats: int, **more: Any) -> niah_gen.Recipe:
+    options = {"task": task, **more.pop("options", {})}
+    return niah_gen.load_recipe(f"ruler-{task}", {"lengths": [length], "repeats": repeats, "options": options, **more})
+
+
+def recorded(shared: Path, fits: Any) -> dict[tuple[str, int, int, str], dict[int, Line]]:
+    """The recorded prompts of each run, by sample."""
+    runs: dict[tuple[str, int, int, str], dict[int, Line]] = defaultdict(dict)
+    for text in (shared / "golden" / "ruler_prompts.jsonl").read_text("utf-8").splitlines()[1:]:
+        line = json.loads(text)
+        if fits(line["max_seq_length"]):
+            run = (line["task"], line["max_seq_length"], line["random_seed"], line["model_template"])
+            runs[run][line["i"]] = line
+    return runs
+
+
+def compare(runs: dict[tuple[str, int, int, str], dict[int, Line]]) -> int:
+    """Build every run and compare it with what was recorded; returns the number of prompts."""
+    compared = 0
+    for (task, length, seed, template), lines in runs.items():
+        recipe = recipe_of(task, length, max(lines) + 1, seed=seed, options={"model_template": template})
+        for row in niah_gen.iter_rows(recipe):
+            line = lines.get(row["repeat"])
+            if line is None:
+                continue
+            assert isinstance(row["prompt"], str)
+            assert hashlib.sha256(row["prompt"].encode()).hexdigest() == line["input_sha256"], (task, length, seed)
+            assert row["answer_prefix"] == line["answer_prefix"]
+            assert [group[0] for group in row["keywords"]] == line["outputs"]
+            total = find_tokenizer("cl100k_base").count(row["prompt"] + line["answer_prefix"])
+            assert total == line["tokens"]
+            assert total + (row["max_new_tokens"] or 0) <= length
+            compared += 1
+    return compared
+
+
+def test_every_recorded_prompt_of_up_to_32k_comes_out(published: Path) -> None:
+    runs = recorded(published, lambda length: length <= 32768)
+    assert compare(runs) == sum(map(len, runs.values())) == 61
+
+
+@pytest.mark.soak
+def test_every_recorded_prompt_of_128k_comes_out(published: Path) -> None:
+    runs = recorded(published, lambda length: length > 32768)
+    assert compare(runs) == sum(map(len, runs.values())) == 10
+
+
+@pytest.mark.parametrize("task", ["niah_multikey_2", "vt", "cwe", "fwe"])
+def test_any_rows_in_any_order_are_the_rows_of_the_whole_run(published: Path, task: str) -> None:
+    plan = make_plan(recipe_of(task, 4096, 4))
+    whole = {row.truth["id"]: row.digest() for row in Assembler(plan).pending_rows(plan.cells)}
+    mixed = Assembler(plan)
+    for number in (2, 0, 3, 3, 1):
+        row = mixed.pending_row(plan.cells[number])
+        assert whole[row.truth["id"]] == row.digest()
+
+
+def test_the_planned_answer_scores_100_and_that_of_another_sample_0(published: Path) -> None:
+    for task in ("niah_single_1", "niah_multikey_3", "vt", "cwe", "fwe"):
+        first, second = niah_gen.iter_rows(recipe_of(task, 4096, 2))
+        judge = METRICS[first["metric"]].judge
+        assert judge(first["answers"][0], target_of(first)).value == 100
+        assert (judge(second["answers"][0], target_of(first)).value or 0) < 30
+
+
+def test_needles_stand_at_their_spans_and_the_depth_of_none_is_asked_for(published: Path) -> None:
+    for row in niah_gen.iter_rows(recipe_of("niah_multiquery", 4096, 2)):
+        assert isinstance(row["prompt"], str)
+        for needle, span in zip(row["needles"], row["needle_spans"], strict=True):
+            assert row["prompt"][span["start"] : span["end"]] == needle
+        assert row["depth_percent"] is None
+        assert row["needle_depths"] == sorted(row["needle_depths"])
+        assert all(value in "".join(row["needles"]) for value in row["answers"][0].split(", "))
+
+
+def test_a_chat_is_one_message_with_the_same_text(published: Path) -> None:
+    (text,) = niah_gen.iter_rows(recipe_of("vt", 4096, 1))
+    (chat,) = niah_gen.iter_rows(recipe_of("vt", 4096, 1, form="chat"))
+    assert chat["prompt"] == [{"role": "user", "content": text["prompt"]}]
+
+
+def test_the_dataset_of_a_run_is_proved_and_built_again(published: Path, tmp_path: Path) -> None:
+    folder = niah_gen.build(recipe_of("niah_multikey_2", 4096, 3), out=tmp_path)
+    proof = prove(folder)
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+
+
+# Words and sentences ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "digest"), [("noun", "2ec8c8cd"), ("adjective", "a1d78b64"), ("verb", "0ee56382")])
+def test_the_word_lists_are_those_that_ruler_drew_from(kind: str, digest: str) -> None:
+    assert hashlib.sha256("\n".join(word_list(kind)).encode()).hexdigest()[:8] == digest
+
+
+def test_pairs_of_words_are_the_sorted_set_of_all() -> None:
+    adjectives, nouns = word_list("adjective"), word_list("noun")
+    assert (len(pairs()), len(set(adjectives)), len(set(nouns)), len(vocabulary())) == (6_175_260, 910, 6786, 8169)
+    # Adjectives that begin others, and some that do not, against the list itself.
+    some = {"wide", "wide-eyed", "x-rated", "old", "old-fashioned", "zany", "able"} & set(adjectives)
+    expected = sorted(f"{one}-{noun}" for one in some for noun in nouns)
+    where = {one: number for number, one in enumerate(expected)}
+    inside = [pair for pair in map(pairs().__getitem__, range(0, len(pairs()), 7)) if pair in where]
+    assert inside == sorted(inside)
+    assert len(inside) > 1000
+
+
+@examples(20)
+@given(words=st.integers(1, 3000))
+def test_a_cut_essay_has_the_sentences_that_splitting_it_gives(shared: Path, words: int) -> None:
+    essays, joined = _essays(shared)
+    text = " ".join((joined * 2)[:words]).strip()
+    found = essays.sentences(words)
+    between = found.between(0, found.count)
+    said = "".join(part if isinstance(part, str) else part.source.text(part.start, part.end) for part in between)
+    assert said == " ".join(text[start:end] for start, end in sentence_spans(text))
+
+
+_MADE: dict[Path, tuple[Essays, list[str]]] = {}
+
+
+def _essays(shared: Path) -> tuple[Essays, list[str]]:
+    if shared not in _MADE:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("NLTK_DATA", str(shared / "nltk_data"))
+            sentence_spans("A warm start.")
+        texts = [path.read_text("utf-8") for path in sorted((shared / "corpora" / "paul_graham").glob("*.txt"))[:3]]
+        _MADE[shared] = Essays(texts, find_tokenizer("cl100k_base")), " ".join("".join(texts).split()).split(" ")
+    return _MADE[shared]
+
+
+# Questions ----------------------------------------------------------------------------------------------------------
+
+PLACES = ("Alder", "Birch", "Cedar", "Dogwood", "Elder", "Fir", "Ginkgo", "Hazel", "Ivy", "Juniper", "Kapok", "Larch")
+
+
+def squad(folder: Path) -> Path:
+    """A file of SQuAD's form: an article with three paragraphs, and one with the rest."""
+    paragraphs = [
+        {
+            "context": f"The mill at {place} was built in {1800 + number}.",
+            "qas": [
+                {"question": f"When was the mill at {place} built?", "is_impossible": number == 1,
+                 "answers": [{"text": f"{1800 + number}"}, {"text": f"in {1800 + number}"}]},
+            ],
+        }
+        for number, place in enumerate(PLACES)
+    ]  # fmt: skip
+    file = folder / "dev-v2.0.json"
+    file.write_text(json.dumps({"data": [{"paragraphs": paragraphs[:3]}, {"paragraphs": paragraphs[3:]}]}))
+    return file
+
+
+def hotpotqa(folder: Path) -> Path:
+    """A file of HotpotQA's form: each question with the document of its own and of its neighbour."""
+    rows = [
+        {"question": f"What grows at {place}?", "answer": f"moss {number}",
+         "context": [[at, [f"At {at} grows moss {PLACES.index(at)}.", " Old."]] for at in (place, PLACES[number - 1])]}
+        for number, place in enumerate(PLACES)
+    ]  # fmt: skip
+    file = folder / "hotpot_dev_distractor_v1.json"
+    file.write_text(json.dumps(rows))
+    return file
+
+
+def questions(task: str, tmp_path: Path, **more: Any) -> list[Row]:
+    file = squad(tmp_path) if task == "qa_1" else hotpotqa(tmp_path)
+    recipe = recipe_of(task, 700, 3, corpora=["en_essays"], options={"questions": str(file)}, **more)
+    return list(niah_gen.iter_rows(recipe))
+
+
+def test_squads_questions_come_in_order_without_the_impossible_ones(tmp_path: Path) -> None:
+    rows = questions("qa_1", tmp_path)
+    assert [row["answers"] for row in rows] == [["1800", "in 1800"], ["1802", "in 1802"], ["1803", "in 1803"]]
+    assert rows[0]["keywords"] == [["1800"], ["in 1800"]]
+    for row in rows:
+        assert isinstance(row["prompt"], str)
+        assert row["prompt"].endswith(f"\n\nQuestion: {row['question']}")
+        # RULER repeats all documents where a length has room for more than there are.
+        count = row["prompt"].count("\n\nDocument ")
+        assert count > len(PLACES)
+        assert f"\n\nDocument {count}:\n" in row["prompt"]
+        assert f"was built in {row['answers'][0]}." in row["prompt"]
+        assert METRICS[row["metric"]].judge("It was 1802.", target_of(row)).value == 100 * (row["answers"][0] == "1802")
+
+
+def test_hotpotqas_documents_have_their_title_and_stand_in_one_order(tmp_path: Path) -> None:
+    rows = questions("qa_2", tmp_path)
+    assert [row["answers"] for row in rows] == [["moss 0"], ["moss 1"], ["moss 2"]]
+    for row in rows:
+        assert isinstance(row["prompt"], str)
+        place = str(row["question"]).removeprefix("What grows at ").removesuffix("?")
+        assert f":\n{place}\nAt {place} grows" in row["prompt"]
+
+
+def test_a_dataset_of_questions_names_its_file_and_is_built_again_where_that_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = squad(tmp_path)
+    recipe = recipe_of("qa_1", 700, 2, corpora=["en_essays"], options={"questions": str(file)})
+    folder = niah_gen.build(recipe, out=tmp_path / "out")
+    text = (folder / "recipe.toml").read_text("utf-8")
+    assert 'questions = "dev-v2.0.json"' in text
+    assert f'"file dev-v2.0.json" = "{hashlib.sha256(file.read_bytes()).hexdigest()}"' in text
+    assert str(tmp_path) not in text
+    assert "dev-v2.0.json" in str(prove(folder).not_rebuilt)
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
+    assert prove(folder).not_rebuilt is None
+    file.write_text(file.read_text().replace("1800", "1799"))
+    assert "another file" in str(prove(folder).not_rebuilt)
+
+
+def test_another_file_of_the_same_name_gives_other_ids(tmp_path: Path) -> None:
+    (one,) = {row["id"][:8] for row in questions("qa_1", tmp_path)}
+    file = squad(tmp_path)
+    file.write_text(file.read_text().replace("Alder", "Aspen"))
+    recipe = recipe_of("qa_1", 700, 1, corpora=["en_essays"], options={"questions": str(file)})
+    assert {row["id"][:8] for row in niah_gen.iter_rows(recipe)} != {one}
+
+
+# What is refused ----------------------------------------------------------------------------------------------------
+
+
+def test_what_a_task_lacks_is_said_before_anything_is_built(tmp_path: Path) -> None:
+    (problem,) = problems("ruler-qa_2", {"corpora": ["en_essays"]})
+    assert "task 'qa_2' needs hotpot_dev_distractor_v1.json; give it with --set options.questions=PATH" in problem
+    (problem,) = problems("ruler-qa_1", {"corpora": ["en_essays"], "options": {"task": "qa_1", "questions": "no.json"}})
+    assert "options.questions: file 'no.json': not there" in problem
+    (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "options": {"task": "vd"}})
+    assert "task is 'vd'; expected one of" in problem
+    (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "placement": "native"})
+    assert "replays a published generator; leave placement out" in problem
+    (problem,) = problems("plain", {"placement": "published"})
+    assert "replays none" in problem
+
+
+def test_a_file_of_another_form_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "dev-v2.0.json"
+    file.write_text('{"data": 5}')
+    with pytest.raises(RecipeError, match=r"expected SQuAD's dev-v2\.0\.json"):
+        list(niah_gen.iter_rows(recipe_of("qa_1", 700, 1, corpora=["en_essays"], options={"questions": str(file)})))
+
+
+def test_a_length_that_holds_no_prompt_is_refused_instead_of_drawn_for_ever() -> None:
+    with pytest.raises(FitError, match="smallest prompt"):
+        list(niah_gen.iter_rows(recipe_of("niah_single_1", 200, 1, corpora=["en_essays"])))
+
+
+def test_lists_above_the_vocabulary_need_the_users_words(tmp_path: Path) -> None:
+    recipe = recipe_of("cwe", 131072, 1, corpora=["en_essays"])
+    with pytest.raises(FitError, match=r"english_words\.json"):
+        list(niah_gen.iter_rows(recipe))
+
+
+def test_there_is_a_preset_for_every_task_and_one_for_all() -> None:
+    assert {f"ruler-{task}" for task in TASKS} | {"ruler"} == {
+        name for name in preset_names() if name.startswith("ruler")
+    }
+    assert set(QUESTION_SETS) < set(TASKS)

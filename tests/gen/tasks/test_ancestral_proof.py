@@ -1,0 +1,60 @@
+"""The proof of ancestral trace reads facts out of prompts and refuses those that do not lead to the answer."""
+
+from __future__ import annotations
+
+import pytest
+from traced import in_prompt, problems_of, rows_of_preset
+
+from niah_gen.tasks.ancestral_proof import _facts_in as facts_in
+
+ENGLISH = """Adela Birkbeck is Bruno Calderwick's father.
+Bruno Calderwick's maternal grandmother is Cosmo Dundale.
+Daphne Fellmore, as Edgar Glenshaw's mom, has a significant impact on Edgar Glenshaw's upbringing.
+Enid Hartgate is not only Felix Holburn's dad but also Felix Holburn's role model.
+During Ida Mel's upbringing, Greta Langcott was not only Ida Mel's grandfather, but also Ida Mel's guardian.
+For Hector Lindfell, Ida Malsridge is not just a mother, but also a friend.
+For Ivo Midthorpe, Judith Orwick is more than just a grandmother; Judith Orwick is a lifelong mentor of Ivo Midthorpe.
+Somebody's father is nobody. Tom is Ann's mother."""
+CHINESE = """赵博安是钱承斌的父亲。钱承斌的姥姥是周德冰。
+吴恩波作为郑枫才的妈妈，对郑枫才的成长有重要影响。
+冯广超不仅是陈瀚晨的爸爸，还是陈瀚晨的榜样。
+褚弘达在卫佳川的成长过程中，不仅仅是卫佳川的爷爷，还是卫佳川的监护人。
+蒋锦丹对沈景东来说，不只是一个母亲，还是一个朋友。
+这就是我们的父亲。"""
+
+
+def test_every_form_of_a_fact_is_read_with_its_generations() -> None:
+    assert sorted(facts_in(ENGLISH, "en")) == [
+        ("Adela Birkbeck", "Bruno Calderwick", 1), ("Cosmo Dundale", "Bruno Calderwick", 2),
+        ("Daphne Fellmore", "Edgar Glenshaw", 1), ("Enid Hartgate", "Felix Holburn", 1),
+        ("Greta Langcott", "Ida Mel", 2), ("Ida Malsridge", "Hector Lindfell", 1),
+        ("Judith Orwick", "Ivo Midthorpe", 2),
+    ]  # fmt: skip
+    read = set(facts_in(CHINESE, "zh"))
+    assert {
+        ("赵博安", "钱承斌", 1), ("周德冰", "钱承斌", 2), ("吴恩波", "郑枫才", 1), ("冯广超", "陈瀚晨", 1),
+        ("褚弘达", "卫佳川", 2), ("蒋锦丹", "沈景东", 1),
+    } <= read  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", ["ancestral-trace", "ancestral-facts"])
+def test_a_prompt_that_lacks_a_fact_or_says_more_is_refused(preset: str) -> None:
+    rows = rows_of_preset(preset, controls=[], depths=[40], needles_per_cell=0, options={"facts": [4], "families": 0})
+    assert {row["needle_id"].partition("-")[0] for row in rows} == {"eldest", "ancestor", "descendant", "distance"}
+    for row in rows:
+        assert problems_of(row) == []
+        for fact in row["needles"][:4]:
+            (problem,) = problems_of(row, prompt=in_prompt(row, lambda text, fact=fact: text.replace(fact, "")))
+            assert "the facts of the prompt lead to" in problem
+
+
+def test_a_second_parent_and_a_wrong_ordinal_are_refused() -> None:
+    rows = rows_of_preset("ancestral-facts", controls=[], languages=["en"], options={"facts": [4]})
+    row = next(row for row in rows if row["needle_id"] == "ancestor-4")
+    person = row["question"].removesuffix("?").partition("ancestor of ")[2]
+    more = problems_of(row, prompt=in_prompt(row, lambda text: f"Zelda Upwick is {person}'s father.\n{text}"))
+    assert "lead from" in more[0]
+    asked = row["question"].replace("th generation", "rd generation")
+    assert any("which is no ordinal" in problem for problem in problems_of(row, question=asked))
+    (problem,) = problems_of(row, question="Who is it?")
+    assert "asks for none of the kind 'ancestor'" in problem

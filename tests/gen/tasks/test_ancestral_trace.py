@@ -1,0 +1,127 @@
+"""Ancestral trace: facts of kinship lead to the answer, in text or among the facts of other families."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+from traced import assert_proved, problems_of_item, rows_of_preset
+
+import niah_gen
+from niah_gen.errors import FitError, RecipeError
+from niah_gen.recipe.read import load_recipe
+from niah_gen.tasks.ancestral_trace import ANCESTRAL_TRACE, KINDS, KinshipOptions
+from niah_gen.tasks.prompt_text import context_of
+from niah_score import Judge
+
+
+@pytest.mark.parametrize(("preset", "form"), [("ancestral-trace", "chat"), ("ancestral-facts", "text")])
+def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, preset: str, form: str) -> None:
+    # How many generations lie between two has few answers, so rows share them.
+    kinds = ["eldest", "ancestor", "descendant"]
+    assert_proved(tmp_path, preset, form=form, options={"kinds": kinds, "facts": [2, 4, 8]})
+
+
+def test_distances_are_numbers_that_are_right_in_digits_and_in_words(tmp_path: Path) -> None:
+    recipe = load_recipe(
+        "ancestral-facts",
+        {"lengths": [2000], "depths": [0, 50], "options": {"kinds": ["distance"], "facts": [2, 16]}, "controls": []},
+    )
+    dataset = niah_gen.build(recipe, tmp_path)
+    judge = Judge(dataset)
+    for row in niah_gen.iter_rows(recipe):
+        total, words = row["answers"][:2]
+        facts = int(str(row["needle_id"]).removeprefix("distance-"))
+        assert facts <= int(total) <= 2 * facts
+        said = [f"\\boxed{{{total}}}", f"So it is \\boxed{{{words}}}.", f"First 1, then 2.\n\\boxed{{{total}}}"]
+        assert [judge(row["id"], text).score for text in said] == [100, 100, 100]
+        assert judge(row["id"], f"\\boxed{{{int(total) + 1}}}").score == 0
+
+
+def test_a_box_is_judged_alone_and_persons_on_the_way_cost_nothing_before_it(tmp_path: Path) -> None:
+    recipe = load_recipe(
+        "ancestral-facts", {"lengths": [2000], "depths": [0], "controls": [], "options": {"facts": [4]}}
+    )
+    judge = Judge(niah_gen.build(recipe, tmp_path))
+    for row in niah_gen.iter_rows(recipe):
+        if row["metric"] == "keyword_f1":
+            on_the_way = ", then ".join(group[0] for group in row["decoys"])
+            assert judge(row["id"], f"{on_the_way}.\n\nSo it is \\boxed{{{row['answers'][0]}}}.").score == 100
+            assert judge(row["id"], f"\\boxed{{{row['decoys'][0][0]}}}").score == 0
+
+
+def test_facts_fill_the_length_one_a_line_and_every_family_is_asked_about_alike() -> None:
+    for row in rows_of_preset("ancestral-facts", controls=[]):
+        lines = context_of(row).split("\n\n")[1].splitlines()
+        assert all(line.endswith((".", "。")) for line in lines)
+        assert len(set(lines)) == len(lines) > 40
+        assert set(row["needles"]) <= set(lines)
+
+
+def test_ordinals_are_right() -> None:
+    options = {"kinds": ["ancestor", "descendant"], "facts": list(range(2, 24))}
+    rows = rows_of_preset(
+        "ancestral-trace",
+        controls=[],
+        languages=["en"],
+        options=options,
+        lengths=[4000],
+        depths=[0],
+        needles_per_cell=0,
+    )
+    asked = {word for row in rows for word in row["question"].split() if word[0].isdigit()}
+    assert len(asked) > 10
+    for word in asked:
+        number = int(word[:-2])
+        teen = 11 <= number % 100 <= 13
+        assert word[-2:] == ("th" if teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th"))
+
+
+def test_five_hundred_and_twelve_facts_stand_in_text_of_the_corpora() -> None:
+    options = {"kinds": ["eldest"], "facts": [512], "families": 0}
+    (row,) = rows_of_preset(
+        "ancestral-trace", lengths=[32000], depths=[10], options=options, controls=[], languages=["en"]
+    )
+    assert len(row["needles"]) == 512
+    assert row["needle_depths"] == sorted(row["needle_depths"])
+    assert 0 <= 31800 - row["prompt_tokens"] <= 8
+    assert len(row["decoys"]) == 511
+
+
+def test_so_many_facts_need_a_haystack_for_each_depth() -> None:
+    options = {"kinds": ["eldest"], "facts": [512], "families": 0}
+    with pytest.raises(FitError, match="set fresh_haystacks = true"):
+        rows_of_preset("ancestral-trace", lengths=[32000], options=options, fresh_haystacks=False, languages=["en"])
+
+
+@examples(30)
+@given(
+    seed=st.integers(0, 2**32), kind=st.sampled_from(KINDS), facts=st.integers(2, 40), families=st.integers(0, 2),
+    beyond=st.integers(0, 3), language=st.sampled_from(["en", "zh"]), control=st.sampled_from([None, "absent"]),
+)  # fmt: skip
+def test_any_item_and_its_twin_answer_what_their_facts_say(
+    seed: int, kind: str, facts: int, families: int, beyond: int, language: str, control: str | None
+) -> None:
+    options = KinshipOptions((kind,), (facts,), families, beyond)
+    assert problems_of_item(ANCESTRAL_TRACE, options, f"{kind}-{facts}", language, seed, control) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kinds": ["cousin"]}, "kinds are cousin; expected some of eldest, ancestor, descendant, distance"),
+        ({"kinds": []}, "kinds are none"),
+        ({"facts": [1]}, "facts are \\[1\\]; expected numbers from 2 to 512"),
+        ({"facts": [513]}, "expected numbers from 2 to 512"),
+        ({"facts": [2, 2]}, "name each one once"),
+        ({"families": 9}, "families is 9; expected 0 to 8"),
+        ({"beyond": -1}, "beyond is -1; expected 0 to 8"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(RecipeError, match=words):
+        load_recipe({"name": "a", "task": "ancestral-trace", "options": options})

@@ -1,0 +1,138 @@
+"""Coded words: texts whose word counts follow Zipf's law, in an order of their own, as long as asked for."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from proofs import of_rows, problems_of, read, write
+from properties import examples
+from whole_contexts import change_context, context_of
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.errors import FitError, RecipeError
+from niah_gen.haystacks.fit import MOST_BELOW
+from niah_gen.tasks.coded_words import code_characters, zeta, zipf_counts
+from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_score.contract import Row
+from niah_score.metrics.keyword_f1 import judge_keyword_f1
+from niah_score.metrics.target import target_of
+
+RECIPE: dict[str, Any] = {
+    "name": "codes", "task": "coded-words", "template": "coded-words", "lengths": [1000, 4000, 32000],
+    "options": {"rows": 2},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return list(niah_gen.iter_rows(RECIPE))
+
+
+def tally_of(row: Any) -> list[tuple[str, int]]:
+    """The words and how often each stands, the most frequent first; without the dots."""
+    found = Counter(context_of(row).split(" "))
+    del found["..."]
+    return found.most_common()
+
+
+def test_prompts_end_within_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
+    assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
+    assert len({row["prompt_sha256"] for row in rows}) == len(rows) == 2 * 3 * 2
+
+
+def test_the_words_asked_for_are_the_most_frequent_and_clearly_apart(rows: list[Row]) -> None:
+    for row in rows:
+        tally = tally_of(row)
+        assert [word for word, _ in tally[:3]] == [group[0] for group in row["keywords"]]
+        assert tally[2][1] >= 1.2 * tally[3][1]
+
+
+def test_without_dots_the_most_frequent_words_are_the_first_ranks() -> None:
+    recipe = RECIPE | {"lengths": [4000], "options": {"rows": 1, "dots": False, "alpha": 1.5, "asked": 2}}
+    for row in niah_gen.iter_rows(recipe):
+        assert "..." not in str(row["prompt"])
+        tally = tally_of(row)
+        total = sum(count for _, count in tally)
+        assert [count for _, count in tally[:3]] == [int(total / zeta(1.5) * k**-1.5) for k in (1, 2, 3)]
+        assert [word for word, _ in tally[:2]] == [group[0] for group in row["keywords"]]
+
+
+def test_each_text_has_an_order_of_its_own(rows: list[Row]) -> None:
+    orders = {tuple(word == "..." for word in context_of(row).split(" ")[:60]) for row in rows}
+    assert len(orders) == len(rows)
+
+
+def test_the_truth_scores_all_points_and_that_of_other_texts_none(rows: list[Row]) -> None:
+    for row in rows:
+        target = target_of(row)
+        assert judge_keyword_f1(row["answers"][0], target).value == 100
+        others = [other["answers"][0] for other in rows if other["language"] == row["language"] and other is not row]
+        assert all(judge_keyword_f1(answer, target).value == 0 for answer in others)
+        several = [word for word, _ in tally_of(row)[:30]]
+        assert (judge_keyword_f1((", " if row["language"] == "en" else "、").join(several), target).value or 0) < 40
+
+
+def test_rows_of_every_form_are_proved_and_built_again(tmp_path: Path) -> None:
+    proof = prove(niah_gen.build(RECIPE | {"lengths": [1000], "controls": ["no_context"], "form": "chat"}, tmp_path))
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+
+
+def test_a_text_whose_counts_are_others_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+    folder = niah_gen.build(RECIPE | {"lengths": [1000], "languages": ["en"]}, tmp_path, formats=["jsonl"])
+    path = "jsonl/en-1k/test-00000-of-00001.jsonl"
+    rows = read(folder, path)
+    first, second, third = (group[0] for group in rows[0]["keywords"])
+    fourth = tally_of(rows[0])[3][0]
+    changes: tuple[tuple[Callable[[str], str], str], ...] = (
+        (lambda text: text.replace(f" {third} ", f" {fourth} "), f"'{third}' stands"),
+        (
+            lambda text: text.replace(first, "x").replace(second, first).replace("x", second),
+            "from the most frequent on",
+        ),
+        (lambda text: text.replace("...", "..", 1), "more than words"),
+        (lambda text: text.replace("...", "yyyyyy"), f"'{first}' stands"),
+    )
+    for change, words in changes:
+        changed = copy.deepcopy(rows)
+        change_context(changed[0], change, cl100k)
+        write(folder, changed, path)
+        assert any(words in problem for problem in of_rows(problems_of(folder))), words
+
+
+def test_zeta_is_known_at_two_and_four() -> None:
+    assert abs(zeta(2.0) - 1.6449340668482264) < 1e-9
+    assert abs(zeta(4.0) - 1.0823232337111382) < 1e-12
+    assert abs(zeta(1.1) - 10.584448464950803) < 1e-6
+
+
+@given(st.integers(1, 200_000), st.floats(1.05, 10))
+@examples(50)
+def test_counts_add_up_and_never_grow_with_the_rank(total: int, alpha: float) -> None:
+    counts = zipf_counts(total, alpha)
+    assert sum(counts) == total
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] >= 1
+
+
+def test_counts_too_near_to_each_other_are_refused() -> None:
+    with pytest.raises(FitError, match="too near to tell them apart"):
+        list(niah_gen.iter_rows(RECIPE | {"lengths": [1000], "options": {"asked": 10}}))
+
+
+@pytest.mark.parametrize("options", [{"alpha": 1.0}, {"asked": 0}, {"rows": 0}, {"alpha": 11.0}])
+def test_options_that_make_no_text_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(RecipeError, match="options"):
+        list(niah_gen.iter_rows(RECIPE | {"options": options}))
+
+
+def test_chinese_codes_are_made_of_many_characters_none_of_which_joins_a_list() -> None:
+    assert len(code_characters()) > 1000
+    assert not set("和与及跟、年月日") & set(code_characters())

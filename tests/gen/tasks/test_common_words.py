@@ -1,0 +1,148 @@
+"""Common words: lists whose most frequent words are the truth, in an order of their own, as long as asked for."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from proofs import of_rows, problems_of, read, write
+from properties import examples
+from whole_contexts import change_context, context_of
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.errors import FitError, RecipeError
+from niah_gen.haystacks.fit import MOST_BELOW
+from niah_gen.tasks.common_words import CommonWordsOptions, counts_for, vocabulary
+from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_score.contract import Row
+from niah_score.metrics.keyword_f1 import judge_keyword_f1
+from niah_score.metrics.target import target_of
+
+RECIPE: dict[str, Any] = {
+    "name": "words", "task": "common-words", "template": "common-words", "lengths": [1000, 4000, 32000],
+    "options": {"rows": 2},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return list(niah_gen.iter_rows(RECIPE))
+
+
+def words_of(row: Any) -> list[str]:
+    return [line.partition(". ")[2] for line in context_of(row).split("\n")]
+
+
+def test_prompts_end_within_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
+    assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
+    assert len({row["prompt_sha256"] for row in rows}) == len(rows) == 2 * 3 * 2
+
+
+def test_the_words_asked_for_are_the_most_frequent_by_far(rows: list[Row]) -> None:
+    for row in rows:
+        tally = Counter(words_of(row)).most_common()
+        assert {word for word, _ in tally[:10]} == {group[0] for group in row["keywords"]}
+        assert tally[9][1] == tally[0][1] >= 5 * tally[10][1]
+
+
+def test_each_list_has_an_order_of_its_own(rows: list[Row]) -> None:
+    orders = set()
+    for row in rows:
+        asked = {group[0] for group in row["keywords"]}
+        orders.add(tuple(word in asked for word in words_of(row)[:100]))
+    assert len(orders) == len(rows)
+
+
+def test_the_truth_scores_all_points_and_that_of_other_lists_next_to_none(rows: list[Row]) -> None:
+    for row in rows:
+        target = target_of(row)
+        assert judge_keyword_f1(row["answers"][0], target).value == 100
+        others = [other["answers"][0] for other in rows if other["language"] == row["language"] and other is not row]
+        assert all((judge_keyword_f1(answer, target).value or 0) <= 20 for answer in others)
+        everything = (", " if row["language"] == "en" else "、").join(dict.fromkeys(words_of(row)))
+        assert (judge_keyword_f1(everything, target).value or 0) <= 30
+
+
+def test_rows_of_every_form_are_proved_and_built_again(tmp_path: Path) -> None:
+    proof = prove(niah_gen.build(RECIPE | {"lengths": [1000], "controls": ["no_context"], "form": "chat"}, tmp_path))
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+
+
+def test_a_list_whose_counts_are_others_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+    folder = niah_gen.build(RECIPE | {"lengths": [1000], "languages": ["en"]}, tmp_path, formats=["jsonl"])
+    path = "jsonl/en-1k/test-00000-of-00001.jsonl"
+    rows = read(folder, path)
+    asked = rows[0]["keywords"][0][0]
+    rare = Counter(words_of(rows[0])).most_common()[-1][0]
+    changes: tuple[tuple[Callable[[str], str], str], ...] = (
+        (lambda text: text.replace(f". {rare}\n", f". {asked}\n"), ""),
+        (lambda text: text.replace(f". {asked}\n", f". {rare}\n"), f"'{asked}' stands"),
+        (lambda text: text.replace("\n7. ", "\n8. "), "line 7 of the list is '8. "),
+    )
+    for change, words in changes:
+        changed = copy.deepcopy(rows)
+        change_context(changed[0], change, cl100k)
+        write(folder, changed, path)
+        problems = of_rows(problems_of(folder))
+        assert any(words in problem for problem in problems) if words else problems == []
+
+
+def test_numbers_of_words_follow_the_options_and_keep_their_ratio_where_they_cannot() -> None:
+    options = CommonWordsOptions()
+    assert counts_for(800, options, 2400) == (30, 3)
+    assert counts_for(400, options, 2400) == (20, 2)
+    assert counts_for(170, options, 2400) == (8, 1)
+    common, uncommon = counts_for(200_000, options, 2400)
+    assert (common, uncommon) == (810, 81)
+
+
+@given(st.integers(60, 400_000), st.integers(1, 20), st.integers(3, 60), st.integers(1, 30))
+@examples(50)
+def test_a_list_never_needs_more_words_than_there_are(entries: int, asked: int, common: int, uncommon: int) -> None:
+    if common < 2 * uncommon:
+        return
+    options = CommonWordsOptions(asked, common, uncommon)
+    try:
+        counts = counts_for(entries, options, 2300)
+    except FitError:
+        assert entries < 6 * asked
+        return
+    rest = entries - asked * counts.common
+    assert 0 <= rest <= counts.uncommon * (2300 - asked)
+    assert counts.common >= 2 * counts.uncommon
+
+
+def test_a_length_without_room_for_a_list_is_refused() -> None:
+    with pytest.raises(FitError, match=r"too few|too short"):
+        list(niah_gen.iter_rows(RECIPE | {"lengths": [350]}))
+
+
+@pytest.mark.parametrize("options", [{"asked": 0}, {"common": 5, "uncommon": 3}, {"rows": 0}, {"uncommon": 0}])
+def test_options_that_make_no_list_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(RecipeError, match="options"):
+        list(niah_gen.iter_rows(RECIPE | {"options": options}))
+
+
+@pytest.mark.parametrize(("language", "form"), [("en", "[a-z]{4,10}"), ("zh", "[\u4e00-\u9fa5]{2}")])
+def test_there_are_words_enough_each_once_and_plain(language: str, form: str) -> None:
+    words = vocabulary(language)
+    assert len(words) == len(set(words)) > 2300
+    assert all(re.fullmatch(form, word) for word in words)
+
+
+@pytest.mark.parametrize(("language", "joiner"), [("en", ", "), ("zh", "、")])
+def test_every_word_can_be_named_in_an_answer(language: str, joiner: str) -> None:
+    words = vocabulary(language)
+    for start in range(0, len(words) - 10, 10):
+        asked = words[start : start + 10]
+        target = target_of({"answers": ["x"], "keywords": [[word] for word in asked], "keyword_kinds": ["text"] * 10})
+        for answer in (joiner.join(asked), "\n".join(asked)):
+            assert judge_keyword_f1(answer, target).value == 100, asked

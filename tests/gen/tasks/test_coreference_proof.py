@@ -1,0 +1,125 @@
+"""The proof of coreference rows: whatever a row says that its conversation does not is named."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+import niah_gen
+from niah_gen.tasks.coreference_proof import check_coreference, read_conversation
+from niah_gen.tasks.records import Item
+
+RowDict = dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=[("chat", "en"), ("chat", "zh"), ("text", "en"), ("text", "zh")])
+def row(request: pytest.FixtureRequest) -> RowDict:
+    """The row of the middle of a conversation in which four requests are alike."""
+    form, language = request.param
+    recipe = {
+        "name": "talks", "task": "coreference", "form": form, "lengths": [2000], "depths": [50],
+        "languages": [language], "options": {"like": [4]},
+    }  # fmt: skip
+    (found,) = niah_gen.iter_rows(recipe)
+    return cast(RowDict, found)
+
+
+def wrong(row: RowDict) -> list[str]:
+    """What the family says of a row, whose item is what the row says of itself."""
+    return list(check_coreference(cast(Any, row), cast(Item, None)))
+
+
+def replaced(row: RowDict, old: str, new: str, times: int = -1) -> RowDict:
+    """A row with a text of its prompt replaced."""
+    changed = copy.deepcopy(row)
+    if isinstance(changed["prompt"], str):
+        changed["prompt"] = changed["prompt"].replace(old, new, times)
+    else:
+        for message in changed["prompt"]:
+            message["content"] = message["content"].replace(old, new, times)
+    return changed
+
+
+def like_replies(row: RowDict) -> list[str]:
+    read = read_conversation(cast(Any, row))
+    assert read is not None
+    asked = read.requests[read.replies.index(row["needles"][0])]
+    return [reply for request, reply in zip(read.requests, read.replies, strict=True) if request == asked]
+
+
+def test_a_row_as_it_was_made_has_nothing_wrong(row: RowDict) -> None:
+    assert wrong(row) == []
+
+
+def test_another_like_reply_is_not_the_one_that_is_asked_for(row: RowDict) -> None:
+    other = next(reply for reply in like_replies(row) if reply != row["needles"][0])
+    changed = {**row, "needles": [other], "answers": [row["answer_prefix"] + other]}
+    assert any("the needle is another" in problem for problem in wrong(changed))
+    assert any("answers: expected the prefix and the reply" in problem for problem in wrong(changed))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda row: {"answers": [row["answer_prefix"] + " " + row["needles"][0]]}, "with nothing between"),
+        (lambda row: {"answer_prefix": "AAAABBBBCCCC"}, "answer_prefix is 'AAAABBBBCCCC'"),
+        (lambda row: {"metric": "exact"}, "metric is 'exact'"),
+        (lambda row: {"question": "Which?"}, "no subject and number can be read"),
+        (lambda row: {"needle_id": "3-like"}, "is made 4 times, expected 3"),
+        (lambda row: {"haystack_id": "0" * 12}, "haystack_id is '000000000000'"),
+        (lambda row: {"haystack_tokens": row["haystack_tokens"] + 1}, "of the other turns"),
+        (lambda row: {"needle_depths": [row["needle_depths"][0] + 0.1]}, "needle_depths are"),
+        (lambda row: {"depth_percent": 0.0}, "another one is nearer to 0 %"),
+    ],
+)
+def test_a_wrong_column_is_named(row: RowDict, change: Callable[[RowDict], RowDict], expected: str) -> None:
+    assert any(expected in problem for problem in wrong({**row, **change(row)}))
+
+
+def test_a_prompt_that_asks_for_another_place_is_refused(row: RowDict) -> None:
+    like = like_replies(row)
+    place = like.index(row["needles"][0]) + 1
+    first, second = (
+        (f"第{place}段", f"第{place % 4 + 1}段") if row["language"] == "zh" else (f" {place}", f" {place % 4 + 1}")
+    )
+    assert any(
+        "the needle is another" in problem
+        for problem in wrong({**row, "question": row["question"].replace(first, second)})
+    )
+
+
+def test_a_conversation_whose_like_replies_change_places_is_refused(row: RowDict) -> None:
+    one, other = like_replies(row)[:2]
+    changed = replaced(replaced(replaced(row, one, "@@"), other, one), "@@", other)
+    if row["needles"][0] in (one, other):
+        assert any("the needle is another" in problem for problem in wrong(changed))
+    else:
+        assert any("haystack_id" in problem for problem in wrong(changed))
+
+
+def test_a_reply_that_stands_twice_is_refused(row: RowDict) -> None:
+    read = read_conversation(cast(Any, row))
+    assert read is not None
+    other = next(reply for reply in read.replies if reply not in like_replies(row))
+    changed = replaced(row, other, row["needles"][0])
+    assert any("does not stand once" in problem for problem in wrong(changed))
+
+
+def test_a_request_that_is_made_once_more_is_refused(row: RowDict) -> None:
+    read = read_conversation(cast(Any, row))
+    assert read is not None
+    one, other = sorted(set(read.requests))[:2]
+    assert any("is made" in problem for problem in wrong(replaced(row, one, other)))
+
+
+def test_a_prefix_that_the_conversation_holds_is_refused(row: RowDict) -> None:
+    reply = next(reply for reply in like_replies(row) if reply != row["needles"][0])
+    assert any("stands in the conversation" in one for one in wrong(replaced(row, reply, reply + row["answer_prefix"])))
+
+
+def test_what_is_no_conversation_is_refused(row: RowDict) -> None:
+    changed = {**row, "prompt": row["prompt"][:-1] if isinstance(row["prompt"], list) else row["question"]}
+    assert wrong(changed) == ["the prompt is no conversation of requests and replies that ends with the question"]

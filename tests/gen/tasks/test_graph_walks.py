@@ -1,0 +1,68 @@
+"""Graph walks: parents and the nodes of a breadth-first search, among edges that lead elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+from traced import assert_proved, in_prompt, problems_of, problems_of_item, rows_of_preset
+
+from niah_gen.errors import RecipeError
+from niah_gen.recipe.read import load_recipe
+from niah_gen.tasks.graph_walks import GRAPH_WALKS, GraphOptions
+from niah_gen.tasks.prompt_text import context_of
+
+
+def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) -> None:
+    assert_proved(tmp_path, "graph-walks", form="text")
+
+
+def test_every_line_of_the_context_is_an_edge_and_the_first_needed_one_stands_at_the_depth() -> None:
+    for row in rows_of_preset("graph-walks", controls=[]):
+        lines = context_of(row).split("\n\n")[1].splitlines()
+        assert all(len(line.split(" -> ")) == 2 for line in lines)
+        assert len(set(lines)) == len(lines) > 80
+        assert abs(row["needle_depths"][0] - row["depth_percent"]) < 2
+
+
+def test_a_prompt_whose_edges_were_changed_is_refused() -> None:
+    rows = rows_of_preset("graph-walks", controls=[], needles_per_cell=0, languages=["en"])
+    for row in rows:
+        assert problems_of(row) == []
+        edge = row["needles"][0]
+        lost = problems_of(row, prompt=in_prompt(row, lambda text, edge=edge: text.replace(f"{edge}\n", "", 1)))
+        twice = problems_of(row, prompt=in_prompt(row, lambda text, edge=edge: text.replace(edge, f"{edge}\n{edge}")))
+        assert twice == ["an edge stands in the prompt twice"]
+        if row["depth_percent"] < 100:
+            assert "the graph of the prompt gives" in lost[0]
+
+
+@examples(60)
+@given(
+    seed=st.integers(0, 2**32), kind=st.sampled_from(["parents", "depth"]), count=st.integers(1, 4),
+    branches=st.integers(1, 2), language=st.sampled_from(["en", "zh"]), control=st.sampled_from([None, "absent"]),
+)  # fmt: skip
+def test_any_item_and_its_twin_answer_what_their_edges_say(
+    seed: int, kind: str, count: int, branches: int, language: str, control: str | None
+) -> None:
+    options = GraphOptions((count,), (count,), branches)
+    assert problems_of_item(GRAPH_WALKS, options, f"{kind}-{count}", language, seed, control) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"parents": [], "depths": []}, "parents and depths are empty"),
+        ({"parents": [51]}, "parents are \\[51\\]; expected different numbers from 1 to 50"),
+        ({"depths": [2, 2]}, "depths are \\[2, 2\\]"),
+        ({"branches": 6}, "branches is 6; expected 1 to 5"),
+        ({"branches": 5, "depths": [3]}, "5 branches lead to 125 nodes at depth 3; expected at most 64"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(RecipeError, match=words):
+        load_recipe({"name": "g", "task": "graph-walks", "options": options})

@@ -1,0 +1,186 @@
+"""LongBench's passage tasks: the published prompts, of a corpus or of their own files."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from proofs import of_rows, problems_of, read, rename, write
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.errors import NiahError, RecipeError
+from niah_gen.tasks.longbench import SETS, prompts, split_paragraphs
+from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_score.contract import Row, sha256_hex
+from niah_score.metrics.longbench import LONGBENCH_COUNT, LONGBENCH_RETRIEVAL
+from niah_score.metrics.target import target_of
+
+# sha256 of the prompts in config/dataset2prompt.json, the first twelve digits.
+DIGESTS = {
+    "passage_retrieval_en": "39b96b7fa52b",
+    "passage_retrieval_zh": "c1e2346e245e",
+    "passage_count": "986550b6c610",
+}
+METRICS = {"longbench_retrieval": LONGBENCH_RETRIEVAL, "longbench_count": LONGBENCH_COUNT}
+
+
+def recipe_of(dataset: str, **options: object) -> dict[str, Any]:
+    return {
+        "name": "longbench", "task": f"longbench-{dataset}", "languages": [SETS[dataset].language],
+        "options": {"rows": 5, **options},
+    }  # fmt: skip
+
+
+def rows_of(dataset: str, **options: object) -> list[Row]:
+    return list(niah_gen.iter_rows(recipe_of(dataset, **options)))
+
+
+def test_prompts_are_the_published_ones_to_the_byte() -> None:
+    assert {name: sha256_hex(text.encode())[:12] for name, text in prompts().items()} == DIGESTS
+    assert list(prompts()) == list(SETS)
+
+
+@pytest.mark.parametrize("dataset", SETS)
+def test_rows_have_thirty_paragraphs_and_score_all_points_for_the_truth_alone(dataset: str) -> None:
+    rows, kind = rows_of(dataset), SETS[dataset]
+    assert len(rows) == len({row["prompt_sha256"] for row in rows}) == 5
+    for row in rows:
+        first, last = prompts()[dataset].replace("{input}", row["question"] or "").split("{context}")
+        prompt = str(row["prompt"])
+        assert prompt.startswith(first)
+        assert prompt.endswith(last)
+        paragraphs = split_paragraphs(kind, prompt[len(first) : -len(last)])
+        assert [name for name, _ in paragraphs] == [str(number) for number in range(1, 31)]
+        judge, target = METRICS[row["metric"]].judge, target_of(row)
+        assert judge(row["answers"][0], target).value == 100
+        assert judge("Paragraph 99, 段落99", target).value == 0
+        assert (row["length"], row["depth_percent"], row["max_new_tokens"]) == (None, None, 32)
+        if kind.metric == "longbench_count":
+            assert row["answers"] == [str(len({text.split(": ", 1)[1] for _, text in paragraphs}))]
+        else:
+            (span,) = row["needle_spans"]
+            assert prompt[span["start"] : span["end"]] == row["needles"][0]
+            number = re.findall(r"\d+", row["answers"][0])[0]
+            assert row["needles"][0].startswith(kind.marker.format(number).rstrip())
+
+
+def test_summaries_are_the_corpus_s_own_where_it_has_them() -> None:
+    corpus = Path(__file__).parents[3] / "corpora" / "zh_articles"
+    lines = [json.loads(line) for file in sorted(corpus.glob("*.jsonl")) for line in file.open(encoding="utf-8")]
+    texts = {line["summary"]: line["text"] for line in lines}
+    for row in rows_of("passage_retrieval_zh"):
+        assert texts[row["question"] or ""].replace("\n", "")[:20] in row["needles"][0]
+    for row in rows_of("passage_retrieval_en"):
+        assert (row["question"] or "") not in row["needles"][0]
+
+
+@pytest.mark.parametrize("form", ["text", "chat"])
+@pytest.mark.parametrize("dataset", SETS)
+def test_rows_are_proved_and_built_again(dataset: str, form: str, tmp_path: Path) -> None:
+    proof = prove(niah_gen.build(recipe_of(dataset) | {"form": form}, tmp_path))
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+
+
+def test_a_row_whose_prompt_tells_another_truth_is_refused(tmp_path: Path, cl100k: BytePairTokenizer) -> None:
+    def other_count(row: dict[str, Any]) -> None:
+        row["answers"] = [str(int(row["answers"][0]) - 1)]
+
+    def other_paragraph(row: dict[str, Any]) -> None:
+        row["answers"] = ["Paragraph 1" if row["answers"] != ["Paragraph 1"] else "Paragraph 2"]
+
+    def other_prompt(row: dict[str, Any]) -> None:
+        row["prompt"] = row["prompt"].replace("The ", "An ", 1) + "?"
+
+    def other_numbers(row: dict[str, Any]) -> None:
+        row["prompt"] = row["prompt"].replace("Paragraph 7: ", "Paragraph 8: ")
+
+    damages: dict[str, list[tuple[Callable[[dict[str, Any]], None], str]]] = {
+        "passage_count": [
+            (other_count, "paragraphs are different, expected"),
+            (other_prompt, "is not that of LongBench's passage_count"),
+            (other_numbers, "not numbered from 1 on"),
+        ],
+        "passage_retrieval_en": [(other_paragraph, "expected that of needles")],
+    }
+    for dataset, ways in damages.items():
+        folder = niah_gen.build(recipe_of(dataset), tmp_path, formats=["jsonl"])
+        path = "jsonl/en/test-00000-of-00001.jsonl"
+        rows = read(folder, path)
+        for damage, words in ways:
+            changed = copy.deepcopy(rows)
+            damage(changed[0])
+            rename(changed[0], cl100k)
+            write(folder, changed, path)
+            found = of_rows(problems_of(folder))
+            assert any(words in problem for problem in found), (words, found)
+        write(folder, rows, path)
+
+
+def published(path: Path, **changes: object) -> Path:
+    """A file as LongBench publishes them, with rows of our own."""
+    rows = [
+        {
+            "input": f"An abstract, {number}.", "answers": [f"Paragraph {number}"], "length": 12, "language": "en",
+            "context": "\n\n".join(f"Paragraph {n}: A text about {n} apples.\nAnd more." for n in range(1, 31)),
+            "dataset": "passage_retrieval_en", "all_classes": None, "_id": f"{number:048x}", **changes,
+        }
+        for number in (3, 15)
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def file_recipe(path: Path, **options: object) -> dict[str, Any]:
+    chosen = {"file": str(path), "dataset": "passage_retrieval_en", "rows": 2, **options}
+    return {"name": "own", "task": "longbench-file", "languages": ["en"], "options": chosen}
+
+
+def test_rows_of_their_own_file_get_the_published_prompt(tmp_path: Path) -> None:
+    file = published(tmp_path / "passage_retrieval_en.jsonl")
+    rows = list(niah_gen.iter_rows(file_recipe(file)))
+    source = [json.loads(line) for line in file.open(encoding="utf-8")]
+    for row, line in zip(rows, source, strict=True):
+        prompt = prompts()["passage_retrieval_en"]
+        assert row["prompt"] == prompt.replace("{context}", line["context"]).replace("{input}", line["input"])
+        assert (row["answers"], row["corpus"]) == (line["answers"], "longbench")
+        assert row["needles"] == [f"{line['answers'][0]}: A text about {line['answers'][0][10:]} apples.\nAnd more."]
+    proof = prove(niah_gen.build(file_recipe(file), tmp_path / "out"))
+    assert (proof.problems, proof.figures.rows) == ((), 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "options", "words"),
+    [
+        ({}, {"rows": 3}, "has 2 rows"),
+        ({}, {"dataset": "passage_count"}, "dataset is 'passage_retrieval_en', expected 'passage_count'"),
+        ({}, {"dataset": "qasper"}, "expected one of passage_retrieval_en"),
+        ({"answers": []}, {}, "jsonl:1: expected input and context as texts"),
+        ({"context": None}, {}, "jsonl:1: expected input and context as texts"),
+    ],
+)
+def test_files_that_are_none_of_theirs_are_refused_with_the_line(
+    tmp_path: Path, changes: dict[str, object], options: dict[str, object], words: str
+) -> None:
+    file = published(tmp_path / "rows.jsonl", **changes)
+    with pytest.raises(RecipeError, match=words.replace("(", r"\(")):
+        list(niah_gen.iter_rows(file_recipe(file, **options)))
+
+
+def test_what_is_no_json_and_what_is_not_there_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"input": "a"\n', "utf-8")
+    with pytest.raises(RecipeError, match=r"bad.jsonl:1: not a JSON object"):
+        list(niah_gen.iter_rows(file_recipe(tmp_path / "bad.jsonl")))
+    with pytest.raises(NiahError, match="not there"):
+        list(niah_gen.iter_rows(file_recipe(tmp_path / "none.jsonl")))
+
+
+@pytest.mark.parametrize("options", [{"paragraphs": 1}, {"size": 5}, {"rows": 0}, {"paragraphs": 900}])
+def test_options_that_make_no_prompt_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(NiahError, match=r"options|paragraphs"):
+        rows_of("passage_retrieval_en", **options)

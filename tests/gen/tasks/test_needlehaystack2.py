@@ -1,0 +1,177 @@
+"""needlehaystack 2's tasks: every published prompt to the byte, and what users may change about them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recipes import problems
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2
+from niah_gen.haystacks.proof import ContextProof, CountedHaystack, PlacedNeedle
+from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_score import evaluate
+from niah_score.contract import Row
+from niah_score.metrics import METRICS, target_of
+
+NAMES = ("single", "multi", "uuid", "uuid-chain")
+SMALL: dict[str, Any] = {"lengths": [400, 900], "depths": [0, 30, 100], "corpora": ["en_essays"]}
+
+
+def rows_of(name: str, **overrides: Any) -> list[Row]:
+    return list(niah_gen.iter_rows(f"needlehaystack2-{name}", {**SMALL, **overrides}))
+
+
+def message(row: Row) -> str:
+    """What the user says, who says all there is."""
+    assert isinstance(row["prompt"], list)
+    (only,) = row["prompt"]
+    assert only["role"] == "user"
+    return only["content"]
+
+
+def test_every_recorded_prompt_and_placement_comes_out(
+    shared: Path, monkeypatch: pytest.MonkeyPatch, cl100k: BytePairTokenizer
+) -> None:
+    monkeypatch.setenv("NIAH_CORPORA", str(shared / "corpora"))
+    lines = (shared / "golden" / "needlehaystack2_prompts.jsonl").read_text("utf-8").splitlines()
+    recorded = [json.loads(line) for line in lines[1:]]
+    together: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    for line in recorded:
+        together[line["variant"], line["context_length"]].append(line)
+    checked = 0
+    for (variant, length), members in together.items():
+        name, _, kind = variant.partition("-")
+        seeds = sorted({line["seed"] for line in members} - {None})
+        overrides = {
+            "lengths": [length], "depths": sorted({line["depth_percent"] for line in members}),
+            "corpora": ["paul_graham"], "options.seeds": seeds, "options.snap": kind != "nosnap",
+            **({"options.chain_length": int(kind)} if kind.isdecimal() else {}),
+        }  # fmt: skip
+        rows = {
+            (row["depth_percent"], row["repeat"]): row
+            for row in niah_gen.iter_rows(f"needlehaystack2-{name.replace('_', '-')}", overrides)
+        }
+        for line in members:
+            row = rows[line["depth_percent"], seeds.index(line["seed"]) if seeds else 0]
+            assert hashlib.sha256(message(row).encode()).hexdigest() == line["user_sha256"], line
+            assert row["prompt_tokens"] == line["user_tokens"]
+            assert (row["placement"], row["question"]) == ("needlehaystack2", line["question"])
+            sizes = [cl100k.count(needle) for needle in row["needles"]]
+            indexes = [
+                round(depth * length / 100) + sum(sizes[:number]) for number, depth in enumerate(row["needle_depths"])
+            ]
+            assert [list(pair) for pair in zip(indexes, row["needle_depths"], strict=True)] == line["placements"]
+            assert [group[0] for group in row["keywords"]] == line["expected_answer"].split(" / ")
+            checked += 1
+    assert checked == len(recorded) == 116
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_seed_is_a_repeat_in_every_task(name: str) -> None:
+    rows = rows_of(name, **{"options.seeds": [7, 2]})
+    assert {row["repeat"] for row in rows} == {0, 1}
+    assert len(rows) == 2 * 3 * 2
+    alone = rows_of(name, **{"options.seeds": [2]})
+    assert [message(row) for row in alone] == [message(row) for row in rows if row["repeat"] == 1]
+    drawn = name in ("uuid", "uuid-chain")
+    assert len({tuple(row["answers"]) for row in rows}) == (2 if drawn else 1)
+
+
+def test_without_seeds_repeats_count_from_1() -> None:
+    assert [row["answers"] for row in rows_of("uuid", repeats=2)] == [
+        row["answers"] for row in rows_of("uuid", **{"options.seeds": [1, 2]})
+    ]
+
+
+@pytest.mark.parametrize("length", [2, 3, 9])
+def test_a_chain_has_one_link_less_than_members(length: int) -> None:
+    for row in rows_of("uuid-chain", **{"options.chain_length": length}):
+        members = [row["needles"][0].split(" maps to ")[0]]
+        for needle in row["needles"]:
+            left, right = needle.removesuffix(".").split(" maps to ")
+            assert left == members[-1]
+            members.append(right)
+        assert len(set(members)) == length
+        assert row["answers"] == [members[-1]]
+        assert members[0] in (row["question"] or "")
+        assert members[-1] not in (row["question"] or "")
+
+
+def test_any_needle_can_be_placed_as_needlehaystack_2_places_it() -> None:
+    recipe = {
+        "placement": "needlehaystack2", "needles": ["velden-archive"], "lengths": [800], "depths": [0, 50, 100],
+        "corpora": ["en_essays"], "reserve": 0,
+    }  # fmt: skip
+    rows = list(niah_gen.iter_rows(recipe))
+    assert [row["haystack_tokens"] for row in rows] == [800] * 3
+    assert [row["needle_depths"][0] for row in rows][::2] == [0, 100]
+    assert all(row["needle_depths"][0] <= (row["depth_percent"] or 0) for row in rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_are_proved_and_their_own_answers_score_100(name: str, tmp_path: Path) -> None:
+    folder = niah_gen.build(
+        f"needlehaystack2-{name}", tmp_path, overrides={**SMALL, "repeats": 2, "controls": ["absent", "no_context"]}
+    )
+    assert prove(folder).problems == ()
+    rows = rows_of(name, repeats=2)
+    metric = "nh2_chain" if name == "uuid-chain" else "nh2_match"
+    for row in rows:
+        assert row["metric"] == metric
+        said = METRICS[metric].judge(", ".join(group[0] for group in row["keywords"]), target_of(row))
+        assert said.value == 100
+    if name in ("uuid", "uuid-chain"):
+        other = METRICS[metric].judge(rows[-1]["answers"][0], target_of(rows[0]))
+        assert other.value == 0
+
+
+def test_a_changed_haystack_is_found_out(cl100k: BytePairTokenizer) -> None:
+    row = rows_of("single")[1]
+    (span,) = row["needle_spans"]
+    context = message(row).removesuffix(f"\n\n{row['question']}")
+
+    def found(text: str, start: int) -> list[str]:
+        needles = (PlacedNeedle(row["needles"][0], start, start + len(row["needles"][0])),)
+        proof = ContextProof(row, text, 0, needles, (30.0,), " ", cl100k, lambda kept: CountedHaystack(kept, cl100k))
+        return list(NEEDLEHAYSTACK2.check(proof))
+
+    assert found(context, span["start"]) == []
+    assert "haystack_id" in found(context + " And more.", span["start"])[0]
+    assert "is not at its span" in found(context, span["start"] + 1)[0]
+
+
+def test_results_of_a_run_come_back_to_their_rows(tmp_path: Path) -> None:
+    """As `niah run` writes them: a cell, a seed, the texts that it placed, and no id."""
+    folder = niah_gen.build("needlehaystack2-uuid-chain", tmp_path, overrides={**SMALL, "options.seeds": [3, 5]})
+    rows = rows_of("uuid-chain", **{"options.seeds": [3, 5]})
+    results = [
+        {
+            "run_name": "r", "model_id": "m", "task_type": "uuid_chain", "context_length": row["length"],
+            "target_depth_percent": row["depth_percent"], "seed": (3, 5)[row["repeat"]],
+            "expected_answer": row["answers"][0], "prompt_question": row["question"],
+            "response": f"It is {row['answers'][0]}.", "status": "ok", "error": None,
+            "recipe": {"needle_placements": [{"text": text} for text in row["needles"]]}, "score": {"value": 1.0},
+        }
+        for row in rows
+    ]  # fmt: skip
+    file = tmp_path / "results.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in reversed(results)), "utf-8")
+    report = evaluate(folder, [file])
+    assert (report.scores.height, set(report.scores["score"])) == (12, {100.0})
+
+
+def test_mistakes_are_told_in_a_sentence() -> None:
+    for overrides, problem in (
+        ({"options.chain_length": 1}, "options: chain_length is 1; expected 2 to 1000 members"),
+        ({"options.seeds": [1, 1]}, "options: seeds are [1, 1]; expected each once"),
+        ({"options.seed": 1}, "options.seed: unknown field; did you mean 'seeds'?"),
+        ({"options.snap": "no"}, "options.snap: expected true or false; found 'no'"),
+    ):
+        assert problem in problems("needlehaystack2-uuid-chain", {**SMALL, **overrides})

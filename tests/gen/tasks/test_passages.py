@@ -1,0 +1,174 @@
+"""Numbered passages: the asked one stands at its depth, its number is random, and the prompt tells the truth again."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from proofs import of_rows, problems_of, read, rename, write
+from whole_contexts import context_of
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.errors import FitError, RecipeError
+from niah_gen.haystacks.fit import MOST_BELOW
+from niah_gen.tasks.passage_checks import NumberedPassage, read_passages
+from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_score.contract import Row
+from niah_score.metrics.base import Metric
+from niah_score.metrics.exact import EXACT
+from niah_score.metrics.keyword_f1 import KEYWORD_F1
+from niah_score.metrics.target import target_of
+
+METRICS: dict[str, Metric] = {"exact": EXACT, "keyword_f1": KEYWORD_F1}
+RECIPE: dict[str, Any] = {
+    "name": "passages", "template": "passages", "lengths": [2000, 8000], "depths": [0, 37, 100], "reserve": 300,
+    "options": {"rows": 2},
+}  # fmt: skip
+KINDS = ("match", "copy", "nth", "count")
+
+
+def recipe_of(kind: str, **changes: object) -> dict[str, Any]:
+    return {**RECIPE, "task": f"passage-{kind}", **changes}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def rows(request: pytest.FixtureRequest) -> list[Row]:
+    return list(niah_gen.iter_rows(recipe_of(request.param)))
+
+
+def passages(row: Any) -> list[NumberedPassage]:
+    found = read_passages(context_of(row), row["language"])
+    assert not isinstance(found, str), found
+    return found
+
+
+def test_prompts_end_within_a_few_tokens_below_their_budget_and_differ(rows: list[Row]) -> None:
+    assert all(0 <= (row["length"] or 0) - 300 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
+    assert len({row["prompt_sha256"] for row in rows}) == len(rows)
+
+
+def test_the_asked_passage_stands_at_its_depth_to_half_a_passage(rows: list[Row]) -> None:
+    for row in rows:
+        if row["depth_percent"] is None:
+            assert row["task"] == "passage-count"
+            continue
+        longest = max(len(passage.text) for passage in passages(row)) / len(context_of(row))
+        assert abs(row["needle_depths"][0] - row["depth_percent"]) <= 100 * longest
+        (start, end) = (row["needle_spans"][0][side] for side in ("start", "end"))
+        assert str(row["prompt"])[start:end] == row["needles"][0]
+
+
+def test_numbers_are_random_and_depths_share_all_but_the_place(rows: list[Row]) -> None:
+    by_row: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        by_row.setdefault((row["language"], row["length"], row["needle_id"]), []).append(row)
+    assert len(by_row) == 2 * 2 * 2
+    for found in by_row.values():
+        assert len({row["haystack_id"] for row in found}) == 1
+        assert len({(row["question"], row["answers"][0]) for row in found}) == 1
+    firsts = {passages(found[0])[0].number for found in by_row.values()}
+    assert len(firsts) == len(by_row)
+
+
+def test_the_truth_scores_all_points_and_that_of_other_rows_none(rows: list[Row]) -> None:
+    for row in rows:
+        judge, target = METRICS[row["metric"]].judge, target_of(row)
+        assert [judge(answer, target).value for answer in row["answers"]] == [100.0] * len(row["answers"])
+        others = {other["answers"][0] for other in rows} - {row["answers"][0]}
+        assert all(judge(answer, target).value == 0 for answer in others)
+        assert (
+            not any(passage.number in row["answers"] for passage in passages(row)[:1]) or row["needle_depths"][0] == 0
+        )
+
+
+def test_a_summary_is_asked_for_where_passages_are_whole_documents() -> None:
+    rows = list(niah_gen.iter_rows(recipe_of("match", lengths=[8000], options={"size": 0, "rows": 2})))
+    assert {row["language"] for row in rows} == {"en", "zh"}
+    for row in rows:
+        assert ("摘要" in (row["question"] or "")) == (row["language"] == "zh")
+        assert 0 <= 8000 - 300 - row["prompt_tokens"] <= MOST_BELOW
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_every_form_and_control_are_proved_and_built_again(kind: str, tmp_path: Path) -> None:
+    controls = {"match": ["absent", "no_context"], "copy": ["absent"], "nth": [], "count": ["no_context"]}[kind]
+    folder = niah_gen.build(recipe_of(kind, lengths=[2000], controls=controls, form="chat"), tmp_path)
+    proof = prove(folder)
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+
+
+def damaged(kind: str) -> tuple[tuple[Callable[[dict[str, Any]], None], str], ...]:
+    """Ways of damaging the first row of a kind whose digests, tokens and id are put right again, and what is said."""
+
+    def other_number(row: dict[str, Any]) -> None:
+        asked = row["keywords"][0][0]
+        row["keywords"], row["answers"] = [["123456"]], ["123456"]
+        assert asked != "123456"
+
+    def other_answer(row: dict[str, Any]) -> None:
+        row["answers"] = ["Something else.", *row["answers"][1:]]
+
+    def other_question(row: dict[str, Any]) -> None:
+        asked = int(re.findall(r"the (\d)", row["question"])[0])
+        new = row["question"].replace(f"the {asked}", f"the {asked % 3 + 1}")
+        row["prompt"] = row["prompt"].replace(row["question"], new)
+        row["question"] = new
+
+    def one_more(row: dict[str, Any]) -> None:
+        row["answers"] = [str(int(row["answers"][0]) + 1)]
+
+    return {
+        "match": ((other_number, "keywords name passage '123456'"),),
+        "copy": ((other_answer, "expected the reference answer"),),
+        "nth": ((other_answer, "expected the reference answer"), (other_question, "expected the reference answer")),
+        "count": ((one_more, "different passages, expected"),),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_whose_prompt_tells_another_truth_is_refused(
+    kind: str, tmp_path: Path, cl100k: BytePairTokenizer
+) -> None:
+    recipe = recipe_of(kind, lengths=[2000], languages=["en"], depths=[50])
+    folder = niah_gen.build(recipe, tmp_path, formats=["jsonl"])
+    path = "jsonl/en-2k/test-00000-of-00001.jsonl"
+    rows = read(folder, path)
+    for damage, words in damaged(kind):
+        changed = copy.deepcopy(rows)
+        damage(changed[0])
+        rename(changed[0], cl100k)
+        write(folder, changed, path)
+        found = of_rows(problems_of(folder))
+        assert any(words in problem for problem in found), found
+
+
+def test_the_asked_passage_of_a_set_is_the_nth_in_the_text_at_every_depth() -> None:
+    for row in niah_gen.iter_rows(recipe_of("nth", options={"rows": 4, "of": 5}, lengths=[4000])):
+        number = re.findall(r"\d{6}", row["question"] or "")[0]
+        nth = int(next(filter(None, re.findall(r"the (\d+)|第(\d+)个", row["question"] or "")[0])))
+        texts = [passage.text for passage in passages(row) if passage.number == number]
+        assert len(texts) == 5
+        assert texts[nth - 1] == row["answers"][0]
+
+
+def test_output_limits_are_enough_for_a_copy(cl100k: BytePairTokenizer) -> None:
+    for row in niah_gen.iter_rows(recipe_of("copy", lengths=[2000])):
+        assert cl100k.count(row["answers"][1]) + 16 <= row["max_new_tokens"] <= 300
+
+
+def test_lengths_without_room_and_options_without_sense_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FitError, match="too few"):
+        list(niah_gen.iter_rows(recipe_of("count", lengths=[500])))
+    with pytest.raises(FitError, match="too few"):
+        list(niah_gen.iter_rows(recipe_of("copy", lengths=[420])))
+    for kind, options in (("copy", {"size": 5}), ("match", {"near": -1}), ("nth", {"of": 1}), ("count", {"rows": 0})):
+        with pytest.raises(RecipeError, match="options"):
+            list(niah_gen.iter_rows(recipe_of(kind, options=options)))
+    (tmp_path / "short.txt").write_text("One sentence. Another one. A third.\n", "utf-8")
+    with pytest.raises(FitError, match="expected 8"):
+        list(niah_gen.iter_rows(recipe_of("copy", corpora=[str(tmp_path)])))

@@ -1,0 +1,14 @@
+"""The text that a row's facts stand in."""
+
+from __future__ import annotations
+
+from traced import rows_of_preset
+
+from niah_gen.tasks.prompt_text import context_of
+
+
+def test_the_context_is_in_the_text_or_in_its_message() -> None:
+    for form in ("text", "chat"):
+        for row in rows_of_preset("graph-walks", form=form, controls=[], languages=["en"]):
+            for needle, span in zip(row["needles"], row["needle_spans"], strict=True):
+                assert context_of(row)[span["start"] : span["end"]] == needle

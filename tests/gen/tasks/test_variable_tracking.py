@@ -1,0 +1,93 @@
+"""Variable tracking: chains of assignments stand in order, and only the asked one holds the value."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+from traced import assert_proved, in_prompt, problems_of, problems_of_item, rows_of_preset
+
+from niah_gen.errors import RecipeError
+from niah_gen.recipe.read import load_recipe
+from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING, VariableOptions
+
+ASSIGNMENT = re.compile(r"VAR (\w+) = (\w+)")
+
+
+@pytest.mark.parametrize(("preset", "form"), [("variable-tracking", "text"), ("variable-prose", "chat")])
+def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, preset: str, form: str) -> None:
+    assert_proved(tmp_path, preset, form=form)
+
+
+def test_the_asked_chain_stands_in_order_from_the_depth_on_and_others_anywhere() -> None:
+    for row in rows_of_preset("variable-tracking", controls=[]):
+        hops = int(row["needle_id"].removeprefix("hops-"))
+        asked, others = row["needle_depths"][: hops + 1], row["needle_depths"][hops + 1 :]
+        assert asked == sorted(asked)
+        assert abs(asked[0] - row["depth_percent"]) < 4
+        spans = [span["start"] for span in row["needle_spans"]]
+        for first in range(0, len(spans), hops + 1):
+            assert spans[first : first + hops + 1] == sorted(spans[first : first + hops + 1])
+        assert len(others) == 3 * (hops + 1)
+    assert min(others) < 50
+
+
+def test_the_names_of_a_row_are_the_asked_ones_and_the_decoys() -> None:
+    for row in rows_of_preset("variable-prose", controls=["absent"], languages=["zh"]):
+        named = {name for text in row["needles"] for name, _ in ASSIGNMENT.findall(text)}
+        asked, decoys = ({word for group in row[column] for word in group} for column in ("keywords", "decoys"))
+        assert not asked & decoys
+        assert named == (decoys if row["control"] == "absent" else asked | decoys)
+        assert all(text.endswith("。") for text in row["needles"])
+        assert len({value for text in row["needles"] for _, value in ASSIGNMENT.findall(text)}) == len(row["needles"])
+
+
+def test_a_prompt_whose_assignments_were_changed_is_refused() -> None:
+    row = next(row for row in rows_of_preset("variable-tracking", controls=[]) if row["needle_id"] == "hops-4")
+    assert problems_of(row) == []
+    first, second, third = row["needles"][:3]
+    cut = problems_of(row, prompt=in_prompt(row, lambda text: text.replace(f"{second}\n", "")))
+    assert "the assignments of the prompt give" in cut[0]
+    twice = problems_of(row, prompt=in_prompt(row, lambda text: text.replace(first, f"{first}\n{second}")))
+    assert twice == ["the prompt assigns a variable twice"]
+    decoy = row["needles"][5]
+    value = ASSIGNMENT.findall(first)[0][1]
+    (name, other) = ASSIGNMENT.findall(decoy)[0]
+    same = in_prompt(row, lambda text: text.replace(f"VAR {name} = {other}", f"VAR {name} = {value}"))
+    assert "the prompt assigns a value to two variables" in problems_of(row, prompt=same)
+    assert problems_of(row, decoys=row["decoys"][1:]) == ["decoys are not the variables of the other chains"]
+    assert third in str(row["prompt"])
+
+
+@examples(40)
+@given(
+    seed=st.integers(0, 2**32), hops=st.integers(1, 40), chains=st.integers(1, 8),
+    language=st.sampled_from(["en", "zh"]), control=st.sampled_from([None, "absent"]),
+    task=st.sampled_from([VARIABLE_TRACKING, VARIABLE_PROSE]),
+)  # fmt: skip
+def test_any_item_and_its_twin_answer_what_their_assignments_say(
+    seed: int, hops: int, chains: int, language: str, control: str | None, task: Any
+) -> None:
+    options = VariableOptions((hops,), chains)
+    if control is None or chains > 1:
+        assert problems_of_item(task, options, f"hops-{hops}", language, seed, control) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"hops": []}, "hops are \\[\\]; expected numbers from 1 to 100"),
+        ({"hops": [0]}, "hops are \\[0\\]"),
+        ({"hops": [4, 4]}, "name each number once"),
+        ({"chains": 0}, "chains is 0; expected 1 to 20"),
+        ({"hops": 4}, "options.hops: expected a list"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(RecipeError, match=words):
+        load_recipe({"name": "v", "task": "variable-tracking", "options": options})
