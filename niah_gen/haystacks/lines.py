@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 
@@ -103,6 +104,17 @@ def draw_lines(line: Line, count: int, seed: str, avoid: Sequence[str] = ()) -> 
     return found
 
 
+def most_lines(line: Line, avoid: Sequence[str] = ()) -> int:
+    """For how many lines there are different values, without those to avoid."""
+    found = []
+    for slot in dict.fromkeys(line.slots):
+        each = Fraction(0)
+        for place, other in enumerate(line.slots):
+            each += Fraction(1, 1 if place else line.alike) * (other == slot)
+        found.append(int(max(0, size_of(slot) - len(avoid) - 1) / each))
+    return min(found)
+
+
 def _part_of(values: Values, which: slice | Ints) -> Values:
     return Values(values.numbers[which], None if values.more is None else values.more[which])
 
@@ -145,7 +157,11 @@ class LinesFiller:
         return line_tokens(self._line.parts, self._line.joiner, self._tokenizer)
 
     def fill(self, request: FillRequest) -> Haystack:
-        """As many lines as fit. Raises FitError where not one does, or where slots have too few values."""
+        """As many lines as fit; the last few are picked by their tokens to come near the budget.
+
+        Where all lines have as many tokens, prompts end up to a line below it. Raises FitError where not one line fits,
+        or where slots have too few values.
+        """
         line, secret = self._line, request.secret
         seed = f"{request.seed}/{self._name}/{secret.id}/{request.length}/{request.repeat}"
         if request.depth is not None:
@@ -190,28 +206,38 @@ class LinesFiller:
     @cached_property
     def _each(self) -> float:
         """About how many tokens a line has."""
-        drawn = draw_lines(self._line, _SAMPLE, self._name)
+        count = min(_SAMPLE, most_lines(self._line))
+        drawn = draw_lines(self._line, count, self._name)
         if self._tokens is not None:
-            return float(self._tokens.of(drawn, _SAMPLE).mean())
-        text, _ = lay_lines(self._line, drawn, _SAMPLE)
-        return self._tokenizer.count(text.decode()) / _SAMPLE
+            return float(self._tokens.of(drawn, count).mean())
+        text, _ = lay_lines(self._line, drawn, count)
+        return self._tokenizer.count(text.decode()) / count
 
-    def _lines_for(self, room: int) -> int:
-        """About how many lines have `room` tokens, and a few more."""
-        return int(room / self._each * 1.005) + 2 * WINDOW
+    def _lines_for(self, room: int, avoid: Sequence[str]) -> int:
+        """How many lines to draw: about as many as have `room` tokens, and some more where there are values for them.
+
+        Raises FitError where there are too few values.
+        """
+        least, most = int(room / self._each * 1.005) + 1, most_lines(self._line, avoid)
+        if least > most:
+            raise FitError(
+                f"{self._name}: {room} tokens take {least} lines, and there are different values for {most}; ask for "
+                "shorter lengths, or for values of another type"
+            )
+        return min(least + 2 * WINDOW, most)
 
     def _drawn(self, room: int, seed: str, avoid: Sequence[str]) -> Sentences | None:
         """Lines with `room` tokens and WINDOW lines more, counted by their parts; None where that cannot be."""
         line, tokenizer = self._line, self._tokenizer
         if self._tokens is None:
             return None
-        count = self._lines_for(room)
+        count, most = self._lines_for(room, avoid), most_lines(line, avoid)
         while True:
             drawn = draw_lines(line, count, seed, avoid)
             each = self._tokens.of(drawn, count)
-            if int(each.sum()) >= room and int(each[: count - WINDOW].sum()) >= room:
+            if int(each[: count - WINDOW].sum()) >= room or count == most:
                 break
-            count += count // 50 + WINDOW
+            count = min(count + count // 50 + WINDOW, most)
         data, sizes = lay_lines(line, drawn, count)
         ends = np.cumsum(sizes)
         places = np.concatenate([np.zeros(1, dtype=np.int64), ends - len(line.joiner.encode())])
@@ -229,7 +255,7 @@ class LinesFiller:
 
     def _encoded(self, room: int, seed: str, avoid: Sequence[str]) -> Sentences:
         """The same lines, encoded."""
-        count = self._lines_for(room)
+        count = self._lines_for(room, avoid)
         data, sizes = lay_lines(self._line, draw_lines(self._line, count, seed, avoid), count)
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
         joiner = len(self._line.joiner.encode())
