@@ -195,7 +195,10 @@ def _chosen(options: KeyValueOptions) -> Task:
     if options.haystack == "essay":
         return task
     return task._replace(
-        corpus=options.haystack, context=among_lines(_lines if options.haystack == "needles" else _noise)
+        corpus=options.haystack,
+        context=among_lines(
+            _lines if options.haystack == "needles" else _noise, draws_text=options.haystack == "needles"
+        ),
     )
 
 
