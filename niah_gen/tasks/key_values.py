@@ -205,5 +205,5 @@ def _chosen(options: KeyValueOptions) -> Task:
 KEY_VALUES = Task(
     "key-values", 1, _ids, _item, KeyValueOptions,
     controls={name: make for name, make in CONTROLS.items() if name != "literal"},
-    check=wrong_statements, chosen=_chosen,
+    check=wrong_statements, chosen=_chosen, drawn=True
 )  # fmt: skip

@@ -17,6 +17,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.ancestral_trace import ANCESTRAL_TRACE, KINDS, KinshipOptions
 from niah_gen.tasks.prompt_text import context_of
 from niah_score import Judge
+from niah_score.contract import needle_kind
 
 
 @pytest.mark.parametrize(("preset", "form"), [("ancestral-trace", "chat"), ("ancestral-facts", "text")])
@@ -35,7 +36,7 @@ def test_distances_are_numbers_that_are_right_in_digits_and_in_words(tmp_path: P
     judge = Judge(dataset)
     for row in niah_gen.iter_rows(recipe):
         total, words = row["answers"][:2]
-        facts = int(str(row["needle_id"]).removeprefix("distance-"))
+        facts = int(needle_kind(str(row["needle_id"])).removeprefix("distance-"))
         assert facts <= int(total) <= 2 * facts
         said = [f"\\boxed{{{total}}}", f"So it is \\boxed{{{words}}}.", f"First 1, then 2.\n\\boxed{{{total}}}"]
         assert [judge(row["id"], text).score for text in said] == [100, 100, 100]

@@ -18,7 +18,7 @@ from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
 from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
 from niah_gen.tasks.records import Item
-from niah_score.contract import Row
+from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of
 
 TASKS = ("single", "reasoning", "retrieval", "atc")
@@ -103,7 +103,9 @@ def test_every_task_takes_every_option_and_its_rows_are_proved(
 def test_the_ancestral_trace_challenge_has_each_kind_of_question_in_turn_and_no_length(own: dict[str, Any]) -> None:
     rows = rows_of("atc", own, repeats=2, **{"options.count": [2, 5]})
     kinds = ("eldest", "ancestor", "descendant", "distance")
-    assert [row["needle_id"] for row in rows] == [f"{kind}-{n}" for n in (2, 5) for kind in kinds for _ in range(2)]
+    assert [needle_kind(row["needle_id"] or "") for row in rows] == [
+        f"{kind}-{n}" for n in (2, 5) for kind in kinds for _ in range(2)
+    ]
     assert [row["repeat"] for row in rows] == [0, 1] * 8
     assert {(row["length"], row["depth_percent"], row["haystack_tokens"]) for row in rows} == {(None, None, 0)}
     assert [row["prompt"] for row in rows] == [
@@ -165,7 +167,7 @@ def test_who_copies_the_truth_scores_100_and_who_copies_another_rows_does_not(ta
 
 
 def item_of(row: Row) -> Item:
-    return Item(row["needle_id"] or "", row["language"], None, tuple(row["answers"]), (), row["metric"])
+    return Item(needle_kind(row["needle_id"] or ""), row["language"], None, tuple(row["answers"]), (), row["metric"])
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
