@@ -180,7 +180,7 @@ class Scored:
 
     @cached_property
     def needles(self) -> Needles:
-        """The needle of each row, draws of a kind apart. A row that does not say which it has is a needle of its own."""
+        """The needle of each row, draws of a kind apart; a row that does not say which it has is one of its own."""
         import numpy as np
 
         factor = _factor(self.frame["needle_id"] if "needle_id" in self.frame.columns else self._nothing)

@@ -64,6 +64,11 @@ def problems_of(row: Mapping[str, Any], **changes: Any) -> list[str]:
     return list(find_task(row["task"]).check(changed, item))
 
 
+def replacing(old: str, new: str) -> Callable[[str], str]:
+    """What puts another text in the place of the first such one."""
+    return lambda text: text.replace(old, new, 1)
+
+
 def in_prompt(row: Mapping[str, Any], change: Callable[[str], str]) -> list[dict[str, str]] | str:
     """The prompt with its context changed."""
     prompt = row["prompt"]

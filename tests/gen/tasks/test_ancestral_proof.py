@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from traced import in_prompt, problems_of, rows_of_preset
+from traced import in_prompt, problems_of, replacing, rows_of_preset
 
 from niah_gen.tasks.ancestral_proof import _facts_in as facts_in
 from niah_score.contract import needle_kind
@@ -45,7 +45,7 @@ def test_a_prompt_that_lacks_a_fact_or_says_more_is_refused(preset: str) -> None
     for row in rows:
         assert problems_of(row) == []
         for fact in row["needles"][:4]:
-            (problem,) = problems_of(row, prompt=in_prompt(row, lambda text, fact=fact: text.replace(fact, "")))
+            (problem,) = problems_of(row, prompt=in_prompt(row, replacing(fact, "")))
             assert "the facts of the prompt lead to" in problem
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from traced import assert_proved, in_prompt, problems_of, problems_of_item, rows_of_preset
+from traced import assert_proved, in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
 
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
@@ -48,7 +48,7 @@ def test_a_prompt_whose_links_were_changed_is_refused() -> None:
     row = next(row for row in rows_of_preset("uuid-chain", controls=[]) if needle_kind(row["needle_id"]) == "links-4")
     assert problems_of(row) == []
     for text in row["needles"][:4]:
-        (problem,) = problems_of(row, prompt=in_prompt(row, lambda context, text=text: context.replace(text, "")))
+        (problem,) = problems_of(row, prompt=in_prompt(row, replacing(text, "")))
         assert "the links of the prompt lead to" in problem
     again = row["needles"][0].replace(row["answers"][0], row["answers"][0][::-1])
     other = again.split(" maps to ")[0] + " maps to 00000000-0000-4000-8000-000000000000."
