@@ -38,7 +38,7 @@ class ShardJob:
     """A shard to be written: the `number`th of a plan.
 
     `stem`: its config and the name of its files, without suffix. `row_bytes`: nominal size of a row; `alike`: how many
-    rows share a haystack.
+    rows share a haystack; 0 where no two rows share any text.
     """
 
     plan_digest: str

@@ -11,8 +11,6 @@ from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count as count_from
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,8 +62,8 @@ _APART = 1.1
 _FEWEST_APART = 2
 # Terms of zeta that are summed one by one; the rest is an integral with two corrections.
 _TERMS = 50
-# Codes drawn at once, beside those that are needed.
-_DRAWN = 32
+# So many codes are drawn at once, of which those that are asked for are the first.
+_DRAWN = 64
 # About how many tokens a word has, dots included; the first guess at the size of a text.
 _TOKENS_OF_A_WORD = 2.0
 # Texts are sized to so many tokens below what is wanted: their first and last words have one more or less than inside.
@@ -173,29 +171,30 @@ def _seed(seed: int, cell: Cell) -> str:
     return f"{cell_seed(seed, cell)}/coded-words/{cell.language}"
 
 
+# Its item and its text begin with the same codes.
+@lru_cache(maxsize=4)
+def _first_codes(seed: str, language: str) -> npt.NDArray[np.bytes_]:
+    return _codes(np.arange(_DRAWN), seed, language)
+
+
 def _asked(seed: str, language: str, count: int) -> list[str]:
-    """The first codes of a row that share no character where these stand without spaces: none is read across two."""
+    """The first codes of a row; of those without spaces, the first that share no character: none is read across two."""
     found: list[str] = []
-    for start in count_from(0, _DRAWN):
-        codes = _codes(np.arange(start, start + _DRAWN), seed, language).tolist()
-        for code in (code.decode()[1:] for code in codes):
-            both = "".join([*found, code])
-            if language != "zh" or len(set(both)) == len(both):
-                found.append(code)
-            if len(found) == count:
-                return found
-    raise AssertionError("there is always one more code")
-
-
-class _Words(NamedTuple):
-    """The words of a row by rank: as bytes behind a space, and the tokens of each so."""
-
-    laid: npt.NDArray[np.bytes_]
-    tokens: Ints
+    for code in (code.decode()[1:] for code in _first_codes(seed, language).tolist()):
+        both = "".join([*found, code])
+        if language != "zh" or len(set(both)) == len(both):
+            found.append(code)
+        if len(found) == count:
+            return found
+    raise AssertionError("of so many codes there are always enough without a common character")
 
 
 class _CodedText:
-    """The text of one row; its words are drawn as far as they are needed."""
+    """The text of one row. Its words by rank are drawn as far as they are needed.
+
+    `_laid`: the words as bytes, each behind a space; `_each`: the tokens of each so. `dots`: tokens of the dots; None
+    where sums of such tokens are not those of texts.
+    """
 
     def __init__(self, bench: Workbench, cell: Cell, item: Item, dots: int | None) -> None:
         self._options: CodedWordsOptions = bench.options
@@ -203,11 +202,18 @@ class _CodedText:
         self._language = cell.language
         self._seed = _seed(bench.seed, cell)
         self._summed = dots is not None
-        asked = np.array([f" {code}".encode() for (code,) in item.keywords])
-        first = [_LAID_DOTS] if self._options.dots else []
-        self._asked = asked
-        self._drawn = 0
-        self._words = _Words(np.array([*first, *asked]), np.append(dots or 1, self._counted(asked))[1 - len(first) :])
+        self._asked = np.array([f" {code}".encode() for (code,) in item.keywords])
+        codes = _first_codes(self._seed, self._language)
+        self._drawn = len(codes)
+        codes = np.append(self._asked, self._without_asked(codes))
+        self._laid, self._each = codes, self._counted(codes)
+        if self._options.dots:
+            self._laid = np.append(_LAID_DOTS, codes)
+            self._each = np.append(dots or 1, self._each)
+
+    def _without_asked(self, codes: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:
+        others: Ints = np.flatnonzero((codes[:, None] != self._asked).all(axis=1))
+        return codes[others]
 
     def _counted(self, laid: npt.NDArray[np.bytes_]) -> Ints:
         ends = laid.itemsize * np.arange(1, len(laid) + 1)
@@ -215,7 +221,7 @@ class _CodedText:
 
     def probe(self) -> TextDraft:
         """A text of one word."""
-        return TextDraft(self._asked[0][1:], int(self._words.tokens[-1]))
+        return TextDraft(self._asked[0][1:], int(self._each[int(self._options.dots)]))
 
     def draft(self, wanted: int) -> TextDraft:
         """A text of about the most words that have at most so many expected tokens; dots fill what no word fits into.
@@ -236,41 +242,41 @@ class _CodedText:
         left, total = best or (0, 1)
         counts = self._counts(total)
         if self._options.dots:
-            counts[0] += left // int(self._words.tokens[0])
+            counts[0] += left // int(self._each[0])
         self._check_apart(counts)
-        return self._laid(counts)
+        return self._draft(counts)
 
     def _counts(self, total: int) -> Ints:
         """How often each word stands in a text of so many, drawing those that are missing."""
         counts = zipf_counts(total, self._options.alpha)
-        if len(counts) > len(self._words.laid):
-            more = len(counts) - len(self._words.laid) + _DRAWN
-            codes = _codes(np.arange(self._drawn, self._drawn + more + len(self._asked)), self._seed, self._language)
-            self._drawn += len(codes)
-            codes = codes[~np.isin(codes, self._asked)]
-            tokens = np.append(self._words.tokens, self._counted(codes))
-            self._words = _Words(np.append(self._words.laid, codes), tokens)
+        missing = len(counts) - len(self._laid)
+        if missing > 0:
+            until = self._drawn + missing + len(self._asked) + missing // 16
+            codes = self._without_asked(_codes(np.arange(self._drawn, until), self._seed, self._language))
+            self._drawn = until
+            self._laid = np.append(self._laid, codes)
+            self._each = np.append(self._each, self._counted(codes))
         return counts
 
     def _tokens(self, total: int) -> int:
         counts = self._counts(total)
-        return int(self._words.tokens[: len(counts)] @ counts)
+        return int(self._each[: len(counts)] @ counts)
 
-    def _laid(self, counts: Ints) -> TextDraft:
+    def _draft(self, counts: Ints) -> TextDraft:
         """The text in which words stand so often, in an order of its own."""
-        laid, each = self._words
-        words = shuffled(np.repeat(np.arange(len(counts), dtype=np.int64), counts), f"{self._seed}/order")
-        data = laid[words].tobytes().translate(None, b"\0")[1:]
-        tokens = int(each[: len(counts)] @ counts)
+        words = shuffled(np.repeat(np.arange(len(counts)), counts), f"{self._seed}/order")
+        data = self._laid[words].tobytes().translate(None, b"\0")[1:]
+        tokens = int(self._each[: len(counts)] @ counts)
         codes = np.flatnonzero(words[:-1] >= self._options.dots)
         if not self._summed or len(codes) < 2:
             return TextDraft(data, tokens)
         # A code and the space behind it meet at a safe cut, dots and a space do not.
-        first, last = int(codes[0]) + 1, int(codes[-1]) + 1
-        before, after = words[:first], words[last:]
-        sizes = np.char.str_len(laid)
-        cuts = int(sizes[before].sum()) - 1, len(data) - int(sizes[after].sum())
-        return TextDraft(data, tokens, cuts, tokens - int(each[before].sum() + each[after].sum()))
+        before, after = words[: codes[0] + 1], words[codes[-1] + 1 :]
+        cuts = self._bytes(before) - 1, len(data) - self._bytes(after)
+        return TextDraft(data, tokens, cuts, tokens - int(self._each[before].sum() + self._each[after].sum()))
+
+    def _bytes(self, words: Ints) -> int:
+        return sum(len(self._laid[word]) for word in words.tolist())
 
     def _check_apart(self, counts: Ints) -> None:
         last = self._options.asked + self._options.dots
@@ -327,5 +333,6 @@ def _check(placement: Placement, proof: ContextProof) -> Iterator[str]:
 
 CODED_WORDS = Task(
     "coded-words", 1, _ids, _item, CodedWordsOptions, corpus="coded_words",
-    context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context}, coordinates=without_depths,
+    context=ContextKind(_make, _check, exact=always, apart=True), controls={NO_CONTEXT: no_context},
+    coordinates=without_depths,
 )  # fmt: skip

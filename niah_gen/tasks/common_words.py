@@ -160,18 +160,24 @@ def _asked(draw: random.Random, language: str, count: int) -> list[str]:
     """Words none of which could be read where two others of them meet: Chinese ones may be listed without a mark."""
     while True:
         words = draw.sample(vocabulary(language), count)
+        if language != "zh":
+            return words
         meeting = "\n".join(one + other for one in words for other in words if one != other)
-        if language != "zh" or all(meeting.count(word) == 2 * (count - 1) for word in words):
+        if all(meeting.count(word) == 2 * (count - 1) for word in words):
             return words
 
 
 class _Vocabulary(NamedTuple):
-    """The words of a language, by number. `laid`: as bytes behind the full stop of their line; `tokens`: of each so."""
+    """The words of a language, by number. `laid`: as bytes behind the full stop of their line; `tokens`: of each so.
+
+    `mean`: of their tokens.
+    """
 
     number_of: dict[str, int]
     laid: npt.NDArray[np.bytes_]
     sizes: Ints
     tokens: Ints
+    mean: float
 
 
 class _Lists:
@@ -208,7 +214,8 @@ class _Lists:
             sizes = np.array(list(map(len, encoded)), dtype=np.int64)
             tokens = tokens_between(b"".join(encoded), np.cumsum(sizes), self._bench.tokenizer)
             number_of = {word: number for number, word in enumerate(words)}
-            self._vocabularies[language] = _Vocabulary(number_of, np.array(encoded), sizes, tokens)
+            mean = float(tokens.mean())
+            self._vocabularies[language] = _Vocabulary(number_of, np.array(encoded), sizes, tokens, mean)
         return self._vocabularies[language]
 
     def _number_lines(self, entries: int) -> None:
@@ -226,7 +233,7 @@ class _Lists:
         a shorter one that does not stand yet takes its place.
         """
         # About half of the list is the asked words, and a line end and a number have three tokens or four.
-        each = (float(words.tokens[asked].mean()) + float(words.tokens.mean())) / 2 + 3.3
+        each = (int(words.tokens[asked].sum()) / len(asked) + words.mean) / 2 + 3.3
         guess = max(1, int(wanted / each))
         for _ in range(_ATTEMPTS):
             # One word is left over, to fill up the list with.
@@ -315,5 +322,6 @@ def always(placement: Placement) -> bool:
 
 COMMON_WORDS = Task(
     "common-words", 1, _ids, _item, CommonWordsOptions, corpus="common_words",
-    context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context}, coordinates=without_depths,
+    context=ContextKind(_make, _check, exact=always, apart=True), controls={NO_CONTEXT: no_context},
+    coordinates=without_depths,
 )  # fmt: skip

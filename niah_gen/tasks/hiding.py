@@ -48,6 +48,7 @@ class ContextKind(NamedTuple):
     conversation: contexts are messages of their own, not one text for the template's hole.
     has_target: rows say in `target_span` what log-probabilities are asked for.
     exact: whether every needle stands once, and prompts end within a few tokens below their budget.
+    apart: no two rows share any text.
     """
 
     make: Callable[[Workbench], ContextMaker]
@@ -57,6 +58,7 @@ class ContextKind(NamedTuple):
     exact: Callable[[Placement], bool] = not_exact
     conversation: bool = False
     has_target: bool = False
+    apart: bool = False
 
 
 def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
