@@ -11,8 +11,9 @@ import numpy as np
 from niah_gen.haystacks.fit import Fitting, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.sentences import Seam, Sentences
+from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Counter, Encoded, encode, encode_later, safe_cuts
+from niah_gen.tokenizers.spliced import Counter, Encoded, encode, encode_later
 from niah_score.text import fold, holds
 
 # The five sentences of RULER's and InfiniteBench's noise, and ours for Chinese.

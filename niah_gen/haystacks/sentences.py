@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from niah_gen.tokenizers.cuts import byte_offsets, safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, byte_offsets, encode, join, safe_cuts
+from niah_gen.tokenizers.spliced import Encoded, encode, join
 
 # Tables and lists without closing punctuation would leave long stretches without a place for a needle; ordinary
 # sentences are far shorter (the longest of the Paul Graham essays has 201 tokens).
