@@ -258,6 +258,23 @@ def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Enco
     )
 
 
+def retokenised_suffix(source: Encoded, start: int, tokenizer: Tokenizer) -> Encoded:
+    """The text from byte `start` on, where a character begins, encoded again.
+
+    Of a tokenizer that is local, only the part before the first safe cut is.
+    """
+    first = bisect_left(source.cuts.data, start + WIDEST)
+    if not tokenizer.local or first == len(source.cuts):
+        return encode(source.text(start, len(source.data)), tokenizer)
+    cut = int(source.cuts[first])
+    head = encode(source.text(start, cut), tokenizer)
+    kept = source.tokens_before(cut)
+    tokens = Tokens(
+        np.concatenate([head.ids, source.ids[kept:]]), np.concatenate([head.ends, source.ends[kept:] - start])
+    )
+    return _with_cuts(source.data[start:], tokens, np.concatenate([head.cuts, source.cuts[first:] - start]))
+
+
 # Windows of so many bytes are counted and not kept; of the others, so many are kept with the ends of their tokens.
 _LONG_WINDOW = 4096
 _MOST_WINDOWS = 10_000

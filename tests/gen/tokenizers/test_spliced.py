@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_gen.tokenizers import cuts
-from niah_gen.tokenizers.cuts import safe_cuts
+from niah_gen.tokenizers.cuts import byte_offsets, safe_cuts
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 from niah_gen.tokenizers.spliced import (
     Counter,
     Encoded,
     Slice,
-    byte_offsets,
     encode,
     join,
     json_inside,
