@@ -71,7 +71,7 @@ def test_rows_have_thirty_paragraphs_and_score_all_points_for_the_truth_alone(da
 
 
 def test_summaries_are_the_corpus_s_own_where_it_has_them() -> None:
-    corpus = Path(__file__).parents[3] / "corpora" / "zh_articles"
+    corpus = Path(__file__).parents[4] / "corpora" / "zh_articles"
     lines = [json.loads(line) for file in sorted(corpus.glob("*.jsonl")) for line in file.open(encoding="utf-8")]
     texts = {line["summary"]: line["text"] for line in lines}
     for row in rows_of("passage_retrieval_zh"):
