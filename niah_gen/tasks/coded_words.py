@@ -11,6 +11,7 @@ from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -192,16 +193,15 @@ def _asked(seed: str, language: str, count: int) -> list[str]:
 class _CodedText:
     """The text of one row. Its words by rank are drawn as far as they are needed.
 
-    `_laid`: the words as bytes, each behind a space; `_each`: the tokens of each so. `dots`: tokens of the dots; None
-    where sums of such tokens are not those of texts.
+    `_laid`: the words as bytes, each behind a space; `_each`: the tokens of each so.
     """
 
-    def __init__(self, bench: Workbench, cell: Cell, item: Item, dots: int | None) -> None:
+    def __init__(self, bench: Workbench, cell: Cell, item: Item, dots: _Dots) -> None:
         self._options: CodedWordsOptions = bench.options
         self._tokenizer: Tokenizer = bench.tokenizer
         self._language = cell.language
         self._seed = _seed(bench.seed, cell)
-        self._summed = dots is not None
+        self._summed = dots.summed
         self._asked = np.array([f" {code}".encode() for (code,) in item.keywords])
         codes = _first_codes(self._seed, self._language)
         self._drawn = len(codes)
@@ -209,7 +209,7 @@ class _CodedText:
         self._laid, self._each = codes, self._counted(codes)
         if self._options.dots:
             self._laid = np.append(_LAID_DOTS, codes)
-            self._each = np.append(dots or 1, self._each)
+            self._each = np.append(dots.tokens, self._each)
 
     def _without_asked(self, codes: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:
         others: Ints = np.flatnonzero((codes[:, None] != self._asked).all(axis=1))
@@ -289,22 +289,29 @@ class _CodedText:
             )
 
 
-def _tokens_of_dots(tokenizer: Tokenizer) -> int | None:
-    """Tokens of the dots behind any word; None where sums of the tokens of words are not those of texts.
+class _Dots(NamedTuple):
+    """How dots are counted. `tokens`: of the dots and the space before them.
 
-    No pattern of tiktoken joins a full stop to a space behind it, as little as it does a letter.
+    `summed`: whether the tokens of a text are the sum of those of its words, as far as it begins and ends with codes.
     """
+
+    tokens: int
+    summed: bool
+
+
+def _dots_of(tokenizer: Tokenizer) -> _Dots:
+    """How a tokenizer counts dots. No pattern of tiktoken joins a letter or a full stop to the space behind it."""
 
     def count(*words: str) -> int:
         return tokenizer.count(" ".join(words))
 
-    alone = count("abc", DOTS, "abc") - count("abc", "abc")
+    alone = max(1, count("abc", DOTS, "abc") - count("abc", "abc"))
     summed = tokenizer.local and count("abc", DOTS, DOTS, DOTS, "abc") == count("abc", "abc") + 3 * alone
-    return alone if summed else None
+    return _Dots(alone, summed)
 
 
 def _make(bench: Workbench) -> ContextMaker:
-    dots = _tokens_of_dots(bench.tokenizer)
+    dots = _dots_of(bench.tokenizer)
 
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         coded = _CodedText(bench, cell, item, dots)
