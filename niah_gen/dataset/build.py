@@ -26,6 +26,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan, PlannedPart, make_plan
+from niah_gen.tasks.controls import NO_CONTEXT
 from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
@@ -196,9 +197,19 @@ class _ShardBuilder:
         shard = plan.shards[number]
         cells = plan.cells[shard.first : shard.last]
         row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
-        alike = max(_rows_alike(plan.part_of[name]) for name in {cell.part for cell in cells})
+        parts = [plan.part_of[name] for name in {cell.part for cell in cells}]
+        alike = max(map(_rows_alike, parts))
+        unlike = alike == 1 and all(planned.task.context.draws_text for planned in parts)
         job = ShardJob(
-            plan.digest, number, self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes, alike
+            plan.digest,
+            number,
+            self.target.dataset,
+            shard.stem,
+            self.formats,
+            plan.recipe.form,
+            row_bytes,
+            alike,
+            unlike,
         )
         writer = self.writers[turn % len(self.writers)]
         written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
@@ -212,11 +223,10 @@ class _ShardBuilder:
 
 
 def _rows_alike(planned: PlannedPart) -> int:
-    """How many rows of a part share a haystack, at most; 0 where no two rows share any text."""
-    if planned.task.context.apart:
-        return 0
+    """How many rows of a part share a haystack, at most."""
     part = planned.part
-    return 1 if part.fresh_haystacks else len(part.placed_depths()) * (1 + len(part.controls))
+    twins = sum(name != NO_CONTEXT for name in part.controls)
+    return 1 if part.fresh_haystacks else len(planned.grid.depths) * (1 + twins)
 
 
 _builder: _ShardBuilder | None = None

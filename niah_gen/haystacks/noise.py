@@ -57,11 +57,11 @@ class NoiseFiller:
         while number > 0:
             whole, rest = divmod(number, of_line)
             sentences = self._ending(whole, rest)
-            below, haystack = fitting.whole(sentences, added)
-            if below >= 0:
-                return self._cleared(haystack, request.secret)
+            trial = fitting.whole(sentences, added)
+            if trial.below >= 0:
+                return self._cleared(trial.haystack, request.secret)
             # Each sentence has two tokens at least.
-            number -= max(1, -below * of_line // (2 * self._each))
+            number -= max(1, -trial.below * of_line // (2 * self._each))
         raise fitting.no_room()
 
     def _cleared(self, haystack: Haystack, secret: Secret) -> Haystack:

@@ -322,6 +322,6 @@ def always(placement: Placement) -> bool:
 
 COMMON_WORDS = Task(
     "common-words", 1, _ids, _item, CommonWordsOptions, corpus="common_words",
-    context=ContextKind(_make, _check, exact=always, apart=True), controls={NO_CONTEXT: no_context},
-    coordinates=without_depths,
+    context=ContextKind(_make, _check, exact=always, draws_text=True), controls={NO_CONTEXT: no_context},
+    coordinates=without_depths, drawn=True,
 )  # fmt: skip

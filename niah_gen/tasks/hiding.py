@@ -48,7 +48,7 @@ class ContextKind(NamedTuple):
     conversation: contexts are messages of their own, not one text for the template's hole.
     has_target: rows say in `target_span` what log-probabilities are asked for.
     exact: whether every needle stands once, and prompts end within a few tokens below their budget.
-    apart: no two rows share any text.
+    draws_text: whether each haystack's text is drawn anew, so that rows of different haystacks share none.
     """
 
     make: Callable[[Workbench], ContextMaker]
@@ -58,7 +58,7 @@ class ContextKind(NamedTuple):
     exact: Callable[[Placement], bool] = not_exact
     conversation: bool = False
     has_target: bool = False
-    apart: bool = False
+    draws_text: bool = False
 
 
 def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
@@ -236,7 +236,7 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
     def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
         yield from check_native(proof)
 
-    kind = ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True)
+    kind = ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True, draws_text=True)
     return kind
 
 
@@ -244,10 +244,13 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
 MakeFiller = Callable[[Any, str, Tokenizer], Filler]
 
 
-def among_lines(filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", "")) -> ContextKind:
+def among_lines(
+    filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", ""), *, draws_text: bool = True
+) -> ContextKind:
     """Needles as lines among those of a filler, such as `LinesFiller` and `NoiseFiller`, each at the nearest line end.
 
-    `joiner` parts one line from the next; `brackets` stand around them all.
+    `joiner` parts one line from the next; `brackets` stand around them all. `draws_text`: whether every haystack has
+    lines of its own.
     """
     opening, closing = brackets
 
@@ -272,5 +275,7 @@ def among_lines(filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, s
         )
         yield from check_native(replace(proof, context=inner, offset=proof.offset + len(opening), needles=needles))
 
-    kind = ContextKind(make, check, lambda language: joiner, _line_boundary, lambda placement: True)
+    kind = ContextKind(
+        make, check, lambda language: joiner, _line_boundary, lambda placement: True, draws_text=draws_text
+    )
     return kind
