@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from niah_gen.haystacks.fit import Fitting, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.sentences import Seam, Sentences
+from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Counter, Encoded, encode, encode_later, safe_cuts
-from niah_score.text import fold, holds
+from niah_gen.tokenizers.spliced import Counter, Encoded, encode, encode_later
+from niah_score.text import holds
 
 # The five sentences of RULER's and InfiniteBench's noise, and ours for Chinese.
 NOISE = {
@@ -37,6 +39,8 @@ class NoiseFiller:
         self._counter = Counter(tokenizer)
         self._text: Encoded | None = None
         self._lines = 0
+        # Rows of one length end at few different places.
+        self._endings = lru_cache(maxsize=8)(self._ending)
 
     @cached_property
     def _each(self) -> int:
@@ -49,14 +53,14 @@ class NoiseFiller:
         """As many sentences as fit. Raises FitError where not one does."""
         fitting = Fitting(request, self._tokenizer, self._counter)
         of_line = len(self._sentences)
-        lines = max(fitting.room, 0) // self._each + 2
-        sentences = self._ending(lines, 0)
-        added = seam_tokens(request, sentences, self._counter)
-        # One more sentence may hold a few tokens more or less than it does alone, so that none is skipped.
-        number = int(np.searchsorted(sentences.before, max(fitting.room, 0), side="right")) * of_line
+        added = seam_tokens(request, self._endings(max(fitting.room, 0) // self._each + 2, 0), self._counter)
+        sample = self._sample
+        between = sum(int(tokens[1]) for tokens in added) if added else request.needle_tokens
+        number = self._fitting(fitting.room_for(sample, sample.size, between))
+        if not self._tokenizer.local:
+            number += 1  # one more sentence may fit, too
         while number > 0:
-            whole, rest = divmod(number, of_line)
-            sentences = self._ending(whole, rest)
+            sentences = self._endings(*divmod(number, of_line))
             trial = fitting.whole(sentences, added)
             if trial.below >= 0:
                 return self._cleared(trial.haystack, request.secret)
@@ -64,10 +68,32 @@ class NoiseFiller:
             number -= max(1, -trial.below * of_line // (2 * self._each))
         raise fitting.no_room()
 
+    def _fitting(self, room: int) -> int:
+        """How many sentences of one text have at most so many tokens."""
+        whole = self._beginnings[-1]
+        if room < whole:
+            return bisect_right(self._beginnings, room)
+        lines, left = divmod(room - whole, self._each)
+        return (1 + lines) * len(self._sentences) + bisect_right(self._next, left)
+
+    @cached_property
+    def _beginnings(self) -> list[int]:
+        """Tokens of the first line up to the end of each sentence."""
+        return [self._tokenizer.count("".join(self._sentences[: n + 1])) for n in range(len(self._sentences))]
+
+    @cached_property
+    def _next(self) -> list[int]:
+        """Tokens that each sentence but the last of a line ends behind the end of the line before."""
+        lines = [f"{self._line}\n{''.join(self._sentences[:number])}" for number in range(1, len(self._sentences))]
+        return [self._tokenizer.count(line) - self._beginnings[-1] for line in lines]
+
+    @cached_property
+    def _sample(self) -> Encoded:
+        return encode(f"{self._line}\n{self._line}", self._tokenizer)
+
     def _cleared(self, haystack: Haystack, secret: Secret) -> Haystack:
-        twice = fold(f"{self._line}\n{self._line}")
         words = [word for group in secret.keywords for word in group]
-        return replace(haystack, cleared=frozenset(word for word in words if not holds(twice, word)))
+        return replace(haystack, cleared=frozenset(word for word in words if not holds(self._sample.folded, word)))
 
     def _ending(self, lines: int, rest: int) -> Sentences:
         """So many lines and the first `rest` sentences of one more, as sentences with a place behind each line."""
@@ -78,7 +104,7 @@ class NoiseFiller:
             part = len("".join(self._sentences[:rest]).encode())
             ends = np.append(ends, lines * (size + 1) + part)
         places = np.concatenate([np.zeros(1, dtype=np.int64), ends])
-        before = self._before(text, places, lines)
+        before = self._before(text, places, lines, rest)
         starts, behind = self._edges(places, rest)
         seam_at = np.zeros(len(places), dtype=np.int64)
         seam_at[0] = seam_at[-1] = -1
@@ -86,16 +112,14 @@ class NoiseFiller:
             seam_at[-2] = -1 if behind[-2] >= places[-1] else 0
         return Sentences(text, places, before, (self._seam,), seam_at, starts, behind, None, None)
 
-    def _before(self, text: Encoded, places: Ints, lines: int) -> Ints:
+    def _before(self, text: Encoded, places: Ints, lines: int, rest: int) -> Ints:
         if not self._tokenizer.local:
             found: Ints = np.searchsorted(text.ends, places, side="right")
             return found
         found = np.zeros(len(places), dtype=np.int64)
-        found[1 : lines + 1] = self._counter.tokenizer.count(self._line) + self._each * np.arange(lines)
-        if len(places) > lines + 1:
-            tail = text.data[int(places[lines]) : int(places[-1])].decode()
-            whole = self._tokenizer.count(self._line + tail) - self._tokenizer.count(self._line) if lines else 0
-            found[-1] = found[lines] + whole if lines else self._tokenizer.count(tail)
+        found[1 : lines + 1] = self._beginnings[-1] + self._each * np.arange(lines)
+        if rest:
+            found[-1] = found[lines] + self._next[rest - 1] if lines else self._beginnings[rest - 1]
         return found
 
     @cached_property
