@@ -207,7 +207,7 @@ def _seed(seed: int, cell: Cell) -> str:
     return f"{cell_seed(seed, cell)}/coded-words/{cell.language}"
 
 
-class _Codes:
+class _CodeTokens:
     """Counts the codes of a language; keeps what each costs behind a space."""
 
     def __init__(self, language: str, tokenizer: Tokenizer) -> None:
@@ -235,7 +235,7 @@ class _CodedText:
     `_laid`: the words as bytes, each behind a space; `_each`: the tokens of each so.
     """
 
-    def __init__(self, bench: Workbench, cell: Cell, codes: _Codes, dots: _Dots) -> None:
+    def __init__(self, bench: Workbench, cell: Cell, codes: _CodeTokens, dots: _Dots) -> None:
         self._options: CodedWordsOptions = bench.options
         self._codes = codes
         self._language = cell.language
@@ -342,7 +342,7 @@ def _dots_of(tokenizer: Tokenizer) -> _Dots:
 
 def _make(bench: Workbench) -> ContextMaker:
     dots = _dots_of(bench.tokenizer)
-    codes = {language: _Codes(language, bench.tokenizer) for language in _QUESTIONS}
+    codes = {language: _CodeTokens(language, bench.tokenizer) for language in _QUESTIONS}
 
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         coded = _CodedText(bench, cell, codes[cell.language], dots)
