@@ -120,6 +120,8 @@ class PartReader(Fields):
             name=name,
             weight=weight,
         )
+        if replays and part.system:
+            self.problems.append(f"system: task {task_name!r} makes its prompts whole; leave system out")
         self._check_together(part, task)
         return part
 

@@ -18,17 +18,17 @@ from niah_gen.tasks.coreference import COREFERENCE
 from niah_gen.tasks.graph_walks import GRAPH_WALKS
 from niah_gen.tasks.json_key_values import JSON_KEY_VALUES
 from niah_gen.tasks.key_values import KEY_VALUES
-from niah_gen.tasks.longbench import LONGBENCH, LONGBENCH_FILE
-from niah_gen.tasks.mrcr import MRCR
 from niah_gen.tasks.needle import MULTI, SINGLE
-from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
-from niah_gen.tasks.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
-from niah_gen.tasks.nolima import NOLIMA
 from niah_gen.tasks.options import read_options
 from niah_gen.tasks.passage_count import PASSAGE_COUNT
 from niah_gen.tasks.passages import PASSAGE_COPY, PASSAGE_MATCH, PASSAGE_NTH
 from niah_gen.tasks.passkeys import NUMBER_STRING, PASSKEY
-from niah_gen.tasks.ruler.family import RULER
+from niah_gen.tasks.published.longbench import LONGBENCH, LONGBENCH_FILE
+from niah_gen.tasks.published.mrcr import MRCR
+from niah_gen.tasks.published.needlebench import NEEDLEBENCH_TASKS
+from niah_gen.tasks.published.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
+from niah_gen.tasks.published.nolima import NOLIMA
+from niah_gen.tasks.published.ruler.family import RULER
 from niah_gen.tasks.uuid_chain import UUID_CHAIN
 from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING
 

@@ -28,9 +28,9 @@ import tiktoken
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import NiahError
-from niah_gen.tasks.ruler.punkt import sentence_spans
-from niah_gen.tasks.ruler.templates import CODED_WORDS, COMMON_WORDS, NIAH, VARIABLE_TRACKING
-from niah_gen.tasks.ruler.words import vocabulary, word_list
+from niah_gen.tasks.published.ruler.punkt import sentence_spans
+from niah_gen.tasks.published.ruler.templates import CODED_WORDS, COMMON_WORDS, NIAH, VARIABLE_TRACKING
+from niah_gen.tasks.published.ruler.words import vocabulary, word_list
 
 SAMPLES = 500
 NOISE = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."

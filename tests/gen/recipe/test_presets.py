@@ -17,8 +17,8 @@ from niah_gen.errors import RecipeError
 from niah_gen.recipe.presets import preset_names, preset_text
 from niah_gen.recipe.read import FIELDS, load_recipe
 from niah_gen.rows.plan import make_plan
+from niah_gen.tasks.published.ruler.family import TASKS as RULER_TASKS
 from niah_gen.tasks.registry import find_task
-from niah_gen.tasks.ruler.family import TASKS as RULER_TASKS
 
 PUBLISHED = {
     "gkamradt-single", "gkamradt-multi", "cdme-8k", "cdme-32k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy",

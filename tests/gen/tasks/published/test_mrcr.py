@@ -14,8 +14,8 @@ import pytest
 import niah_gen
 from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.mrcr import MRCR, bin_of
-from niah_gen.tasks.mrcr_files import read_mrcr
+from niah_gen.tasks.published.mrcr import MRCR, bin_of
+from niah_gen.tasks.published.mrcr_files import read_mrcr
 from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row, needle_kind

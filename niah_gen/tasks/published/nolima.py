@@ -17,8 +17,8 @@ import numpy as np
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
-from niah_gen.tasks.nolima_needles import Pair, read_pairs
 from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.published.nolima_needles import Pair, read_pairs
 from niah_gen.tasks.records import Cell, Context, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import Ints
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import RulerDraft, fitting, searched_size
-from niah_gen.tasks.ruler.niah import LINE, NoiseLines
-from niah_gen.tasks.ruler.templates import VARIABLE_TRACKING, filled
+from niah_gen.tasks.published.ruler.draft import RulerDraft, fitting, searched_size
+from niah_gen.tasks.published.ruler.niah import LINE, NoiseLines
+from niah_gen.tasks.published.ruler.templates import VARIABLE_TRACKING, filled
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Slice
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from niah_gen.tasks.ruler.punkt import sentence_spans
+from niah_gen.tasks.published.ruler.punkt import sentence_spans
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
 

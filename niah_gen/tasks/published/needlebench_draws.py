@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.needlebench_files import NeedleLine
+from niah_gen.tasks.published.needlebench_files import NeedleLine
 
-_FOLDER = Path(__file__).parents[1] / "library" / "needlebench"
+_FOLDER = Path(__file__).parents[2] / "library" / "needlebench"
 # The question kinds of the Ancestral Trace Challenge in the published order; the seeds depend on it.
 ATC_KINDS = ("eldest", "ancestor", "descendant", "distance")
 _QUOTED = re.compile(r"'([^']*)'")

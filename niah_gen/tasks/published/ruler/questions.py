@@ -11,8 +11,8 @@ import orjson
 
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import RulerDraft, fitting, searched_size
-from niah_gen.tasks.ruler.templates import QUESTIONS, filled
+from niah_gen.tasks.published.ruler.draft import RulerDraft, fitting, searched_size
+from niah_gen.tasks.published.ruler.templates import QUESTIONS, filled
 from niah_gen.tokenizers.spliced import Counter
 
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
-from niah_gen.tasks.mrcr_files import MrcrRow, read_mrcr
 from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.published.mrcr_files import MrcrRow, read_mrcr
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_gen.tokenizers.spliced import Slice, encode

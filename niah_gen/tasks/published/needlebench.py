@@ -16,8 +16,9 @@ from niah_gen.haystacks.opencompass import OpenCompassFiller, place
 from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
-from niah_gen.tasks.needlebench_check import check_ancestry, check_keywords
-from niah_gen.tasks.needlebench_draws import (
+from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.published.needlebench_check import check_ancestry, check_keywords
+from niah_gen.tasks.published.needlebench_draws import (
     ATC_KINDS,
     atc_asked,
     fill,
@@ -27,8 +28,7 @@ from niah_gen.tasks.needlebench_draws import (
     reasoning_ancestry,
     single_needle,
 )
-from niah_gen.tasks.needlebench_files import NeedleLine, is_published, read_names, read_needles
-from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.published.needlebench_files import NeedleLine, is_published, read_names, read_needles
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
 from niah_gen.tokenizers.spliced import Encoded, encode
 

@@ -10,9 +10,9 @@ import orjson
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import RulerDraft, fitting, largest_that_fits
-from niah_gen.tasks.ruler.templates import COMMON_WORDS, filled
-from niah_gen.tasks.ruler.words import vocabulary
+from niah_gen.tasks.published.ruler.draft import RulerDraft, fitting, largest_that_fits
+from niah_gen.tasks.published.ruler.templates import COMMON_WORDS, filled
+from niah_gen.tasks.published.ruler.words import vocabulary
 from niah_gen.tokenizers.spliced import Counter
 
 _COMMON = 10

@@ -25,7 +25,7 @@ from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench, cell_seed
 from niah_score.contract import Row, sha256_hex
 
-_FOLDER = Path(__file__).parents[1] / "library" / "longbench"
+_FOLDER = Path(__file__).parents[2] / "library" / "longbench"
 _BETWEEN = "\n\n"
 _MAX_NEW_TOKENS = 32
 # Of the paragraphs of a prompt of passage_count, at least one in so many is different.

@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-_FOLDER = Path(__file__).parents[2] / "library" / "ruler"
+_FOLDER = Path(__file__).parents[3] / "library" / "ruler"
 
 
 @lru_cache(maxsize=3)

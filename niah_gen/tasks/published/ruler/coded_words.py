@@ -11,8 +11,8 @@ import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import RulerDraft
-from niah_gen.tasks.ruler.templates import CODED_WORDS, filled
+from niah_gen.tasks.published.ruler.draft import RulerDraft
+from niah_gen.tasks.published.ruler.templates import CODED_WORDS, filled
 from niah_gen.tokenizers.spliced import Counter
 
 _ALPHA = 2.0

@@ -16,7 +16,7 @@ from recipes import problems
 import niah_gen
 from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
+from niah_gen.tasks.published.needlebench import NEEDLEBENCH_TASKS
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of

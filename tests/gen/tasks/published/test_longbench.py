@@ -15,7 +15,7 @@ from proofs import of_rows, problems_of, read, rename, write
 import niah_gen
 from niah_gen.checks.prove import prove
 from niah_gen.errors import NiahError, RecipeError
-from niah_gen.tasks.longbench import SETS, prompts, split_paragraphs
+from niah_gen.tasks.published.longbench import SETS, prompts, split_paragraphs
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_score.contract import Row, sha256_hex
 from niah_score.metrics.longbench import LONGBENCH_COUNT, LONGBENCH_RETRIEVAL

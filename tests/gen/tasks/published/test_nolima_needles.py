@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.nolima_needles import read_pairs
+from niah_gen.tasks.published.nolima_needles import read_pairs
 
 ENTRY: dict[str, Any] = {
     "id": "0101",

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from niah_gen.prompts.messages import Piece
-from niah_gen.tasks.ruler.draft import RulerDraft, fitting, listed, searched_size
-from niah_gen.tasks.ruler.essays import Essays
-from niah_gen.tasks.ruler.templates import NIAH, filled
-from niah_gen.tasks.ruler.words import pairs
+from niah_gen.tasks.published.ruler.draft import RulerDraft, fitting, listed, searched_size
+from niah_gen.tasks.published.ruler.essays import Essays
+from niah_gen.tasks.published.ruler.templates import NIAH, filled
+from niah_gen.tasks.published.ruler.words import pairs
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
 

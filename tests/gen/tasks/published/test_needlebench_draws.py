@@ -12,7 +12,7 @@ from needlebench import write_needles
 from properties import examples
 
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.needlebench_draws import (
+from niah_gen.tasks.published.needlebench_draws import (
     ATC_KINDS,
     ancestry,
     atc_asked,
@@ -22,7 +22,7 @@ from niah_gen.tasks.needlebench_draws import (
     prompts,
     single_needle,
 )
-from niah_gen.tasks.needlebench_files import NeedleLine, read_needles
+from niah_gen.tasks.published.needlebench_files import NeedleLine, read_needles
 
 NAMES = [f"Name{number}" for number in range(40)]
 WORDS = ("father", "mother", "dad", "mom")

@@ -9,7 +9,7 @@ import pytest
 from needlebench import write_names, write_needles
 
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.needlebench_files import NeedleLine, is_published, read_names, read_needles
+from niah_gen.tasks.published.needlebench_files import NeedleLine, is_published, read_names, read_needles
 
 
 def test_names_and_needles_are_read_in_their_order(tmp_path: Path) -> None:

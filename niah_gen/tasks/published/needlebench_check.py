@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from niah_gen.tasks.needlebench_draws import kinship
+from niah_gen.tasks.published.needlebench_draws import kinship
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row, needle_kind
 

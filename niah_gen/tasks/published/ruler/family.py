@@ -9,15 +9,15 @@ from niah_gen.errors import suggestion
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
 from niah_gen.tasks.own_files import OwnFile, own_file
+from niah_gen.tasks.published.ruler.coded_words import CodedWords
+from niah_gen.tasks.published.ruler.common_words import CommonWords
+from niah_gen.tasks.published.ruler.draft import Generator, RulerDraft
+from niah_gen.tasks.published.ruler.essays import Essays
+from niah_gen.tasks.published.ruler.niah import Niah, NiahSettings
+from niah_gen.tasks.published.ruler.questions import Questions, read_questions
+from niah_gen.tasks.published.ruler.templates import MODEL_TEMPLATES
+from niah_gen.tasks.published.ruler.variable_tracking import VariableTracking
 from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
-from niah_gen.tasks.ruler.coded_words import CodedWords
-from niah_gen.tasks.ruler.common_words import CommonWords
-from niah_gen.tasks.ruler.draft import Generator, RulerDraft
-from niah_gen.tasks.ruler.essays import Essays
-from niah_gen.tasks.ruler.niah import Niah, NiahSettings
-from niah_gen.tasks.ruler.questions import Questions, read_questions
-from niah_gen.tasks.ruler.templates import MODEL_TEMPLATES
-from niah_gen.tasks.ruler.variable_tracking import VariableTracking
 from niah_score.contract import sha256_hex
 
 NIAH_TASKS = {

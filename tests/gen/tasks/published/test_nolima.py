@@ -16,8 +16,8 @@ from properties import examples
 import niah_gen
 from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, RecipeError
-from niah_gen.tasks.nolima import NOLIMA, book_of, distractor_depth, draws, window, with_distractor
-from niah_gen.tasks.nolima_needles import read_pairs
+from niah_gen.tasks.published.nolima import NOLIMA, book_of, distractor_depth, draws, window, with_distractor
+from niah_gen.tasks.published.nolima_needles import read_pairs
 from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import BytePairTokenizer
 from niah_gen.tokenizers.spliced import encode

@@ -20,10 +20,10 @@ from niah_gen.errors import FitError, RecipeError
 from niah_gen.recipe.presets import preset_names
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import make_plan
-from niah_gen.tasks.ruler.essays import Essays
-from niah_gen.tasks.ruler.family import QUESTION_SETS, TASKS
-from niah_gen.tasks.ruler.punkt import sentence_spans
-from niah_gen.tasks.ruler.words import pairs, vocabulary, word_list
+from niah_gen.tasks.published.ruler.essays import Essays
+from niah_gen.tasks.published.ruler.family import QUESTION_SETS, TASKS
+from niah_gen.tasks.published.ruler.punkt import sentence_spans
+from niah_gen.tasks.published.ruler.words import pairs, vocabulary, word_list
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row
 from niah_score.metrics import METRICS
@@ -272,6 +272,8 @@ def test_what_a_task_lacks_is_said_before_anything_is_built(tmp_path: Path) -> N
     assert "task is 'vd'; expected one of" in problem
     (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "placement": "native"})
     assert "replays a published generator; leave placement out" in problem
+    (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "form": "chat", "system": "Be brief."})
+    assert "makes its prompts whole; leave system out" in problem
     (problem,) = problems("plain", {"placement": "published"})
     assert "replays none" in problem
 
