@@ -11,6 +11,7 @@ from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +64,9 @@ _FEWEST_APART = 2
 # Terms of zeta that are summed one by one; the rest is an integral with two corrections.
 _TERMS = 50
 # So many codes are drawn at once, of which those that are asked for are the first.
-_DRAWN = 64
+_DRAWN = 128
+# The codes of short rows, and of long ones with few different words, are drawn from so many.
+_LEAST_POOL = 1 << 14
 # About how many tokens a word has, dots included; the first guess at the size of a text.
 _TOKENS_OF_A_WORD = 2.0
 # Texts are sized to so many tokens below what is wanted: their first and last words have one more or less than inside.
@@ -138,16 +141,47 @@ def _alphabet(language: str) -> tuple[Bytes2D, int]:
     return data.reshape(len(characters), -1), size
 
 
-def _codes(places: Ints, seed: str, language: str) -> npt.NDArray[np.bytes_]:
-    """The codes at some places of a row's permutation of all codes, each behind a space."""
-    characters, size = _alphabet(language)
-    numbers = scattered(places, len(characters) ** size, seed)
-    powers = len(characters) ** np.arange(size, dtype=np.int64)
+@lru_cache(maxsize=4)
+def _pool(language: str, size: int) -> npt.NDArray[np.bytes_]:
+    """So many codes, the same in every row, each behind a space; a larger pool begins with those of a smaller one."""
+    characters, letters = _alphabet(language)
+    numbers = scattered(np.arange(size), len(characters) ** letters, "coded-words")
+    powers = len(characters) ** np.arange(letters, dtype=np.int64)
     digits = numbers[:, None] // powers % len(characters)
-    laid = np.empty((len(numbers), 1 + size * characters.shape[1]), dtype=np.uint8)
+    laid = np.empty((size, 1 + letters * characters.shape[1]), dtype=np.uint8)
     laid[:, 0] = ord(" ")
-    laid[:, 1:] = characters[digits].reshape(len(numbers), -1)
+    laid[:, 1:] = characters[digits].reshape(size, -1)
     return laid.view(f"S{laid.shape[1]}").ravel()
+
+
+@lru_cache(maxsize=16)
+def _pool_size(length: int, alpha: float) -> int:
+    """How many codes those of a row of so many tokens are drawn from: several times as many as it can need."""
+    size = _LEAST_POOL
+    while size < 4 * len(zipf_counts(max(length, 1), alpha)):
+        size *= 4
+    return size
+
+
+# The item of a row and its text begin with the same codes.
+@lru_cache(maxsize=4)
+def _ranked(seed: str, language: str, asked: int, size: int) -> Ints:
+    """The first codes of a row by rank, as numbers of the pool.
+
+    Those without spaces share no character among the ones that are asked for: none is read across two others.
+    """
+    numbers = scattered(np.arange(_DRAWN), size, seed)
+    pool = _pool(language, size)
+    found: list[int] = []
+    characters = ""
+    for place, number in enumerate(numbers.tolist()):
+        more = characters + pool[number].decode()[1:]
+        if language != "zh" or len(set(more)) == len(more):
+            found.append(place)
+            characters = more
+        if len(found) == asked:
+            return np.append(numbers[found], np.delete(numbers, found))
+    raise AssertionError("of so many codes there are always enough without a common character")
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -156,7 +190,9 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 def _item(settings: Settings, cell: Cell) -> Item:
     options = settings.options
-    codes = _asked(_seed(settings.seed, cell), cell.language, options.asked)
+    size = _pool_size(cell.length, options.alpha)
+    ranked = _ranked(_seed(settings.seed, cell), cell.language, options.asked, size)
+    codes = [code.decode()[1:] for code in _pool(cell.language, size)[ranked[: options.asked]].tolist()]
     one, several, ignore = _QUESTIONS[cell.language]
     question = one if options.asked == 1 else several.format(count=options.asked)
     if options.dots:
@@ -171,57 +207,53 @@ def _seed(seed: int, cell: Cell) -> str:
     return f"{cell_seed(seed, cell)}/coded-words/{cell.language}"
 
 
-# Its item and its text begin with the same codes.
-@lru_cache(maxsize=4)
-def _first_codes(seed: str, language: str) -> npt.NDArray[np.bytes_]:
-    return _codes(np.arange(_DRAWN), seed, language)
+class _CodeTokens:
+    """Counts the codes of a language; keeps what each costs behind a space."""
 
+    def __init__(self, language: str, tokenizer: Tokenizer) -> None:
+        self._language = language
+        self._tokenizer = tokenizer
+        self._known: Ints = np.zeros(0, dtype=np.int64)
 
-def _asked(seed: str, language: str, count: int) -> list[str]:
-    """The first codes of a row; of those without spaces, the first that share no character: none is read across two."""
-    found: list[str] = []
-    for code in (code.decode()[1:] for code in _first_codes(seed, language).tolist()):
-        both = "".join([*found, code])
-        if language != "zh" or len(set(both)) == len(both):
-            found.append(code)
-        if len(found) == count:
-            return found
-    raise AssertionError("of so many codes there are always enough without a common character")
+    def tokens(self, numbers: Ints, size: int) -> Ints:
+        """Tokens of the codes of these numbers of a pool."""
+        if size > len(self._known):
+            self._known = np.append(self._known, np.zeros(size - len(self._known), dtype=np.int64))
+        found = self._known[numbers]
+        fresh = numbers[found == 0]
+        if len(fresh):
+            laid = _pool(self._language, size)[fresh]
+            ends = laid.itemsize * np.arange(1, len(laid) + 1)
+            self._known[fresh] = tokens_between(laid.tobytes(), ends, self._tokenizer)
+            found = self._known[numbers]
+        return found
 
 
 class _CodedText:
     """The text of one row. Its words by rank are drawn as far as they are needed.
 
-    `_laid`: the words as bytes, each behind a space; `_each`: the tokens of each so. `dots`: tokens of the dots; None
-    where sums of such tokens are not those of texts.
+    `_laid`: the words as bytes, each behind a space; `_each`: the tokens of each so.
     """
 
-    def __init__(self, bench: Workbench, cell: Cell, item: Item, dots: int | None) -> None:
+    def __init__(self, bench: Workbench, cell: Cell, codes: _CodeTokens, dots: _Dots) -> None:
         self._options: CodedWordsOptions = bench.options
-        self._tokenizer: Tokenizer = bench.tokenizer
+        self._codes = codes
         self._language = cell.language
         self._seed = _seed(bench.seed, cell)
-        self._summed = dots is not None
-        self._asked = np.array([f" {code}".encode() for (code,) in item.keywords])
-        codes = _first_codes(self._seed, self._language)
-        self._drawn = len(codes)
-        codes = np.append(self._asked, self._without_asked(codes))
-        self._laid, self._each = codes, self._counted(codes)
-        if self._options.dots:
-            self._laid = np.append(_LAID_DOTS, codes)
-            self._each = np.append(dots or 1, self._each)
+        self._summed = dots.summed
+        self._size = _pool_size(cell.length, self._options.alpha)
+        self._drawn = _DRAWN
+        self._laid = np.array([_LAID_DOTS] if self._options.dots else [], dtype="S4")
+        self._each: Ints = np.array([dots.tokens] if self._options.dots else [], dtype=np.int64)
+        self._append(_ranked(self._seed, self._language, self._options.asked, self._size))
 
-    def _without_asked(self, codes: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:
-        others: Ints = np.flatnonzero((codes[:, None] != self._asked).all(axis=1))
-        return codes[others]
-
-    def _counted(self, laid: npt.NDArray[np.bytes_]) -> Ints:
-        ends = laid.itemsize * np.arange(1, len(laid) + 1)
-        return tokens_between(laid.tobytes(), ends, self._tokenizer)
+    def _append(self, numbers: Ints) -> None:
+        self._laid = np.append(self._laid, _pool(self._language, self._size)[numbers])
+        self._each = np.append(self._each, self._codes.tokens(numbers, self._size))
 
     def probe(self) -> TextDraft:
         """A text of one word."""
-        return TextDraft(self._asked[0][1:], int(self._each[int(self._options.dots)]))
+        return TextDraft(bytes(self._laid[-1])[1:], int(self._each[-1]))
 
     def draft(self, wanted: int) -> TextDraft:
         """A text of about the most words that have at most so many expected tokens; dots fill what no word fits into.
@@ -251,11 +283,9 @@ class _CodedText:
         counts = zipf_counts(total, self._options.alpha)
         missing = len(counts) - len(self._laid)
         if missing > 0:
-            until = self._drawn + missing + len(self._asked) + missing // 16
-            codes = self._without_asked(_codes(np.arange(self._drawn, until), self._seed, self._language))
+            until = self._drawn + missing + missing // 16
+            self._append(scattered(np.arange(self._drawn, until), self._size, self._seed))
             self._drawn = until
-            self._laid = np.append(self._laid, codes)
-            self._each = np.append(self._each, self._counted(codes))
         return counts
 
     def _tokens(self, total: int) -> int:
@@ -289,25 +319,33 @@ class _CodedText:
             )
 
 
-def _tokens_of_dots(tokenizer: Tokenizer) -> int | None:
-    """Tokens of the dots behind any word; None where sums of the tokens of words are not those of texts.
+class _Dots(NamedTuple):
+    """How dots are counted. `tokens`: of the dots and the space before them.
 
-    No pattern of tiktoken joins a full stop to a space behind it, as little as it does a letter.
+    `summed`: whether the tokens of a text are the sum of those of its words, as far as it begins and ends with codes.
     """
+
+    tokens: int
+    summed: bool
+
+
+def _dots_of(tokenizer: Tokenizer) -> _Dots:
+    """How a tokenizer counts dots. No pattern of tiktoken joins a letter or a full stop to the space behind it."""
 
     def count(*words: str) -> int:
         return tokenizer.count(" ".join(words))
 
-    alone = count("abc", DOTS, "abc") - count("abc", "abc")
+    alone = max(1, count("abc", DOTS, "abc") - count("abc", "abc"))
     summed = tokenizer.local and count("abc", DOTS, DOTS, DOTS, "abc") == count("abc", "abc") + 3 * alone
-    return alone if summed else None
+    return _Dots(alone, summed)
 
 
 def _make(bench: Workbench) -> ContextMaker:
-    dots = _tokens_of_dots(bench.tokenizer)
+    dots = _dots_of(bench.tokenizer)
+    codes = {language: _CodeTokens(language, bench.tokenizer) for language in _QUESTIONS}
 
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
-        coded = _CodedText(bench, cell, item, dots)
+        coded = _CodedText(bench, cell, codes[cell.language], dots)
         budget = cell.length - bench.reserve
         text = fit_text(coded.draft, coded.probe(), budget, frame, bench.tokenizer, bench.counter)
         return whole_context(text, bench.counter)

@@ -8,22 +8,32 @@ from typing import Any
 from proofs import rename
 
 from niah_gen.prompts.templates import CONTEXT, QUESTION, template_for
-from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
 from niah_score.contract import sha256_hex
 
 
 def around(row: Any) -> tuple[str, str]:
     """What a row's template has before and after the context, the question filled in."""
+    form = "text" if isinstance(row["prompt"], str) else "chat"
     template = template_for(row["template"], row["language"])
     assert template is not None
-    (message,) = template.wordings["end"].messages("text")
-    before, after = message["content"].replace(QUESTION, row["question"] or "").split(CONTEXT)
+    contents = [message["content"] for message in template.wordings["end"].messages(form)]
+    (content,) = (content for content in contents if CONTEXT in content)
+    before, after = content.replace(QUESTION, row["question"] or "").split(CONTEXT)
     return before, after
 
 
 def context_of(row: Any) -> str:
     before, after = around(row)
-    return str(row["prompt"]).removeprefix(before).removesuffix(after)
+    prompt = row["prompt"] if isinstance(row["prompt"], str) else row["prompt"][row["context_message"]]["content"]
+    return str(prompt).removeprefix(before).removesuffix(after)
+
+
+def tokens_of(row: Any, tokenizer: Tokenizer) -> tuple[int, int]:
+    """The tokens of a row's prompt and of its context, each encoded whole."""
+    prompt = row["prompt"]
+    contents = [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
+    return sum(map(tokenizer.count, contents)), tokenizer.count(context_of(row))
 
 
 def change_context(row: dict[str, Any], change: Callable[[str], str], tokenizer: BytePairTokenizer) -> None:

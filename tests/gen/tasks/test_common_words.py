@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from proofs import of_rows, problems_of, read, write
 from properties import examples
-from whole_contexts import change_context, context_of
+from whole_contexts import change_context, context_of, tokens_of
 
 import niah_gen
 from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.tasks.common_words import CommonWordsOptions, counts_for, vocabulary
-from niah_gen.tokenizers.find import BytePairTokenizer
+from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
 from niah_score.contract import Row
 from niah_score.metrics.keyword_f1 import judge_keyword_f1
 from niah_score.metrics.target import target_of
@@ -44,6 +44,35 @@ def words_of(row: Any) -> list[str]:
 def test_prompts_end_within_a_few_tokens_below_their_budget(rows: list[Row]) -> None:
     assert all(0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW for row in rows)
     assert len({row["prompt_sha256"] for row in rows}) == len(rows) == 2 * 3 * 2
+
+
+@given(
+    st.sampled_from(["en", "zh"]), st.sampled_from(["text", "chat"]), st.sampled_from(["cl100k_base", "o200k_base"]),
+    st.integers(900, 20_000), st.integers(1, 12), st.integers(1, 5), st.integers(0, 1000),
+)  # fmt: skip
+@examples(25)
+def test_lists_of_any_size_are_counted_exactly_and_fill_their_budget(
+    language: str, form: str, tokenizer: str, length: int, asked: int, uncommon: int, seed: int
+) -> None:
+    recipe = RECIPE | {
+        "languages": [language], "form": form, "tokenizer": tokenizer, "lengths": [length], "seed": seed,
+        "options": {"rows": 1, "asked": asked, "common": 8 * uncommon, "uncommon": uncommon},
+    }  # fmt: skip
+    for row in niah_gen.iter_rows(recipe):
+        assert tokens_of(row, find_tokenizer(tokenizer)) == (row["prompt_tokens"], row["haystack_tokens"])
+        assert 0 <= length - 200 - row["prompt_tokens"] <= MOST_BELOW
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("vocabulary_file", ["tokenizer_json", "piece_model"])
+def test_lists_are_counted_whole_where_a_tokenizer_is_not_local(
+    language: str, vocabulary_file: str, request: pytest.FixtureRequest
+) -> None:
+    path = str(request.getfixturevalue(vocabulary_file))
+    recipe = RECIPE | {"languages": [language], "tokenizer": path, "lengths": [3000, 8000], "options": {"rows": 1}}
+    for row in niah_gen.iter_rows(recipe):
+        assert tokens_of(row, find_tokenizer(path)) == (row["prompt_tokens"], row["haystack_tokens"])
+        assert 0 <= (row["length"] or 0) - 200 - row["prompt_tokens"] <= MOST_BELOW
 
 
 def test_the_words_asked_for_are_the_most_frequent_by_far(rows: list[Row]) -> None:
