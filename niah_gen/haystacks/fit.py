@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -73,22 +74,35 @@ def seam_tokens(request: FillRequest, sentences: Sentences, counter: Counter) ->
 
 
 class Fitting:
-    """One request and what its prompts hold besides filler; `room`: tokens left for that."""
+    """One request and what its prompts hold besides filler."""
 
     def __init__(self, request: FillRequest, tokenizer: Tokenizer, counter: Counter) -> None:
         self._request = request
         self._tokenizer = tokenizer
         self._counter = counter
         frame = request.frame
-        others = sum(tokenizer.count(other) for other in frame.others)
-        self._fixed = others + request.needle_tokens + counter.count([frame.before, frame.after])
+        self._others = sum(counter.count([other]) for other in frame.others)
         # Where needles stand still, the prompt itself can be counted, whatever the tokenizer.
         self._whole = request.counted_whole and request.stands_still and not tokenizer.local
         unsure = 0 if tokenizer.local or self._whole else _UNSURE * len(request.needles)
-        self._budget = request.length - request.reserve - others - unsure
+        self._budget = request.length - request.reserve - self._others - unsure
         self._bare: dict[int, _Trial] = {}
-        # To within a few tokens.
-        self.room = request.length - request.reserve - self._fixed
+
+    @cached_property
+    def room(self) -> int:
+        """Tokens left for filler, to within a few."""
+        return self._request.length - self._request.reserve - self._fixed
+
+    @cached_property
+    def _fixed(self) -> int:
+        frame = self._request.frame
+        return self._others + self._request.needle_tokens + self._counter.count([frame.before, frame.after])
+
+    def room_beside(self, needle_tokens: int) -> int:
+        """Tokens of the budget left for filler where needles take so many, to within a few."""
+        return (
+            self._budget - self._counter.count([self._request.frame.before, self._request.frame.after]) - needle_tokens
+        )
 
     def haystack(
         self, sentences: Sentences, added: Sequence[Ints], joiners: Sequence[str], ends_of: EndsOf
@@ -125,9 +139,9 @@ class Fitting:
             raise self.no_room()
         return self._counted(best.haystack, sentences)
 
-    def whole(self, sentences: Sentences, added: Sequence[Ints]) -> tuple[int, Haystack]:
-        """All of the sentences as a haystack, and how many tokens its longest prompt ends below the budget."""
-        trial = self._try(_prefix(sentences, len(sentences.places) - 1), sentences, added)
+    def whole(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> tuple[int, Haystack]:
+        """All of the sentences, which are `haystack`, and how many tokens its longest prompt ends below the budget."""
+        trial = self._try(haystack, sentences, added)
         return trial.below, self._counted(trial.haystack, sentences)
 
     def no_room(self) -> FitError:
@@ -320,6 +334,11 @@ def _windows(sentences: Sentences, count: int) -> Iterator[tuple[int, int]]:
 def _text(sentences: Sentences, number: int, joiner: str) -> str:
     """A sentence without what joins it to the one before: the joiner, or white space."""
     return sentences.text.text(*sentences.places[[number, number + 1]].tolist()).removeprefix(joiner).strip()
+
+
+def whole_of(sentences: Sentences) -> Haystack:
+    """All sentences as they stand."""
+    return _prefix(sentences, len(sentences.places) - 1)
 
 
 def _prefix(sentences: Sentences, count: int) -> Haystack:

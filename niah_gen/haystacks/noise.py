@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from niah_gen.haystacks.fit import Fitting, seam_tokens
+from niah_gen.haystacks.fit import Fitting, seam_tokens, whole_of
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.sentences import Seam, Sentences
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Counter, Encoded, encode, encode_later, safe_cuts
-from niah_score.text import fold, holds
+from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode, encode_later, safe_cuts
 
 # The five sentences of RULER's and InfiniteBench's noise, and ours for Chinese.
 NOISE = {
@@ -22,6 +22,8 @@ NOISE = {
 }
 # Lines that the text is longer than what was first asked for, at least.
 _SPARE = 64
+# Haystacks that are kept.
+_MOST_KNOWN = 64
 
 
 class NoiseFiller:
@@ -37,6 +39,7 @@ class NoiseFiller:
         self._counter = Counter(tokenizer)
         self._text: Encoded | None = None
         self._lines = 0
+        self._known: dict[int, tuple[Sentences, Haystack]] = {}
 
     @cached_property
     def _each(self) -> int:
@@ -48,26 +51,84 @@ class NoiseFiller:
     def fill(self, request: FillRequest) -> Haystack:
         """As many sentences as fit. Raises FitError where not one does."""
         fitting = Fitting(request, self._tokenizer, self._counter)
+        if request.stands_still:
+            return self._fill_around(request, fitting)
         of_line = len(self._sentences)
         lines = max(fitting.room, 0) // self._each + 2
-        sentences = self._ending(lines, 0)
+        sentences, _ = self._ended(lines * of_line)
         added = seam_tokens(request, sentences, self._counter)
         # One more sentence may hold a few tokens more or less than it does alone, so that none is skipped.
         number = int(np.searchsorted(sentences.before, max(fitting.room, 0), side="right")) * of_line
         while number > 0:
-            whole, rest = divmod(number, of_line)
-            sentences = self._ending(whole, rest)
-            below, haystack = fitting.whole(sentences, added)
+            below, haystack = fitting.whole(*self._ended(number)[::-1], added)
             if below >= 0:
-                return self._cleared(haystack, request.secret)
+                return haystack
             # Each sentence has two tokens at least.
             number -= max(1, -below * of_line // (2 * self._each))
         raise fitting.no_room()
 
-    def _cleared(self, haystack: Haystack, secret: Secret) -> Haystack:
-        twice = fold(f"{self._line}\n{self._line}")
-        words = [word for group in secret.keywords for word in group]
-        return replace(haystack, cleared=frozenset(word for word in words if not holds(twice, word)))
+    def _fill_around(self, request: FillRequest, fitting: Fitting) -> Haystack:
+        """The same for needles that stand still: what each adds at a line end is counted first, so few tries are made.
+
+        The number of sentences that fit is found from a first one that depends on the request alone.
+        """
+        most = fitting.room_beside(sum(self._added(needle, request.joiner) for needle in request.needles))
+        whole, left = divmod(max(most, 0), self._each)
+        number = max(1, whole * len(self._sentences) + bisect_right(self._parts, left) - 1)
+        best: Haystack | None = None
+        refused: set[int] = set()
+        while number > 0:
+            below, haystack = fitting.whole(*self._ended(number)[::-1], ())
+            if below >= 0:
+                best = haystack
+                if below < self._least or number + 1 in refused:
+                    break
+                number += 1
+            else:
+                refused.add(number)
+                if best is not None:
+                    break
+                number -= max(1, -below // self._most)
+        if best is None:
+            raise fitting.no_room()
+        return best
+
+    def _added(self, needle: Encoded, joiner: str) -> int:
+        """Tokens that a needle adds at a line end among others."""
+        text, size = self._long(3), len(self._line.encode()) + 1
+        left, right = Slice(text, 0, 2 * size - 1), Slice(text, 2 * size - 1, 3 * size - 1)
+        bare = Slice(text, 0, 3 * size - 1)
+        return self._counter.count([left, joiner, Slice(needle, 0, len(needle.data)), right]) - self._counter.count(
+            [bare]
+        )
+
+    @cached_property
+    def _parts(self) -> list[int]:
+        """Tokens of the first sentences behind a line end: of none, of one, and so on."""
+        count = self._tokenizer.count
+        parts = ["".join(self._sentences[:number]) for number in range(1, len(self._sentences))]
+        return [0, *(count(f"{self._line}\n{part}") - count(self._line) for part in parts)]
+
+    @cached_property
+    def _least(self) -> int:
+        """Tokens of the shortest sentence, or one less: joined to what follows it may take so many."""
+        return int(np.diff([*self._parts, self._each]).min()) - 1
+
+    @cached_property
+    def _most(self) -> int:
+        """Tokens of the longest sentence, or one more."""
+        return int(np.diff([*self._parts, self._each]).max()) + 1
+
+    def _ended(self, number: int) -> tuple[Sentences, Haystack]:
+        """So many sentences, and the haystack that they are: one for all rows that it fits."""
+        known = self._known.get(number)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            sentences = self._ending(*divmod(number, len(self._sentences)))
+            haystack = replace(whole_of(sentences), period=len(self._line.encode()) + 1)
+            known = self._known[number] = sentences, haystack
+        return known
 
     def _ending(self, lines: int, rest: int) -> Sentences:
         """So many lines and the first `rest` sentences of one more, as sentences with a place behind each line."""
@@ -126,10 +187,14 @@ class NoiseFiller:
         """A text of at least so many lines."""
         if self._text is None or lines > self._lines:
             self._lines = lines + max(_SPARE, lines // 8)
+            self._known.clear()
             data = f"{self._line}\n".encode() * self._lines
             if self._tokenizer.local and len(self._cuts):
-                cuts = np.arange(self._lines, dtype=np.int64) * (len(self._line.encode()) + 1) + int(self._cuts[-1])
-                exact = np.arange(self._lines, dtype=np.int64) * self._each
+                line, first = self._line.encode(), int(self._cuts[0])
+                inside = [self._tokenizer.count(line[first:cut].decode()) for cut in self._cuts.tolist()]
+                numbers = np.arange(self._lines, dtype=np.int64)[:, None]
+                cuts = (numbers * (len(line) + 1) + self._cuts).reshape(-1)
+                exact = (numbers * self._each + np.array(inside, dtype=np.int64)).reshape(-1)
                 self._text = encode_later(data, self._tokenizer, cuts, exact)
             else:
                 self._text = encode(data.decode(), self._tokenizer)

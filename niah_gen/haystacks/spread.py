@@ -26,7 +26,10 @@ class DepthLine(NamedTuple):
 
     def at(self, depth: float) -> float:
         """The needle's depth in percent when the row's is `depth`."""
-        return float(self.at_all(np.array([depth]))[0])
+        found = self.offset + self.slope * depth
+        if found > 100:
+            return found - 100 if self.wraps else 100.0
+        return found
 
     def at_all(self, depths: Floats) -> Floats:
         """The same for many rows' depths."""

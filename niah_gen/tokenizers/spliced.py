@@ -12,14 +12,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
 from niah_gen.tokenizers.find import Ints, Tokenizer, Tokens
+from niah_gen.tokenizers.fragments import Fragment, json_growth, json_inside, literal
 from niah_score.text import fold
 
 # Ranges whose characters are all letters or digits in every Unicode version: right, but not complete.
@@ -35,6 +35,11 @@ _BREAKERS = (
     ' \n\t\r.,;:!?()[]{}"/-\u2013\u2014\u2026\u201c\u201d\u2018'
     "\u3001\u3002\u300a\u300b\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
 )
+# Bytes of texts for which no offsets are kept, and of literals that are encoded with what stands beside them.
+_SHORT = 128
+# Windows and literals that a counter remembers.
+_MOST_WINDOWS = 1 << 16
+_MOST_LITERALS = 64
 # No character of either table takes more than three bytes of UTF-8.
 _WIDEST = 3
 
@@ -134,7 +139,7 @@ class Encoded:
     def _json(self) -> tuple[memoryview, Ints]:
         """The text as the inside of a JSON string, and the offset of the escaped byte for each byte that this adds."""
         points = np.frombuffer(self.data, dtype=np.uint8)
-        return memoryview(json_inside(self.data.decode())), np.repeat(*_json_growth(points))
+        return memoryview(json_inside(self.data.decode())), np.repeat(*json_growth(points))
 
     def fragment(self, start: int, end: int) -> Fragment:
         """The bytes from `start` to `end` ready to be written, without copying them."""
@@ -143,6 +148,8 @@ class Encoded:
             last = self._character_before(end)
         if first >= last and (first > start or last < end):
             return literal(self.text(start, end))
+        if first == 0 and last == len(self.data) < _SHORT:
+            return literal(self.data.decode())
         escaped, growth = self._json
         grown_first, grown_last = first + bisect_left(growth.data, first), last + bisect_left(growth.data, last)
         inside = self._continuations.data
@@ -166,53 +173,17 @@ class Encoded:
         return byte
 
 
-class Fragment:
-    """Text ready to be written: its UTF-8, the same as the inside of a JSON string, its number of code points."""
-
-    __slots__ = ("chars", "json", "utf8")
-
-    def __init__(self, utf8: tuple[bytes | memoryview, ...], json: tuple[bytes | memoryview, ...], chars: int) -> None:
-        self.utf8 = utf8
-        self.json = json
-        self.chars = chars
-
-    def __add__(self, other: Fragment) -> Fragment:
-        return Fragment(self.utf8 + other.utf8, self.json + other.json, self.chars + other.chars)
-
-    @property
-    def text(self) -> str:
-        """The text as a str."""
-        return b"".join(self.utf8).decode()
-
-
-def json_inside(text: str) -> bytes:
-    """A text as it stands between the quotes of a canonical JSON string; orjson writes texts alike, and far faster."""
-    return orjson.dumps(text)[1:-1]
-
-
-def literal(text: str) -> Fragment:
-    """A text of our own as a stretch."""
-    return Fragment((text.encode(),), (json_inside(text),), len(text))
-
-
-def _json_growth(points: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:
-    """Offsets of the bytes that JSON escapes, and how many bytes each escape adds."""
-    escaped = np.flatnonzero((points < 0x20) | (points == ord('"')) | (points == ord("\\")))
-    return escaped, _JSON_GROWTH[points[escaped]].astype(np.int64)
-
-
-# Quote, backslash and five control characters have short escapes; the other controls become \u00XX.
-_JSON_GROWTH = np.zeros(256, dtype=np.uint8)
-_JSON_GROWTH[:32] = 5
-_JSON_GROWTH[[ord(char) for char in '"\\\b\t\n\f\r']] = 1
-
-
 def encode(text: str, tokenizer: Tokenizer) -> Encoded:
     """Tokenise a text. Its characters must be encodable (no lone surrogates)."""
     return _with_cuts(text.encode(), tokenizer.encode(text), safe_cuts(text) if tokenizer.local else _NONE)
 
 
 _NONE = np.zeros(0, dtype=np.int64)
+
+
+def encode_uncut(text: str, tokenizer: Tokenizer) -> Encoded:
+    """A short text that is encoded when its tokens are asked for: among others it is counted with what is beside it."""
+    return Encoded(text.encode(), cache(lambda: tokenizer.encode(text)), _NONE, _NONE)
 
 
 def _with_cuts(data: bytes, tokens: Tokens, cuts: Ints) -> Encoded:
@@ -312,7 +283,8 @@ class Counter:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._windows: dict[bytes, int] = {}
+        self._windows: dict[bytes, memoryview] = _windows(tokenizer)
+        self._literals: dict[str, Slice] = {}
 
     def count(self, parts: Iterable[str | Slice]) -> int:
         """Tokens of the parts one after the other."""
@@ -320,9 +292,14 @@ class Counter:
         pending = b""
         for part in parts:
             if isinstance(part, str):
-                pending += part.encode()
-                continue
+                if len(part) < _SHORT or not self.tokenizer.local:
+                    pending += part.encode()
+                    continue
+                part = self._literal(part)
             source, start, end = part
+            if not len(source.cuts):
+                pending += source.data[start:end]
+                continue
             cuts, exact = source.cuts.data, source.exact.data
             low = bisect_left(cuts, start + _WIDEST)
             high = bisect_right(cuts, end - _WIDEST) - 1  # as in _usable_cuts
@@ -348,13 +325,14 @@ class Counter:
         def close() -> None:
             nonlocal total, window, begun
             if open_:
-                ends = self.tokenizer.encode(window.decode(errors="replace")).ends
+                ends = self._ends(window)
+                ascii_ = window.isascii()
                 for place, begins in open_:
-                    at = len(window[:place].decode(errors="replace").encode())
+                    at = place if ascii_ else len(window[:place].decode(errors="replace").encode())
                     if begins:
-                        begun = total + bisect_right(ends.data, at)
+                        begun = total + bisect_right(ends, at)
                     else:
-                        found.append((begun, total + min(bisect_left(ends.data, at) + 1, len(ends))))
+                        found.append((begun, total + min(bisect_left(ends, at) + 1, len(ends))))
                 total += len(ends)
                 open_.clear()
             else:
@@ -364,8 +342,12 @@ class Counter:
         for part, is_marked in zip(parts, marked, strict=True):
             if is_marked:
                 open_.append((len(window), True))
+            if isinstance(part, str) and len(part) >= _SHORT:
+                part = self._literal(part)
             if isinstance(part, str):
                 window += part.encode()
+            elif not len(part.source.cuts):
+                window += part.source.data[part.start : part.end]
             else:
                 source, start, end = part
                 low = bisect_left(source.cuts.data, start + _WIDEST)
@@ -382,11 +364,33 @@ class Counter:
         close()
         return found
 
+    def _literal(self, text: str) -> Slice:
+        """A long text of our own; what stands in every prompt is encoded once."""
+        known = self._literals.get(text)
+        if known is None:
+            if len(self._literals) >= _MOST_LITERALS:
+                self._literals.clear()
+            source = encode(text, self.tokenizer)
+            known = self._literals[text] = Slice(source, 0, len(source.data))
+        return known
+
     def _window(self, data: bytes) -> int:
+        # Long windows (no safe cut near) rarely recur.
+        return len(self._ends(data)) if len(data) < 4096 else self.tokenizer.count(data.decode(errors="replace"))
+
+    def _ends(self, data: bytes) -> memoryview:
+        """Where the tokens of a window end. Windows around needles recur through a whole grid, or within a row."""
         known = self._windows.get(data)
         if known is None:
-            known = self.tokenizer.count(data.decode(errors="replace"))
-            # Windows around needles recur through a whole grid; long ones (no safe cut near) rarely do.
+            known = self.tokenizer.encode(data.decode(errors="replace")).ends.data
             if len(data) < 4096:
+                if len(self._windows) >= _MOST_WINDOWS:
+                    self._windows.clear()
                 self._windows[data] = known
         return known
+
+
+@lru_cache(maxsize=4)
+def _windows(tokenizer: Tokenizer) -> dict[bytes, memoryview]:
+    """The windows that all counters of a tokenizer have encoded."""
+    return {}
