@@ -163,7 +163,7 @@ class BytePairTokenizer:
         # A short list is made faster than a short array, a long one slower.
         short = len(text) < _SHORT
         ids = np.array(self.encoding.encode_ordinary(text), dtype=np.int64) if short else self._ids(text)
-        return Tokens(ids, np.cumsum(self._lengths[ids]))
+        return Tokens(ids, self._lengths[ids].cumsum())
 
     def count(self, text: str) -> int:
         """Number of tokens."""

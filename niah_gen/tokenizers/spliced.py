@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +41,7 @@ _SHORT = 128
 _MOST_WINDOWS = 1 << 16
 _MOST_LITERALS = 64
 # No character of either table takes more than three bytes of UTF-8.
-_WIDEST = 3
+WIDEST = 3
 
 
 def _table(ranges: Iterable[tuple[str, str]]) -> npt.NDArray[np.bool_]:
@@ -107,6 +107,11 @@ class Encoded:
     def size(self) -> int:
         """Number of tokens."""
         return len(self.ids)
+
+    @cached_property
+    def marked(self) -> tuple[memoryview, memoryview]:
+        """`cuts` and `exact` to look single ones up in."""
+        return self.cuts.data, self.exact.data
 
     def byte_at(self, token: int) -> int:
         """The byte offset at which token number `token` begins; the end of the text for the number after the last."""
@@ -183,7 +188,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 def encode_uncut(text: str, tokenizer: Tokenizer) -> Encoded:
     """A short text that is encoded when its tokens are asked for: among others it is counted with what is beside it."""
-    return Encoded(text.encode(), cache(lambda: tokenizer.encode(text)), _NONE, _NONE)
+    return Encoded(text.encode(), partial(tokenizer.encode, text), _NONE, _NONE)
 
 
 def _with_cuts(data: bytes, tokens: Tokens, cuts: Ints) -> Encoded:
@@ -241,7 +246,7 @@ def unchanged_tokens(source: Encoded, size: int) -> int:
 
 def _usable_cuts(source: Encoded, end: int) -> int:
     """Number of safe cuts whose two characters lie before byte `end`."""
-    return bisect_right(source.cuts.data, end - _WIDEST)
+    return bisect_right(source.cuts.data, end - WIDEST)
 
 
 def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Encoded:
@@ -290,6 +295,7 @@ class Counter:
         """Tokens of the parts one after the other."""
         total = 0
         pending = b""
+        windows = self._windows
         for part in parts:
             if isinstance(part, str):
                 if len(part) < _SHORT or not self.tokenizer.local:
@@ -297,15 +303,16 @@ class Counter:
                     continue
                 part = self._literal(part)
             source, start, end = part
-            if not len(source.cuts):
+            cuts, exact = source.marked
+            if not cuts:
                 pending += source.data[start:end]
                 continue
-            cuts, exact = source.cuts.data, source.exact.data
-            low = bisect_left(cuts, start + _WIDEST)
-            high = bisect_right(cuts, end - _WIDEST) - 1  # as in _usable_cuts
+            low = bisect_left(cuts, start + WIDEST)
+            high = bisect_right(cuts, end - WIDEST) - 1  # as in _usable_cuts
             if low <= high:
                 pending += source.data[start : cuts[low]]
-                total += self._window(pending) + exact[high] - exact[low]
+                known = windows.get(pending)
+                total += (self._window(pending) if known is None else len(known)) + exact[high] - exact[low]
                 pending = source.data[cuts[high] : end]
             else:
                 pending += source.data[start:end]
@@ -346,17 +353,18 @@ class Counter:
                 part = self._literal(part)
             if isinstance(part, str):
                 window += part.encode()
-            elif not len(part.source.cuts):
+            elif not part.source.marked[0]:
                 window += part.source.data[part.start : part.end]
             else:
                 source, start, end = part
-                low = bisect_left(source.cuts.data, start + _WIDEST)
-                high = _usable_cuts(source, end) - 1
+                cuts, exact = source.marked
+                low = bisect_left(cuts, start + WIDEST)
+                high = bisect_right(cuts, end - WIDEST) - 1
                 if low <= high:
-                    window += source.data[start : int(source.cuts[low])]
+                    window += source.data[start : cuts[low]]
                     close()
-                    total += int(source.exact[high] - source.exact[low])
-                    window = source.data[int(source.cuts[high]) : end]
+                    total += exact[high] - exact[low]
+                    window = source.data[cuts[high] : end]
                 else:
                     window += source.data[start:end]
             if is_marked:

@@ -81,7 +81,7 @@ def test_no_breaker_can_go_on_a_piece_that_a_letter_began() -> None:
 
 def test_the_tables_hold_no_character_wider_than_the_counter_assumes() -> None:
     points = np.flatnonzero(encoded._IN_WORD | encoded._IS_BREAKER).tolist()
-    assert max(len(chr(point).encode()) for point in points) <= encoded._WIDEST
+    assert max(len(chr(point).encode()) for point in points) <= encoded.WIDEST
 
 
 @steady
