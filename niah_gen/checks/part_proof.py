@@ -25,7 +25,7 @@ from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.hiding import lines_of
 from niah_gen.tasks.records import Cell, Item, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
-from niah_score.contract import ROW_ID, Manifest, Message, Row, Truth, config_name, prompt_digest
+from niah_score.contract import ROW_ID, Manifest, Message, Row, Truth, config_name, needle_kind, prompt_digest
 
 _FAMILY = re.compile("[0-9a-f]{8}-")
 
@@ -87,13 +87,13 @@ class PartProver:
         """Prove a row whose columns have their types. `config`: the one that its file belongs to."""
         depth = row["depth_percent"]
         cell = Cell(
-            row["language"], row["corpus"], row["length"] or 0, row["needle_id"] or "", row["repeat"], depth,
-            row["control"], row["part"],
+            row["language"], row["corpus"], row["length"] or 0, self._kind(row), row["repeat"], depth, row["control"],
+            row["part"],
         )  # fmt: skip
         problems = list(self._wrong_coordinates(row, cell, config))
         replays = self._task.replay is not None
         said = replays or self._task.ask is not None
-        item = _item_of(row) if said else self._item(cell)
+        item = _item_of(row, cell.needle) if said else self._item(cell)
         problems += self._wrong_truth(row, None if said else item)
         if said and not replays and item is not None:
             self._asked = _CellTruth(cell, item, item, self._frame(item, cell.language))
@@ -119,6 +119,10 @@ class PartProver:
             name, digest_of(row), rank, row["prompt_tokens"], tuple(problems), below, off, cell, self.family
         )
 
+    def _kind(self, row: Row) -> str:
+        """The item that a row asks for."""
+        return needle_kind(row["needle_id"] or "") if self._task.drawn else row["needle_id"] or ""
+
     def _wrong_coordinates(self, row: Row, cell: Cell, config: str) -> Iterator[str]:
         axes, part = self._axes, self._part
         if config_name(cell.language, cell.length) != config:
@@ -128,7 +132,7 @@ class PartProver:
             ("corpus", row["corpus"], axes.corpora),
             ("length", cell.length, axes.grid.lengths),
             ("depth_percent", row["depth_percent"], axes.depths),
-            ("needle_id", row["needle_id"], axes.grid.needles.get(cell.language, ())),
+            ("needle_id", cell.needle, axes.grid.needles.get(cell.language, ())),
             ("repeat", row["repeat"], range(axes.grid.repeats)),
             ("control", row["control"], axes.controls),
         )
@@ -137,6 +141,7 @@ class PartProver:
                 yield f"{name} is {shown(found)}; the recipe asks for {', '.join(map(str, wanted[:20]))}"
         if axes.holds(cell) and not axes.grid.asks(cell):
             yield "the recipe asks for no row of these coordinates together"
+        yield from _different(row, "needle_id", self._task.needle_id(cell))
         yield from _different(row, "seed", cell_seed(part.own_seed, cell))
         if self._task.replay is not None:
             yield from _different(row, "template", self._task.name)
@@ -302,10 +307,10 @@ class PartProver:
         return self._haystack
 
 
-def _item_of(row: Row) -> Item:
-    """What a row says of itself, for families whose items come with their prompts."""
+def _item_of(row: Row, name: str) -> Item:
+    """What a row says of itself, for families whose items come with their prompts. `name`: the item's id."""
     return Item(
-        row["needle_id"] or "", row["language"], row["question"], tuple(row["answers"]),
+        name, row["language"], row["question"], tuple(row["answers"]),
         tuple(map(tuple, row["keywords"])), row["metric"], tuple(row["needles"]), row["answer_prefix"],
         row["max_new_tokens"], tuple(row["keyword_kinds"]), tuple(map(tuple, row["rejects"])),
         tuple(map(tuple, row["decoys"])),

@@ -23,9 +23,9 @@ from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_gen.progress import Progress
 from niah_gen.recipe.read import load_recipe
-from niah_gen.recipe.recipe import Part, Recipe
+from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
-from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan, make_plan
+from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan, PlannedPart, make_plan
 from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
@@ -196,9 +196,20 @@ class _ShardBuilder:
         shard = plan.shards[number]
         cells = plan.cells[shard.first : shard.last]
         row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
-        alike = max(_rows_alike(plan.part_of[name].part) for name in {cell.part for cell in cells})
+        parts = [plan.part_of[name] for name in {cell.part for cell in cells}]
+        alike = max(map(_rows_alike, parts))
+        kinds = [planned.task.context for planned in parts]
+        quick = all(kind.repeats_text or (kind.draws_text and alike == 1) for kind in kinds)
         job = ShardJob(
-            plan.digest, number, self.target.dataset, shard.stem, self.formats, plan.recipe.form, row_bytes, alike
+            plan.digest,
+            number,
+            self.target.dataset,
+            shard.stem,
+            self.formats,
+            plan.recipe.form,
+            row_bytes,
+            alike,
+            quick,
         )
         writer = self.writers[turn % len(self.writers)]
         written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
@@ -211,9 +222,10 @@ class _ShardBuilder:
         return writer.then(record)
 
 
-def _rows_alike(part: Part) -> int:
+def _rows_alike(planned: PlannedPart) -> int:
     """How many rows of a part share a haystack, at most."""
-    return 1 if part.fresh_haystacks else len(part.placed_depths()) * (1 + len(part.controls))
+    part = planned.part
+    return 1 if part.fresh_haystacks else len(planned.grid.depths) * (1 + len(part.controls))
 
 
 _builder: _ShardBuilder | None = None

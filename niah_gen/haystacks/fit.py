@@ -17,11 +17,12 @@ import numpy as np
 from niah_gen.errors import FitError
 from niah_gen.haystacks.haystack import FillRequest, Haystack, passes_of
 from niah_gen.haystacks.joints import EndsOf, Joint, find_joint, inside_ends, inside_text, unfit, whole_paragraphs
+from niah_gen.haystacks.picking import pick
 from niah_gen.haystacks.sentences import Sentences
 from niah_gen.haystacks.splice import lay, nearest
 from niah_gen.haystacks.spread import DepthLine
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Counter, Slice, encode
+from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
 
 # A prompt ends at most this many tokens below its budget; what a needle adds differs by 0 to 2 from place to place.
 MOST_BELOW = 8
@@ -47,8 +48,8 @@ class Extent(NamedTuple):
     most: int
 
 
-class _Trial(NamedTuple):
-    """A haystack that was tried: how far its longest prompt stays below the budget, and how far it may."""
+class Trial(NamedTuple):
+    """A haystack that was tried: how many tokens its longest prompt stays below the budget, and how many it may."""
 
     below: int
     aim: int
@@ -80,13 +81,12 @@ class Fitting:
         self._request = request
         self._tokenizer = tokenizer
         self._counter = counter
-        frame = request.frame
-        self._others = sum(counter.count([other]) for other in frame.others)
+        self._others = sum(counter.count([other]) for other in request.frame.others)
         # Where needles stand still, the prompt itself can be counted, whatever the tokenizer.
         self._whole = request.counted_whole and request.stands_still and not tokenizer.local
         unsure = 0 if tokenizer.local or self._whole else _UNSURE * len(request.needles)
         self._budget = request.length - request.reserve - self._others - unsure
-        self._bare: dict[int, _Trial] = {}
+        self._bare: dict[int, Trial] = {}
 
     @cached_property
     def room(self) -> int:
@@ -98,11 +98,14 @@ class Fitting:
         frame = self._request.frame
         return self._others + self._request.needle_tokens + self._counter.count([frame.before, frame.after])
 
-    def room_beside(self, needle_tokens: int) -> int:
-        """Tokens of the budget left for filler where needles take so many, to within a few."""
-        return (
-            self._budget - self._counter.count([self._request.frame.before, self._request.frame.after]) - needle_tokens
-        )
+    def room_for(self, sample: Encoded, tokens: int, added: int) -> int:
+        """Tokens left for filler that begins and ends as a sample does.
+
+        `tokens`: what counts as those of the sample; `added`: what the needles add to them.
+        """
+        frame = self._request.frame
+        around = self._counter.count([frame.before, Slice(sample, 0, len(sample.data)), frame.after]) - tokens
+        return self._budget - around - added
 
     def haystack(
         self, sentences: Sentences, added: Sequence[Ints], joiners: Sequence[str], ends_of: EndsOf
@@ -114,7 +117,7 @@ class Fitting:
         if not one sentence fits.
         """
         count = int(np.searchsorted(sentences.before, self.room, side="right"))  # one more than the room says
-        own: _Trial | None = None
+        own: Trial | None = None
         while count > 0:
             own = self._try_bare(sentences, count, added)
             if own.below >= 0:
@@ -139,10 +142,10 @@ class Fitting:
             raise self.no_room()
         return self._counted(best.haystack, sentences)
 
-    def whole(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> tuple[int, Haystack]:
-        """All of the sentences, which are `haystack`, and how many tokens its longest prompt ends below the budget."""
-        trial = self._try(haystack, sentences, added)
-        return trial.below, self._counted(trial.haystack, sentences)
+    def whole(self, sentences: Sentences, added: Sequence[Ints], known: Haystack | None = None) -> Trial:
+        """All of the sentences as a haystack. `known`: that haystack, where it was made before."""
+        trial = self._try(known or prefix(sentences, len(sentences.places) - 1), sentences, added)
+        return trial._replace(haystack=self._counted(trial.haystack, sentences))
 
     def no_room(self) -> FitError:
         """What to raise where not one sentence fits."""
@@ -163,7 +166,7 @@ class Fitting:
 
     def _with_inside(self, sentences: Sentences, count: int, joint: Joint, picked: Sequence[int]) -> Haystack:
         """The first `count` sentences with the picked ones put in at a joint."""
-        own, place = _prefix(sentences, count), joint.place
+        own, place = prefix(sentences, count), joint.place
         texts = [_text(sentences, number, joint.joiner) for number in picked]
         inside = encode(inside_text(count, joint, texts), self._tokenizer)
         at, put = int(sentences.places[place]), len(inside.data)
@@ -196,7 +199,7 @@ class Fitting:
         joint: Joint,
         ends_of: EndsOf,
         anyhow: bool = False,
-    ) -> Iterator[_Trial]:
+    ) -> Iterator[Trial]:
         """Haystacks of the first sentences and some picked between `first` and `last`, until one comes near enough.
 
         `anyhow`: the longest sentence that fits will do.
@@ -223,15 +226,15 @@ class Fitting:
             left += trial.below if trial.below < 0 else trial.below - trial.aim
             aim = left if anyhow else trial.aim
 
-    def _try_bare(self, sentences: Sentences, count: int, added: Sequence[Ints]) -> _Trial:
+    def _try_bare(self, sentences: Sentences, count: int, added: Sequence[Ints]) -> Trial:
         """The first `count` sentences with nothing put in."""
         if count not in self._bare:
-            self._bare[count] = self._try(_prefix(sentences, count), sentences, added)
+            self._bare[count] = self._try(prefix(sentences, count), sentences, added)
         return self._bare[count]
 
-    def _try(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> _Trial:
+    def _try(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> Trial:
         fewest, most = self._extent(haystack, sentences, added)
-        return _Trial(self._budget - most, max(0, min(_AIM, MOST_BELOW - (most - fewest))), haystack)
+        return Trial(self._budget - most, max(0, min(_AIM, MOST_BELOW - (most - fewest))), haystack)
 
     def _extent(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> Extent:
         if self._whole:
@@ -298,27 +301,6 @@ def arrangements(before: Ints, tokens: int, lines: Sequence[DepthLine]) -> Ints:
     return np.stack(columns, axis=1)
 
 
-def pick(sizes: Sequence[int], left: int, aim: int) -> tuple[int, ...]:
-    """Numbers of sizes that add up to at most `left` and at least `left - aim`; empty if none do.
-
-    Sizes of 0 are never picked. The single one that comes nearest, else the first sum found.
-    """
-    single = min(
-        ((left - size, number) for number, size in enumerate(sizes) if 0 < size <= left <= size + aim), default=None
-    )
-    if single:
-        return (single[1],)
-    sums: dict[int, tuple[int, ...]] = {0: ()}
-    for number, size in enumerate(sizes):
-        for total, picked in list(sums.items()):
-            more = total + size
-            if size > 0 and more <= left and more not in sums:
-                sums[more] = (*picked, number)
-                if more >= left - aim:
-                    return sums[more]
-    return ()
-
-
 def _windows(sentences: Sentences, count: int) -> Iterator[tuple[int, int]]:
     """How many sentences to keep, and up to which the others are picked: at first only those that none repeats."""
     each = sentences.per_pass
@@ -336,12 +318,7 @@ def _text(sentences: Sentences, number: int, joiner: str) -> str:
     return sentences.text.text(*sentences.places[[number, number + 1]].tolist()).removeprefix(joiner).strip()
 
 
-def whole_of(sentences: Sentences) -> Haystack:
-    """All sentences as they stand."""
-    return _prefix(sentences, len(sentences.places) - 1)
-
-
-def _prefix(sentences: Sentences, count: int) -> Haystack:
+def prefix(sentences: Sentences, count: int) -> Haystack:
     """The first `count` sentences as they stand."""
     tokens = int(sentences.before[count])
     return Haystack(

@@ -92,7 +92,7 @@ def _counting(slot: Slot, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs
         return None
     if isinstance(slot, Digits):
         return _digits(slot, left, tokenizer)
-    return _Uuids(left, tokenizer, runs)
+    return _UuidTokens(left, tokenizer, runs)
 
 
 def _three_digits_at_a_time(tokenizer: Tokenizer) -> bool:
@@ -186,7 +186,7 @@ def _letters(run: int) -> str:
     return text
 
 
-class _Uuids:
+class _UuidTokens:
     """Counts the tokens of UUIDs: those of each run of letters, and one for each group of three digits of a run."""
 
     def __init__(self, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs]) -> None:

@@ -18,13 +18,14 @@ from itertools import chain
 import numpy as np
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
+from niah_gen.haystacks.fit import MOST_BELOW, WINDOW, Fitting, Trial, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.line_tokens import LineTokens, line_tokens
+from niah_gen.haystacks.picking import FEW, MANY, pick_lines
 from niah_gen.haystacks.sentences import Kept, Sentences, sentences_of
 from niah_gen.haystacks.slots import PADDING, Column, Slot, Values, columns, deal, number_of, scattered, size_of
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Counter, Slice, encode, encode_later, safe_cuts
+from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode, encode_later, safe_cuts
 from niah_score.text import fold, holds
 
 # Lines from which the tokens of a line are estimated.
@@ -32,6 +33,8 @@ _SAMPLE = 256
 # Lines encoded together where they have to be.
 _BATCH = 256
 _ENDLESS = 2**62
+# Lines picked anew before the nearest of those tried will do.
+_ATTEMPTS = 6
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,14 @@ class Line:
         """The slots, in order."""
         return tuple(part for part in self.parts if not isinstance(part, str))
 
+    @cached_property
+    def places_of_slots(self) -> tuple[tuple[Slot, tuple[int, ...]], ...]:
+        """Every slot once, and its numbers among the slots."""
+        places: dict[Slot, list[int]] = {}
+        for place, slot in enumerate(self.slots):
+            places.setdefault(slot, []).append(place)
+        return tuple((slot, tuple(found)) for slot, found in places.items())
+
     def text(self, *values: str) -> str:
         """The line with these values in its slots."""
         given = iter(values)
@@ -80,12 +91,9 @@ def draw_lines(line: Line, count: int, seed: str, avoid: Sequence[str] = ()) -> 
 
     Raises FitError where the slots have too few values.
     """
-    pools: dict[Slot, list[int]] = {}
-    for place, slot in enumerate(line.slots):
-        pools.setdefault(slot, []).append(place)
     found: list[Values] = [Values(np.zeros(0, dtype=np.int64))] * len(line.slots)
-    for slot, places in pools.items():
-        numbers = (number_of(slot, text) for text in avoid)
+    for slot, places in line.places_of_slots:
+        numbers = [number_of(slot, text) for text in avoid]
         avoided = frozenset(number for number in numbers if number is not None)
         wanted = [-(-count // line.alike) if place == 0 else count for place in places]
         if sum(wanted) > size_of(slot) - len(avoided):
@@ -94,13 +102,24 @@ def draw_lines(line: Line, count: int, seed: str, avoid: Sequence[str] = ()) -> 
                 f"are {size_of(slot) - len(avoided)}; ask for shorter lengths, or for values of another type"
             )
         dealt = deal(slot, sum(wanted), f"{seed}/{places[0]}", avoided)
-        starts = np.cumsum([0, *wanted])
-        for place, start, end in zip(places, starts, starts[1:], strict=False):
-            found[place] = _part_of(dealt, slice(start, end))
+        start = 0
+        for place, own in zip(places, wanted, strict=True):
+            found[place] = _part_of(dealt, slice(start, start + own))
+            start += own
     if line.alike > 1:
         shared = scattered(np.arange(count, dtype=np.int64), count, f"{seed}/alike") // line.alike
         found[0] = _part_of(found[0], shared)
     return found
+
+
+def most_lines(line: Line, avoid: Sequence[str] = ()) -> int:
+    """For how many lines there are different values, without those to avoid."""
+    found = []
+    for slot, places in line.places_of_slots:
+        # Of `alike` lines, each place takes so many values, and the first one.
+        each = sum(1 if place == 0 else line.alike for place in places)
+        found.append(max(0, size_of(slot) - len(avoid) - 1) * line.alike // each)
+    return min(found)
 
 
 def _part_of(values: Values, which: slice | Ints) -> Values:
@@ -145,7 +164,11 @@ class LinesFiller:
         return line_tokens(self._line.parts, self._line.joiner, self._tokenizer)
 
     def fill(self, request: FillRequest) -> Haystack:
-        """As many lines as fit. Raises FitError where not one does, or where slots have too few values."""
+        """As many lines as fit; the last few are picked by their tokens to come near the budget.
+
+        Where all lines have as many tokens, prompts end up to a line below it. Raises FitError where not one line fits,
+        or where slots have too few values.
+        """
         line, secret = self._line, request.secret
         seed = f"{request.seed}/{self._name}/{secret.id}/{request.length}/{request.repeat}"
         if request.depth is not None:
@@ -157,16 +180,73 @@ class LinesFiller:
         forms = [line.values_in(text) for text in secret.texts]
         avoid = list(dict.fromkeys([*keywords, *chain.from_iterable(form for form in forms if form)]))
         fitting = Fitting(request, self._tokenizer, self._counter)
-        drawn = self._drawn(max(fitting.room, 1), seed, avoid)
-        if drawn is not None and (self._head_cut or all(forms)):
-            sentences = drawn
-            added = _added_anywhere(request, sentences, self._counter)
+        if self._tokens is not None and (self._head_cut or all(forms)):
+            haystack = self._counted(request, fitting, self._tokens, seed, avoid)
         else:
             sentences = self._encoded(max(fitting.room, 1), seed, avoid)
             added = seam_tokens(request, sentences, self._counter)
-        haystack = fitting.haystack(sentences, added, (line.joiner,), None)
+            haystack = fitting.haystack(sentences, added, (line.joiner,), None)
         cleared = frozenset(word for word in keywords if any(number_of(slot, word) is not None for slot in line.slots))
         return replace(haystack, cleared=cleared)
+
+    def _counted(
+        self, request: FillRequest, fitting: Fitting, tokens: LineTokens, seed: str, avoid: Sequence[str]
+    ) -> Haystack:
+        """Lines counted by their parts, the last few of them picked so that they fill what is left."""
+        added = self._added_anywhere(request)
+        sample, size = self._sample
+        room = fitting.room_for(sample, size, sum(added) if added else request.needle_tokens)
+        best: Trial | None = None
+        # At the ends of the text a needle may add a token more than between two lines.
+        for spare, slack in ((FEW, MOST_BELOW // 2 - 1), (MANY, MOST_BELOW // 2 - 1), (MANY, room)):
+            drawn, each = self._drawn(max(room, 1), spare, tokens, seed, avoid)
+            left, aim = room - 1, slack
+            for _ in range(_ATTEMPTS):
+                picked = pick_lines(each, left, aim)
+                if picked is None:
+                    break
+                sentences = self._laid([_part_of(values, picked) for values in drawn], each[picked])
+                trial = fitting.whole(sentences, [np.full(len(sentences.places), more) for more in added])
+                if 0 <= trial.below <= max(trial.aim, aim):
+                    return trial.haystack
+                if trial.below >= 0 and (best is None or trial.below < best.below):
+                    best = trial
+                left = int(each[picked].sum()) + trial.below
+                aim = max(trial.aim, slack if slack == room else 0)
+            if best is not None:
+                return best.haystack
+        raise fitting.no_room()
+
+    def _added_anywhere(self, request: FillRequest) -> list[int]:
+        """For each needle, the tokens that it adds between any two lines, which is the same everywhere.
+
+        A needle of the lines' form makes a text of such lines, whose tokens are the sum of the lines'; around any other
+        the text is the same up to the nearest cuts. None for needles that stand at one place each.
+        """
+        if request.stands_still:
+            return []
+        sample, _ = self._sample
+        end = sample.data.index(self._line.joiner.encode())
+        left, right = Slice(sample, 0, end), Slice(sample, end, len(sample.data))
+        count = self._counter.count
+        alone = count([left, right])
+        return [
+            count([left, request.joiner, Slice(needle, 0, len(needle.data)), right]) - alone
+            for needle in request.needles
+        ]
+
+    @cached_property
+    def _sample(self) -> tuple[Encoded, int]:
+        """Two lines, and their tokens among others."""
+        assert self._tokens is not None
+        drawn = draw_lines(self._line, 2, f"{self._name}/sample")
+        data, _ = lay_lines(self._line, drawn, 2)
+        text = data.decode().removesuffix(self._line.joiner)
+        return encode(text, self._tokenizer), int(self._tokens.of(drawn, 2).sum())
+
+    @cached_property
+    def _tail_tokens(self) -> int:
+        return self._tokenizer.count(self._tail)
 
     @cached_property
     def _head(self) -> str:
@@ -190,46 +270,65 @@ class LinesFiller:
     @cached_property
     def _each(self) -> float:
         """About how many tokens a line has."""
-        drawn = draw_lines(self._line, _SAMPLE, self._name)
+        count = min(_SAMPLE, most_lines(self._line))
+        drawn = draw_lines(self._line, count, self._name)
         if self._tokens is not None:
-            return float(self._tokens.of(drawn, _SAMPLE).mean())
-        text, _ = lay_lines(self._line, drawn, _SAMPLE)
-        return self._tokenizer.count(text.decode()) / _SAMPLE
+            return float(self._tokens.of(drawn, count).mean())
+        text, _ = lay_lines(self._line, drawn, count)
+        return self._tokenizer.count(text.decode()) / count
 
-    def _lines_for(self, room: int) -> int:
-        """About how many lines have `room` tokens, and a few more."""
-        return int(room / self._each * 1.005) + 2 * WINDOW
+    def _lines_for(self, room: int, spare: int, avoid: Sequence[str]) -> int:
+        """How many lines to draw: about as many as have `room` tokens, and `spare` where there are values for them.
 
-    def _drawn(self, room: int, seed: str, avoid: Sequence[str]) -> Sentences | None:
-        """Lines with `room` tokens and WINDOW lines more, counted by their parts; None where that cannot be."""
-        line, tokenizer = self._line, self._tokenizer
-        if self._tokens is None:
-            return None
-        count = self._lines_for(room)
+        Raises FitError where there are too few values.
+        """
+        least, most = int(room / self._each * 1.005) + 1, most_lines(self._line, avoid)
+        if least > most:
+            raise FitError(
+                f"{self._name}: {room} tokens take {least} lines, and there are different values for {most}; ask for "
+                "shorter lengths, or for values of another type"
+            )
+        return min(least + spare, most)
+
+    def _drawn(
+        self, room: int, spare: int, tokens: LineTokens, seed: str, avoid: Sequence[str]
+    ) -> tuple[list[Values], Ints]:
+        """Values of lines with `room` tokens and about `spare` lines more, and the tokens of each line."""
+        line = self._line
+        count, most = self._lines_for(room, spare, avoid), most_lines(line, avoid)
         while True:
             drawn = draw_lines(line, count, seed, avoid)
-            each = self._tokens.of(drawn, count)
-            if int(each.sum()) >= room and int(each[: count - WINDOW].sum()) >= room:
-                break
-            count += count // 50 + WINDOW
-        data, sizes = lay_lines(line, drawn, count)
-        ends = np.cumsum(sizes)
-        places = np.concatenate([np.zeros(1, dtype=np.int64), ends - len(line.joiner.encode())])
-        cuts = places[1:] - len(self._tail.encode())
-        exact = np.cumsum(each) - each[0]
-        before = exact + (tokenizer.count(data[: int(cuts[0])].decode()) + tokenizer.count(self._tail))
-        before = np.concatenate([np.zeros(1, dtype=np.int64), before])
-        text = encode_later(data, tokenizer, cuts, exact)
+            each = tokens.of(drawn, count)
+            if int(each[: count - spare // 2].sum()) >= room or count == most:
+                return drawn, each
+            count = min(count + count // 50 + spare, most)
+
+    def _laid(self, drawn: Sequence[Values], each: Ints) -> Sentences:
+        """Drawn lines as a text, without a joiner behind the last. `each`: the tokens of each line."""
+        line, tokenizer = self._line, self._tokenizer
+        data, sizes = lay_lines(line, drawn, len(each))
+        joiner = len(line.joiner.encode())
+        data = data[: len(data) - joiner]
+        places = np.zeros(len(each) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=places[1:])
+        places[1:] -= joiner
         # A needle changes tokens from the last slot before it to the first cut, or slot's end, behind it.
-        starts = np.concatenate([np.zeros(1, dtype=np.int64), cuts])
+        starts = np.zeros(len(places), dtype=np.int64)
+        cuts = starts[1:]
+        np.subtract(places[1:], len(self._tail.encode()), out=cuts)
+        before = np.zeros(len(places), dtype=np.int64)
+        np.cumsum(each, out=before[1:])
+        exact = before[1:] - each[0]
+        before[1:] = exact + (tokenizer.count(data[: int(cuts[0])].decode()) + self._tail_tokens)
+        text = encode_later(data, tokenizer, cuts, exact)
         behind = places + self._head_cut if self._head_cut else np.append(cuts, len(data))
         seam_at = np.zeros(len(places), dtype=np.int64)
-        seam_at[[0, -1]] = -1
+        seam_at[0] = seam_at[-1] = -1
         return Sentences(text, places, before, (), seam_at, starts, np.minimum(behind, len(data)), None, None)
 
     def _encoded(self, room: int, seed: str, avoid: Sequence[str]) -> Sentences:
         """The same lines, encoded."""
-        count = self._lines_for(room)
+        count = self._lines_for(room, 2 * WINDOW, avoid)
         data, sizes = lay_lines(self._line, draw_lines(self._line, count, seed, avoid), count)
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
         joiner = len(self._line.joiner.encode())
@@ -253,21 +352,3 @@ class LinesFiller:
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
         """Any number."""
         return None
-
-
-def _added_anywhere(request: FillRequest, sentences: Sentences, counter: Counter) -> tuple[Ints, ...]:
-    """For each needle, the tokens that it adds between any two lines, which is the same everywhere.
-
-    A needle of the lines' form makes a text of such lines, whose tokens are the sum of the lines'; around any other the
-    text is the same up to the nearest cuts.
-    """
-    if request.stands_still:
-        return ()
-    text, places = sentences.text, sentences.places.tolist()
-    left, right = Slice(text, 0, places[1]), Slice(text, places[1], places[3])
-    alone = counter.count([left, right])
-    found = []
-    for needle in request.needles:
-        more = counter.count([left, request.joiner, Slice(needle, 0, len(needle.data)), right]) - alone
-        found.append(np.full(len(places), more, dtype=np.int64))
-    return tuple(found)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from niah_gen.haystacks.fit import Fitting, seam_tokens, whole_of
+from niah_gen.haystacks.fit import Fitting, prefix, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.sentences import Seam, Sentences
 from niah_gen.tokenizers.find import Ints, Tokenizer
@@ -60,11 +60,12 @@ class NoiseFiller:
         # One more sentence may hold a few tokens more or less than it does alone, so that none is skipped.
         number = int(np.searchsorted(sentences.before, max(fitting.room, 0), side="right")) * of_line
         while number > 0:
-            below, haystack = fitting.whole(*self._ended(number)[::-1], added)
-            if below >= 0:
-                return haystack
+            sentences, known = self._ended(number)
+            trial = fitting.whole(sentences, added, known)
+            if trial.below >= 0:
+                return trial.haystack
             # Each sentence has two tokens at least.
-            number -= max(1, -below * of_line // (2 * self._each))
+            number -= max(1, -trial.below * of_line // (2 * self._each))
         raise fitting.no_room()
 
     def _fill_around(self, request: FillRequest, fitting: Fitting) -> Haystack:
@@ -72,23 +73,25 @@ class NoiseFiller:
 
         The number of sentences that fit is found from a first one that depends on the request alone.
         """
-        most = fitting.room_beside(sum(self._added(needle, request.joiner) for needle in request.needles))
+        added = sum(self._added(needle, request.joiner) for needle in request.needles)
+        most = fitting.room_for(self._sample, self._sample.size, added)
         whole, left = divmod(max(most, 0), self._each)
         number = max(1, whole * len(self._sentences) + bisect_right(self._parts, left) - 1)
         best: Haystack | None = None
         refused: set[int] = set()
         while number > 0:
-            below, haystack = fitting.whole(*self._ended(number)[::-1], ())
-            if below >= 0:
-                best = haystack
-                if below < self._least or number + 1 in refused:
+            sentences, known = self._ended(number)
+            trial = fitting.whole(sentences, (), known)
+            if trial.below >= 0:
+                best = trial.haystack
+                if trial.below < self._least or number + 1 in refused:
                     break
                 number += 1
             else:
                 refused.add(number)
                 if best is not None:
                     break
-                number -= max(1, -below // self._most)
+                number -= max(1, -trial.below // self._most)
         if best is None:
             raise fitting.no_room()
         return best
@@ -107,6 +110,10 @@ class NoiseFiller:
         end = next((cut for cut in cuts if cut + 1 >= WIDEST), len(line))
         left, right = line[start:].decode(), f"\n{line[:end].decode()}"
         return left, right, self._tokenizer.count(left + right)
+
+    @cached_property
+    def _sample(self) -> Encoded:
+        return encode(self._line, self._tokenizer)
 
     @cached_property
     def _parts(self) -> list[int]:
@@ -132,7 +139,7 @@ class NoiseFiller:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             sentences = self._ending(*divmod(number, len(self._sentences)))
-            haystack = replace(whole_of(sentences), period=len(self._line.encode()) + 1)
+            haystack = replace(prefix(sentences, len(sentences.places) - 1), period=len(self._line.encode()) + 1)
             known = self._known[number] = sentences, haystack
         return known
 

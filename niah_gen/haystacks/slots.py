@@ -1,8 +1,9 @@
 """Draws what stands in the slots of generated lines: words, digits and UUIDs, all different, in bulk.
 
-The values of a slot are numbered, and a seeded permutation of the numbers is dealt out, so that none comes twice and
-none need be remembered. It is computed from sha256 and whole-number arithmetic alone: numpy promises the streams of its
-generators for one release only, and rows must stay the same for ever.
+The values of a slot are numbered. A few of many numbers are drawn at random until all differ; of more, a seeded
+permutation is dealt out, so that none comes twice and none need be remembered. Both are computed from hashes and
+whole-number arithmetic alone: numpy promises the streams of its generators for one release only, and rows must stay the
+same for ever.
 """
 
 from __future__ import annotations
@@ -114,25 +115,58 @@ def _number_of_two(slot: Words, text: str) -> int | None:
 
 
 def deal(slot: Slot, count: int, seed: str, avoid: frozenset[int] = frozenset()) -> Values:
-    """The first `count` values of a slot's seeded permutation, without those whose numbers are in `avoid`.
+    """`count` different values of a slot, drawn by a seed, none of whose numbers is in `avoid`.
 
     Raises ValueError where there are not so many.
     """
-    if count > size_of(slot) - len(avoid):
-        raise ValueError(f"{count} different values are wanted, and there are {size_of(slot) - len(avoid)}")
-    wanted = min(count + len(avoid), size_of(slot))
-    numbers = scattered(np.arange(wanted, dtype=np.int64), size_of(slot), seed)
-    if avoid:
-        numbers = numbers[~np.isin(numbers, np.fromiter(avoid, np.int64, len(avoid)))]
-    numbers = numbers[:count]
+    size = size_of(slot)
+    if count > size - len(avoid):
+        raise ValueError(f"{count} different values are wanted, and there are {size - len(avoid)}")
+    # Of fewer than the root of all, two are alike in less than every second draw.
+    numbers = _sampled(size, count, seed, avoid) if count * count <= size else _dealt(size, count, seed, avoid)
     if not isinstance(slot, Uuids):
         return Values(numbers)
     # RFC 9562: the version is the upper four bits of byte 6, the variant the upper two of byte 8.
-    upper = (numbers.astype(np.uint64) << np.uint64(32)) | (_mixed(numbers, f"{seed}/upper") >> np.uint64(32))
+    random = _words64(f"{seed}/rest", 2 * count)
+    upper = (numbers.astype(np.uint64) << np.uint64(32)) | (random[:count] >> np.uint64(32))
     upper = (upper & np.uint64(0xFFFF_FFFF_FFFF_0FFF)) | np.uint64(0x4000)
-    lower = _mixed(numbers, f"{seed}/lower")
-    lower = (lower & np.uint64(0x3FFF_FFFF_FFFF_FFFF)) | np.uint64(0x8000_0000_0000_0000)
+    lower = (random[count:] & np.uint64(0x3FFF_FFFF_FFFF_FFFF)) | np.uint64(0x8000_0000_0000_0000)
     return Values(upper.view(np.int64), lower)
+
+
+def _sampled(size: int, count: int, seed: str, avoid: frozenset[int]) -> Ints:
+    """The first `count` different ones of a seed's random numbers below `size`, without those to avoid."""
+    last = np.uint64(2**64 - 1 - 2**64 % size)  # beyond it the lower numbers would come more often
+    drawn = count
+    while True:
+        words = _words64(seed, drawn)
+        numbers = (words[words <= last] % np.uint64(size)).astype(np.int64)
+        different = dict.fromkeys(numbers.tolist())
+        for number in avoid:
+            different.pop(number, None)
+        if len(different) == drawn == count:
+            return numbers
+        if len(different) >= count:
+            return np.array(list(different)[:count], dtype=np.int64)
+        drawn += 2 * (count - len(different)) + _MORE
+
+
+# Random numbers drawn beyond those that were found wanting.
+_MORE = 4
+
+
+def _words64(seed: str, count: int) -> Words64:
+    """The first `count` random words of 64 bits of a seed."""
+    digest = hashlib.shake_128(seed.encode()).digest(8 * count)
+    return np.frombuffer(digest, dtype="<u8").astype(np.uint64, copy=False)
+
+
+def _dealt(size: int, count: int, seed: str, avoid: frozenset[int]) -> Ints:
+    """The first `count` numbers of a seeded permutation of those below `size`, without those to avoid."""
+    numbers = scattered(np.arange(min(count + len(avoid), size), dtype=np.int64), size, seed)
+    if avoid:
+        numbers = numbers[~np.isin(numbers, np.fromiter(avoid, np.int64, len(avoid)))]
+    return numbers[:count]
 
 
 def scattered(places: Ints, size: int, seed: str) -> Ints:
@@ -180,11 +214,6 @@ def _turned(digits: Words64, by: Words64, base: int) -> Words64:
     return found
 
 
-def _mixed(numbers: Ints, seed: str) -> Words64:
-    """Random words of 64 bits, one for each number."""
-    return _hashed(_hashed(numbers.astype(np.uint64), _keys(seed)[0]), _keys(seed)[1])
-
-
 def _hashed(numbers: Words64, key: int) -> Words64:
     """Each number and a key mixed into 64 bits, by the finalizer of SplitMix64 (G. Steele and others, 2014)."""
     mixed = numbers * np.uint64(0x9E37_79B9_7F4A_7C15) + np.uint64(key)
@@ -215,7 +244,7 @@ def columns(slot: Slot, values: Values) -> list[Column]:
     match slot:
         case Words(first, second, joiner):
             front, back = np.divmod(values.numbers, len(second))
-            found = [_picked(tuple(word + joiner for word in first), front)]
+            found = [_picked(_joined(first, joiner), front)]
             return found if second == ("",) else [*found, _picked(second, back)]
         case Digits(size):
             digits = np.empty((len(values.numbers), size), dtype=np.uint8)
@@ -233,6 +262,11 @@ def columns(slot: Slot, values: Values) -> list[Column]:
                 text[:, at : at + size] = found_hex[:, start : start + size]
                 at, start = at + size + 1, start + size
             return [Column(text)]
+
+
+@lru_cache(maxsize=32)
+def _joined(words: tuple[str, ...], joiner: str) -> tuple[str, ...]:
+    return tuple(word + joiner for word in words)
 
 
 def _hexadecimal(values: Values) -> Bytes2D:

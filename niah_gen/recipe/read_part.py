@@ -169,13 +169,12 @@ class PartReader(Fields):
         return [needle.asked(paraphrase) for needle in found]
 
     def _corpora(self, task: Task | None, options: Mapping[str, Any]) -> tuple[str, ...]:
-        if task is not None and task.corpus is None and as_chosen(task, options).corpus is not None:
-            return ()  # a family that reads corpora with other options leaves them in the recipe for those
-        if task is not None and task.corpus is not None:
+        if task is not None and as_chosen(task, options).corpus is not None:
             if self.raw.get("placement", "native") not in ("native", "published"):
                 self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")
-            # A published command line names the corpus for all tasks of its benchmark, those that read none among them.
-            if self.raw.get("corpora") and task.replay is None:
+            # A published command line names the corpus for all tasks of its benchmark, those that read none among them;
+            # a family that reads corpora with other options leaves them in the recipe for those.
+            if self.raw.get("corpora") and task.corpus is not None and task.replay is None:
                 self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
             return ()
         if task is None and self.raw.get("corpora") == []:

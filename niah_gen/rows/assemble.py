@@ -182,7 +182,7 @@ class _PartAssembler:
             control=cell.control,
             length=cell.length or None,
             depth_percent=cell.depth,
-            needle_id=cell.needle,
+            needle_id=self._planned.task.needle_id(cell),
             haystack_id=context.haystack_id,
             repeat=cell.repeat,
             seed=cell_seed(part.own_seed, cell),

@@ -190,7 +190,7 @@ def _facts_of_others(bench: Workbench, cell: Cell) -> MakeUnit:
 _CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
 
 ANCESTRAL_TRACE = Task(
-    "ancestral-trace", 1, _ids, _item, KinshipOptions, controls=_CONTROLS, check=check_kinship
+    "ancestral-trace", 1, _ids, _item, KinshipOptions, controls=_CONTROLS, check=check_kinship, drawn=True
 )  # fmt: skip
 ANCESTRAL_FACTS = ANCESTRAL_TRACE._replace(
     name="ancestral-facts", corpus="kinship_facts", context=units_of_cells("kinship_facts", _facts_of_others)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.tasks.hiding import FITTED_WHOLE, IN_FILLER, ContextKind
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
-from niah_score.contract import Row
+from niah_score.contract import Row, draw_name
 
 # Makes an item's twin, which shows what a model scores without, or against, the fact that is asked for.
 Control = Callable[[Item], Item]
@@ -52,6 +52,8 @@ class Task(NamedTuple):
     context: how contexts are made and proved.
     controls: the twins that a recipe can ask for in `controls`, by name.
     wrong_settings: what is wrong with a recipe's settings, a sentence each, which begins with the field.
+    drawn: whether every length and repeat draws items of its own: the needle_id of a row then says which draw it is,
+        and intervals take each for a needle of its own. Else an id is one needle wherever it stands.
     check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. Where
         prompts are replayed, the item is what the row says of itself.
     coordinates: the rows of a language in their order, for families whose rows are no plain product of lengths, items,
@@ -81,6 +83,11 @@ class Task(NamedTuple):
     replay: Callable[[Workbench], Callable[[Cell], Replayed]] | None = None
     ask: Callable[[Workbench], Callable[[Cell], Item]] | None = None
     chosen: Callable[[Any], Task] | None = None
+    drawn: bool = False
+
+    def needle_id(self, cell: Cell) -> str:
+        """What the column of that name says in the rows of a cell."""
+        return draw_name(cell.needle, cell.length, cell.repeat) if self.drawn else cell.needle
 
     @property
     def reads_corpora(self) -> bool:

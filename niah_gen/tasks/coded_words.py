@@ -232,4 +232,5 @@ def _check(placement: Placement, proof: ContextProof) -> Iterator[str]:
 CODED_WORDS = Task(
     "coded-words", 1, _ids, _item, CodedWordsOptions, corpus="coded_words",
     context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context}, coordinates=without_depths,
+    drawn=True
 )  # fmt: skip

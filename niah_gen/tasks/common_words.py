@@ -288,4 +288,5 @@ def always(placement: Placement) -> bool:
 COMMON_WORDS = Task(
     "common-words", 1, _ids, _item, CommonWordsOptions, corpus="common_words",
     context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context}, coordinates=without_depths,
+    drawn=True
 )  # fmt: skip

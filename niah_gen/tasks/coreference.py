@@ -362,5 +362,5 @@ def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
 COREFERENCE = Task(
     "coreference", 1, _ids, replayed, CoreferenceOptions,
     controls={name: CONTROLS[name] for name in ("literal", NO_CONTEXT)},
-    context=FITTED_WHOLE, check=check_coreference, replay=_replay,
+    context=FITTED_WHOLE, check=check_coreference, replay=_replay, drawn=True
 )  # fmt: skip

@@ -15,7 +15,7 @@ from niah_gen.errors import NiahError
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
-from niah_score.contract import Row, canonical_json, sha256_hex
+from niah_score.contract import Row, canonical_json, needle_kind, sha256_hex
 
 _REQUEST = {"en": re.compile(r"Write a short passage about (.+)\."), "zh": re.compile("请写一段关于(.+)的短文。")}
 _QUESTION = {
@@ -72,7 +72,7 @@ def check_coreference(row: Row, item: Item) -> Iterator[str]:
 
 
 def _wrong_truth(row: Row, read: _Read, asked: _Named) -> Iterator[str]:
-    like = int(row["needle_id"].partition("-")[0]) if row["needle_id"] else 0
+    like = int(needle_kind(row["needle_id"]).partition("-")[0]) if row["needle_id"] else 0
     times = Counter(read.requests)
     if uneven := next((request for request, count in times.items() if count != like), None):
         yield f"the request {uneven!r} is made {times[uneven]} times, expected {like}"

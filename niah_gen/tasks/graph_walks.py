@@ -229,5 +229,5 @@ _CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
 
 GRAPH_WALKS = Task(
     "graph-walks", 1, _ids, _item, GraphOptions, corpus="edges",
-    context=units_of_cells("edges", _other_edges), controls=_CONTROLS, check=_check,
+    context=units_of_cells("edges", _other_edges), controls=_CONTROLS, check=_check, drawn=True
 )  # fmt: skip

@@ -48,6 +48,8 @@ class ContextKind(NamedTuple):
     conversation: contexts are messages of their own, not one text for the template's hole.
     has_target: rows say in `target_span` what log-probabilities are asked for.
     exact: whether every needle stands once, and prompts end within a few tokens below their budget.
+    draws_text: whether each haystack's text is drawn anew, so that rows of different haystacks share none.
+    repeats_text: whether a haystack says the same few sentences over and over.
     """
 
     make: Callable[[Workbench], ContextMaker]
@@ -57,6 +59,8 @@ class ContextKind(NamedTuple):
     exact: Callable[[Placement], bool] = not_exact
     conversation: bool = False
     has_target: bool = False
+    draws_text: bool = False
+    repeats_text: bool = False
 
 
 def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
@@ -241,7 +245,7 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
     def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
         yield from check_native(proof)
 
-    kind = ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True)
+    kind = ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True, draws_text=True)
     return kind
 
 
@@ -249,10 +253,13 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
 MakeFiller = Callable[[Any, str, Tokenizer], Filler]
 
 
-def among_lines(filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", "")) -> ContextKind:
+def among_lines(
+    filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", ""), *, repeats: bool = False
+) -> ContextKind:
     """Needles as lines among those of a filler, such as `LinesFiller` and `NoiseFiller`, each at the nearest line end.
 
-    `joiner` parts one line from the next; `brackets` stand around them all.
+    `joiner` parts one line from the next; `brackets` stand around them all. `repeats`: whether lines are the same in every
+    haystack; others are drawn for each.
     """
     opening, closing = brackets
 
@@ -277,5 +284,8 @@ def among_lines(filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, s
         )
         yield from check_native(replace(proof, context=inner, offset=proof.offset + len(opening), needles=needles))
 
-    kind = ContextKind(make, check, lambda language: joiner, _line_boundary, lambda placement: True)
+    kind = ContextKind(
+        make, check, lambda language: joiner, _line_boundary, lambda placement: True,
+        draws_text=not repeats, repeats_text=repeats,
+    )  # fmt: skip
     return kind

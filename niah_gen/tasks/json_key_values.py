@@ -67,5 +67,6 @@ def _check(row: Row, item: Item) -> Iterator[str]:
 
 JSON_KEY_VALUES = Task(
     "json-key-values", 1, _ids, _item, corpus="json", context=among_lines(_pairs, PAIR.joiner, ("{", "}")),
-    controls={name: make for name, make in CONTROLS.items() if name not in ("literal", "conflict")}, check=_check,
+    controls={name: make for name, make in CONTROLS.items() if name not in ("literal", "conflict")},
+    check=_check, drawn=True
 )  # fmt: skip

@@ -10,13 +10,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.lines import Line, LinesFiller
 from niah_gen.haystacks.noise import NOISE, NoiseFiller
-from niah_gen.haystacks.slots import Digits, Slot, Uuids, Words, deal, size_of, texts
+from niah_gen.haystacks.slots import Digits, Slot, Uuids, Words, deal, texts
 from niah_gen.tasks.base import Control, Task
 from niah_gen.tasks.controls import CONTROLS, absent
 from niah_gen.tasks.hiding import among_lines
@@ -86,7 +86,7 @@ def _listed(name: str) -> tuple[str, ...]:
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _wording() -> Mapping[str, Mapping[str, Mapping[str, str | Mapping[str, str]]]]:
     return tomllib.loads((_FOLDER / "key_values.toml").read_text("utf-8"))
 
@@ -101,6 +101,7 @@ def _slot(kind: str, options: KeyValueOptions, language: str) -> Slot:
             return Uuids()
 
 
+@lru_cache(maxsize=16)
 def line_of(options: KeyValueOptions, language: str) -> Line:
     """The form of the lines, hidden ones and others."""
     form = _wording()[language][options.value_type]["line"]
@@ -118,7 +119,7 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 def _item(settings: Settings, cell: Cell) -> Item:
     options: KeyValueOptions = settings.options
     line = line_of(options, cell.language)
-    keys, values = _drawn(options, line, f"{cell_seed(settings.seed, cell)}/{cell.language}")
+    keys, values, other = _drawn(options, line, f"{cell_seed(settings.seed, cell)}/{cell.language}")
     each = [values[start : start + options.values] for start in range(0, len(values), options.values)]
     lines = [[line.text(key, value) for value in own] for key, own in zip(keys, each, strict=True)]
     asked, answers = options.queries, values[: options.answers]
@@ -135,33 +136,19 @@ def _item(settings: Settings, cell: Cell) -> Item:
         tuple((value,) for value in answers), "keyword_f1" if decoys or len(answers) > 1 else "keyword",
         (*hide, *others), answer_prefix=said["prefix"].format(keys=named),
         keyword_kinds=(kind,) * len(answers), decoys=decoys, distractors=len(others),
-        conflict=_conflict(options, line, keys, values, cell), opening=said["opening"],
+        conflict=None if options.answers > 1 else (line.text(keys[0], other), (other,)), opening=said["opening"],
     )  # fmt: skip
 
 
-def _drawn(options: KeyValueOptions, line: Line, seed: str) -> tuple[list[str], list[str]]:
-    """Keys and the values of each, one after the other, none alike."""
+def _drawn(options: KeyValueOptions, line: Line, seed: str) -> tuple[list[str], list[str], str]:
+    """Keys, the values of each, one after the other, and a value that the first is not given; none alike."""
     key, value = line.slots
     values = options.hidden * options.values
     if key == value:
-        found = texts(key, deal(key, options.hidden + values, f"{seed}/both"))
-        return found[: options.hidden], found[options.hidden :]
-    return texts(key, deal(key, options.hidden, f"{seed}/keys")), texts(value, deal(value, values, f"{seed}/values"))
-
-
-def _conflict(
-    options: KeyValueOptions, line: Line, keys: Sequence[str], values: Sequence[str], cell: Cell
-) -> tuple[str, tuple[str, ...]] | None:
-    """A line that gives the one asked key another value."""
-    if options.answers > 1:
-        return None
-    slot = line.slots[1]
-    seed = f"{cell.length}/{cell.repeat}/{values[0]}/conflict"
-    other = next(
-        text for text in texts(slot, deal(slot, min(len(values) + len(keys) + 1, size_of(slot)), seed))
-        if text not in values and text not in keys
-    )  # fmt: skip
-    return line.text(keys[0], other), (other,)
+        *found, other = texts(key, deal(key, options.hidden + values + 1, f"{seed}/both"))
+        return found[: options.hidden], found[options.hidden :], other
+    *found, other = texts(value, deal(value, values + 1, f"{seed}/values"))
+    return texts(key, deal(key, options.hidden, f"{seed}/keys")), found, other
 
 
 def _listed_keys(keys: Sequence[str], language: str) -> str:
@@ -195,12 +182,13 @@ def _chosen(options: KeyValueOptions) -> Task:
     if options.haystack == "essay":
         return task
     return task._replace(
-        corpus=options.haystack, context=among_lines(_lines if options.haystack == "needles" else _noise)
+        corpus=options.haystack,
+        context=among_lines(_lines if options.haystack == "needles" else _noise, repeats=options.haystack == "noise"),
     )
 
 
 KEY_VALUES = Task(
     "key-values", 1, _ids, _item, KeyValueOptions,
     controls={name: make for name, make in CONTROLS.items() if name != "literal"},
-    check=wrong_statements, chosen=_chosen,
+    check=wrong_statements, chosen=_chosen, drawn=True
 )  # fmt: skip

@@ -241,5 +241,6 @@ def _asked_reply(row: Row) -> str | None:
 
 
 MRCR = Task(
-    "mrcr", 1, _ids, replayed, MrcrOptions, corpus="mrcr", coordinates=_coordinates, replay=_Reader, check=_check
+    "mrcr", 1, _ids, replayed, MrcrOptions, corpus="mrcr", coordinates=_coordinates, replay=_Reader, check=_check,
+    drawn=True
 )  # fmt: skip

@@ -286,18 +286,25 @@ def _at_the_end(settings: Settings) -> Iterator[str]:
 
 
 SINGLE = Task(
-    "needlebench2-single", 1, _one("single"), replayed, NeedleBenchOptions, check=check_keywords, replay=_single
+    "needlebench2-single",
+    1,
+    _one("single"),
+    replayed,
+    NeedleBenchOptions,
+    check=check_keywords,
+    replay=_single,
+    drawn=True,
 )
 RETRIEVAL = Task(
     "needlebench2-retrieval", 1, _one("parallel"), replayed, NeedleBenchOptions, check=check_keywords,
-    coordinates=_retrieval_rows, replay=_retrieval,
+    coordinates=_retrieval_rows, replay=_retrieval, drawn=True
 )  # fmt: skip
 REASONING = Task(
     "needlebench2-reasoning", 1, _reasoning_ids, replayed, NeedleBenchOptions, wrong_settings=_at_the_end,
-    check=check_ancestry, replay=_reasoning,
+    check=check_ancestry, replay=_reasoning, drawn=True
 )  # fmt: skip
 ATC = Task(
     "needlebench2-atc", 1, _atc_ids, replayed, NeedleBenchOptions, corpus="relatives", wrong_settings=_at_the_end,
-    check=check_ancestry, coordinates=_atc_rows, replay=_atc,
+    check=check_ancestry, coordinates=_atc_rows, replay=_atc, drawn=True
 )  # fmt: skip
 NEEDLEBENCH_TASKS = {task.name: task for task in (SINGLE, RETRIEVAL, REASONING, ATC)}

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from niah_gen.tasks.needlebench_draws import kinship
 from niah_gen.tasks.records import Item
-from niah_score.contract import Row
+from niah_score.contract import Row, needle_kind
 
 # What is asked: who is so many generations above or below a person, or how far apart two are; else who is the eldest.
 _ABOVE, _BELOW, _APART = "ancestor", "descendant", "distance"
@@ -50,7 +50,7 @@ def check_ancestry(row: Row, item: Item) -> Iterator[str]:
     if steps != len(parents):
         yield f"the line of {person!r} has {steps} links, expected {len(parents)}"
         return
-    kind, _, count = (row["needle_id"] or "").partition("-")
+    kind, _, count = needle_kind(row["needle_id"] or "").partition("-")
     if str(steps) != count:
         yield f"the prompt has {steps} facts, expected {count}"
     asked = {_BELOW: (eldest, str(total)), _APART: (eldest, person), _ABOVE: (person, str(total))}.get(kind, (person,))

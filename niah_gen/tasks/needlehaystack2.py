@@ -107,7 +107,7 @@ def _make(bench: Workbench) -> ContextMaker:
     return make
 
 
-def _task(name: str, needle: str, item: Callable[[Cell, NeedleHaystack2Options], Item]) -> Task:
+def _task(name: str, needle: str, item: Callable[[Cell, NeedleHaystack2Options], Item], *, drawn: bool = False) -> Task:
     def ids(settings: Settings, language: str) -> Sequence[str]:
         return [needle] if settings.any_language or language == "en" else []
 
@@ -122,12 +122,12 @@ def _task(name: str, needle: str, item: Callable[[Cell, NeedleHaystack2Options],
 
     return Task(
         name, 1, ids, truth, NeedleHaystack2Options, context=IN_FILLER._replace(make=_make),
-        controls={"absent": absent, NO_CONTEXT: no_context}, coordinates=coordinates,
+        controls={"absent": absent, NO_CONTEXT: no_context}, coordinates=coordinates, drawn=drawn,
     )  # fmt: skip
 
 
 SINGLE = _task("needlehaystack2-single", "dolores-park", _single)
 MULTI = _task("needlehaystack2-multi", "pizza", _multi)
-UUID = _task("needlehaystack2-uuid", "uuid", _uuid)
-UUID_CHAIN = _task("needlehaystack2-uuid-chain", "uuid-chain", _chain)
+UUID = _task("needlehaystack2-uuid", "uuid", _uuid, drawn=True)
+UUID_CHAIN = _task("needlehaystack2-uuid-chain", "uuid-chain", _chain, drawn=True)
 NEEDLEHAYSTACK2_TASKS = {task.name: task for task in (SINGLE, MULTI, UUID, UUID_CHAIN)}

@@ -88,5 +88,5 @@ def _make(bench: Workbench) -> ContextMaker:
 
 PASSAGE_COUNT = Task(
     _NAME, 1, _ids, asked_of_texts, PassageOptions, context=ContextKind(_make, check_count, exact=always),
-    controls={NO_CONTEXT: no_context}, coordinates=without_depths, ask=_ask,
+    controls={NO_CONTEXT: no_context}, coordinates=without_depths, ask=_ask, drawn=True
 )  # fmt: skip

@@ -329,7 +329,7 @@ def _task(
         context=ContextKind(
             partial(_make, kind), check, _joiner, lambda placement, boundary, depth: "paragraph", always,
         ),
-        controls=controls, ask=partial(_ask, kind),
+        controls=controls, ask=partial(_ask, kind), drawn=True,
     )  # fmt: skip
 
 

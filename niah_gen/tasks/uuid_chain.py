@@ -113,4 +113,4 @@ def _check(row: Row, item: Item) -> Iterator[str]:
 
 _CONTROLS: Mapping[str, Control] = {"absent": _absent, NO_CONTEXT: no_context}
 
-UUID_CHAIN = Task("uuid-chain", 1, _ids, _item, ChainOptions, controls=_CONTROLS, check=_check)
+UUID_CHAIN = Task("uuid-chain", 1, _ids, _item, ChainOptions, controls=_CONTROLS, check=_check, drawn=True)

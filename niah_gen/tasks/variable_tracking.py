@@ -128,8 +128,8 @@ _CONTROLS: Mapping[str, Control] = {"absent": absent, NO_CONTEXT: no_context}
 
 VARIABLE_TRACKING = Task(
     "variable-tracking", 1, _ids, _item, VariableOptions, corpus="noise",
-    context=among_lines(_noise), controls=_CONTROLS, check=_check,
+    context=among_lines(_noise, repeats=True), controls=_CONTROLS, check=_check, drawn=True,
 )  # fmt: skip
 VARIABLE_PROSE = Task(
-    "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS, check=_check
+    "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS, check=_check, drawn=True
 )  # fmt: skip

@@ -280,6 +280,10 @@ class Slice(NamedTuple):
     end: int
 
 
+def _whole(tokenizer: Tokenizer, text: str) -> Slice:
+    return Slice(encode(text, tokenizer), 0, len(text.encode()))
+
+
 class Counter:
     """Counts the tokens of texts put together from literals and slices, exactly as encoding them would.
 
@@ -289,7 +293,8 @@ class Counter:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._windows: dict[bytes, memoryview] = _windows(tokenizer)
-        self._literals: dict[str, Slice] = {}
+        # What stands in every prompt is encoded once.
+        self._literal = lru_cache(maxsize=_MOST_LITERALS)(partial(_whole, tokenizer))
 
     def count(self, parts: Iterable[str | Slice]) -> int:
         """Tokens of the parts one after the other."""
@@ -371,16 +376,6 @@ class Counter:
                 open_.append((len(window), False))
         close()
         return found
-
-    def _literal(self, text: str) -> Slice:
-        """A long text of our own; what stands in every prompt is encoded once."""
-        known = self._literals.get(text)
-        if known is None:
-            if len(self._literals) >= _MOST_LITERALS:
-                self._literals.clear()
-            source = encode(text, self.tokenizer)
-            known = self._literals[text] = Slice(source, 0, len(source.data))
-        return known
 
     def _window(self, data: bytes) -> int:
         # Long windows (no safe cut near) rarely recur.

@@ -43,6 +43,7 @@ from niah_score.contract.metrics import METRIC_HOMES as METRIC_HOMES
 from niah_score.contract.metrics import METRIC_NAMES as METRIC_NAMES
 from niah_score.contract.metrics import unknown_metric as unknown_metric
 from niah_score.contract.names import CARD as CARD
+from niah_score.contract.names import DRAW_SUFFIX as DRAW_SUFFIX
 from niah_score.contract.names import MANIFEST as MANIFEST
 from niah_score.contract.names import PREVIEW as PREVIEW
 from niah_score.contract.names import RECIPE as RECIPE
@@ -53,8 +54,10 @@ from niah_score.contract.names import VERSION as VERSION
 from niah_score.contract.names import ContractError as ContractError
 from niah_score.contract.names import PromptForm as PromptForm
 from niah_score.contract.names import config_name as config_name
+from niah_score.contract.names import draw_name as draw_name
 from niah_score.contract.names import is_safe_path as is_safe_path
 from niah_score.contract.names import length_name as length_name
+from niah_score.contract.names import needle_kind as needle_kind
 from niah_score.contract.rows import COLUMNS as COLUMNS
 from niah_score.contract.rows import REPEATING_COLUMNS as REPEATING_COLUMNS
 from niah_score.contract.rows import ROW_REVISION as ROW_REVISION

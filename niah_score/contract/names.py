@@ -15,6 +15,8 @@ RECIPE = "recipe.toml"
 SPLIT = "test"
 # The folder of short rows that the Hub's viewer shows; they are in no digest and are never read as rows.
 PREVIEW = "preview"
+# What the needle_id of a draw ends with.
+DRAW_SUFFIX = r"#\d+-\d+$"
 ROW_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 PromptForm = Literal["text", "chat"]
@@ -30,6 +32,19 @@ def config_name(language: str, length: int | None) -> str:
     Rows without a length (None, or 0) have the language alone.
     """
     return f"{language}-{length_name(length)}" if length else language
+
+
+def draw_name(kind: str, length: int, repeat: int) -> str:
+    """The needle_id of an item that is drawn anew for each length (tokens) and repeat: what it is, and which draw.
+
+    Intervals take every draw for a needle of its own; tables take all draws of a kind together.
+    """
+    return f"{kind}#{length}-{repeat}"
+
+
+def needle_kind(needle_id: str) -> str:
+    """What all draws of an item are called; any other needle by its own id."""
+    return re.sub(DRAW_SUFFIX, "", needle_id)
 
 
 def length_name(length: int) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from niah_score.contract import DRAW_SUFFIX
 from niah_score.errors import ScoreError
 from niah_score.statistics.cluster_sums import distinct
 
@@ -145,9 +146,17 @@ class Scored:
         return np.where(kept, each[part.codes], 0.0)
 
     def factor(self, name: str) -> Factor:
-        """A coordinate as sorted values and codes; one that the frame does not have is null in every row."""
+        """A coordinate as sorted values and codes; one that the frame does not have is null in every row.
+
+        Needles that are draws of one kind have the kind's name here.
+        """
         if name not in self._factors:
-            self._factors[name] = _factor(self.frame[name] if name in self.frame.columns else self._nothing)
+            import polars as pl
+
+            column = self.frame[name] if name in self.frame.columns else self._nothing
+            if name == "needle_id":
+                column = column.cast(pl.String).str.replace(DRAW_SUFFIX, "")
+            self._factors[name] = _factor(column)
         return self._factors[name]
 
     def crossed(self, *names: str) -> tuple[list[tuple[Any, ...]], Whole]:
@@ -171,10 +180,10 @@ class Scored:
 
     @cached_property
     def needles(self) -> Needles:
-        """The needle of each row. A row that does not say which it has is a needle of its own."""
+        """The needle of each row, draws of a kind apart; a row that does not say which it has is one of its own."""
         import numpy as np
 
-        factor = self.factor("needle_id")
+        factor = _factor(self.frame["needle_id"] if "needle_id" in self.frame.columns else self._nothing)
         named = len(factor.values) - (None in factor.values)
         own = named + np.arange(len(factor.codes))
         return Needles(np.where(factor.codes < named, factor.codes, own), named)

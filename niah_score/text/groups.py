@@ -125,9 +125,9 @@ def stated(holds_word: Callable[[str], bool], keywords: Sequence[Sequence[str]])
     """The spellings of keyword groups that a text states, one for each value. `holds_word`: `holds` of that text."""
     found: dict[object, str] = {}
     for keyword in (keyword for group in keywords for keyword in group):
-        values = group_of((keyword,)).values
-        if (values or keyword) not in found and holds_word(keyword):
-            found[values or keyword] = keyword
+        # Of a keyword that does not stand there, drawn at random and never seen again, the value need not be read.
+        if holds_word(keyword):
+            found.setdefault(group_of((keyword,)).values or keyword, keyword)
     return list(found.values())
 
 

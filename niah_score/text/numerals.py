@@ -55,6 +55,7 @@ _LAST_WORD = re.compile("[a-z]+$")
 _NUMERALS = frozenset(f"0123456789{HAN}")
 _DIGITS = frozenset("0123456789")
 _MARKS = frozenset(".,:/")
+_MOST_DIGITS = 15
 _BESIDE = 24  # code points beside digits in which a word would join them
 _SPELT_OUT = re.compile(r"(?<![\d.,:/-])\d(?:([ -])\d)(?:\1\d)+(?!\1?\d)")
 
@@ -116,9 +117,16 @@ def is_number_word(letters: str) -> bool:
     return letters in NUMBER_WORDS or letters.removesuffix("s") in NUMBER_WORDS
 
 
+def is_plain_number(folded: str) -> bool:
+    """Whether a whole folded text is up to 15 digits of which the first is no 0: a number, and nothing else."""
+    return folded.isdecimal() and folded.isascii() and folded[0] != "0" and len(folded) <= _MOST_DIGITS
+
+
 def number_of(folded: str) -> Decimal | None:
     """The number that a whole folded text is; None if it is none, or a code such as 007 or one of 16 digits."""
-    if (folded[:1] == "0" and folded[1:2].isdigit()) or sum(map(str.isdigit, folded)) > 15:
+    if is_plain_number(folded):
+        return Decimal(folded)
+    if (folded[:1] == "0" and folded[1:2].isdigit()) or sum(map(str.isdigit, folded)) > _MOST_DIGITS:
         return None
     whole = [reading.value for reading in numbers_in(folded) if (reading.start, reading.end) == (0, len(folded))]
     return whole[0] if whole else None

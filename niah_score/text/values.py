@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from niah_score.text.dates import Day, date_of, dates_in, lunar_date_of, lunar_dates_in
 from niah_score.text.money import CODES, Amount, amount_of, amounts_in
-from niah_score.text.numerals import number_of, numbers_in
+from niah_score.text.numerals import is_plain_number, number_of, numbers_in
 from niah_score.text.times import times_in, times_of
 
 TEXT = "text"
@@ -79,6 +79,8 @@ def kind_of(folded: str) -> str:
 
     Days are recognised by the name of their month, as 02-23 might be a code.
     """
+    if is_plain_number(folded):
+        return "number"
     amount = amount_of(folded)
     if amount is not None and amount.currencies:
         return AMOUNT + min(amount.currencies, key=lambda code: (code != "USD", code != "CNY", code))

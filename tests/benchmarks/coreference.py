@@ -30,7 +30,7 @@ from solvers import Row, rows_of
 from examples.lexical_retriever import answer
 from niah_gen.errors import NiahError
 from niah_gen.tasks.coreference_proof import read_conversation
-from niah_score.contract import ContractError
+from niah_score.contract import ContractError, needle_kind
 from niah_score.metrics import METRICS, target_of
 
 COLUMNS = ("like", "first", "last", "any", "place", "BM25", "another", "oracle")
@@ -52,7 +52,7 @@ def measured(rows: Sequence[Row]) -> dict[Group, dict[str, float]]:
     asked = [row for row in rows if row["control"] is None]
     groups: dict[Group, list[dict[str, Any]]] = defaultdict(list)
     for row, other in zip(asked, [*asked[1:], *asked[:1]], strict=True):
-        groups[row["language"], row["needle_id"]].append(solved(row, other))
+        groups[row["language"], needle_kind(row["needle_id"])].append(solved(row, other))
     return {
         group: {
             name: max(map(fmean, zip(*(one[name] for one in found), strict=True)))

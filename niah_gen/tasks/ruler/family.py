@@ -62,10 +62,9 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
-    # Every sample draws keys and values of its own, so each is an item of its own to intervals.
     for length in axes.lengths:
         for sample in range(axes.repeats):
-            yield Coordinates(length, f"{settings.options.task}-{sample}", sample)
+            yield Coordinates(length, settings.options.task, sample)
 
 
 def _wrong_settings(settings: Settings) -> Iterator[str]:
@@ -152,5 +151,6 @@ def _replayed(draft: RulerDraft, cell: Cell, options: RulerOptions, bench: Workb
 
 
 RULER = Task(
-    "ruler", 1, _ids, replayed, RulerOptions, wrong_settings=_wrong_settings, coordinates=_coordinates, replay=_replay
+    "ruler", 1, _ids, replayed, RulerOptions, wrong_settings=_wrong_settings, coordinates=_coordinates, replay=_replay,
+    drawn=True,
 )  # fmt: skip

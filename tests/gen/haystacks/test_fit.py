@@ -19,9 +19,10 @@ from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import Corpus, Document, read_corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
-from niah_gen.haystacks.fit import MOST_BELOW, Fitting, arrangements, pick
+from niah_gen.haystacks.fit import MOST_BELOW, Fitting, arrangements
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.native import NativeFiller
+from niah_gen.haystacks.picking import pick
 from niah_gen.haystacks.splice import DepthTargets, nearest, place_nearest
 from niah_gen.haystacks.spread import DepthLine, depth_lines
 from niah_gen.prompts.frame import Frame, FrameMessage

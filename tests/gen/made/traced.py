@@ -17,7 +17,7 @@ from niah_gen.tasks.check_item import item_of, shown_of
 from niah_gen.tasks.records import Cell, Item, Settings
 from niah_gen.tasks.registry import find_task
 from niah_score import Judge
-from niah_score.contract import Row, open_dataset
+from niah_score.contract import Row, needle_kind, open_dataset
 
 RowDict = dict[str, Any]
 # Tokens between a prompt and its budget, at most.
@@ -60,8 +60,13 @@ def assert_proved(folder: Path, preset: str, **fields: Any) -> Path:
 def problems_of(row: Mapping[str, Any], **changes: Any) -> list[str]:
     """What the family's check says of a row with some columns changed."""
     changed = cast(Row, {**row, **changes})
-    item = Item(str(row["needle_id"]), row["language"], changed["question"], ("?",), (), changed["metric"])
+    item = Item(needle_kind(str(row["needle_id"])), row["language"], changed["question"], ("?",), (), changed["metric"])
     return list(find_task(row["task"]).check(changed, item))
+
+
+def replacing(old: str, new: str) -> Callable[[str], str]:
+    """What puts another text in the place of the first such one."""
+    return lambda text: text.replace(old, new, 1)
 
 
 def in_prompt(row: Mapping[str, Any], change: Callable[[str], str]) -> list[dict[str, str]] | str:

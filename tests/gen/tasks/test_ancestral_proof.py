@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from traced import in_prompt, problems_of, rows_of_preset
+from traced import in_prompt, problems_of, replacing, rows_of_preset
 
 from niah_gen.tasks.ancestral_proof import _facts_in as facts_in
+from niah_score.contract import needle_kind
 
 ENGLISH = """Adela Birkbeck is Bruno Calderwick's father.
 Bruno Calderwick's maternal grandmother is Cosmo Dundale.
@@ -44,13 +45,13 @@ def test_a_prompt_that_lacks_a_fact_or_says_more_is_refused(preset: str) -> None
     for row in rows:
         assert problems_of(row) == []
         for fact in row["needles"][:4]:
-            (problem,) = problems_of(row, prompt=in_prompt(row, lambda text, fact=fact: text.replace(fact, "")))
+            (problem,) = problems_of(row, prompt=in_prompt(row, replacing(fact, "")))
             assert "the facts of the prompt lead to" in problem
 
 
 def test_a_second_parent_and_a_wrong_ordinal_are_refused() -> None:
     rows = rows_of_preset("ancestral-facts", controls=[], languages=["en"], options={"facts": [4]})
-    row = next(row for row in rows if row["needle_id"] == "ancestor-4")
+    row = next(row for row in rows if needle_kind(row["needle_id"] or "") == "ancestor-4")
     person = row["question"].removesuffix("?").partition("ancestor of ")[2]
     more = problems_of(row, prompt=in_prompt(row, lambda text: f"Zelda Upwick is {person}'s father.\n{text}"))
     assert "lead from" in more[0]

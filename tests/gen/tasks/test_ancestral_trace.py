@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -17,6 +17,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.ancestral_trace import ANCESTRAL_TRACE, KINDS, KinshipOptions
 from niah_gen.tasks.prompt_text import context_of
 from niah_score import Judge
+from niah_score.contract import Row, needle_kind
 
 
 @pytest.mark.parametrize(("preset", "form"), [("ancestral-trace", "chat"), ("ancestral-facts", "text")])
@@ -35,7 +36,7 @@ def test_distances_are_numbers_that_are_right_in_digits_and_in_words(tmp_path: P
     judge = Judge(dataset)
     for row in niah_gen.iter_rows(recipe):
         total, words = row["answers"][:2]
-        facts = int(str(row["needle_id"]).removeprefix("distance-"))
+        facts = int(needle_kind(str(row["needle_id"])).removeprefix("distance-"))
         assert facts <= int(total) <= 2 * facts
         said = [f"\\boxed{{{total}}}", f"So it is \\boxed{{{words}}}.", f"First 1, then 2.\n\\boxed{{{total}}}"]
         assert [judge(row["id"], text).score for text in said] == [100, 100, 100]
@@ -56,7 +57,7 @@ def test_a_box_is_judged_alone_and_persons_on_the_way_cost_nothing_before_it(tmp
 
 def test_facts_fill_the_length_one_a_line_and_every_family_is_asked_about_alike() -> None:
     for row in rows_of_preset("ancestral-facts", controls=[]):
-        lines = context_of(row).split("\n\n")[1].splitlines()
+        lines = context_of(cast(Row, row)).split("\n\n")[1].splitlines()
         assert all(line.endswith((".", "。")) for line in lines)
         assert len(set(lines)) == len(lines) > 40
         assert set(row["needles"]) <= set(lines)

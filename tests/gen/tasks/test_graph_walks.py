@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from traced import assert_proved, in_prompt, problems_of, problems_of_item, rows_of_preset
+from traced import assert_proved, in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
 
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.graph_walks import GRAPH_WALKS, GraphOptions
 from niah_gen.tasks.prompt_text import context_of
+from niah_score.contract import Row
 
 
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) -> None:
@@ -23,7 +24,7 @@ def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) ->
 
 def test_every_line_of_the_context_is_an_edge_and_the_first_needed_one_stands_at_the_depth() -> None:
     for row in rows_of_preset("graph-walks", controls=[]):
-        lines = context_of(row).split("\n\n")[1].splitlines()
+        lines = context_of(cast(Row, row)).split("\n\n")[1].splitlines()
         assert all(len(line.split(" -> ")) == 2 for line in lines)
         assert len(set(lines)) == len(lines) > 80
         assert abs(row["needle_depths"][0] - row["depth_percent"]) < 2
@@ -34,8 +35,8 @@ def test_a_prompt_whose_edges_were_changed_is_refused() -> None:
     for row in rows:
         assert problems_of(row) == []
         edge = row["needles"][0]
-        lost = problems_of(row, prompt=in_prompt(row, lambda text, edge=edge: text.replace(f"{edge}\n", "", 1)))
-        twice = problems_of(row, prompt=in_prompt(row, lambda text, edge=edge: text.replace(edge, f"{edge}\n{edge}")))
+        lost = problems_of(row, prompt=in_prompt(row, replacing(f"{edge}\n", "")))
+        twice = problems_of(row, prompt=in_prompt(row, replacing(edge, f"{edge}\n{edge}")))
         assert twice == ["an edge stands in the prompt twice"]
         if row["depth_percent"] < 100:
             assert "the graph of the prompt gives" in lost[0]

@@ -7,7 +7,7 @@ import json
 import re
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from needlebench import write_names, write_needles
@@ -18,7 +18,7 @@ from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
 from niah_gen.tasks.needlebench import NEEDLEBENCH_TASKS
 from niah_gen.tasks.records import Item
-from niah_score.contract import Row
+from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of
 
 TASKS = ("single", "reasoning", "retrieval", "atc")
@@ -101,14 +101,15 @@ def test_every_task_takes_every_option_and_its_rows_are_proved(
 
 
 def test_the_ancestral_trace_challenge_has_each_kind_of_question_in_turn_and_no_length(own: dict[str, Any]) -> None:
-    rows = rows_of("atc", own, repeats=2, **{"options.count": [2, 5]})
+    rows = rows_of("atc", own, repeats=2, **cast(dict[str, Any], {"options.count": [2, 5]}))
     kinds = ("eldest", "ancestor", "descendant", "distance")
-    assert [row["needle_id"] for row in rows] == [f"{kind}-{n}" for n in (2, 5) for kind in kinds for _ in range(2)]
+    assert [needle_kind(row["needle_id"] or "") for row in rows] == [
+        f"{kind}-{n}" for n in (2, 5) for kind in kinds for _ in range(2)
+    ]
     assert [row["repeat"] for row in rows] == [0, 1] * 8
     assert {(row["length"], row["depth_percent"], row["haystack_tokens"]) for row in rows} == {(None, None, 0)}
-    assert [row["prompt"] for row in rows] == [
-        row["prompt"] for row in rows_of("atc", own, lengths=[64_000], depths=[7], **{"options.count": [2, 5]})
-    ]
+    other: dict[str, Any] = {"lengths": [64_000], "depths": [7], "options.count": [2, 5]}
+    assert [row["prompt"] for row in rows] == [row["prompt"] for row in rows_of("atc", own, **other)]
 
 
 def test_retrieval_has_a_needle_at_each_depth_of_one_prompt(own: dict[str, Any]) -> None:
@@ -132,7 +133,7 @@ def test_retrieval_has_eleven_depths_where_none_are_asked_for(own: dict[str, Any
 @pytest.mark.parametrize("task", ["single", "retrieval"])
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_question_can_stand_before_the_document(task: str, language: str, own: dict[str, Any]) -> None:
-    for row in rows_of(task, own, language, **{"options.position": "start"}):
+    for row in rows_of(task, own, language, **cast(dict[str, Any], {"options.position": "start"})):
         assert text_of(row).index(row["question"] or "") < row["needle_spans"][0]["start"]
         assert text_of(row).endswith("</文档>\n\n" if language == "zh" else "</Document>\n\n")
 
@@ -145,7 +146,7 @@ def test_a_chat_is_the_same_prompt_as_one_message(task: str, own: dict[str, Any]
 
 
 def test_a_buffer_above_the_length_leaves_no_haystack_as_published(own: dict[str, Any]) -> None:
-    rows = rows_of("single", own, lengths=[1000], **{"options.buffer": 3000})
+    rows = rows_of("single", own, lengths=[1000], **cast(dict[str, Any], {"options.buffer": 3000}))
     assert {row["haystack_tokens"] for row in rows} == {0}
     assert len({row["prompt"] for row in rows if row["repeat"] == 0}) == 1
 
@@ -165,14 +166,14 @@ def test_who_copies_the_truth_scores_100_and_who_copies_another_rows_does_not(ta
 
 
 def item_of(row: Row) -> Item:
-    return Item(row["needle_id"] or "", row["language"], None, tuple(row["answers"]), (), row["metric"])
+    return Item(needle_kind(row["needle_id"] or ""), row["language"], None, tuple(row["answers"]), (), row["metric"])
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("task", ["reasoning", "atc"])
 def test_a_damaged_line_of_relatives_is_found_out(task: str, language: str, own: dict[str, Any]) -> None:
     check = NEEDLEBENCH_TASKS[f"needlebench2-{task}"].check
-    for row in rows_of(task, own, language, **{"options.count": 4}):
+    for row in rows_of(task, own, language, **cast(dict[str, Any], {"options.count": 4})):
         assert list(check(row, item_of(row))) == []
         (said,) = check(Row(**{**row, "answers": ["Nobody"]}), item_of(row))
         assert "the facts lead to" in said
@@ -220,6 +221,6 @@ def test_mistakes_are_told_in_a_sentence(own: dict[str, Any]) -> None:
     ):  # fmt: skip
         assert problem in problems(f"needlebench2-{task}", {**own, "corpora": ["en_essays"], **overrides})
     with pytest.raises(RecipeError, match=r"options\.count: 2000 facts name 2001 people; options\.names has 1200"):
-        rows_of("atc", own, **{"options.count": 2000})
+        rows_of("atc", own, **cast(dict[str, Any], {"options.count": 2000}))
     with pytest.raises(RecipeError, match="12 lines of 'en' differ in arg1 and arg2, fewer than 21 depths"):
         rows_of("retrieval", own, depths=list(range(0, 101, 5)))

@@ -196,7 +196,7 @@ def talk(bench: Workbench) -> ContextMaker:
 
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         turns = [PromptMessage("user" if n % 2 == 0 else "assistant", (Piece(f"Rain, {n}. "),)) for n in range(8)]
-        at = min(7, int(cell.depth / 100 * 8))
+        at = min(7, int((cell.depth or 0.0) / 100 * 8))
         hidden = encode(shown.hide[0], bench.tokenizer)
         turns[at] = PromptMessage(turns[at].role, (*turns[at].pieces, Piece(Slice(hidden, 0, len(hidden.data)), 0)))
         sizes = [bench.counter.count([f"Rain, {n}. "]) for n in range(8)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from traced import rows_of_preset
 
 from niah_gen.tasks.prompt_text import context_of
+from niah_score.contract import Row
 
 
 def test_the_context_is_in_the_text_or_in_its_message() -> None:
     for form in ("text", "chat"):
         for row in rows_of_preset("graph-walks", form=form, controls=[], languages=["en"]):
             for needle, span in zip(row["needles"], row["needle_spans"], strict=True):
-                assert context_of(row)[span["start"] : span["end"]] == needle
+                assert context_of(cast(Row, row))[span["start"] : span["end"]] == needle

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from traced import assert_proved, in_prompt, problems_of, problems_of_item, rows_of_preset
+from traced import assert_proved, in_prompt, problems_of, problems_of_item, replacing, rows_of_preset
 
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.uuid_chain import UUID_CHAIN, ChainOptions
+from niah_score.contract import needle_kind
 
 
 def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path) -> None:
@@ -36,7 +37,7 @@ def test_links_follow_each_other_in_the_order_that_is_asked_for(order: str, step
 
 def test_the_members_in_between_and_those_of_other_chains_are_decoys_and_the_asked_one_is_none() -> None:
     for row in rows_of_preset("uuid-chain", controls=["absent"]):
-        links = int(row["needle_id"].removeprefix("links-"))
+        links = int(needle_kind(row["needle_id"]).removeprefix("links-"))
         decoys = {word for group in row["decoys"] for word in group}
         assert len(decoys) == links - 1 + links + 1
         assert not any(word in row["question"] for word in decoys)
@@ -44,10 +45,10 @@ def test_the_members_in_between_and_those_of_other_chains_are_decoys_and_the_ask
 
 
 def test_a_prompt_whose_links_were_changed_is_refused() -> None:
-    row = next(row for row in rows_of_preset("uuid-chain", controls=[]) if row["needle_id"] == "links-4")
+    row = next(row for row in rows_of_preset("uuid-chain", controls=[]) if needle_kind(row["needle_id"]) == "links-4")
     assert problems_of(row) == []
     for text in row["needles"][:4]:
-        (problem,) = problems_of(row, prompt=in_prompt(row, lambda context, text=text: context.replace(text, "")))
+        (problem,) = problems_of(row, prompt=in_prompt(row, replacing(text, "")))
         assert "the links of the prompt lead to" in problem
     again = row["needles"][0].replace(row["answers"][0], row["answers"][0][::-1])
     other = again.split(" maps to ")[0] + " maps to 00000000-0000-4000-8000-000000000000."

@@ -15,6 +15,7 @@ from traced import assert_proved, in_prompt, problems_of, problems_of_item, rows
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING, VariableOptions
+from niah_score.contract import needle_kind
 
 ASSIGNMENT = re.compile(r"VAR (\w+) = (\w+)")
 
@@ -26,7 +27,7 @@ def test_rows_are_proved_and_only_their_own_answers_are_right(tmp_path: Path, pr
 
 def test_the_asked_chain_stands_in_order_from_the_depth_on_and_others_anywhere() -> None:
     for row in rows_of_preset("variable-tracking", controls=[]):
-        hops = int(row["needle_id"].removeprefix("hops-"))
+        hops = int(needle_kind(row["needle_id"]).removeprefix("hops-"))
         asked, others = row["needle_depths"][: hops + 1], row["needle_depths"][hops + 1 :]
         assert asked == sorted(asked)
         assert abs(asked[0] - row["depth_percent"]) < 4
@@ -57,7 +58,9 @@ def test_many_assignments_fill_the_length_of_any_tokenizer(tokenizer_json: Path,
 
 
 def test_a_prompt_whose_assignments_were_changed_is_refused() -> None:
-    row = next(row for row in rows_of_preset("variable-tracking", controls=[]) if row["needle_id"] == "hops-4")
+    row = next(
+        row for row in rows_of_preset("variable-tracking", controls=[]) if needle_kind(row["needle_id"]) == "hops-4"
+    )
     assert problems_of(row) == []
     first, second, third = row["needles"][:3]
     cut = problems_of(row, prompt=in_prompt(row, lambda text: text.replace(f"{second}\n", "")))

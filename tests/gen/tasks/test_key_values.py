@@ -1,0 +1,202 @@
+"""Key-value retrieval: wording for one and several, nothing twice, proofs that find damage, answers that score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.checks.row_proof import RowProver
+from niah_gen.errors import RecipeError
+from niah_gen.haystacks.fit import MOST_BELOW
+from niah_gen.recipe.read import load_recipe
+from niah_gen.rows.plan import make_plan
+from niah_score import evaluate
+from niah_score.contract import CorpusEntry, Manifest, Row, TokenizerEntry
+
+RECIPE: dict[str, Any] = {
+    "name": "keys", "task": "key-values", "template": "key-values", "lengths": [1000, 2000], "depths": [0, 41, 100],
+    "guide": False, "languages": ["en", "zh"],
+}  # fmt: skip
+# The options of RULER's eight tasks.
+CORNERS: dict[str, dict[str, Any]] = {
+    "single_1": {"haystack": "noise"},
+    "single_2": {"haystack": "essay"},
+    "single_3": {"haystack": "essay", "value_type": "uuids"},
+    "multikey_1": {"haystack": "essay", "keys": 4},
+    "multikey_2": {"haystack": "needles"},
+    "multikey_3": {"haystack": "needles", "key_type": "uuids", "value_type": "uuids"},
+    "multivalue": {"haystack": "essay", "values": 4},
+    "multiquery": {"haystack": "essay", "queries": 4},
+}
+
+
+def rows_of(options: dict[str, Any], **changes: Any) -> list[Row]:
+    return list(niah_gen.iter_rows({**RECIPE, "options": options, **changes}))
+
+
+def one(options: dict[str, Any], language: str, **changes: Any) -> Row:
+    return rows_of(options, languages=[language], lengths=[1000], depths=[41], **changes)[0]
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+def test_every_published_corner_is_built_proved_and_answered(corner: str, tmp_path: Path) -> None:
+    recipe = {**RECIPE, "options": CORNERS[corner], "controls": ["absent", "no_context"], "repeats": 2}
+    folder = niah_gen.build(recipe, tmp_path, formats=["jsonl"])
+    proof = prove(folder)
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+    rows = [json.loads(line) for path in sorted(folder.glob("jsonl/*/*")) for line in path.open(encoding="utf-8")]
+    asked = [row for row in rows if row["control"] is None]
+    assert all(0 <= row["length"] - 200 - row["prompt_tokens"] <= MOST_BELOW for row in asked)
+    assert len({row["prompt"] for row in asked}) == len(asked)
+    assert {row["corpus"] for row in rows} == (
+        {"en_essays", "zh_articles"} if CORNERS[corner]["haystack"] == "essay" else {CORNERS[corner]["haystack"]}
+    )
+    other = {row["id"]: asked[number - 6]["answers"][0] for number, row in enumerate(asked)}
+    for answers, expected in (({row["id"]: row["answers"][0] for row in asked}, 100.0), (other, 0.0)):
+        file = tmp_path / "answers.jsonl"
+        lines = [{"id": row["id"], "prediction": answers.get(row["id"], row["answers"][0])} for row in rows]
+        file.write_text("\n".join(map(json.dumps, lines)) + "\n")
+        scores = evaluate(folder, file).scores
+        found = {score for control, score in scores.select("control", "score").iter_rows() if control is None}
+        assert found == {expected}
+
+
+def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> None:
+    single = str(one({"haystack": "noise"}, "en")["prompt"])
+    assert single.startswith("A special magic number is hidden within the following text. Make sure to memorize it.")
+    assert "\nWhat is the special magic number for " in single
+    several = str(one({"haystack": "noise", "queries": 3}, "en")["prompt"])
+    assert several.startswith(
+        "Some special magic numbers are hidden within the following text. Make sure to memorize them."
+    )
+    question = several.splitlines()[-2]
+    assert question.startswith("What are all the special magic numbers for ")
+    assert question.count(",") == 2
+    assert ", and " in question
+    assert ", and " not in str(one({"haystack": "noise", "queries": 2}, "en")["question"])
+    assert "请记住它。" in str(one({"haystack": "noise"}, "zh")["prompt"])
+    assert "请记住它们。" in str(one({"haystack": "noise", "values": 2}, "zh")["prompt"])
+
+
+@pytest.mark.parametrize("kind", ["numbers", "words", "uuids"])
+def test_an_answer_may_be_a_number_a_word_or_a_uuid(kind: str) -> None:
+    for language in ("en", "zh"):
+        row = one({"value_type": kind}, language)
+        assert str(row["prompt"]).count(row["answers"][0]) == 1
+        assert row["answer_prefix"]
+        assert row["keyword_kinds"] == (["number"] if kind == "numbers" else ["text"])
+
+
+def test_the_asked_line_stands_at_the_depth_and_the_others_as_the_recipe_spreads_them() -> None:
+    for row in rows_of({"keys": 4}, spread="even", lengths=[4000]):
+        depth = row["depth_percent"] or 0.0
+        wanted = [depth + (100 - depth) * number / 4 for number in range(4)]
+        assert row["needle_depths"] == pytest.approx(wanted, abs=1.0)
+        assert len(row["decoys"]) == 3
+        assert row["metric"] == "keyword_f1"
+
+
+def test_other_lines_have_as_many_values_as_the_asked_one() -> None:
+    row = one({"values": 4}, "en", tokenizer="o200k_base")
+    keys = [line.split(" for ")[1].split(" is: ")[0] for line in str(row["prompt"]).splitlines() if " is: " in line]
+    assert sorted({keys.count(key) for key in set(keys)})[-1] == 4
+    assert sum(keys.count(key) == 4 for key in set(keys)) > 0
+
+
+def test_the_twin_without_the_line_is_answered_by_what_the_question_offers() -> None:
+    for language, none in (("en", "none"), ("zh", "无")):
+        row, twin = rows_of(
+            {"offer_none": True, "keys": 2}, languages=[language], lengths=[1000], depths=[41], controls=["absent"]
+        )
+        assert twin["question"] == row["question"]
+        assert none in str(row["question"])
+        assert twin["answers"] == [none]
+        assert row["answers"][0] not in str(twin["prompt"])
+        assert len(twin["needles"]) == 1
+        assert twin["haystack_id"] == row["haystack_id"]
+
+
+def test_depths_share_their_truth_and_haystack_and_repeats_do_not() -> None:
+    rows = rows_of({}, languages=["en"], lengths=[1000], repeats=3)
+    assert [len({row["haystack_id"] for row in rows if row["repeat"] == repeat}) for repeat in range(3)] == [1, 1, 1]
+    assert len({row["haystack_id"] for row in rows}) == len({row["question"] for row in rows}) == 3
+
+
+def test_a_recipe_with_other_options_reads_corpora_only_for_essays() -> None:
+    changed = load_recipe("key-values", {"options.haystack": "essay", "corpora": ["en_essays"]})
+    assert changed.corpora == ("en_essays",)
+    assert load_recipe("key-values", {"options.haystack": "noise"}).corpora == ()
+
+
+def test_a_placement_is_refused_where_no_corpus_is_read() -> None:
+    with pytest.raises(RecipeError, match="makes contexts of its own; leave placement out"):
+        load_recipe({**RECIPE, "placement": "gkamradt"})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"haystack": "hay"}, "haystack is 'hay'; expected one of needles, noise, essay"),
+        ({"key_type": "numbers"}, "key_type is 'numbers'; expected one of words, uuids"),
+        ({"value_type": "text"}, "value_type is 'text'; expected one of numbers, words, uuids"),
+        ({"keys": 0}, "keys is 0; expected 1 to 100"),
+        ({"values": 101}, "values is 101; expected 1 to 100"),
+        ({"queries": 0}, "queries is 0; expected 1 to 100"),
+        ({"digits": 4}, "digits is 4; expected 5 to 18"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(RecipeError) as error:
+        load_recipe({**RECIPE, "options": options})
+    assert any(words in problem for problem in error.value.problems), error.value.problems
+
+
+def prover_of(recipe: dict[str, Any]) -> RowProver:
+    plan = make_plan(load_recipe(recipe))
+    tokenizer = TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)
+    corpora: tuple[CorpusEntry, ...] = ()
+    manifest = Manifest(1, "keys", "1.0.0", plan.digest, "", "", tokenizer, corpora, 3, 0, ())
+    return RowProver(plan.recipe, [plan.parts[0].task], manifest, plan.tokenizer)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda lines: [*lines, lines[0].replace("1", "2")], "values, expected 1 at most"),
+        (lambda lines: [lines[0], with_value_of(lines[1], lines[2]), *lines[2:]], "is the value of two lines"),
+    ],
+)
+def test_a_haystack_that_breaks_its_promises_is_refused(
+    language: str, change: Callable[[list[str]], list[str]], words: str
+) -> None:
+    recipe = {**RECIPE, "languages": [language], "lengths": [1000], "depths": [100]}
+    row: Any = next(iter(niah_gen.iter_rows(recipe)))
+    prover = prover_of(recipe)
+    assert prover.prove(row, f"{language}-1k").problems == ()
+    opening, context, question = row["prompt"].split("\n\n")
+    row["prompt"] = "\n\n".join([opening, "\n".join(change(context.split("\n"))), question])
+    problems = prover.prove(row, f"{language}-1k").problems
+    assert any(words in problem for problem in problems), problems
+
+
+def with_value_of(line: str, other: str) -> str:
+    """A line with the seven digits of another."""
+    at, there = (text.rstrip(".。") for text in (line, other))
+    return line.replace(at[-7:], there[-7:])
+
+
+def test_a_row_whose_truth_is_not_in_its_prompt_is_refused() -> None:
+    recipe = {**RECIPE, "languages": ["en"], "lengths": [1000], "depths": [41], "options": {"keys": 2}}
+    row: Any = next(iter(niah_gen.iter_rows(recipe)))
+    value, decoy = row["keywords"][0][0], row["decoys"][0][0]
+    row["prompt"] = row["prompt"].replace(value, "1000000").replace(decoy, "2000000")
+    problems = prover_of(recipe).prove(row, "en-1k").problems
+    assert any("but keywords are" in problem for problem in problems), problems
+    assert any("decoys: no other key has the value" in problem for problem in problems), problems
