@@ -26,6 +26,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan, PlannedPart, make_plan
+from niah_gen.tasks.controls import NO_CONTEXT
 from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
@@ -225,7 +226,8 @@ class _ShardBuilder:
 def _rows_alike(planned: PlannedPart) -> int:
     """How many rows of a part share a haystack, at most."""
     part = planned.part
-    return 1 if part.fresh_haystacks else len(planned.grid.depths) * (1 + len(part.controls))
+    twins = sum(name != NO_CONTEXT for name in part.controls)
+    return 1 if part.fresh_haystacks else len(planned.grid.depths) * (1 + twins)
 
 
 _builder: _ShardBuilder | None = None

@@ -1,57 +1,95 @@
-"""Fits a text that is made whole to its budget: built by an estimate of its tokens, counted, and built again."""
+"""Fits a text that is made whole to its budget: sized by the tokens of its words, and counted at its two ends.
+
+Makers add up the tokens of their words, each counted once with what stands before it. With a local tokenizer these sums
+are exact between two safe cuts (`tokenizers/spliced.py`), so a text of any length is never encoded; with any other one
+they are an estimate, the whole text is counted, and made again until it fits.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from niah_gen.errors import FitError
 from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.haystacks.proof import ContextProof, CountedHaystack, shown
 from niah_gen.prompts.frame import Frame
-from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
+from niah_gen.tokenizers.find import Ints, Tokenizer
+from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode_later
 
-# With a local tokenizer the estimate is off by what stands at the two ends, so the second text fits.
 _ATTEMPTS = 8
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 class TextDraft(NamedTuple):
-    """A text, and the tokens that its maker expects it to have."""
+    """A text in UTF-8, and the tokens that its maker expects it to have.
 
-    text: str
+    `cuts`: byte offsets of two safe cuts; `between`: the tokens between them, exact where the tokenizer is local. None
+    where there are no two cuts, or where sums of tokens are not exact.
+    """
+
+    data: bytes
     tokens: int
+    cuts: tuple[int, int] | None = None
+    between: int = 0
+
+    def encoded(self, tokenizer: Tokenizer) -> Encoded:
+        """The text, with its exact tokens as far as they are known."""
+        if self.cuts is None or not tokenizer.local:
+            return encode_later(self.data, tokenizer, _NONE, _NONE)
+        exact = np.array([0, self.between], dtype=np.int64)
+        return encode_later(self.data, tokenizer, np.array(self.cuts, dtype=np.int64), exact)
 
 
 def fit_text(
-    build: Callable[[int], TextDraft], budget: int, frame: Frame, tokenizer: Tokenizer, counter: Counter
+    build: Callable[[int], TextDraft],
+    probe: TextDraft,
+    budget: int,
+    frame: Frame,
+    tokenizer: Tokenizer,
+    counter: Counter,
 ) -> Encoded:
     """The longest text that a maker builds within a budget, in tokens of the whole prompt; at most 8 below it.
 
-    `build`: the longest text of at most so many expected tokens. Where no text comes that near, the longest of those
-    tried is taken. Raises FitError where none fits, and what `build` raises.
+    `build`: the longest text of at most so many expected tokens. `probe`: the shortest text of its form: what its
+    tokens in the prompt are more or less than expected, those of any other text are, too, or nearly so. Where no text
+    comes that near, the longest of those tried is taken. Raises FitError where none fits, and what `build` raises.
     """
     budget -= sum(map(tokenizer.count, frame.others))
-    fixed = counter.count([frame.before, frame.after])
+    fixed = counter.count([frame.before, probe.data.decode(), frame.after]) - probe.tokens
     found: tuple[int, Encoded] | None = None
-    tried: set[str] = set()
+    tried: set[bytes] = set()
     wanted = budget - fixed
     for _ in range(_ATTEMPTS):
         draft = build(wanted)
-        if draft.text in tried:
+        if draft.data in tried:
             wanted -= 1
             continue
-        tried.add(draft.text)
-        text = encode(draft.text, tokenizer)
+        text = draft.encoded(tokenizer)
         below = budget - counter.count([frame.before, Slice(text, 0, len(text.data)), frame.after])
         if below >= 0 and (found is None or below < found[0]):
             found = below, text
         if 0 <= below <= MOST_BELOW:
             break
+        tried.add(draft.data)
         wanted = draft.tokens + below
     if found is None:
         raise FitError(f"the length leaves {max(0, budget - fixed)} tokens, too few; ask for longer lengths")
     return found[1]
+
+
+def tokens_between(data: bytes, ends: Ints, tokenizer: Tokenizer) -> Ints:
+    """Tokens of each of some texts that stand one behind the other, and end at these bytes.
+
+    Each must begin with a mark or white space and end with a letter or digit, so that all meet at safe cuts; exact
+    where the tokenizer is local, and one text's encoding for all of them.
+    """
+    # Behind a letter the first text begins at a safe cut, too.
+    before = np.searchsorted(tokenizer.encode("a" + data.decode()).ends, np.append(0, ends) + 1, side="right")
+    found: Ints = np.maximum(np.diff(before), 1)
+    return found
 
 
 def wrong_figures(proof: ContextProof) -> Iterator[str]:

@@ -225,6 +225,15 @@ def _hashed(numbers: Words64, key: int) -> Words64:
     return mixed
 
 
+def shuffled(numbers: Ints, seed: str) -> Ints:
+    """Numbers in a seeded random order: each sorted by a random number, whose lower bits make room for its place."""
+    places = np.arange(len(numbers), dtype=np.uint64)
+    low = np.uint64((1 << len(numbers).bit_length()) - 1)
+    keys = (_hashed(places, _keys(seed)[0]) & ~low) | places
+    keys.sort()
+    return numbers[(keys & low).view(np.int64)]
+
+
 def texts(slot: Slot, values: Values) -> list[str]:
     """Values as texts."""
     match slot:

@@ -7,18 +7,19 @@ every row has its own. No depth is asked for: the words stand everywhere.
 
 from __future__ import annotations
 
-import random
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.made_text import TextDraft, fit_text, wrong_figures
+from niah_gen.haystacks.made_text import TextDraft, fit_text, tokens_between, wrong_figures
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.proof import ContextProof
+from niah_gen.haystacks.slots import Bytes2D, scattered, shuffled
 from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.common_words import (
@@ -35,7 +36,10 @@ from niah_gen.tasks.hiding import ContextKind
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench, cell_seed
 from niah_gen.tokenizers.find import Ints, Tokenizer
 
+Floats = npt.NDArray[np.float64]
+
 DOTS = "..."
+_LAID_DOTS = f" {DOTS}".encode()
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _LETTERS_OF_A_CODE = 6
 _CHARACTERS_OF_A_CODE = 3
@@ -58,6 +62,13 @@ _APART = 1.1
 _FEWEST_APART = 2
 # Terms of zeta that are summed one by one; the rest is an integral with two corrections.
 _TERMS = 50
+# So many codes are drawn at once, of which those that are asked for are the first.
+_DRAWN = 64
+# About how many tokens a word has, dots included; the first guess at the size of a text.
+_TOKENS_OF_A_WORD = 2.0
+# Texts are sized to so many tokens below what is wanted: their first and last words have one more or less than inside.
+_AIM = 3
+_STEPS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +94,7 @@ class CodedWordsOptions:
             raise ValueError(f"rows is {self.rows}; expected 1 to 1000")
 
 
+@lru_cache(maxsize=4)
 def zeta(alpha: float) -> float:
     """Riemann's zeta function for alpha above 1, by the Euler-Maclaurin formula."""
     first = sum(k**-alpha for k in range(1, _TERMS))
@@ -90,15 +102,23 @@ def zeta(alpha: float) -> float:
     return float(first + rest)
 
 
-def zipf_counts(total: int, alpha: float) -> list[int]:
+@lru_cache(maxsize=4)
+def _shares(ranks: int, alpha: float) -> Floats:
+    """k^-alpha of the first ranks; numpy's own power function is not the same on all processors."""
+    return np.array([k**-alpha for k in range(1, ranks + 1)])
+
+
+def zipf_counts(total: int, alpha: float) -> Ints:
     """How often the word of each rank stands among `total`: floor(total k^-alpha / zeta(alpha)), as far as that is 1.
 
     What the floors leave of the total is words that stand once.
     """
     share = total / zeta(alpha)
-    ranks = np.arange(1, max(1, int(share ** (1 / alpha)) + 1) + 1, dtype=np.float64)
-    counts: list[int] = [count for count in (share * ranks**-alpha).astype(np.int64).tolist() if count > 0]
-    return counts + [1] * (total - sum(counts))
+    ranks = int(share ** (1 / alpha)) + 1
+    known = _shares(1 << ranks.bit_length(), alpha)[:ranks]
+    counts = (share * known).astype(np.int64)
+    counts = counts[: np.count_nonzero(counts)]
+    return np.append(counts, np.ones(total - int(counts.sum()), dtype=np.int64))
 
 
 @lru_cache(maxsize=1)
@@ -108,10 +128,26 @@ def code_characters() -> str:
     return "".join(char for char in found if char not in _NO_CODE)
 
 
-def _code(draw: random.Random, language: str) -> str:
-    if language == "zh":
-        return "".join(draw.sample(code_characters(), _CHARACTERS_OF_A_CODE))
-    return "".join(draw.choices(_LETTERS, k=_LETTERS_OF_A_CODE))
+@lru_cache(maxsize=2)
+def _alphabet(language: str) -> tuple[Bytes2D, int]:
+    """The characters that codes are made of, in UTF-8, a row each; and how many a code has."""
+    characters, size = (
+        (code_characters(), _CHARACTERS_OF_A_CODE) if language == "zh" else (_LETTERS, _LETTERS_OF_A_CODE)
+    )
+    data = np.frombuffer(characters.encode(), dtype=np.uint8)
+    return data.reshape(len(characters), -1), size
+
+
+def _codes(places: Ints, seed: str, language: str) -> npt.NDArray[np.bytes_]:
+    """The codes at some places of a row's permutation of all codes, each behind a space."""
+    characters, size = _alphabet(language)
+    numbers = scattered(places, len(characters) ** size, seed)
+    powers = len(characters) ** np.arange(size, dtype=np.int64)
+    digits = numbers[:, None] // powers % len(characters)
+    laid = np.empty((len(numbers), 1 + size * characters.shape[1]), dtype=np.uint8)
+    laid[:, 0] = ord(" ")
+    laid[:, 1:] = characters[digits].reshape(len(numbers), -1)
+    return laid.view(f"S{laid.shape[1]}").ravel()
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -120,7 +156,7 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 def _item(settings: Settings, cell: Cell) -> Item:
     options = settings.options
-    codes = _asked(random.Random(_seed(settings.seed, cell)), cell.language, options.asked)
+    codes = _asked(_seed(settings.seed, cell), cell.language, options.asked)
     one, several, ignore = _QUESTIONS[cell.language]
     question = one if options.asked == 1 else several.format(count=options.asked)
     if options.dots:
@@ -135,67 +171,116 @@ def _seed(seed: int, cell: Cell) -> str:
     return f"{cell_seed(seed, cell)}/coded-words/{cell.language}"
 
 
-def _asked(draw: random.Random, language: str, count: int) -> list[str]:
-    """Codes that share no character where these stand without spaces, so that none is read across two others."""
-    while True:
-        codes = [_code(draw, language) for _ in range(count)]
-        if len(set(codes)) == count and (language != "zh" or len({*"".join(codes)}) == len("".join(codes))):
-            return codes
+# Its item and its text begin with the same codes.
+@lru_cache(maxsize=4)
+def _first_codes(seed: str, language: str) -> npt.NDArray[np.bytes_]:
+    return _codes(np.arange(_DRAWN), seed, language)
+
+
+def _asked(seed: str, language: str, count: int) -> list[str]:
+    """The first codes of a row; of those without spaces, the first that share no character: none is read across two."""
+    found: list[str] = []
+    for code in (code.decode()[1:] for code in _first_codes(seed, language).tolist()):
+        both = "".join([*found, code])
+        if language != "zh" or len(set(both)) == len(both):
+            found.append(code)
+        if len(found) == count:
+            return found
+    raise AssertionError("of so many codes there are always enough without a common character")
 
 
 class _CodedText:
-    """The words of one row by rank, drawn as far as they are needed. `costs[k]`: tokens of the word of rank k."""
+    """The text of one row. Its words by rank are drawn as far as they are needed.
 
-    def __init__(self, bench: Workbench, cell: Cell, item: Item) -> None:
+    `_laid`: the words as bytes, each behind a space; `_each`: the tokens of each so. `dots`: tokens of the dots; None
+    where sums of such tokens are not those of texts.
+    """
+
+    def __init__(self, bench: Workbench, cell: Cell, item: Item, dots: int | None) -> None:
         self._options: CodedWordsOptions = bench.options
         self._tokenizer: Tokenizer = bench.tokenizer
         self._language = cell.language
         self._seed = _seed(bench.seed, cell)
-        self._draw = random.Random(f"{self._seed}/others")
-        asked = [code for (code,) in item.keywords]
-        self._words = [DOTS, *asked] if self._options.dots else asked
-        self._known = set(self._words)
-        self._costs = [self._cost(word) for word in self._words]
+        self._summed = dots is not None
+        self._asked = np.array([f" {code}".encode() for (code,) in item.keywords])
+        codes = _first_codes(self._seed, self._language)
+        self._drawn = len(codes)
+        codes = np.append(self._asked, self._without_asked(codes))
+        self._laid, self._each = codes, self._counted(codes)
+        if self._options.dots:
+            self._laid = np.append(_LAID_DOTS, codes)
+            self._each = np.append(dots or 1, self._each)
+
+    def _without_asked(self, codes: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bytes_]:
+        others: Ints = np.flatnonzero((codes[:, None] != self._asked).all(axis=1))
+        return codes[others]
+
+    def _counted(self, laid: npt.NDArray[np.bytes_]) -> Ints:
+        ends = laid.itemsize * np.arange(1, len(laid) + 1)
+        return tokens_between(laid.tobytes(), ends, self._tokenizer)
+
+    def probe(self) -> TextDraft:
+        """A text of one word."""
+        return TextDraft(self._asked[0][1:], int(self._each[int(self._options.dots)]))
 
     def draft(self, wanted: int) -> TextDraft:
-        """The longest text of at most so many expected tokens; dots fill what no word fits into."""
-        low, high = 1, 16
-        while self._tokens(high) <= wanted:
-            low, high = high, high * 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._tokens(middle) <= wanted else (low, middle)
-        counts, tokens = self._counts(low), self._tokens(low)
-        if self._options.dots:
-            more = max(0, wanted - tokens) // self._costs[0]
-            counts[0] += more
-            tokens += more * self._costs[0]
-        self._check_apart(counts)
-        words = [word for word, count in zip(self._words, counts, strict=False) for _ in range(count)]
-        random.Random(f"{self._seed}/order").shuffle(words)
-        return TextDraft(" ".join(words), tokens)
+        """A text of about the most words that have at most so many expected tokens; dots fill what no word fits into.
 
-    def _counts(self, total: int) -> list[int]:
+        The number of words is found by the mean tokens of a word, which soon stays the same.
+        """
+        wanted -= _AIM
+        total = max(1, int(wanted / _TOKENS_OF_A_WORD))
+        best: tuple[int, int] | None = None
+        for _ in range(_STEPS):
+            left = wanted - self._tokens(total)
+            if left >= 0 and (best is None or left < best[0]):
+                best = left, total
+            if 0 <= left <= _AIM or (left < 0 and total == 1):
+                break
+            mean = (wanted - left) / total
+            total = max(1, total + (int(left / mean) or (1 if left > 0 else -1)))
+        left, total = best or (0, 1)
+        counts = self._counts(total)
+        if self._options.dots:
+            counts[0] += left // int(self._each[0])
+        self._check_apart(counts)
+        return self._draft(counts)
+
+    def _counts(self, total: int) -> Ints:
+        """How often each word stands in a text of so many, drawing those that are missing."""
         counts = zipf_counts(total, self._options.alpha)
-        while len(self._words) < len(counts):
-            code = _code(self._draw, self._language)
-            if code not in self._known:
-                self._known.add(code)
-                self._words.append(code)
-                self._costs.append(self._cost(code))
+        missing = len(counts) - len(self._laid)
+        if missing > 0:
+            until = self._drawn + missing + len(self._asked) + missing // 16
+            codes = self._without_asked(_codes(np.arange(self._drawn, until), self._seed, self._language))
+            self._drawn = until
+            self._laid = np.append(self._laid, codes)
+            self._each = np.append(self._each, self._counted(codes))
         return counts
 
     def _tokens(self, total: int) -> int:
         counts = self._counts(total)
-        costs: Ints = np.array(self._costs[: len(counts)], dtype=np.int64)
-        return int(costs @ np.array(counts, dtype=np.int64))
+        return int(self._each[: len(counts)] @ counts)
 
-    def _cost(self, word: str) -> int:
-        return max(1, self._tokenizer.count(f" {word}"))
+    def _draft(self, counts: Ints) -> TextDraft:
+        """The text in which words stand so often, in an order of its own."""
+        words = shuffled(np.repeat(np.arange(len(counts)), counts), f"{self._seed}/order")
+        data = self._laid[words].tobytes().translate(None, b"\0")[1:]
+        tokens = int(self._each[: len(counts)] @ counts)
+        codes = np.flatnonzero(words[:-1] >= self._options.dots)
+        if not self._summed or len(codes) < 2:
+            return TextDraft(data, tokens)
+        # A code and the space behind it meet at a safe cut, dots and a space do not.
+        before, after = words[: codes[0] + 1], words[codes[-1] + 1 :]
+        cuts = self._bytes(before) - 1, len(data) - self._bytes(after)
+        return TextDraft(data, tokens, cuts, tokens - int(self._each[before].sum() + self._each[after].sum()))
 
-    def _check_apart(self, counts: Sequence[int]) -> None:
+    def _bytes(self, words: Ints) -> int:
+        return sum(len(self._laid[word]) for word in words.tolist())
+
+    def _check_apart(self, counts: Ints) -> None:
         last = self._options.asked + self._options.dots
-        least, following = [*counts[last - 1 : last + 1], 0, 0][:2]
+        least, following = [*counts[last - 1 : last + 1].tolist(), 0, 0][:2]
         if least - following < _FEWEST_APART or least < _APART * following:
             raise FitError(
                 f"in a text of {sum(counts)} words the last one asked for stands {least} times and the next one "
@@ -204,11 +289,28 @@ class _CodedText:
             )
 
 
+def _tokens_of_dots(tokenizer: Tokenizer) -> int | None:
+    """Tokens of the dots behind any word; None where sums of the tokens of words are not those of texts.
+
+    No pattern of tiktoken joins a full stop to a space behind it, as little as it does a letter.
+    """
+
+    def count(*words: str) -> int:
+        return tokenizer.count(" ".join(words))
+
+    alone = count("abc", DOTS, "abc") - count("abc", "abc")
+    summed = tokenizer.local and count("abc", DOTS, DOTS, DOTS, "abc") == count("abc", "abc") + 3 * alone
+    return alone if summed else None
+
+
 def _make(bench: Workbench) -> ContextMaker:
+    dots = _tokens_of_dots(bench.tokenizer)
+
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
-        coded = _CodedText(bench, cell, item)
-        text = fit_text(coded.draft, cell.length - bench.reserve, frame, bench.tokenizer, bench.counter)
-        return whole_context(text)
+        coded = _CodedText(bench, cell, item, dots)
+        budget = cell.length - bench.reserve
+        text = fit_text(coded.draft, coded.probe(), budget, frame, bench.tokenizer, bench.counter)
+        return whole_context(text, bench.counter)
 
     return make
 
@@ -231,6 +333,6 @@ def _check(placement: Placement, proof: ContextProof) -> Iterator[str]:
 
 CODED_WORDS = Task(
     "coded-words", 1, _ids, _item, CodedWordsOptions, corpus="coded_words",
-    context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context}, coordinates=without_depths,
-    drawn=True
+    context=ContextKind(_make, _check, exact=always, draws_text=True), controls={NO_CONTEXT: no_context},
+    coordinates=without_depths, drawn=True,
 )  # fmt: skip

@@ -11,16 +11,18 @@ from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.made_text import TextDraft, fit_text, wrong_figures
+from niah_gen.haystacks.fit import MOST_BELOW
+from niah_gen.haystacks.made_text import TextDraft, fit_text, tokens_between, wrong_figures
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.proof import ContextProof, shown
+from niah_gen.haystacks.slots import shuffled
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task
@@ -38,7 +40,7 @@ from niah_gen.tasks.records import (
     cell_seed,
 )
 from niah_gen.tokenizers.find import Ints
-from niah_gen.tokenizers.spliced import Encoded, Slice, encode
+from niah_gen.tokenizers.spliced import Counter, Encoded, Slice
 from niah_score.contract import sha256_hex
 
 _FOLDER = Path(__file__).parents[1] / "library" / "words"
@@ -54,6 +56,8 @@ _QUESTIONS = {
 # An asked word stands at least so much more often than any other one.
 _APART = 2
 _FEWEST = 3
+# How often a list is sized again: the numbers of its words follow its size, and its size theirs.
+_ATTEMPTS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +160,24 @@ def _asked(draw: random.Random, language: str, count: int) -> list[str]:
     """Words none of which could be read where two others of them meet: Chinese ones may be listed without a mark."""
     while True:
         words = draw.sample(vocabulary(language), count)
-        meeting = "\n".join(one + other for one in words for other in words if one != other)
-        if language != "zh" or all(meeting.count(word) == 2 * (count - 1) for word in words):
+        if language != "zh":
             return words
+        meeting = "\n".join(one + other for one in words for other in words if one != other)
+        if all(meeting.count(word) == 2 * (count - 1) for word in words):
+            return words
+
+
+class _Vocabulary(NamedTuple):
+    """The words of a language, by number. `laid`: as bytes behind the full stop of their line; `tokens`: of each so.
+
+    `mean`: of their tokens.
+    """
+
+    number_of: dict[str, int]
+    laid: npt.NDArray[np.bytes_]
+    sizes: Ints
+    tokens: Ints
+    mean: float
 
 
 class _Lists:
@@ -166,89 +185,105 @@ class _Lists:
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        self._numbers: Ints = np.zeros(1, dtype=np.int64)
-        self._costs: dict[str, int] = {}
+        self._tokens: Ints = np.zeros(1, dtype=np.int64)  # of the numbers of so many lines, each with its line end
+        self._laid = np.array([b""])
+        self._vocabularies: dict[str, _Vocabulary] = {}
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         bench = self._bench
-        asked = [word for (word,) in item.keywords]
+        words = self._vocabulary(cell.language)
         name = f"{cell_seed(bench.seed, cell)}/common-words/{cell.language}"
-        others = [word for word in vocabulary(cell.language) if word not in asked]
-        random.Random(f"{name}/others").shuffle(others)
-        sums = list(accumulate((self._cost(word) for word in others), initial=0))
-        all_asked = sum(map(self._cost, asked))
+        asked = np.array([words.number_of[word] for (word,) in item.keywords], dtype=np.int64)
+        is_other = np.ones(len(words.laid), dtype=np.bool_)
+        is_other[asked] = False
+        order = shuffled(np.arange(len(words.laid), dtype=np.int64), f"{name}/others")
+        others = order[is_other[order]]
 
         def build(wanted: int) -> TextDraft:
-            entries = self._most_entries(wanted, asked, all_asked, others, sums)
-            counts = counts_for(entries, bench.options, len(asked) + len(others))
-            words = _entries(entries, counts, asked, others)
-            random.Random(f"{name}/order").shuffle(words)
-            text = "\n".join(f"{number}. {word}" for number, word in enumerate(words, 1))
-            return TextDraft(text, self._tokens(entries, asked, all_asked, others, sums))
+            return self._draft(words, shuffled(self._entries(wanted, words, asked, others), f"{name}/order"))
 
-        text = fit_text(build, cell.length - bench.reserve, frame, bench.tokenizer, bench.counter)
-        return whole_context(text)
+        self._number_lines(1)
+        probe = TextDraft(b"1" + words.laid[0], int(self._tokens[1] + words.tokens[0]))
+        text = fit_text(build, probe, cell.length - bench.reserve, frame, bench.tokenizer, bench.counter)
+        return whole_context(text, bench.counter)
 
-    def _most_entries(
-        self, wanted: int, asked: Sequence[str], all_asked: int, others: Sequence[str], sums: Sequence[int]
-    ) -> int:
-        """The greatest number of entries whose list has at most so many expected tokens."""
-        # An entry has four tokens at least: a line end, a number, a full stop and a word.
-        low, high = 1, max(16, wanted // 4)
-        while self._tokens(high, asked, all_asked, others, sums) <= wanted:
-            low, high = high, high * 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._tokens(middle, asked, all_asked, others, sums) <= wanted:
-                low = middle
-            else:
-                high = middle
-        return low
+    def _vocabulary(self, language: str) -> _Vocabulary:
+        if language not in self._vocabularies:
+            words = vocabulary(language)
+            encoded = [f". {word}".encode() for word in words]
+            sizes = np.array(list(map(len, encoded)), dtype=np.int64)
+            tokens = tokens_between(b"".join(encoded), np.cumsum(sizes), self._bench.tokenizer)
+            number_of = {word: number for number, word in enumerate(words)}
+            mean = float(tokens.mean())
+            self._vocabularies[language] = _Vocabulary(number_of, np.array(encoded), sizes, tokens, mean)
+        return self._vocabularies[language]
 
-    def _tokens(
-        self, entries: int, asked: Sequence[str], all_asked: int, others: Sequence[str], sums: Sequence[int]
-    ) -> int:
-        """Tokens of a list, as the sum of its numbers and its words."""
-        numbers = self._tokens_of_numbers(entries)
-        if entries < 2 * _FEWEST * len(asked):  # too short for a list: only that it is shorter than others counts
-            return numbers + entries * max(1, all_asked // len(asked))
-        counts = counts_for(entries, self._bench.options, len(asked) + len(others))
-        whole, rest = divmod(entries - len(asked) * counts.common, counts.uncommon)
-        last = rest * (sums[whole + 1] - sums[whole]) if rest else 0
-        return numbers + counts.common * all_asked + counts.uncommon * sums[whole] + last
+    def _number_lines(self, entries: int) -> None:
+        """Make the numbers of so many lines, and count their tokens."""
+        if entries >= len(self._laid):
+            lines = [b"\n%d" % number for number in range(1, entries + entries // 8 + 1000)]
+            tokens = tokens_between(b"".join(lines), np.cumsum(list(map(len, lines))), self._bench.tokenizer)
+            self._tokens = np.append(0, np.cumsum(tokens))
+            self._laid = np.array([b"", *lines])
 
-    def _tokens_of_numbers(self, entries: int) -> int:
-        """Tokens of the numbers of so many lines, each with the line end before it."""
-        if entries >= len(self._numbers):
-            lines = [f"\n{number}".encode() for number in range(1, entries + entries // 8 + 2)]
-            source = encode(b"".join(lines).decode(), self._bench.tokenizer)
-            ends = np.cumsum([0, *map(len, lines)])
-            self._numbers = np.searchsorted(source.ends, ends, side="right")
-        return int(self._numbers[entries])
+    def _entries(self, wanted: int, words: _Vocabulary, asked: Ints, others: Ints) -> Ints:
+        """The words of the longest list of at most so many tokens, by number; the asked ones first.
 
-    def _cost(self, word: str) -> int:
-        known = self._costs.get(word)
-        if known is None:
-            known = self._costs[word] = self._bench.tokenizer.count(f". {word}")
-        return known
+        The last of the others stands as often as there is room for it. Where one word more is longer than what is left,
+        a shorter one that does not stand yet takes its place.
+        """
+        # About half of the list is the asked words, and a line end and a number have three tokens or four.
+        each = (int(words.tokens[asked].sum()) / len(asked) + words.mean) / 2 + 3.3
+        guess = max(1, int(wanted / each))
+        for _ in range(_ATTEMPTS):
+            # One word is left over, to fill up the list with.
+            counts = counts_for(guess, self._bench.options, len(words.laid) - 1)
+            ids = _in_counts(guess + guess // 8 + 100, counts, asked, others)
+            self._number_lines(len(ids))
+            tokens = np.cumsum(words.tokens[ids]) + self._tokens[1 : len(ids) + 1]
+            entries = int(np.searchsorted(tokens, wanted, side="right"))
+            if entries == guess:
+                break
+            if entries < len(ids) and counts == counts_for(entries, self._bench.options, len(words.laid) - 1):
+                break
+            guess = entries + (entries == len(ids))
+        left = wanted - int(tokens[entries - 1]) if entries else 0
+        if left <= MOST_BELOW or entries == len(self._tokens) - 1:
+            return ids[:entries]
+        left -= int(self._tokens[entries + 1] - self._tokens[entries])
+        unused = others[-(-(entries - len(asked) * counts.common) // counts.uncommon) :]
+        fitting = unused[words.tokens[unused] <= left]
+        more = fitting[np.argmax(words.tokens[fitting])] if len(fitting) else ids[:0]
+        return np.append(ids[:entries], more)
+
+    def _draft(self, words: _Vocabulary, ids: Ints) -> TextDraft:
+        """The list of these words."""
+        lines = np.empty(len(ids), dtype=[("number", self._laid.dtype), ("word", words.laid.dtype)])
+        lines["number"] = self._laid[1 : len(ids) + 1]
+        lines["word"] = words.laid[ids]
+        data = lines.tobytes().translate(None, b"\0")[1:]
+        tokens = int(self._tokens[len(ids)] + words.tokens[ids].sum())
+        if len(ids) < 2:
+            return TextDraft(data, tokens)
+        # Behind the number of the second line, and before the full stop of the last.
+        first, last = int(words.sizes[ids[0]]) + len("1\n2"), len(data) - int(words.sizes[ids[-1]])
+        between = tokens - int(self._tokens[2] + words.tokens[ids[0]] + words.tokens[ids[-1]])
+        return TextDraft(data, tokens, (first, last), between)
 
 
-def _entries(entries: int, counts: Counts, asked: Sequence[str], others: Sequence[str]) -> list[str]:
-    """The words of a list, in no order yet: the last of the others stands as often as there is room for it."""
-    words = [word for word in asked for _ in range(counts.common)]
-    for word in others:
-        words += [word] * min(counts.uncommon, entries - len(words))
-        if len(words) == entries:
-            break
-    return words
+def _in_counts(entries: int, counts: Counts, asked: Ints, others: Ints) -> Ints:
+    """The words of a list of about so many entries, each as often as it stands: as many as there are."""
+    whole = max(0, entries - len(asked) * counts.common) // counts.uncommon + 1
+    return np.concatenate([np.repeat(asked, counts.common), np.repeat(others[:whole], counts.uncommon)])
 
 
-def whole_context(text: Encoded) -> Context:
+def whole_context(text: Encoded, counter: Counter) -> Context:
     """A context that is one text, all of it haystack."""
+    whole = Slice(text, 0, len(text.data))
     return Context(
-        turns=(PromptMessage(None, (Piece(Slice(text, 0, len(text.data))),)),),
+        turns=(PromptMessage(None, (Piece(whole),)),),
         haystack_id=sha256_hex(text.data)[:12],
-        haystack_tokens=text.size,
+        haystack_tokens=counter.count([whole]),
     )
 
 
@@ -287,6 +322,6 @@ def always(placement: Placement) -> bool:
 
 COMMON_WORDS = Task(
     "common-words", 1, _ids, _item, CommonWordsOptions, corpus="common_words",
-    context=ContextKind(_make, _check, exact=always), controls={NO_CONTEXT: no_context}, coordinates=without_depths,
-    drawn=True
+    context=ContextKind(_make, _check, exact=always, draws_text=True), controls={NO_CONTEXT: no_context},
+    coordinates=without_depths, drawn=True,
 )  # fmt: skip

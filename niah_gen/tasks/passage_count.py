@@ -81,7 +81,7 @@ def _make(bench: Workbench) -> ContextMaker:
         )  # fmt: skip
         lines = Lines(endless, len(different) + 1, f"{name}/order")
         haystack = fit_passages(room, lines, name, frozenset(), sum(passage.size for passage in found))
-        return whole_context(haystack.source)
+        return whole_context(haystack.source, bench.counter)
 
     return make
 

@@ -148,6 +148,8 @@ class Encoded:
 
     def fragment(self, start: int, end: int) -> Fragment:
         """The bytes from `start` to `end` ready to be written, without copying them."""
+        if start == 0 and end == len(self.data):
+            return self._whole
         first, last = self._next_character(start), self._next_character(end)
         if last > end:  # the last character is cut: it begins before `end`
             last = self._character_before(end)
@@ -163,6 +165,10 @@ class Encoded:
         if first == start and last == end:
             return inner
         return literal(self.text(start, first)) + inner + literal(self.text(last, end))
+
+    @cached_property
+    def _whole(self) -> Fragment:
+        return Fragment((self._view,), (json_inside(text := self.data.decode()),), len(text))
 
     def _next_character(self, byte: int) -> int:
         """The first offset at or after `byte` where a character begins, or the end of the text."""
