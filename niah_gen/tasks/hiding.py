@@ -258,8 +258,8 @@ def among_lines(
 ) -> ContextKind:
     """Needles as lines among those of a filler, such as `LinesFiller` and `NoiseFiller`, each at the nearest line end.
 
-    `joiner` parts one line from the next; `brackets` stand around them all. `repeats`: whether lines are the same in every
-    haystack; others are drawn for each.
+    `joiner` parts one line from the next; `brackets` stand around them all. `repeats`: whether lines are the same in
+    every haystack; others are drawn for each.
     """
     opening, closing = brackets
 

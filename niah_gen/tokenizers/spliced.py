@@ -35,11 +35,8 @@ _BREAKERS = (
     ' \n\t\r.,;:!?()[]{}"/-\u2013\u2014\u2026\u201c\u201d\u2018'
     "\u3001\u3002\u300a\u300b\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
 )
-# Bytes of texts for which no offsets are kept, and of literals that are encoded with what stands beside them.
-_SHORT = 128
-# Windows and literals that a counter remembers.
-_MOST_WINDOWS = 1 << 16
-_MOST_LITERALS = 64
+# Characters of literals that are encoded with what stands beside them; windows and literals that are remembered.
+_SHORT, _MOST_WINDOWS, _MOST_LITERALS = 128, 1 << 16, 64
 # No character of either table takes more than three bytes of UTF-8.
 WIDEST = 3
 
@@ -155,8 +152,6 @@ class Encoded:
             last = self._character_before(end)
         if first >= last and (first > start or last < end):
             return literal(self.text(start, end))
-        if first == 0 and last == len(self.data) < _SHORT:
-            return literal(self.data.decode())
         escaped, growth = self._json
         grown_first, grown_last = first + bisect_left(growth.data, first), last + bisect_left(growth.data, last)
         inside = self._continuations.data
@@ -286,7 +281,7 @@ class Slice(NamedTuple):
     end: int
 
 
-def _whole(tokenizer: Tokenizer, text: str) -> Slice:
+def _as_slice(tokenizer: Tokenizer, text: str) -> Slice:
     return Slice(encode(text, tokenizer), 0, len(text.encode()))
 
 
@@ -300,7 +295,7 @@ class Counter:
         self.tokenizer = tokenizer
         self._windows: dict[bytes, memoryview] = _windows(tokenizer)
         # What stands in every prompt is encoded once.
-        self._literal = lru_cache(maxsize=_MOST_LITERALS)(partial(_whole, tokenizer))
+        self._literal = lru_cache(maxsize=_MOST_LITERALS)(partial(_as_slice, tokenizer))
 
     def count(self, parts: Iterable[str | Slice]) -> int:
         """Tokens of the parts one after the other."""
