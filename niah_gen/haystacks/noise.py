@@ -13,7 +13,7 @@ from niah_gen.haystacks.fit import Fitting, prefix, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.sentences import Seam, Sentences
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import WIDEST, Counter, Encoded, Slice, encode, encode_later, safe_cuts
+from niah_gen.tokenizers.spliced import WIDEST, Counter, Encoded, encode, encode_later, safe_cuts
 
 # The five sentences of RULER's and InfiniteBench's noise, and ours for Chinese.
 NOISE = {
@@ -99,17 +99,17 @@ class NoiseFiller:
     def _added(self, needle: Encoded, joiner: str) -> int:
         """Tokens that a needle adds at a line end among others."""
         left, right, tokens = self._beside
-        return self._counter.count([left, joiner, Slice(needle, 0, len(needle.data)), right]) - tokens
+        return self._counter.window(left + joiner.encode() + needle.data + right) - tokens
 
     @cached_property
-    def _beside(self) -> tuple[str, str, int]:
+    def _beside(self) -> tuple[bytes, bytes, int]:
         """What the counter encodes together with a needle at a line end, on either side, and its tokens."""
         line = self._line.encode()
         cuts = self._cuts.tolist()
         start = next((cut for cut in reversed(cuts) if cut <= len(line) - WIDEST), 0)
         end = next((cut for cut in cuts if cut + 1 >= WIDEST), len(line))
-        left, right = line[start:].decode(), f"\n{line[:end].decode()}"
-        return left, right, self._tokenizer.count(left + right)
+        left, right = line[start:], b"\n" + line[:end]
+        return left, right, self._tokenizer.count((left + right).decode())
 
     @cached_property
     def _sample(self) -> Encoded:

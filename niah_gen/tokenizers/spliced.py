@@ -318,11 +318,11 @@ class Counter:
             if low <= high:
                 pending += source.data[start : cuts[low]]
                 known = windows.get(pending)
-                total += (self._window(pending) if known is None else len(known)) + exact[high] - exact[low]
+                total += (self.window(pending) if known is None else len(known)) + exact[high] - exact[low]
                 pending = source.data[cuts[high] : end]
             else:
                 pending += source.data[start:end]
-        return total + self._window(pending)
+        return total + self.window(pending)
 
     def marks(self, parts: Sequence[str | Slice], marked: Sequence[bool]) -> list[tuple[int, int]]:
         """The tokens of the whole that cover any byte of each marked part: the first, and the one behind the last.
@@ -349,7 +349,7 @@ class Counter:
                 total += len(ends)
                 open_.clear()
             else:
-                total += self._window(window)
+                total += self.window(window)
             window = b""
 
         for part, is_marked in zip(parts, marked, strict=True):
@@ -378,8 +378,8 @@ class Counter:
         close()
         return found
 
-    def _window(self, data: bytes) -> int:
-        # Long windows (no safe cut near) rarely recur.
+    def window(self, data: bytes) -> int:
+        """Tokens of a text of a few words, which is remembered; broken characters become U+FFFD."""
         return len(self._ends(data)) if len(data) < 4096 else self.tokenizer.count(data.decode(errors="replace"))
 
     def _ends(self, data: bytes) -> memoryview:
