@@ -16,6 +16,7 @@ from properties import examples
 
 from niah_gen.tokenizers import spliced as encoded
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
+from niah_gen.tokenizers.fragments import json_inside, literal
 from niah_gen.tokenizers.spliced import (
     Counter,
     Encoded,
@@ -23,8 +24,6 @@ from niah_gen.tokenizers.spliced import (
     byte_offsets,
     encode,
     join,
-    json_inside,
-    literal,
     retokenised_prefix,
     safe_cuts,
     unchanged_tokens,
