@@ -1,6 +1,6 @@
 """Counts the tokens of generated lines by adding up those of their parts, exactly as the whole text is encoded.
 
-Behind a slot whose value ends with a letter or digit, a space or a mark is a safe cut (`tokenizers/spliced.py`). So a
+Behind a slot whose value ends with a letter or digit, a space or a mark is a safe cut (`tokenizers/cuts.py`). So a
 line falls into stretches: from the last cut before a slot to the end of the slot's value. What a value adds to its
 stretch is counted once for every word and every group of digits, not for every line.
 """
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from niah_gen.haystacks.slots import UUID_GROUPS, Digits, Slot, Uuids, Values, Words, texts
+from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import safe_cuts
 
 # Tokens of each of a slot's values with what stands on their left.
 CountValues = Callable[[Values], Ints]

@@ -23,9 +23,22 @@ from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.line_tokens import LineTokens, line_tokens
 from niah_gen.haystacks.picking import FEW, MANY, pick_lines
 from niah_gen.haystacks.sentences import Kept, Sentences, sentences_of
-from niah_gen.haystacks.slots import PADDING, Column, Slot, Values, columns, deal, number_of, scattered, size_of
+from niah_gen.haystacks.slots import (
+    PADDING,
+    Bytes2D,
+    ReadNumber,
+    Slot,
+    Values,
+    Writer,
+    deal,
+    reader_of,
+    scattered,
+    size_of,
+    writer_of,
+)
+from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode, encode_later, safe_cuts
+from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode, encode_later
 from niah_score.text import fold, holds
 
 # Lines from which the tokens of a line are estimated.
@@ -69,6 +82,33 @@ class Line:
             places.setdefault(slot, []).append(place)
         return tuple((slot, tuple(found)) for slot, found in places.items())
 
+    @cached_property
+    def readers(self) -> tuple[ReadNumber, ...]:
+        """What reads the numbers of each slot's values."""
+        return tuple(map(reader_of, self.slots))
+
+    @cached_property
+    def writers(self) -> tuple[Writer, ...]:
+        """What writes each slot's values."""
+        return tuple(map(writer_of, self.slots))
+
+    @cached_property
+    def row(self) -> tuple[Bytes2D, tuple[int, ...]]:
+        """The bytes of a line and its joiner before its slots are filled in, and where each of these begins."""
+        row = b""
+        places = []
+        writers = iter(self.writers)
+        for part in (*self.parts, self.joiner):
+            if not isinstance(part, str):
+                places.append(len(row))
+            row += part.encode() if isinstance(part, str) else next(writers).width * PADDING
+        return np.frombuffer(row, dtype=np.uint8), tuple(places)
+
+    def numbers_of(self, texts: Sequence[str]) -> list[frozenset[int]]:
+        """The numbers of those texts that are values of a slot, for each of `places_of_slots`."""
+        readers = [self.readers[places[0]] for _, places in self.places_of_slots]
+        return [frozenset(number for number in map(read, texts) if number is not None) for read in readers]
+
     def text(self, *values: str) -> str:
         """The line with these values in its slots."""
         given = iter(values)
@@ -77,7 +117,7 @@ class Line:
     def values_in(self, text: str) -> tuple[str, ...] | None:
         """The values in the slots of a line; None for a text of another form."""
         found = self._form.fullmatch(text)
-        if found is None or any(number_of(*pair) is None for pair in zip(self.slots, found.groups(), strict=True)):
+        if found is None or any(read(text) is None for read, text in zip(self.readers, found.groups(), strict=True)):
             return None
         return found.groups()
 
@@ -92,9 +132,7 @@ def draw_lines(line: Line, count: int, seed: str, avoid: Sequence[str] = ()) -> 
     Raises FitError where the slots have too few values.
     """
     found: list[Values] = [Values(np.zeros(0, dtype=np.int64))] * len(line.slots)
-    for slot, places in line.places_of_slots:
-        numbers = [number_of(slot, text) for text in avoid]
-        avoided = frozenset(number for number in numbers if number is not None)
+    for (slot, places), avoided in zip(line.places_of_slots, line.numbers_of(avoid), strict=True):
         wanted = [-(-count // line.alike) if place == 0 else count for place in places]
         if sum(wanted) > size_of(slot) - len(avoided):
             raise FitError(
@@ -128,23 +166,20 @@ def _part_of(values: Values, which: slice | Ints) -> Values:
 
 def lay_lines(line: Line, drawn: Sequence[Values], count: int) -> tuple[bytes, Ints]:
     """Drawn lines, each with its joiner, as one text; and the bytes of each."""
-    given = iter(zip(line.slots, drawn, strict=True))
-    found: list[Column] = []
-    for part in (*line.parts, line.joiner):
-        if isinstance(part, str):
-            literal = np.frombuffer(part.encode(), dtype=np.uint8)
-            found.append(Column(np.broadcast_to(literal, (count, len(literal)))))
-        else:
-            found += columns(*next(given))
-    width = sum(column.data.shape[1] for column in found)
-    grid = np.empty((count, width), dtype=np.uint8)
+    form, places = line.row
+    grid = np.empty((count, len(form)), dtype=np.uint8)
+    grid[:] = form
     sizes = np.zeros(count, dtype=np.int64)
-    at = 0
-    for data, own in found:
-        wide = data.shape[1]
-        grid[:, at : at + wide] = data
-        sizes += wide if own is None else own
-        at += wide
+    fixed = len(form)
+    for at, writer, values in zip(places, line.writers, drawn, strict=True):
+        for data, own in writer.columns(values):
+            wide = data.shape[1]
+            grid[:, at : at + wide] = data
+            at += wide
+            if own is not None:
+                sizes += own
+                fixed -= wide
+    sizes += fixed
     return grid.tobytes().translate(None, PADDING), sizes
 
 
@@ -186,7 +221,7 @@ class LinesFiller:
             sentences = self._encoded(max(fitting.room, 1), seed, avoid)
             added = seam_tokens(request, sentences, self._counter)
             haystack = fitting.haystack(sentences, added, (line.joiner,), None)
-        cleared = frozenset(word for word in keywords if any(number_of(slot, word) is not None for slot in line.slots))
+        cleared = frozenset(word for word in keywords if any(read(word) is not None for read in line.readers))
         return replace(haystack, cleared=cleared)
 
     def _counted(

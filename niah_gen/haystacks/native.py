@@ -9,7 +9,8 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from typing import Any
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
@@ -18,15 +19,18 @@ from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.native_proof import check_native
 from niah_gen.haystacks.placement import Placement
-from niah_gen.haystacks.sentences import LONGEST_SEGMENT, Kept, Sentences, keep, sentences_of, split
+from niah_gen.haystacks.sentences import LONGEST_SEGMENT, Kept, Sentences, head_of, keep, sentences_of, tail_of
 from niah_gen.haystacks.splice import DepthTargets, Spliced, place_nearest
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded
 from niah_score.contract import sha256_hex
 from niah_score.text import fold, group_of, holds
+from niah_score.text.values import values_held
 
 # What closes a sentence, with more of the same text behind it; 4.35 and p.m. have only points that close none.
 _CLOSING_INSIDE = re.compile(r"[!?。！？…]+\W*\w|\.\W+\w")
+_DIGITS = re.compile("[0-9]+")
+_DIGITS_INSIDE = re.compile("(?<=[^0-9])[0-9]+(?=[^0-9])")
 _CLEAR_KINDS = ("text", "number")
 # Joined documents kept for other lengths and needles, in tokens: 40 bytes each.
 _MOST_JOINED = 4_000_000
@@ -49,6 +53,7 @@ class NativeFiller:
         self._kept: dict[int, Kept] = {}
         self._folded: dict[int, str] = {}
         self._found: dict[tuple[int, str], bool] = {}
+        self._numbers: frozenset[Any] | None = None
         self._leaking: dict[Secret, frozenset[int]] = {}
         self._joined: dict[tuple[str, frozenset[int]], _JoinedSentences] = {}
 
@@ -118,9 +123,10 @@ class NativeFiller:
     def _find_leaking(self, secret: Secret) -> frozenset[int]:
         words = [word for group in secret.keywords for word in group] if self._leaks != "report" else []
         texts = [text.strip() for text in secret.texts]
+        words, texts = list(filter(self._may_be_said, words)), list(filter(self._may_stand, texts))
         found = {
             number: held
-            for number, document in enumerate(self.corpus.documents)
+            for number, document in enumerate(self.corpus.documents if words or texts else ())
             if (held := self._held(number, document.text, words, texts))
         }
         if found and self._leaks != "drop":
@@ -140,21 +146,44 @@ class NativeFiller:
             )
         return frozenset(found)
 
+    def _may_stand(self, text: str) -> bool:
+        """Whether a document may hold a text; drawn needles mostly have a number that none has."""
+        return self._digits.issuperset(_DIGITS_INSIDE.findall(text))
+
+    @cached_property
+    def _digits(self) -> frozenset[str]:
+        """The runs of digits of all documents."""
+        return frozenset(run for document in self.corpus.documents for run in _DIGITS.findall(document.text))
+
+    def _may_be_said(self, word: str) -> bool:
+        """Whether a document may say a keyword; all values of its kind are read once for all keywords."""
+        kind, values, *_ = group_of((word,))
+        if kind != "number":
+            return True
+        if self._numbers is None:
+            self._numbers = frozenset().union(
+                *(values_held(self._fold(n), kind) for n in range(len(self.corpus.documents)))
+            )
+        return not self._numbers.isdisjoint(values)
+
+    def _fold(self, number: int) -> str:
+        folded = self._folded.get(number)
+        if folded is None:
+            folded = self._folded[number] = fold(self.corpus.documents[number].text)
+        return folded
+
     def _held(self, number: int, document: str, words: Sequence[str], texts: Sequence[str]) -> str | None:
         """The first of some keywords or texts that a document holds."""
         for text in texts:
             if text in document:
                 return text
-        return next((word for word in words if self._holds(number, document, word)), None)
+        return next((word for word in words if self._holds(number, word)), None)
 
-    def _holds(self, number: int, document: str, word: str) -> bool:
+    def _holds(self, number: int, word: str) -> bool:
         """Whether a document holds a keyword. Needles that are drawn anew for each row say the same few again."""
         known = self._found.get((number, word))
         if known is None:
-            folded = self._folded.get(number)
-            if folded is None:
-                folded = self._folded[number] = fold(document)
-            known = self._found[number, word] = holds(folded, word)
+            known = self._found[number, word] = holds(self._fold(number), word)
         return known
 
     def _keep(self, number: int) -> Kept:
@@ -181,10 +210,13 @@ class NativeFiller:
         """
         first = self._keep(numbers[0])
         start = int(sha256_hex(f"{name}/start".encode())[:12], 16) % max(1, len(first.ends))
-        tail, head = split(first, start, self.tokenizer) if start else (first, keep("", self.tokenizer, self._ends_of))
+        tail = tail_of(first, start, self.tokenizer) if start else first
+        head = None
         while True:
             yield tail
             yield from map(self._keep, numbers[1:])
+            if head is None:
+                head = head_of(first, start, self.tokenizer) if start else keep("", self.tokenizer, self._ends_of)
             yield head
 
     def _join(self, request: FillRequest, dropped: frozenset[int], room: int) -> _JoinedSentences:

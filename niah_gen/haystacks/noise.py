@@ -5,15 +5,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from niah_gen.haystacks.fit import Fitting, prefix, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.sentences import Seam, Sentences
+from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import WIDEST, Counter, Encoded, encode, encode_later, safe_cuts
+from niah_gen.tokenizers.spliced import Counter, Encoded, encode, encode_later
 
 # The five sentences of RULER's and InfiniteBench's noise, and ours for Chinese.
 NOISE = {
@@ -22,8 +23,6 @@ NOISE = {
 }
 # Lines that the text is longer than what was first asked for, at least.
 _SPARE = 64
-# Haystacks that are kept.
-_MOST_KNOWN = 64
 
 
 class NoiseFiller:
@@ -39,7 +38,8 @@ class NoiseFiller:
         self._counter = Counter(tokenizer)
         self._text: Encoded | None = None
         self._lines = 0
-        self._known: dict[int, tuple[Sentences, Haystack]] = {}
+        # Rows of one length end at few different places.
+        self._endings = lru_cache(maxsize=64)(self._ending)
 
     @cached_property
     def _each(self) -> int:
@@ -54,13 +54,14 @@ class NoiseFiller:
         if request.stands_still:
             return self._fill_around(request, fitting)
         of_line = len(self._sentences)
-        lines = max(fitting.room, 0) // self._each + 2
-        sentences, _ = self._ended(lines * of_line)
-        added = seam_tokens(request, sentences, self._counter)
-        # One more sentence may hold a few tokens more or less than it does alone, so that none is skipped.
-        number = int(np.searchsorted(sentences.before, max(fitting.room, 0), side="right")) * of_line
+        added = seam_tokens(request, self._endings(max(fitting.room, 0) // self._each + 2, 0)[0], self._counter)
+        sample = self._sample
+        between = sum(int(tokens[1]) for tokens in added)
+        number = self._fitting(fitting.room_for(sample, sample.size, between))
+        if not self._tokenizer.local:
+            number += 1  # one more sentence may fit, too
         while number > 0:
-            sentences, known = self._ended(number)
+            sentences, known = self._endings(*divmod(number, of_line))
             trial = fitting.whole(sentences, added, known)
             if trial.below >= 0:
                 return trial.haystack
@@ -69,18 +70,20 @@ class NoiseFiller:
         raise fitting.no_room()
 
     def _fill_around(self, request: FillRequest, fitting: Fitting) -> Haystack:
-        """The same for needles that stand still: what each adds at a line end is counted first, so few tries are made.
+        """The same for needles that stand still: one more sentence would not fit.
 
-        The number of sentences that fit is found from a first one that depends on the request alone.
+        What each needle adds at a line end is counted first, so that few tries are made; rows that leave the same room
+        get the same haystack.
         """
-        added = sum(self._added(needle, request.joiner) for needle in request.needles)
-        most = fitting.room_for(self._sample, self._sample.size, added)
-        whole, left = divmod(max(most, 0), self._each)
-        number = max(1, whole * len(self._sentences) + bisect_right(self._parts, left) - 1)
+        left, right, tokens = self._seam
+        joiner = request.joiner.encode()
+        windows = (left + joiner + needle.data + right for needle in request.needles)
+        added = sum(map(self._counter.window, windows)) - tokens * len(request.needles)
+        number = max(1, self._fitting(fitting.room_for(self._sample, self._sample.size, added)))
         best: Haystack | None = None
         refused: set[int] = set()
         while number > 0:
-            sentences, known = self._ended(number)
+            sentences, known = self._endings(*divmod(number, len(self._sentences)))
             trial = fitting.whole(sentences, (), known)
             if trial.below >= 0:
                 best = trial.haystack
@@ -96,55 +99,44 @@ class NoiseFiller:
             raise fitting.no_room()
         return best
 
-    def _added(self, needle: Encoded, joiner: str) -> int:
-        """Tokens that a needle adds at a line end among others."""
-        left, right, tokens = self._beside
-        return self._counter.window(left + joiner.encode() + needle.data + right) - tokens
-
-    @cached_property
-    def _beside(self) -> tuple[bytes, bytes, int]:
-        """What the counter encodes together with a needle at a line end, on either side, and its tokens."""
-        line = self._line.encode()
-        cuts = self._cuts.tolist()
-        start = next((cut for cut in reversed(cuts) if cut <= len(line) - WIDEST), 0)
-        end = next((cut for cut in cuts if cut + 1 >= WIDEST), len(line))
-        left, right = line[start:], b"\n" + line[:end]
-        return left, right, self._tokenizer.count((left + right).decode())
-
-    @cached_property
-    def _sample(self) -> Encoded:
-        return encode(self._line, self._tokenizer)
-
-    @cached_property
-    def _parts(self) -> list[int]:
-        """Tokens of the first sentences behind a line end: of none, of one, and so on."""
-        count = self._tokenizer.count
-        parts = ["".join(self._sentences[:number]) for number in range(1, len(self._sentences))]
-        return [0, *(count(f"{self._line}\n{part}") - count(self._line) for part in parts)]
-
     @cached_property
     def _least(self) -> int:
         """Tokens of the shortest sentence, or one less: joined to what follows it may take so many."""
-        return int(np.diff([*self._parts, self._each]).min()) - 1
+        return int(np.diff([0, *self._next, self._each]).min()) - 1
 
     @cached_property
     def _most(self) -> int:
         """Tokens of the longest sentence, or one more."""
-        return int(np.diff([*self._parts, self._each]).max()) + 1
+        return int(np.diff([0, *self._next, self._each]).max()) + 1
 
-    def _ended(self, number: int) -> tuple[Sentences, Haystack]:
-        """So many sentences, and the haystack that they are: one for all rows that it fits."""
-        known = self._known.get(number)
-        if known is None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            sentences = self._ending(*divmod(number, len(self._sentences)))
-            haystack = replace(prefix(sentences, len(sentences.places) - 1), period=len(self._line.encode()) + 1)
-            known = self._known[number] = sentences, haystack
-        return known
+    def _fitting(self, room: int) -> int:
+        """How many sentences of one text have at most so many tokens."""
+        whole = self._beginnings[-1]
+        if room < whole:
+            return bisect_right(self._beginnings, room)
+        lines, left = divmod(room - whole, self._each)
+        return (1 + lines) * len(self._sentences) + bisect_right(self._next, left)
 
-    def _ending(self, lines: int, rest: int) -> Sentences:
-        """So many lines and the first `rest` sentences of one more, as sentences with a place behind each line."""
+    @cached_property
+    def _beginnings(self) -> list[int]:
+        """Tokens of the first line up to the end of each sentence."""
+        return [self._tokenizer.count("".join(self._sentences[: n + 1])) for n in range(len(self._sentences))]
+
+    @cached_property
+    def _next(self) -> list[int]:
+        """Tokens that each sentence but the last of a line ends behind the end of the line before."""
+        lines = [f"{self._line}\n{''.join(self._sentences[:number])}" for number in range(1, len(self._sentences))]
+        return [self._tokenizer.count(line) - self._beginnings[-1] for line in lines]
+
+    @cached_property
+    def _sample(self) -> Encoded:
+        return encode(f"{self._line}\n{self._line}", self._tokenizer)
+
+    def _ending(self, lines: int, rest: int) -> tuple[Sentences, Haystack]:
+        """So many lines and the first `rest` sentences of one more, as sentences with a place behind each line.
+
+        And the haystack that they are.
+        """
         text = self._long(lines + 1)
         size = len(self._line.encode())
         ends = np.arange(1, lines + 1, dtype=np.int64) * (size + 1) - 1
@@ -152,24 +144,23 @@ class NoiseFiller:
             part = len("".join(self._sentences[:rest]).encode())
             ends = np.append(ends, lines * (size + 1) + part)
         places = np.concatenate([np.zeros(1, dtype=np.int64), ends])
-        before = self._before(text, places, lines)
+        before = self._before(text, places, lines, rest)
         starts, behind = self._edges(places, rest)
         seam_at = np.zeros(len(places), dtype=np.int64)
         seam_at[0] = seam_at[-1] = -1
         if rest and len(seam_at) > 2:
             seam_at[-2] = -1 if behind[-2] >= places[-1] else 0
-        return Sentences(text, places, before, (self._seam,), seam_at, starts, behind, None, None)
+        sentences = Sentences(text, places, before, (self._seam,), seam_at, starts, behind, None, None)
+        return sentences, replace(prefix(sentences, len(places) - 1), period=size + 1)
 
-    def _before(self, text: Encoded, places: Ints, lines: int) -> Ints:
+    def _before(self, text: Encoded, places: Ints, lines: int, rest: int) -> Ints:
         if not self._tokenizer.local:
             found: Ints = np.searchsorted(text.ends, places, side="right")
             return found
         found = np.zeros(len(places), dtype=np.int64)
-        found[1 : lines + 1] = self._counter.tokenizer.count(self._line) + self._each * np.arange(lines)
-        if len(places) > lines + 1:
-            tail = text.data[int(places[lines]) : int(places[-1])].decode()
-            whole = self._tokenizer.count(self._line + tail) - self._tokenizer.count(self._line) if lines else 0
-            found[-1] = found[lines] + whole if lines else self._tokenizer.count(tail)
+        found[1 : lines + 1] = self._beginnings[-1] + self._each * np.arange(lines)
+        if rest:
+            found[-1] = found[lines] + self._next[rest - 1] if lines else self._beginnings[rest - 1]
         return found
 
     @cached_property
@@ -200,7 +191,6 @@ class NoiseFiller:
         """A text of at least so many lines."""
         if self._text is None or lines > self._lines:
             self._lines = lines + max(_SPARE, lines // 8)
-            self._known.clear()
             data = f"{self._line}\n".encode() * self._lines
             if self._tokenizer.local and len(self._cuts):
                 line, first = self._line.encode(), int(self._cuts[0])

@@ -9,7 +9,7 @@ import numpy as np
 from niah_gen.tokenizers.find import Ints
 
 # How many of the last lines that fit are given back, and among how many lines the last ones are then picked.
-_GIVEN_BACK = ((3, 24), (6, 48), (32, 256), (128, 512))
+_GIVEN_BACK = ((4, 24), (8, 48), (32, 256), (128, 512))
 # Lines beyond those that fit among which the last ones are picked: at first, and where these do not do.
 FEW, MANY = 32, 512
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from niah_gen.tokenizers.cuts import byte_offsets, safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, byte_offsets, encode, join, safe_cuts
+from niah_gen.tokenizers.spliced import Encoded, encode, join, retokenised_suffix
 
 # Tables and lists without closing punctuation would leave long stretches without a place for a needle; ordinary
 # sentences are far shorter (the longest of the Paul Graham essays has 201 tokens).
@@ -52,17 +53,18 @@ def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]
             return Kept(encode("", tokenizer), np.zeros(0, dtype=np.int64), tokens)
 
 
-def split(kept: Kept, number: int, tokenizer: Tokenizer) -> tuple[Kept, Kept]:
-    """A document from its sentence `number` on, and what is before that."""
+def tail_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
+    """A document from its sentence `number` on."""
     at = int(kept.ends[number - 1])
-    head = kept.text.text(0, at) + "\n"
     rest = kept.text.text(at, len(kept.text.data))
-    tail = rest.lstrip()
-    shift = at + len(rest.encode()) - len(tail.encode())
-    return (
-        Kept(encode(tail, tokenizer), kept.ends[number:] - shift, kept.tokens),
-        Kept(encode(head, tokenizer), kept.ends[:number], 0),
-    )
+    start = at + len(rest[: len(rest) - len(rest.lstrip())].encode())
+    return Kept(retokenised_suffix(kept.text, start, tokenizer), kept.ends[number:] - start, kept.tokens)
+
+
+def head_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
+    """What is before that sentence."""
+    at = int(kept.ends[number - 1])
+    return Kept(encode(kept.text.text(0, at) + "\n", tokenizer), kept.ends[:number], 0)
 
 
 def _bytes_at(text: str, chars: Sequence[int]) -> Ints:

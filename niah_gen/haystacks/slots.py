@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -83,35 +84,43 @@ def size_of(slot: Slot) -> int:
             return 2**32
 
 
+# Reads the number of a slot's value; None for a text that is no value of the slot.
+ReadNumber = Callable[[str], int | None]
+
+
 def number_of(slot: Slot, text: str) -> int | None:
     """The number of a slot's value, of UUIDs the first 32 bits; None for a text that is no value of the slot."""
+    return reader_of(slot)(text)
+
+
+@lru_cache(maxsize=32)
+def reader_of(slot: Slot) -> ReadNumber:
+    """What reads the numbers of a slot's values, as `number_of` does."""
     match slot:
-        case Words():
-            return _numbers(slot).get(text) if len(slot.second) == 1 else _number_of_two(slot, text)
+        case Words(first, (second,), joiner):
+            return {word + joiner + second: number for number, word in enumerate(first)}.get
+        case Words(first, second, joiner):
+            fronts = {word + joiner: number for number, word in enumerate(first)}
+            return partial(_number_of_two, fronts, {word: number for number, word in enumerate(second)}, joiner)
         case Digits(size):
-            fits = len(text) == size and text.isascii() and text.isdecimal() and text[0] != "0"
-            return int(text) - 10 ** (size - 1) if fits else None
+            return partial(_number_of_digits, size)
         case _:
-            return int(text[:8], 16) if _UUID.fullmatch(text) else None
+            return lambda text: int(text[:8], 16) if _UUID.fullmatch(text) else None
 
 
-@lru_cache(maxsize=16)
-def _numbers(slot: Words) -> dict[str, int]:
-    return {word + slot.joiner + slot.second[0]: number for number, word in enumerate(slot.first)}
-
-
-@lru_cache(maxsize=16)
-def _halves(slot: Words) -> tuple[dict[str, int], dict[str, int]]:
-    fronts = {word + slot.joiner: number for number, word in enumerate(slot.first)}
-    return fronts, {word: number for number, word in enumerate(slot.second)}
-
-
-def _number_of_two(slot: Words, text: str) -> int | None:
-    fronts, backs = _halves(slot)
-    for size in range(1, len(text)):
-        if text[:size] in fronts and text[size:] in backs:
-            return fronts[text[:size]] * len(backs) + backs[text[size:]]
+def _number_of_two(fronts: Mapping[str, int], backs: Mapping[str, int], joiner: str, text: str) -> int | None:
+    place = text.find(joiner)
+    while 0 <= place < len(text):
+        front, back = text[: place + len(joiner)], text[place + len(joiner) :]
+        if front in fronts and back in backs:
+            return fronts[front] * len(backs) + backs[back]
+        place = text.find(joiner, place + 1)
     return None
+
+
+def _number_of_digits(size: int, text: str) -> int | None:
+    fits = len(text) == size and text.isascii() and text.isdecimal() and text[0] != "0"
+    return int(text) - 10 ** (size - 1) if fits else None
 
 
 def deal(slot: Slot, count: int, seed: str, avoid: frozenset[int] = frozenset()) -> Values:
@@ -136,11 +145,11 @@ def deal(slot: Slot, count: int, seed: str, avoid: frozenset[int] = frozenset())
 
 def _sampled(size: int, count: int, seed: str, avoid: frozenset[int]) -> Ints:
     """The first `count` different ones of a seed's random numbers below `size`, without those to avoid."""
-    last = np.uint64(2**64 - 1 - 2**64 % size)  # beyond it the lower numbers would come more often
+    last = 2**64 - 1 - 2**64 % size  # beyond it the lower numbers would come more often
     drawn = count
     while True:
         words = _words64(seed, drawn)
-        numbers = (words[words <= last] % np.uint64(size)).astype(np.int64)
+        numbers = (words[words <= np.uint64(last)] % np.uint64(size)).astype(np.int64)
         different = dict.fromkeys(numbers.tolist())
         for number in avoid:
             different.pop(number, None)
@@ -248,34 +257,69 @@ def texts(slot: Slot, values: Values) -> list[str]:
             return [str(uuid.UUID(int=upper << 64 | lower)) for upper, lower in halves]
 
 
+class Writer(NamedTuple):
+    """How the values of a slot are written as bytes. `width`: of all their columns."""
+
+    width: int
+    columns: Callable[[Values], list[Column]]
+
+
 def columns(slot: Slot, values: Values) -> list[Column]:
     """Values as bytes, in one or more columns that stand side by side."""
-    match slot:
-        case Words(first, second, joiner):
-            front, back = np.divmod(values.numbers, len(second))
-            found = [_picked(_joined(first, joiner), front)]
-            return found if second == ("",) else [*found, _picked(second, back)]
-        case Digits(size):
-            digits = np.empty((len(values.numbers), size), dtype=np.uint8)
-            left = values.numbers + 10 ** (size - 1)
-            for end in range(size, 0, -3):
-                rest, wide = left // 1000, min(3, end)
-                digits[:, end - wide : end] = _THOUSAND[left - 1000 * rest, 3 - wide :]
-                left = rest
-            return [Column(digits)]
-        case _:
-            found_hex = _hexadecimal(values)
-            text = np.full((len(found_hex), UUID_SIZE), ord("-"), dtype=np.uint8)
-            at = start = 0
-            for size in UUID_GROUPS:
-                text[:, at : at + size] = found_hex[:, start : start + size]
-                at, start = at + size + 1, start + size
-            return [Column(text)]
+    return writer_of(slot).columns(values)
 
 
 @lru_cache(maxsize=32)
-def _joined(words: tuple[str, ...], joiner: str) -> tuple[str, ...]:
-    return tuple(word + joiner for word in words)
+def writer_of(slot: Slot) -> Writer:
+    """What writes the values of a slot, as `columns` does."""
+    match slot:
+        case Words(first, second, joiner):
+            tables = [_table([word + joiner for word in first])] + ([] if second == ("",) else [_table(second)])
+            width = sum(table.data.shape[1] for table in tables)
+            return Writer(width, partial(_word_columns, tables, len(second)))
+        case Digits(size):
+            return Writer(size, partial(_digit_columns, size))
+        case _:
+            return Writer(UUID_SIZE, _uuid_columns)
+
+
+def _table(words: Sequence[str]) -> Column:
+    encoded = [word.encode() for word in words]
+    sizes = np.array([len(word) for word in encoded], dtype=np.int64)
+    width = int(sizes.max())
+    data = np.frombuffer(b"".join(word.ljust(width, PADDING) for word in encoded), dtype=np.uint8)
+    return Column(data.reshape(len(words), width), None if (sizes == width).all() else sizes)
+
+
+def _word_columns(tables: Sequence[Column], seconds: int, values: Values) -> list[Column]:
+    numbers = [values.numbers]
+    if len(tables) > 1:
+        first = values.numbers // seconds
+        numbers = [first, values.numbers - first * seconds]
+    return [
+        Column(data.take(which, axis=0), None if sizes is None else sizes.take(which))
+        for (data, sizes), which in zip(tables, numbers, strict=True)
+    ]
+
+
+def _digit_columns(size: int, values: Values) -> list[Column]:
+    left = values.numbers + 10 ** (size - 1)
+    digits = np.empty((len(left), size), dtype=np.uint8)
+    for end in range(size, 0, -3):
+        rest, wide = left // 1000, min(3, end)
+        digits[:, end - wide : end] = _THOUSAND[left - 1000 * rest, 3 - wide :]
+        left = rest
+    return [Column(digits)]
+
+
+def _uuid_columns(values: Values) -> list[Column]:
+    found_hex = _hexadecimal(values)
+    text = np.full((len(found_hex), UUID_SIZE), ord("-"), dtype=np.uint8)
+    at = start = 0
+    for size in UUID_GROUPS:
+        text[:, at : at + size] = found_hex[:, start : start + size]
+        at, start = at + size + 1, start + size
+    return [Column(text)]
 
 
 def _hexadecimal(values: Values) -> Bytes2D:
@@ -288,18 +332,3 @@ def _hexadecimal(values: Values) -> Bytes2D:
 
 _THOUSAND = np.frombuffer("".join(f"{number:03}" for number in range(1000)).encode(), np.uint8).reshape(1000, 3)
 _HEX_PAIRS = np.frombuffer("".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint16)
-
-
-def _picked(words: tuple[str, ...], which: Ints) -> Column:
-    table, sizes = _table(words)
-    return Column(table[which], None if (sizes == table.shape[1]).all() else sizes[which])
-
-
-@lru_cache(maxsize=32)
-def _table(words: tuple[str, ...]) -> tuple[Bytes2D, Ints]:
-    """Words in UTF-8, a row each, and the bytes of each."""
-    encoded = [word.encode() for word in words]
-    sizes = np.array([len(word) for word in encoded], dtype=np.int64)
-    width = int(sizes.max())
-    data = np.frombuffer(b"".join(word.ljust(width, PADDING) for word in encoded), dtype=np.uint8)
-    return data.reshape(len(words), width), sizes

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from niah_gen.prompts.messages import Piece
+from niah_gen.tokenizers.cuts import byte_offsets
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Counter, byte_offsets
+from niah_gen.tokenizers.spliced import Counter
 from niah_score.contract import Span
 
 

@@ -308,7 +308,8 @@ def _item(cell: Cell, talk: _Talk, number: int) -> Item:
     said |= {"prefix": asked.text, "beginning": _beginning(reply, others, cell.language)}
     return Item(
         cell.needle, cell.language, form.wording.question.format(**said), (asked.text + reply,), (), "mrcr", (reply,),
-        answer_prefix=asked.text, literal=form.wording.literal.format(**said),
+        answer_prefix=asked.text, decoys=tuple((other,) for other in others),
+        literal=form.wording.literal.format(**said),
         # Other tokenizers need more; all rows of a conversation have the same limit, which tells nothing.
         max_new_tokens=2 * max(turn.tokens for turn in turns),
     )  # fmt: skip

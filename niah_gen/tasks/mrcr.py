@@ -187,7 +187,20 @@ def _item(cell: Cell, row: MrcrRow) -> Item:
         cell.needle, cell.language, row.question, (row.answer,), (), row.metric,
         () if row.needle_message is None else (row.needle,),
         answer_prefix=row.prefix, max_new_tokens=_MAX_NEW_TOKENS,
+        decoys=tuple((reply,) for reply in _like_replies(row)),
     )  # fmt: skip
+
+
+def _like_replies(row: MrcrRow) -> Iterator[str]:
+    """The other replies to the request that is asked about; none where the prompt is one text."""
+    at = row.needle_message
+    if at is None or len(row.messages) < 3:
+        return
+    request = row.messages[at - 1]
+    for number, message in enumerate(row.messages[:-1]):
+        reply = row.messages[number + 1][1]
+        if message == request and number + 1 != at and reply.strip():
+            yield reply
 
 
 def _context(row: MrcrRow, tokenizer: Tokenizer) -> Context:

@@ -42,7 +42,7 @@ class Tokens(NamedTuple):
 class Tokenizer(Protocol):
     """What the generator needs of a tokenizer.
 
-    `local` promises that a text may be encoded in parts at the cuts that `encoded.safe_cuts` finds.
+    `local` promises that a text may be encoded in parts at the cuts that `safe_cuts` finds.
     """
 
     @property

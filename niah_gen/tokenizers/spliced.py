@@ -1,10 +1,7 @@
 """Counts exactly the tokens of whatever is spliced from texts that were tokenised once, without encoding it again.
 
-A **safe cut** is a place where encoding the two sides apart gives the tokens of the whole. Between a letter or digit
-and one of `_BREAKERS` every tiktoken pattern ends a piece: no alternative holds a letter or digit followed by such a
-character, none looks back, and the letter or digit keeps every look-ahead before it from seeing past the cut. So the
-tokens between two safe cuts of a text stay the same whatever is spliced outside them, and only the windows around a
-seam are encoded again.
+Tokens between two safe cuts of a text (`cuts.py`) stay the same whatever is spliced outside them, and only the windows
+around a seam are encoded again.
 """
 
 from __future__ import annotations
@@ -16,61 +13,14 @@ from functools import cache, cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from niah_gen.tokenizers.cuts import WIDEST, safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer, Tokens
 from niah_gen.tokenizers.fragments import Fragment, json_growth, json_inside, literal
 from niah_score.text import fold
 
-# Ranges whose characters are all letters or digits in every Unicode version: right, but not complete.
-_WORD_RANGES = (
-    ("0", "9"), ("A", "Z"), ("a", "z"),
-    ("\u00c0", "\u00d6"), ("\u00d8", "\u00f6"), ("\u00f8", "\u02af"), ("\u0391", "\u03a1"),
-    ("\u03a3", "\u03f5"), ("\u0410", "\u044f"), ("\u3041", "\u3096"), ("\u30a1", "\u30fa"), ("\u4e00", "\u9fa5"),
-    ("\uac00", "\ud7a3"), ("\u05d0", "\u05ea"), ("\u0621", "\u063a"), ("\u0641", "\u064a"), ("\u0905", "\u0939"),
-    ("\u0e01", "\u0e2e"),
-)  # fmt: skip
-# None is a letter, mark, digit or the apostrophe of a contraction.
-_BREAKERS = (
-    ' \n\t\r.,;:!?()[]{}"/-\u2013\u2014\u2026\u201c\u201d\u2018'
-    "\u3001\u3002\u300a\u300b\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
-)
-# Characters of literals that are encoded with what stands beside them; windows and literals that are remembered.
-_SHORT, _MOST_WINDOWS, _MOST_LITERALS = 128, 1 << 16, 64
-# No character of either table takes more than three bytes of UTF-8.
-WIDEST = 3
-
-
-def _table(ranges: Iterable[tuple[str, str]]) -> npt.NDArray[np.bool_]:
-    table = np.zeros(0x10000, dtype=np.bool_)
-    for first, last in ranges:
-        table[ord(first) : ord(last) + 1] = True
-    return table
-
-
-_IN_WORD = _table(_WORD_RANGES)
-_IS_BREAKER = _table((char, char) for char in _BREAKERS)
-
-
-def safe_cuts(text: str) -> Ints:
-    """Byte offsets of a text's safe cuts, ascending."""
-    points = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-    if len(points) < 2:
-        return np.zeros(0, dtype=np.int64)
-    in_table = np.minimum(points, 0xFFFF)  # U+FFFF is in neither table
-    found = np.flatnonzero(_IN_WORD[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
-    return byte_offsets(points, found)
-
-
-def byte_offsets(points: npt.NDArray[np.uint32], chars: Ints) -> Ints:
-    """Character offsets of a text, given as code points, as offsets into its UTF-8 bytes."""
-    wide = np.flatnonzero(points >= 0x80)
-    if not len(wide):
-        return chars
-    more = points[wide]
-    extra = 1 + (more >= 0x800).astype(np.int64) + (more >= 0x10000)
-    before: Ints = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(extra)])
-    return np.add(chars, before[np.searchsorted(wide, chars)])
+# Characters of literals that are encoded with what stands beside them, and of how many longer ones are remembered.
+_SHORT, _MOST_LITERALS = 128, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +200,18 @@ def _usable_cuts(source: Encoded, end: int) -> int:
     return bisect_right(source.cuts.data, end - WIDEST)
 
 
+def _last_cut(source: Encoded, end: int) -> int:
+    """The number of the last safe cut whose two characters lie before byte `end`; -1 if there is none.
+
+    Most texts end in a mark of one byte behind a word, and windows that begin there are alike.
+    """
+    cuts, data = source.marked[0], source.data
+    last = bisect_left(cuts, end) - 1
+    while last >= 0 and cuts[last] > end - WIDEST and data[cuts[last]] >= 0x80:
+        last -= 1
+    return last
+
+
 def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Encoded:
     """The first `size` tokens, decoded (a broken last character becomes U+FFFD) and encoded again.
 
@@ -271,6 +233,28 @@ def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Enco
         source.cuts[:usable],
         source.exact[:usable],
     )
+
+
+def retokenised_suffix(source: Encoded, start: int, tokenizer: Tokenizer) -> Encoded:
+    """The text from byte `start` on, where a character begins, encoded again.
+
+    Of a tokenizer that is local, only the part before the first safe cut is.
+    """
+    first = bisect_left(source.cuts.data, start + WIDEST)
+    if not tokenizer.local or first == len(source.cuts):
+        return encode(source.text(start, len(source.data)), tokenizer)
+    cut = int(source.cuts[first])
+    head = encode(source.text(start, cut), tokenizer)
+    kept = source.tokens_before(cut)
+    tokens = Tokens(
+        np.concatenate([head.ids, source.ids[kept:]]), np.concatenate([head.ends, source.ends[kept:] - start])
+    )
+    return _with_cuts(source.data[start:], tokens, np.concatenate([head.cuts, source.cuts[first:] - start]))
+
+
+# Windows of so many bytes are counted and not kept; of the others, so many are kept with the ends of their tokens.
+_LONG_WINDOW = 4096
+_MOST_WINDOWS = 1 << 16
 
 
 class Slice(NamedTuple):
@@ -314,7 +298,7 @@ class Counter:
                 pending += source.data[start:end]
                 continue
             low = bisect_left(cuts, start + WIDEST)
-            high = bisect_right(cuts, end - WIDEST) - 1  # as in _usable_cuts
+            high = _last_cut(source, end)
             if low <= high:
                 pending += source.data[start : cuts[low]]
                 known = windows.get(pending)
@@ -365,7 +349,7 @@ class Counter:
                 source, start, end = part
                 cuts, exact = source.marked
                 low = bisect_left(cuts, start + WIDEST)
-                high = bisect_right(cuts, end - WIDEST) - 1
+                high = _last_cut(source, end)
                 if low <= high:
                     window += source.data[start : cuts[low]]
                     close()
@@ -380,14 +364,16 @@ class Counter:
 
     def window(self, data: bytes) -> int:
         """Tokens of a text of a few words, which is remembered; broken characters become U+FFFD."""
-        return len(self._ends(data)) if len(data) < 4096 else self.tokenizer.count(data.decode(errors="replace"))
+        return (
+            len(self._ends(data)) if len(data) < _LONG_WINDOW else self.tokenizer.count(data.decode(errors="replace"))
+        )
 
     def _ends(self, data: bytes) -> memoryview:
         """Where the tokens of a window end. Windows around needles recur through a whole grid, or within a row."""
         known = self._windows.get(data)
         if known is None:
             known = self.tokenizer.encode(data.decode(errors="replace")).ends.data
-            if len(data) < 4096:
+            if len(data) < _LONG_WINDOW:
                 if len(self._windows) >= _MOST_WINDOWS:
                     self._windows.clear()
                 self._windows[data] = known

@@ -101,6 +101,9 @@ def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]
     note = needles_note(score["overall"]["method"])
     if note:
         yield note
+    if rates := summary.get("guess_rates"):
+        each = ", ".join(f"{short_name(rate['needle'] or '-')} {rate['mean']:.1f}" for rate in rates[:_MOST_PARTS])
+        yield f"guessing among like replies would score {each} ({rates[0]['metric']})"
     yield from _parts(summary["headline"])
     for control, record in summary["controls"].items():
         name = next(name for name in _CONTROLS if name in record)

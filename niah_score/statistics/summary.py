@@ -6,6 +6,7 @@ a part of weight 0 count in `rows`, `statuses`, `findings`, the group `part`, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +37,30 @@ def summary_of(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",
     return {
         "controls": controls_of(scored),
         "findings": findings,
+        "guess_rates": _guess_rates(scored),
         "headline": headline_of(scored.asked),
         "metrics": _metric_summaries(scored, sorted(set(metrics))),
         "needle_recall": needle_recall(scored.counted).to_dicts(),
         "rows": frame.height,
         "statuses": statuses,
     }
+
+
+def _guess_rates(scored: Scored) -> list[dict[str, Any]]:
+    """What guessing would score, by the metrics that know it: a mean for each kind of needle that rows ask for."""
+    kinds = scored.counted.factor("needle_id")
+    found = []
+    for name in sorted(scored.frame.columns):
+        metric, _, part = name.rpartition(".")
+        if part != "guess":
+            continue
+        values = scored.counted.frame[name].to_list()
+        for code, kind in enumerate(kinds.values):
+            some = [value for value, own in zip(values, kinds.codes, strict=True) if own == code and value is not None]
+            if some:
+                mean = math.fsum(some) / len(some)
+                found.append({"mean": mean, "metric": metric, "needle": coordinate_text(kind), "rows": len(some)})
+    return found
 
 
 def _counted(column: pl.Series, known: Sequence[str]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from niah_score.contract import needle_kind
 from niah_score.report.page.data import cells_of_rows, rows_of, short
 from niah_score.report.report import Report
 from niah_score.text import fold
@@ -141,6 +142,8 @@ class _NameTable:
     def codes(self, report: Report, name: str, frame: pl.DataFrame) -> list[int]:
         # Scores of older releases have no parts.
         own = frame[name].to_list() if name in frame.columns else [None] * frame.height
+        if name == "needle_id":
+            own = [value and needle_kind(value) for value in own]
         if self.values is not None:
             known = {value: place for place, value in enumerate(rows_of(report).factor(name).values)}
         else:

@@ -67,7 +67,7 @@ def test_one_more_sentence_would_not_fit(
         return
     left = below(asked, haystack, tokenizer)
     assert 0 <= left <= MOST_BELOW
-    _, longer = filler._ended(sentences(haystack, language) + 1)
+    _, longer = filler._endings(*divmod(sentences(haystack, language) + 1, 5))
     assert below(asked, longer, tokenizer) < 0
 
 

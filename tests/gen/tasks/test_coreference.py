@@ -103,7 +103,10 @@ def test_the_reference_scores_100_and_the_answers_of_other_rows_0(rows: list[Row
         for name in ("mrcr", "mrcr_v2"):
             assert METRICS[name].judge(row["answers"][0], target_of(row)).value == 100
             assert METRICS[name].judge(other["answers"][0], target_of(row)).value == 0
-        assert (row["metric"], row["keywords"], row["decoys"]) == ("mrcr", [], [])
+        assert (row["metric"], row["keywords"]) == ("mrcr", [])
+        assert len(row["decoys"]) == int(str(row["needle_id"]).partition("-")[0]) - 1
+        guess = METRICS["mrcr"].judge("", target_of(row)).parts["guess"]
+        assert 100 / (1 + len(row["decoys"])) < guess < 80
 
 
 def test_the_question_names_the_reply_by_subject_and_place() -> None:

@@ -14,18 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_gen.tokenizers import spliced as encoded
+from niah_gen.tokenizers import cuts
+from niah_gen.tokenizers.cuts import byte_offsets, safe_cuts
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
 from niah_gen.tokenizers.fragments import json_inside, literal
 from niah_gen.tokenizers.spliced import (
     Counter,
     Encoded,
     Slice,
-    byte_offsets,
     encode,
     join,
     retokenised_prefix,
-    safe_cuts,
     unchanged_tokens,
 )
 
@@ -64,23 +63,23 @@ def assert_exact(found: Encoded, tokenizer: Tokenizer) -> None:
 
 
 def test_every_character_of_the_word_table_is_a_letter_or_a_digit() -> None:
-    points = np.flatnonzero(encoded._IN_WORD).tolist()
+    points = np.flatnonzero(cuts._IN_WORD).tolist()
     assert len(points) > 30_000
     assert {unicodedata.category(chr(point))[0] for point in points if not 0x30 <= point <= 0x39} == {"L"}
     assert {chr(point) for point in points} >= set("0123456789azAZ中あア한яث")
 
 
 def test_no_breaker_can_go_on_a_piece_that_a_letter_began() -> None:
-    breakers = np.flatnonzero(encoded._IS_BREAKER).tolist()
-    assert len(breakers) == len(set(encoded._BREAKERS)) > 30
+    breakers = np.flatnonzero(cuts._IS_BREAKER).tolist()
+    assert len(breakers) == len(set(cuts._BREAKERS)) > 30
     for point in breakers:
         assert unicodedata.category(chr(point))[0] not in "LMN"
         assert chr(point) not in "'\u2019\u02bc\uff07"
 
 
 def test_the_tables_hold_no_character_wider_than_the_counter_assumes() -> None:
-    points = np.flatnonzero(encoded._IN_WORD | encoded._IS_BREAKER).tolist()
-    assert max(len(chr(point).encode()) for point in points) <= encoded.WIDEST
+    points = np.flatnonzero(cuts._IN_WORD | cuts._IS_BREAKER).tolist()
+    assert max(len(chr(point).encode()) for point in points) <= cuts.WIDEST
 
 
 @steady
@@ -98,7 +97,7 @@ def test_the_two_sides_of_a_safe_cut_encode_to_the_tokens_of_the_whole(
 @pytest.mark.parametrize("before", ["I'm", "don", "HTTP", "Straße", "中", "한", "ひ", "カ", "ж"])
 def test_every_letter_and_breaker_pair_is_a_cut_whatever_follows(tokenizer: BytePairTokenizer, before: str) -> None:
     for breaker, after in itertools.product(
-        encoded._BREAKERS, ["", "s", " x", "\n", "\n/\n", "1234", "中", "\u0301", "'s"]
+        cuts._BREAKERS, ["", "s", " x", "\n", "\n/\n", "1234", "中", "\u0301", "'s"]
     ):
         text = f"  {before}{breaker}{after}"
         cut = len(f"  {before}".encode())
@@ -116,7 +115,7 @@ def test_prose_has_a_safe_cut_after_every_other_word() -> None:
 @given(text=st.text(max_size=60))
 def test_safe_cuts_are_byte_offsets_between_a_letter_and_a_breaker(text: str) -> None:
     offsets = list(itertools.accumulate((len(char.encode()) for char in text), initial=0))
-    letter, breaker = encoded._IN_WORD, set(encoded._BREAKERS)
+    letter, breaker = cuts._IN_WORD, set(cuts._BREAKERS)
     expected = [
         offsets[at]
         for at in range(1, len(text))
