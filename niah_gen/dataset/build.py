@@ -199,7 +199,8 @@ class _ShardBuilder:
         row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
         parts = [plan.part_of[name] for name in {cell.part for cell in cells}]
         alike = max(map(_rows_alike, parts))
-        unlike = alike == 1 and all(planned.task.context.draws_text for planned in parts)
+        kinds = [planned.task.context for planned in parts]
+        quick = all(kind.repeats_text or (kind.draws_text and alike == 1) for kind in kinds)
         job = ShardJob(
             plan.digest,
             number,
@@ -209,7 +210,7 @@ class _ShardBuilder:
             plan.recipe.form,
             row_bytes,
             alike,
-            unlike,
+            quick,
         )
         writer = self.writers[turn % len(self.writers)]
         written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)

@@ -38,7 +38,7 @@ class ShardJob:
     """A shard to be written: the `number`th of a plan.
 
     `stem`: its config and the name of its files, without suffix. `row_bytes`: nominal size of a row; `alike`: how many
-    rows share a haystack; `unlike`: whether none share any text.
+    rows share a haystack; `quick`: whether a slow compression finds no more in them than a fast one.
     """
 
     plan_digest: str
@@ -49,7 +49,7 @@ class ShardJob:
     form: PromptForm
     row_bytes: int
     alike: int
-    unlike: bool = False
+    quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class _ShardFiles:
 
     def _writer(self, suffix: str, file: IO[bytes]) -> GroupWriter:
         if suffix == "parquet":
-            level = compression_level(self._job.row_bytes, self._job.alike, unlike=self._job.unlike)
+            level = compression_level(self._job.row_bytes, self._job.alike, quick=self._job.quick)
             return ParquetWriter(file, self._job.form, level, self._thread.scratch)
         return JsonlWriter(file, suffix)
 

@@ -81,7 +81,7 @@ class Fitting:
         self._request = request
         self._tokenizer = tokenizer
         self._counter = counter
-        self._others = sum(tokenizer.count(other) for other in request.frame.others)
+        self._others = sum(counter.count([other]) for other in request.frame.others)
         # Where needles stand still, the prompt itself can be counted, whatever the tokenizer.
         self._whole = request.counted_whole and request.stands_still and not tokenizer.local
         unsure = 0 if tokenizer.local or self._whole else _UNSURE * len(request.needles)
@@ -142,9 +142,9 @@ class Fitting:
             raise self.no_room()
         return self._counted(best.haystack, sentences)
 
-    def whole(self, sentences: Sentences, added: Sequence[Ints]) -> Trial:
-        """All of the sentences as a haystack."""
-        trial = self._try(_prefix(sentences, len(sentences.places) - 1), sentences, added)
+    def whole(self, sentences: Sentences, added: Sequence[Ints], known: Haystack | None = None) -> Trial:
+        """All of the sentences as a haystack. `known`: that haystack, where it was made before."""
+        trial = self._try(known or prefix(sentences, len(sentences.places) - 1), sentences, added)
         return trial._replace(haystack=self._counted(trial.haystack, sentences))
 
     def no_room(self) -> FitError:
@@ -166,7 +166,7 @@ class Fitting:
 
     def _with_inside(self, sentences: Sentences, count: int, joint: Joint, picked: Sequence[int]) -> Haystack:
         """The first `count` sentences with the picked ones put in at a joint."""
-        own, place = _prefix(sentences, count), joint.place
+        own, place = prefix(sentences, count), joint.place
         texts = [_text(sentences, number, joint.joiner) for number in picked]
         inside = encode(inside_text(count, joint, texts), self._tokenizer)
         at, put = int(sentences.places[place]), len(inside.data)
@@ -229,7 +229,7 @@ class Fitting:
     def _try_bare(self, sentences: Sentences, count: int, added: Sequence[Ints]) -> Trial:
         """The first `count` sentences with nothing put in."""
         if count not in self._bare:
-            self._bare[count] = self._try(_prefix(sentences, count), sentences, added)
+            self._bare[count] = self._try(prefix(sentences, count), sentences, added)
         return self._bare[count]
 
     def _try(self, haystack: Haystack, sentences: Sentences, added: Sequence[Ints]) -> Trial:
@@ -318,7 +318,7 @@ def _text(sentences: Sentences, number: int, joiner: str) -> str:
     return sentences.text.text(*sentences.places[[number, number + 1]].tolist()).removeprefix(joiner).strip()
 
 
-def _prefix(sentences: Sentences, count: int) -> Haystack:
+def prefix(sentences: Sentences, count: int) -> Haystack:
     """The first `count` sentences as they stand."""
     tokens = int(sentences.before[count])
     return Haystack(

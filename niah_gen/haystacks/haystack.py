@@ -18,7 +18,8 @@ from niah_gen.prompts.frame import Frame
 from niah_gen.tokenizers.find import Ints
 from niah_gen.tokenizers.spliced import Encoded, Slice
 from niah_score.contract import sha256_hex
-from niah_score.text import fold, holds, stated
+from niah_score.text import as_word, fold, holds, spaced, stated
+from niah_score.text.values import values_held
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class Haystack:
     `tokens`: how long that is.
     `places`, `before`: the byte offsets where a needle may stand, and the tokens of the filler before each; None where
     any token boundary will do. `passes`: how often the corpus was gone through, at least 1. `cleared`: keywords that it
-    is known not to hold.
+    is known not to hold. `period`: bytes after which it says the same again; 0 where it does not.
     """
 
     source: Encoded
@@ -40,6 +41,7 @@ class Haystack:
     inside: Encoded | None = None
     at: int = 0
     cleared: frozenset[str] = frozenset()
+    period: int = 0
 
     @property
     def size(self) -> int:
@@ -75,12 +77,33 @@ class Haystack:
 
     def leak(self, keywords: Sequence[Sequence[str]]) -> str | None:
         """The keywords that the filler already holds, joined by `, `; None if it holds none."""
+        if not any(self._holds(word) for group in keywords for word in group):
+            return None
         return ", ".join(stated(self._holds, keywords)) or None
+
+    def beginning(self, size: int) -> bytes:
+        """As much of the filler, from its beginning, as holds every text of at most `size` bytes that it holds."""
+        return self.data[: self.period + size] if self.period else self.data
+
+    @cached_property
+    def _said(self) -> tuple[str, bool]:
+        """What a filler with a period says, folded and spaced, and whether that may be read as a value."""
+        ends = self.data[: 2 * self.period], self.data[max(0, self.end - 2 * self.period) :]
+        folded = fold("\n".join(end.decode(errors="replace") for end in ends))
+        return spaced(folded), any(values_held(folded, kind) for kind in _VALUE_KINDS)
+
+    def _surely_lacks(self, word: str) -> bool:
+        if word in self.cleared:
+            return True
+        if not self.period or len(word) > self.period // 4:
+            return False
+        said, valued = self._said
+        return not valued and as_word(word).text not in said
 
     def _holds(self, word: str) -> bool:
         # The whole source is folded once for all lengths that share it. Only what the end of this filler cuts through,
         # or what is put in or touches that, can be in the filler and not in the source.
-        if word in self.cleared:
+        if self._surely_lacks(word):
             return False
         reach = 4 * len(word) + _NEAR_BYTES
         near = self.source.text(max(0, self.end - reach), self.end)
@@ -94,6 +117,8 @@ class Haystack:
 
 
 _NEAR_BYTES = 64
+# Whatever currency an amount is of, it is read as a sum of any.
+_VALUE_KINDS = ("number", "time", "date", "lunar_date", "amount:USD")
 
 
 class Secret(NamedTuple):

@@ -9,13 +9,12 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from niah_gen.haystacks.fit import Fitting, seam_tokens
+from niah_gen.haystacks.fit import Fitting, prefix, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
 from niah_gen.haystacks.sentences import Seam, Sentences
 from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, encode, encode_later
-from niah_score.text import holds
 
 # The five sentences of RULER's and InfiniteBench's noise, and ours for Chinese.
 NOISE = {
@@ -40,7 +39,7 @@ class NoiseFiller:
         self._text: Encoded | None = None
         self._lines = 0
         # Rows of one length end at few different places.
-        self._endings = lru_cache(maxsize=8)(self._ending)
+        self._endings = lru_cache(maxsize=64)(self._ending)
 
     @cached_property
     def _each(self) -> int:
@@ -52,21 +51,63 @@ class NoiseFiller:
     def fill(self, request: FillRequest) -> Haystack:
         """As many sentences as fit. Raises FitError where not one does."""
         fitting = Fitting(request, self._tokenizer, self._counter)
+        if request.stands_still:
+            return self._fill_around(request, fitting)
         of_line = len(self._sentences)
-        added = seam_tokens(request, self._endings(max(fitting.room, 0) // self._each + 2, 0), self._counter)
+        added = seam_tokens(request, self._endings(max(fitting.room, 0) // self._each + 2, 0)[0], self._counter)
         sample = self._sample
-        between = sum(int(tokens[1]) for tokens in added) if added else request.needle_tokens
+        between = sum(int(tokens[1]) for tokens in added)
         number = self._fitting(fitting.room_for(sample, sample.size, between))
         if not self._tokenizer.local:
             number += 1  # one more sentence may fit, too
         while number > 0:
-            sentences = self._endings(*divmod(number, of_line))
-            trial = fitting.whole(sentences, added)
+            sentences, known = self._endings(*divmod(number, of_line))
+            trial = fitting.whole(sentences, added, known)
             if trial.below >= 0:
-                return self._cleared(trial.haystack, request.secret)
+                return trial.haystack
             # Each sentence has two tokens at least.
             number -= max(1, -trial.below * of_line // (2 * self._each))
         raise fitting.no_room()
+
+    def _fill_around(self, request: FillRequest, fitting: Fitting) -> Haystack:
+        """The same for needles that stand still: one more sentence would not fit.
+
+        What each needle adds at a line end is counted first, so that few tries are made; rows that leave the same room
+        get the same haystack.
+        """
+        left, right, tokens = self._seam
+        joiner = request.joiner.encode()
+        windows = (left + joiner + needle.data + right for needle in request.needles)
+        added = sum(map(self._counter.window, windows)) - tokens * len(request.needles)
+        number = max(1, self._fitting(fitting.room_for(self._sample, self._sample.size, added)))
+        best: Haystack | None = None
+        refused: set[int] = set()
+        while number > 0:
+            sentences, known = self._endings(*divmod(number, len(self._sentences)))
+            trial = fitting.whole(sentences, (), known)
+            if trial.below >= 0:
+                best = trial.haystack
+                if trial.below < self._least or number + 1 in refused:
+                    break
+                number += 1
+            else:
+                refused.add(number)
+                if best is not None:
+                    break
+                number -= max(1, -trial.below // self._most)
+        if best is None:
+            raise fitting.no_room()
+        return best
+
+    @cached_property
+    def _least(self) -> int:
+        """Tokens of the shortest sentence, or one less: joined to what follows it may take so many."""
+        return int(np.diff([0, *self._next, self._each]).min()) - 1
+
+    @cached_property
+    def _most(self) -> int:
+        """Tokens of the longest sentence, or one more."""
+        return int(np.diff([0, *self._next, self._each]).max()) + 1
 
     def _fitting(self, room: int) -> int:
         """How many sentences of one text have at most so many tokens."""
@@ -91,12 +132,11 @@ class NoiseFiller:
     def _sample(self) -> Encoded:
         return encode(f"{self._line}\n{self._line}", self._tokenizer)
 
-    def _cleared(self, haystack: Haystack, secret: Secret) -> Haystack:
-        words = [word for group in secret.keywords for word in group]
-        return replace(haystack, cleared=frozenset(word for word in words if not holds(self._sample.folded, word)))
+    def _ending(self, lines: int, rest: int) -> tuple[Sentences, Haystack]:
+        """So many lines and the first `rest` sentences of one more, as sentences with a place behind each line.
 
-    def _ending(self, lines: int, rest: int) -> Sentences:
-        """So many lines and the first `rest` sentences of one more, as sentences with a place behind each line."""
+        And the haystack that they are.
+        """
         text = self._long(lines + 1)
         size = len(self._line.encode())
         ends = np.arange(1, lines + 1, dtype=np.int64) * (size + 1) - 1
@@ -110,7 +150,8 @@ class NoiseFiller:
         seam_at[0] = seam_at[-1] = -1
         if rest and len(seam_at) > 2:
             seam_at[-2] = -1 if behind[-2] >= places[-1] else 0
-        return Sentences(text, places, before, (self._seam,), seam_at, starts, behind, None, None)
+        sentences = Sentences(text, places, before, (self._seam,), seam_at, starts, behind, None, None)
+        return sentences, replace(prefix(sentences, len(places) - 1), period=size + 1)
 
     def _before(self, text: Encoded, places: Ints, lines: int, rest: int) -> Ints:
         if not self._tokenizer.local:
@@ -152,8 +193,11 @@ class NoiseFiller:
             self._lines = lines + max(_SPARE, lines // 8)
             data = f"{self._line}\n".encode() * self._lines
             if self._tokenizer.local and len(self._cuts):
-                cuts = np.arange(self._lines, dtype=np.int64) * (len(self._line.encode()) + 1) + int(self._cuts[-1])
-                exact = np.arange(self._lines, dtype=np.int64) * self._each
+                line, first = self._line.encode(), int(self._cuts[0])
+                inside = [self._tokenizer.count(line[first:cut].decode()) for cut in self._cuts.tolist()]
+                numbers = np.arange(self._lines, dtype=np.int64)[:, None]
+                cuts = (numbers * (len(line) + 1) + self._cuts).reshape(-1)
+                exact = (numbers * self._each + np.array(inside, dtype=np.int64)).reshape(-1)
                 self._text = encode_later(data, self._tokenizer, cuts, exact)
             else:
                 self._text = encode(data.decode(), self._tokenizer)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from niah_gen.tokenizers.spliced import Counter, Fragment, Slice, literal
+from niah_gen.tokenizers.fragments import Fragment, literal
+from niah_gen.tokenizers.spliced import Counter, Slice
 from niah_score.contract import canonical_json
 
 NO_NEEDLE = -1

@@ -22,7 +22,8 @@ from niah_gen.tasks.base import is_published
 from niah_gen.tasks.check_item import item_of, made_item_of, shown_of
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
-from niah_gen.tokenizers.spliced import Counter, Fragment
+from niah_gen.tokenizers.fragments import Fragment
+from niah_gen.tokenizers.spliced import Counter
 from niah_score.contract import Message, Row, Span, Truth, canonical_json
 
 _SMALLEST_PLAIN_FLOAT = 1e-4

@@ -21,7 +21,7 @@ from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Workbench, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, encode
+from niah_gen.tokenizers.spliced import Encoded, encode, encode_uncut
 
 
 def needles_at_spans(placement: Placement, proof: ContextProof) -> Iterator[str]:
@@ -49,6 +49,7 @@ class ContextKind(NamedTuple):
     has_target: rows say in `target_span` what log-probabilities are asked for.
     exact: whether every needle stands once, and prompts end within a few tokens below their budget.
     draws_text: whether each haystack's text is drawn anew, so that rows of different haystacks share none.
+    repeats_text: whether a haystack says the same few sentences over and over.
     """
 
     make: Callable[[Workbench], ContextMaker]
@@ -59,11 +60,16 @@ class ContextKind(NamedTuple):
     conversation: bool = False
     has_target: bool = False
     draws_text: bool = False
+    repeats_text: bool = False
 
 
 def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
     """What a haystack must hide for an item. `hidden`: a needle's text as the placement puts it in."""
     return Secret(item.id, tuple(map(hidden, item.hide)), item.keywords)
+
+
+# Needles that are counted together with the text beside them, in characters.
+_SHORT = 64
 
 
 class _Filled(NamedTuple):
@@ -73,6 +79,7 @@ class _Filled(NamedTuple):
     haystack: Haystack
     notes: tuple[str, ...]
     leaks: dict[Secret, str | None]
+    lines: tuple[DepthLine, ...]
 
 
 def lines_of(
@@ -128,9 +135,8 @@ class _Hider:
                 check_once(secret, frame, haystack)
             filled.leaks[secret] = haystack.leak(shown.keywords)
         needles = [self._encode(text) for text in secret.texts]
-        targets = DepthTargets(
-            cell.depth or 0.0, bench.diff, self._lines(cell, item, shown), self._kind.joiner(cell.language)
-        )
+        lines = filled.lines if shown.hide is item.hide else self._lines(cell, item, shown)
+        targets = DepthTargets(cell.depth or 0.0, bench.diff, lines, self._kind.joiner(cell.language))
         spliced = self._place(haystack, needles, targets, bench.tokenizer)
         return Context(
             turns=(PromptMessage(None, _bracketed(spliced.pieces, opening, closing)),),
@@ -152,14 +158,13 @@ class _Hider:
             secret = secret_of(item, bench.placement.hidden)
             needles = tuple(self._encode(text) for text in secret.texts)
             lines = self._lines(cell, item, item)
-            if depth is not None:
-                lines = tuple(DepthLine(line.at(depth), 0.0) for line in lines)
+            still = lines if depth is None else tuple(DepthLine(line.at(depth), 0.0) for line in lines)
             request = FillRequest(
-                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame, lines,
+                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame, still,
                 self._kind.joiner(cell.language), depth, counted_whole=bool(item.sets),
             )  # fmt: skip
             filler = self._filler_of(cell)
-            self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {})
+            self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {}, lines)
         return self._filled
 
     def _lines(self, cell: Cell, item: Item, shown: Item) -> tuple[DepthLine, ...]:
@@ -169,8 +174,12 @@ class _Hider:
     def _encode(self, text: str) -> Encoded:
         known = self._encoded.get(text)
         if known is None:
-            known = self._encoded[text] = encode(text, self._bench.tokenizer)
+            known = self._encoded[text] = _encoded(text, self._bench.tokenizer)
         return known
+
+
+def _encoded(text: str, tokenizer: Tokenizer) -> Encoded:
+    return encode_uncut(text, tokenizer) if len(text) < _SHORT else encode(text, tokenizer)
 
 
 def _bracketed(pieces: tuple[Piece, ...], opening: str, closing: str) -> tuple[Piece, ...]:
@@ -245,12 +254,12 @@ MakeFiller = Callable[[Any, str, Tokenizer], Filler]
 
 
 def among_lines(
-    filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", ""), *, draws_text: bool = True
+    filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", ""), *, repeats: bool = False
 ) -> ContextKind:
     """Needles as lines among those of a filler, such as `LinesFiller` and `NoiseFiller`, each at the nearest line end.
 
-    `joiner` parts one line from the next; `brackets` stand around them all. `draws_text`: whether every haystack has
-    lines of its own.
+    `joiner` parts one line from the next; `brackets` stand around them all. `repeats`: whether lines are the same in
+    every haystack; others are drawn for each.
     """
     opening, closing = brackets
 
@@ -276,6 +285,7 @@ def among_lines(
         yield from check_native(replace(proof, context=inner, offset=proof.offset + len(opening), needles=needles))
 
     kind = ContextKind(
-        make, check, lambda language: joiner, _line_boundary, lambda placement: True, draws_text=draws_text
-    )
+        make, check, lambda language: joiner, _line_boundary, lambda placement: True,
+        draws_text=not repeats, repeats_text=repeats,
+    )  # fmt: skip
     return kind

@@ -183,9 +183,7 @@ def _chosen(options: KeyValueOptions) -> Task:
         return task
     return task._replace(
         corpus=options.haystack,
-        context=among_lines(
-            _lines if options.haystack == "needles" else _noise, draws_text=options.haystack == "needles"
-        ),
+        context=among_lines(_lines if options.haystack == "needles" else _noise, repeats=options.haystack == "noise"),
     )
 
 

@@ -88,7 +88,7 @@ def _task(name: str, digits: int, wording: dict[str, Told]) -> Task:
         )  # fmt: skip
 
     return Task(
-        name, 1, ids, item, corpus="noise", context=among_lines(_noise, draws_text=False),
+        name, 1, ids, item, corpus="noise", context=among_lines(_noise, repeats=True),
         controls={name: make for name, make in CONTROLS.items() if name != "literal"}, check=_check(digits), drawn=True,
     )  # fmt: skip
 

@@ -13,26 +13,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from niah_gen.haystacks.haystack import Filler
+from niah_gen.haystacks.noise import NOISE, NoiseFiller
 from niah_gen.tasks.base import Control, Task
 from niah_gen.tasks.controls import NO_CONTEXT, NOT_STATED, absent, no_context
-from niah_gen.tasks.hiding import units_of_cells
+from niah_gen.tasks.hiding import among_lines
 from niah_gen.tasks.prompt_text import context_of
-from niah_gen.tasks.records import Cell, Item, Settings, Workbench, cell_seed
+from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
+from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row
-from niah_score.text import fold, group_of
-from niah_score.text.values import TEXT
+from niah_score.text.numerals import is_number_word
 
 _QUESTIONS = {
     "en": "Find all variables that are assigned the value {value} in the text above.",
     "zh": "请找出上文中所有被赋值为{value}的变量。",
 }
-# RULER's noise, and the same in Chinese. Lines of one to all of them fill a length to the token.
-_NOISE = {
-    "en": (
-        "The grass is green.", "The sky is blue.", "The sun is yellow.", "Here we go.", "There and back again.",
-    ),
-    "zh": ("草是绿的。", "天是蓝的。", "太阳是黄的。", "我们走吧。", "去了又回来。"),
-}  # fmt: skip
 _ENDS = {"en": ".", "zh": "。"}
 _LETTERS = 5
 
@@ -65,7 +60,7 @@ def _names(draw: random.Random, count: int) -> list[str]:
     found: dict[str, None] = {}
     while len(found) < count:
         name = "".join(draw.choices(string.ascii_uppercase, k=_LETTERS))
-        if group_of((fold(name),)).kind == TEXT:
+        if not is_number_word(name.lower()):
             found[name] = None
     return list(found)
 
@@ -98,25 +93,8 @@ def _prose_item(settings: Settings, cell: Cell) -> Item:
     return _item(settings, cell, _ENDS[cell.language])
 
 
-def _noise(bench: Workbench, cell: Cell) -> _Noise:
-    return _Noise(_NOISE[cell.language], " " if cell.language == "en" else "")
-
-
-@dataclass(frozen=True, slots=True)
-class _Noise:
-    """Makes lines of noise sentences. `joiner`: what parts two of them."""
-
-    sentences: tuple[str, ...]
-    joiner: str
-
-    def __call__(self, draw: random.Random) -> str:
-        """A line of one to all sentences in their order; most lines have all of them."""
-        count = len(self.sentences)
-        if draw.random() < 0.75:
-            return self.joiner.join(self.sentences)
-        return self.joiner.join(
-            self.sentences[place] for place in sorted(draw.sample(range(count), draw.randrange(1, count)))
-        )
+def _noise(options: VariableOptions, language: str, tokenizer: Tokenizer) -> Filler:
+    return NoiseFiller(NOISE[language], tokenizer)
 
 
 _ASSIGNMENT = re.compile(r"(?<![A-Za-z])VAR ([A-Z]+) = ([A-Z]+|[0-9]+)(?![A-Za-z0-9])")
@@ -150,7 +128,7 @@ _CONTROLS: Mapping[str, Control] = {"absent": absent, NO_CONTEXT: no_context}
 
 VARIABLE_TRACKING = Task(
     "variable-tracking", 1, _ids, _item, VariableOptions, corpus="noise",
-    context=units_of_cells("noise", _noise), controls=_CONTROLS, check=_check, drawn=True
+    context=among_lines(_noise, repeats=True), controls=_CONTROLS, check=_check, drawn=True,
 )  # fmt: skip
 VARIABLE_PROSE = Task(
     "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS, check=_check, drawn=True

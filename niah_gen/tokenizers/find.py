@@ -53,6 +53,7 @@ class Tokenizer(Protocol):
     def local(self) -> bool: ...
     def encode(self, text: str) -> Tokens: ...
     def count(self, text: str) -> int: ...
+    def __hash__(self) -> int: ...
 
 
 class _Bundled(NamedTuple):
@@ -160,12 +161,13 @@ class BytePairTokenizer:
 
     def encode(self, text: str) -> Tokens:
         """Ids and byte ends of a text's tokens. Lone surrogates must have been replaced before."""
-        ids = self._ids(text)
-        return Tokens(ids, np.cumsum(self._lengths[ids]))
+        # A short list is made faster than a short array, a long one slower.
+        short = len(text) < _SHORT
+        ids = np.array(self.encoding.encode_ordinary(text), dtype=np.int64) if short else self._ids(text)
+        return Tokens(ids, self._lengths[ids].cumsum())
 
     def count(self, text: str) -> int:
         """Number of tokens."""
-        # A short list is made faster than a short array, a long one slower.
         return len(self.encoding.encode_ordinary(text)) if len(text) < _SHORT else len(self._ids(text))
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import orjson
 
 from niah_gen.tokenizers.cuts import WIDEST, safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer, Tokens
+from niah_gen.tokenizers.fragments import Fragment, json_growth, json_inside, literal
 from niah_score.text import fold
+
+# Characters of literals that are encoded with what stands beside them, and of how many longer ones are remembered.
+_SHORT, _MOST_LITERALS = 128, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,11 @@ class Encoded:
         """Number of tokens."""
         return len(self.ids)
 
+    @cached_property
+    def marked(self) -> tuple[memoryview, memoryview]:
+        """`cuts` and `exact` to look single ones up in."""
+        return self.cuts.data, self.exact.data
+
     def byte_at(self, token: int) -> int:
         """The byte offset at which token number `token` begins; the end of the text for the number after the last."""
         return int(self.ends[token - 1]) if token > 0 else 0
@@ -84,7 +91,7 @@ class Encoded:
     def _json(self) -> tuple[memoryview, Ints]:
         """The text as the inside of a JSON string, and the offset of the escaped byte for each byte that this adds."""
         points = np.frombuffer(self.data, dtype=np.uint8)
-        return memoryview(json_inside(self.data.decode())), np.repeat(*_json_growth(points))
+        return memoryview(json_inside(self.data.decode())), np.repeat(*json_growth(points))
 
     def fragment(self, start: int, end: int) -> Fragment:
         """The bytes from `start` to `end` ready to be written, without copying them."""
@@ -122,53 +129,17 @@ class Encoded:
         return byte
 
 
-class Fragment:
-    """Text ready to be written: its UTF-8, the same as the inside of a JSON string, its number of code points."""
-
-    __slots__ = ("chars", "json", "utf8")
-
-    def __init__(self, utf8: tuple[bytes | memoryview, ...], json: tuple[bytes | memoryview, ...], chars: int) -> None:
-        self.utf8 = utf8
-        self.json = json
-        self.chars = chars
-
-    def __add__(self, other: Fragment) -> Fragment:
-        return Fragment(self.utf8 + other.utf8, self.json + other.json, self.chars + other.chars)
-
-    @property
-    def text(self) -> str:
-        """The text as a str."""
-        return b"".join(self.utf8).decode()
-
-
-def json_inside(text: str) -> bytes:
-    """A text as it stands between the quotes of a canonical JSON string; orjson writes texts alike, and far faster."""
-    return orjson.dumps(text)[1:-1]
-
-
-def literal(text: str) -> Fragment:
-    """A text of our own as a stretch."""
-    return Fragment((text.encode(),), (json_inside(text),), len(text))
-
-
-def _json_growth(points: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:
-    """Offsets of the bytes that JSON escapes, and how many bytes each escape adds."""
-    escaped = np.flatnonzero((points < 0x20) | (points == ord('"')) | (points == ord("\\")))
-    return escaped, _JSON_GROWTH[points[escaped]].astype(np.int64)
-
-
-# Quote, backslash and five control characters have short escapes; the other controls become \u00XX.
-_JSON_GROWTH = np.zeros(256, dtype=np.uint8)
-_JSON_GROWTH[:32] = 5
-_JSON_GROWTH[[ord(char) for char in '"\\\b\t\n\f\r']] = 1
-
-
 def encode(text: str, tokenizer: Tokenizer) -> Encoded:
     """Tokenise a text. Its characters must be encodable (no lone surrogates)."""
     return _with_cuts(text.encode(), tokenizer.encode(text), safe_cuts(text) if tokenizer.local else _NONE)
 
 
 _NONE = np.zeros(0, dtype=np.int64)
+
+
+def encode_uncut(text: str, tokenizer: Tokenizer) -> Encoded:
+    """A short text that is encoded when its tokens are asked for: among others it is counted with what is beside it."""
+    return Encoded(text.encode(), partial(tokenizer.encode, text), _NONE, _NONE)
 
 
 def _with_cuts(data: bytes, tokens: Tokens, cuts: Ints) -> Encoded:
@@ -234,7 +205,7 @@ def _last_cut(source: Encoded, end: int) -> int:
 
     Most texts end in a mark of one byte behind a word, and windows that begin there are alike.
     """
-    cuts, data = source.cuts.data, source.data
+    cuts, data = source.marked[0], source.data
     last = bisect_left(cuts, end) - 1
     while last >= 0 and cuts[last] > end - WIDEST and data[cuts[last]] >= 0x80:
         last -= 1
@@ -283,7 +254,7 @@ def retokenised_suffix(source: Encoded, start: int, tokenizer: Tokenizer) -> Enc
 
 # Windows of so many bytes are counted and not kept; of the others, so many are kept with the ends of their tokens.
 _LONG_WINDOW = 4096
-_MOST_WINDOWS = 10_000
+_MOST_WINDOWS = 1 << 16
 
 
 class Slice(NamedTuple):
@@ -294,6 +265,10 @@ class Slice(NamedTuple):
     end: int
 
 
+def _as_slice(tokenizer: Tokenizer, text: str) -> Slice:
+    return Slice(encode(text, tokenizer), 0, len(text.encode()))
+
+
 class Counter:
     """Counts the tokens of texts put together from literals and slices, exactly as encoding them would.
 
@@ -302,28 +277,36 @@ class Counter:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
-        self._windows: dict[bytes, int] = {}
-        self._ends: dict[bytes, Ints] = {}
+        self._windows: dict[bytes, memoryview] = _windows(tokenizer)
+        # What stands in every prompt is encoded once.
+        self._literal = lru_cache(maxsize=_MOST_LITERALS)(partial(_as_slice, tokenizer))
 
     def count(self, parts: Iterable[str | Slice]) -> int:
         """Tokens of the parts one after the other."""
         total = 0
         pending = b""
+        windows = self._windows
         for part in parts:
             if isinstance(part, str):
-                pending += part.encode()
-                continue
+                if len(part) < _SHORT or not self.tokenizer.local:
+                    pending += part.encode()
+                    continue
+                part = self._literal(part)
             source, start, end = part
-            cuts, exact = source.cuts.data, source.exact.data
+            cuts, exact = source.marked
+            if not cuts:
+                pending += source.data[start:end]
+                continue
             low = bisect_left(cuts, start + WIDEST)
             high = _last_cut(source, end)
             if low <= high:
                 pending += source.data[start : cuts[low]]
-                total += self._window(pending) + exact[high] - exact[low]
+                known = windows.get(pending)
+                total += (self.window(pending) if known is None else len(known)) + exact[high] - exact[low]
                 pending = source.data[cuts[high] : end]
             else:
                 pending += source.data[start:end]
-        return total + self._window(pending)
+        return total + self.window(pending)
 
     def marks(self, parts: Sequence[str | Slice], marked: Sequence[bool]) -> list[tuple[int, int]]:
         """The tokens of the whole that cover any byte of each marked part: the first, and the one behind the last.
@@ -339,33 +322,39 @@ class Counter:
         def close() -> None:
             nonlocal total, window, begun
             if open_:
-                ends = self._ends_of(window)
+                ends = self._ends(window)
+                ascii_ = window.isascii()
                 for place, begins in open_:
-                    at = len(window[:place].decode(errors="replace").encode())
+                    at = place if ascii_ else len(window[:place].decode(errors="replace").encode())
                     if begins:
-                        begun = total + bisect_right(ends.data, at)
+                        begun = total + bisect_right(ends, at)
                     else:
-                        found.append((begun, total + min(bisect_left(ends.data, at) + 1, len(ends))))
+                        found.append((begun, total + min(bisect_left(ends, at) + 1, len(ends))))
                 total += len(ends)
                 open_.clear()
             else:
-                total += self._window(window)
+                total += self.window(window)
             window = b""
 
         for part, is_marked in zip(parts, marked, strict=True):
             if is_marked:
                 open_.append((len(window), True))
+            if isinstance(part, str) and len(part) >= _SHORT:
+                part = self._literal(part)
             if isinstance(part, str):
                 window += part.encode()
+            elif not part.source.marked[0]:
+                window += part.source.data[part.start : part.end]
             else:
                 source, start, end = part
-                low = bisect_left(source.cuts.data, start + WIDEST)
+                cuts, exact = source.marked
+                low = bisect_left(cuts, start + WIDEST)
                 high = _last_cut(source, end)
                 if low <= high:
-                    window += source.data[start : int(source.cuts[low])]
+                    window += source.data[start : cuts[low]]
                     close()
-                    total += int(source.exact[high] - source.exact[low])
-                    window = source.data[int(source.cuts[high]) : end]
+                    total += exact[high] - exact[low]
+                    window = source.data[cuts[high] : end]
                 else:
                     window += source.data[start:end]
             if is_marked:
@@ -373,20 +362,25 @@ class Counter:
         close()
         return found
 
-    def _ends_of(self, data: bytes) -> Ints:
-        """Where the tokens of a window end."""
-        known = self._ends.get(data)
-        if known is None:
-            known = self.tokenizer.encode(data.decode(errors="replace")).ends
-            if len(data) < _LONG_WINDOW and len(self._ends) < _MOST_WINDOWS:
-                self._ends[data] = known
-        return known
+    def window(self, data: bytes) -> int:
+        """Tokens of a text of a few words, which is remembered; broken characters become U+FFFD."""
+        return (
+            len(self._ends(data)) if len(data) < _LONG_WINDOW else self.tokenizer.count(data.decode(errors="replace"))
+        )
 
-    def _window(self, data: bytes) -> int:
+    def _ends(self, data: bytes) -> memoryview:
+        """Where the tokens of a window end. Windows around needles recur through a whole grid, or within a row."""
         known = self._windows.get(data)
         if known is None:
-            known = self.tokenizer.count(data.decode(errors="replace"))
-            # Windows around needles recur through a whole grid; long ones (no safe cut near) rarely do.
+            known = self.tokenizer.encode(data.decode(errors="replace")).ends.data
             if len(data) < _LONG_WINDOW:
+                if len(self._windows) >= _MOST_WINDOWS:
+                    self._windows.clear()
                 self._windows[data] = known
         return known
+
+
+@lru_cache(maxsize=4)
+def _windows(tokenizer: Tokenizer) -> dict[bytes, memoryview]:
+    """The windows that all counters of a tokenizer have encoded."""
+    return {}

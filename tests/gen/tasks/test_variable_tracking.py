@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,12 @@ from properties import examples
 from traced import assert_proved, in_prompt, problems_of, problems_of_item, rows_of_preset
 
 from niah_gen.errors import RecipeError
+from niah_gen.haystacks.noise import NOISE
 from niah_gen.recipe.read import load_recipe
-from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING, VariableOptions
+from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING, VariableOptions, _names
 from niah_score.contract import needle_kind
+from niah_score.text import group_of
+from niah_score.text.numerals import is_number_word
 
 ASSIGNMENT = re.compile(r"VAR (\w+) = (\w+)")
 
@@ -88,6 +92,41 @@ def test_any_item_and_its_twin_answer_what_their_assignments_say(
     options = VariableOptions((hops,), chains)
     if control is None or chains > 1:
         assert problems_of_item(task, options, f"hops-{hops}", language, seed, control) == []
+
+
+class Scripted(random.Random):
+    """Draws the names that it is given, in their order."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(0)
+        self.names = iter(names)
+
+    def choices(self, *args: Any, **kwargs: Any) -> list[Any]:
+        return list(next(self.names))
+
+
+def test_no_name_says_a_number() -> None:
+    assert _names(Scripted("SEVEN", "FIFTY", "THIRD", "QWXYZ", "ABCDE"), 2) == ["QWXYZ", "ABCDE"]
+
+
+@examples(200)
+@given(name=st.from_regex("[A-Z]{5}", fullmatch=True))
+def test_every_other_word_of_five_letters_is_a_text(name: str) -> None:
+    assert is_number_word(name.lower()) or group_of((name,)).kind == "text"
+
+
+def test_rows_share_their_noise_and_no_assignment() -> None:
+    one, other = rows_of_preset(
+        "variable-tracking", form="text", depths=[40], controls=[], languages=["en"], options={"hops": [4]}, repeats=2
+    )
+    assert len(set(one["needles"]) | set(other["needles"])) == 40
+    for row in (one, other):
+        rest = row["prompt"]
+        for text in row["needles"]:
+            rest = rest.replace(f"{text}\n", "", 1)
+        lines = rest.split("\n\n")[1].split("\n")
+        assert set(lines[:-1]) == {"".join(NOISE["en"])}
+        assert "".join(NOISE["en"]).startswith(lines[-1])
 
 
 @pytest.mark.parametrize(

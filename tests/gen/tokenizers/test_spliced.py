@@ -17,14 +17,13 @@ from properties import examples
 from niah_gen.tokenizers import cuts
 from niah_gen.tokenizers.cuts import byte_offsets, safe_cuts
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
+from niah_gen.tokenizers.fragments import json_inside, literal
 from niah_gen.tokenizers.spliced import (
     Counter,
     Encoded,
     Slice,
     encode,
     join,
-    json_inside,
-    literal,
     retokenised_prefix,
     unchanged_tokens,
 )
