@@ -56,6 +56,7 @@ class NativeFiller:
         self._numbers: frozenset[Any] | None = None
         self._leaking: dict[Secret, frozenset[int]] = {}
         self._joined: dict[tuple[str, frozenset[int]], _JoinedSentences] = {}
+        self._joined_tokens = 0
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
         """Tokens of all documents, each with a line end, and the share of them never used.
@@ -225,6 +226,7 @@ class NativeFiller:
         if request.depth is not None:
             name += f"/{request.length}/{request.secret.id}/{request.depth!r}"
         known = self._joined.pop((name, dropped), None)
+        self._joined_tokens -= known.tokens if known else 0
         if known is None or known.room < room:
             wanted = room if request.depth is not None else max(room, request.longest)
             numbers = [n for n in _seeded_order(len(self.corpus.documents), name) if n not in dropped]
@@ -233,10 +235,9 @@ class NativeFiller:
             pieces = self._from_somewhere(numbers, name)
             known = _JoinedSentences(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer), {})
         self._joined[name, dropped] = known
-        while (
-            sum(joined.sentences.text.size for joined in self._joined.values()) > _MOST_JOINED and len(self._joined) > 1
-        ):
-            del self._joined[next(iter(self._joined))]
+        self._joined_tokens += known.tokens
+        while self._joined_tokens > _MOST_JOINED and len(self._joined) > 1:
+            self._joined_tokens -= self._joined.pop(next(iter(self._joined))).tokens
         return known
 
 
@@ -246,6 +247,7 @@ class _JoinedSentences:
     def __init__(self, room: int, sentences: Sentences, added: dict[Secret, tuple[Ints, ...]]) -> None:
         self.room = room
         self.sentences = sentences
+        self.tokens = int(sentences.before[-1])
         self.added = added
 
 

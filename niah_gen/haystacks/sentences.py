@@ -122,11 +122,14 @@ def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, t
         [np.zeros(1, dtype=np.int64), *(d.ends + start for d, start in zip(taken, starts, strict=True))]
     )
     complete = len(taken) >= all_of
+    before = _tokens_before(text, places, tokenizer)
+    # Sentences further on than the room are put inside only. A tokenizer that is not local has its estimates from all.
+    near = int(np.searchsorted(before, room, side="right")) + 1 if tokenizer.local else len(places)
     return Sentences(
         text,
         places,
-        _tokens_before(text, places, tokenizer),
-        *_seams(text, places, tokenizer),
+        before,
+        *_seams(text, places, tokenizer, near),
         sum(document.text.size for document in taken[:all_of]) if complete else None,
         sum(len(document.ends) for document in taken[:all_of]) if complete else None,
     )
@@ -143,21 +146,26 @@ def _tokens_before(text: Encoded, places: Ints, tokenizer: Tokenizer) -> Ints:
     if not len(text.cuts):
         return np.array([tokenizer.count(text.data[:place].decode()) for place in places.tolist()], dtype=np.int64)
     last = np.searchsorted(text.cuts, places) - 1
-    starts = np.where(last >= 0, text.cuts[last], 0).tolist()
+    starts = np.where(last >= 0, text.cuts[last], 0)
+    tails = np.zeros(len(places), dtype=np.int64)
+    # Most are a full stop.
+    marks = np.frombuffer(text.data, dtype=np.uint8)[np.minimum(starts, len(text.data) - 1)]
+    marks = np.where(places - starts == 1, marks, 0)
+    for mark in set(marks[marks > 0].tolist()):
+        tails[marks == mark] = tokenizer.count(chr(mark))
     counted: dict[bytes, int] = {b"": 0}
-    tails = []
-    for start, place in zip(starts, places.tolist(), strict=True):
-        tail = text.data[start:place]
+    for number in np.flatnonzero(marks == 0).tolist():
+        tail = text.data[int(starts[number]) : int(places[number])]
         if tail not in counted:
             counted[tail] = tokenizer.count(tail.decode())
-        tails.append(counted[tail])
+        tails[number] = counted[tail]
     first = tokenizer.count(text.data[: int(text.cuts[0])].decode())
     heads: Ints = np.where(last >= 0, first + text.exact[last], 0)
-    return heads + np.array(tails, dtype=np.int64)
+    return heads + tails
 
 
-def _seams(text: Encoded, places: Ints, tokenizer: Tokenizer) -> tuple[tuple[Seam, ...], Ints, Ints, Ints]:
-    """The distinct seams around places, the seam of each place, and where each begins and ends."""
+def _seams(text: Encoded, places: Ints, tokenizer: Tokenizer, near: int) -> tuple[tuple[Seam, ...], Ints, Ints, Ints]:
+    """The distinct seams around the first `near` places, the seam of each place, and where each begins and ends."""
     # Without locality the same windows still give good estimates.
     cuts = text.cuts if tokenizer.local else safe_cuts(text.data.decode())
     edges = np.concatenate([np.zeros(1, dtype=np.int64), cuts, np.full(1, len(text.data))])
@@ -166,21 +174,21 @@ def _seams(text: Encoded, places: Ints, tokenizer: Tokenizer) -> tuple[tuple[Sea
     starts, ends = edges[left], edges[right]
     seams: dict[tuple[bytes, bytes], int] = {}
     tokens: list[int] = []
-    seam_at: list[int] = []
+    seam_at = [-1] * len(places)
     known = ((left > 0) & (right <= len(cuts))).tolist()
     exact = (
         (text.exact[np.minimum(right, len(cuts)) - 1] - text.exact[left - 1]).tolist()
         if tokenizer.local and any(known)
         else None
     )
-    for place, (start, middle, end) in enumerate(zip(starts.tolist(), places.tolist(), ends.tolist(), strict=True)):
+    edges_of = zip(starts[:near].tolist(), places[:near].tolist(), ends[:near].tolist(), strict=True)
+    for place, (start, middle, end) in enumerate(edges_of):
         if not known[place]:
-            seam_at.append(-1)
             continue
         sides = text.data[start:middle], text.data[middle:end]
         number = seams.setdefault(sides, len(seams))
         if number == len(tokens):
             tokens.append(exact[place] if exact else tokenizer.count(b"".join(sides).decode()))
-        seam_at.append(number)
+        seam_at[place] = number
     found = tuple(Seam(*sides, size) for sides, size in zip(seams, tokens, strict=True))
     return found, np.array(seam_at, dtype=np.int64), starts, ends

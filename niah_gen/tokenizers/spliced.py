@@ -177,13 +177,14 @@ def join(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
             pending += part.data
         at += len(part.data)
     starts = np.cumsum([0, *(len(part.data) for part in parts)])
-    tokens = Tokens(
-        np.concatenate([part.ids for part in parts]),
-        np.concatenate([part.ends + start for part, start in zip(parts, starts, strict=False)]),
-    )
+
+    def tokens() -> Tokens:
+        ends = [part.ends + start for part, start in zip(parts, starts, strict=False)]
+        return Tokens(np.concatenate([part.ids for part in parts]), np.concatenate(ends))
+
     return Encoded(
         b"".join(part.data for part in parts),
-        lambda: tokens,
+        cache(tokens),
         np.concatenate(cuts) if cuts else _NONE,
         np.concatenate(exact) if exact else _NONE,
     )

@@ -22,7 +22,6 @@ from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.haystacks.fit import MOST_BELOW, Fitting, arrangements
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.native import NativeFiller
-from niah_gen.haystacks.picking import pick
 from niah_gen.haystacks.splice import DepthTargets, nearest, place_nearest
 from niah_gen.haystacks.spread import DepthLine, depth_lines
 from niah_gen.prompts.frame import Frame, FrameMessage
@@ -159,22 +158,6 @@ def test_settings_are_all_the_ways_that_any_depth_gives(seed: int) -> None:
     for depth in (0.0, 100.0, *(rng.uniform(0, 100) for _ in range(300))):
         way = nearest(before, [line.at(depth) / 100 * tokens for line in lines])
         assert tuple(way.tolist()) in ways
-
-
-@steady
-@given(sizes=st.lists(st.integers(1, 40), max_size=12), left=st.integers(1, 90), aim=st.integers(0, 4))
-def test_a_pick_comes_near_enough_and_is_found_if_there_is_one(sizes: list[int], left: int, aim: int) -> None:
-    sums = {0}
-    for size in sizes:
-        sums |= {total + size for total in sums}
-    picked = pick(sizes, left, aim)
-    assert bool(picked) == any(left - aim <= total <= left for total in sums if total)
-    if picked:
-        assert len(set(picked)) == len(picked)
-        assert left - aim <= sum(sizes[number] for number in picked) <= left
-    singles = [left - size for size in sizes if left - aim <= size <= left]
-    if singles:
-        assert [left - sizes[number] for number in picked] == [min(singles)]
 
 
 def test_picked_sentences_stand_once_at_the_end_of_a_paragraph_inside(cl100k: BytePairTokenizer) -> None:

@@ -67,3 +67,23 @@ def test_digits_are_even_at_every_place() -> None:
         counts = np.bincount(digits, minlength=10)[place == 0 :]
         assert counts.min() > 0.94 * counts.mean()
         assert counts.max() < 1.06 * counts.mean()
+
+
+@pytest.mark.parametrize("slot", [PAIRS, Digits(2), Digits(7), Digits(18)], ids=str)
+@given(st.integers(0, 2**32))
+@examples(10)
+def test_what_is_to_be_avoided_leaves_its_place_to_the_next(slot: Slot, seed: int) -> None:
+    count = 2
+    every = deal(slot, count, str(seed)).numbers.tolist()
+    avoided = frozenset(every[:1])
+    rest = deal(slot, count, str(seed), avoided).numbers.tolist()
+    assert rest[0] == every[1]
+    assert len(set(rest)) == count
+    assert not avoided & set(rest)
+
+
+def test_few_of_many_are_drawn_evenly() -> None:
+    found = np.concatenate([deal(Digits(5), 200, str(seed)).numbers for seed in range(500)])
+    counts = np.bincount(found // 10_000, minlength=9)
+    assert counts.min() > 0.94 * counts.mean()
+    assert counts.max() < 1.06 * counts.mean()

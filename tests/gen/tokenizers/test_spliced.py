@@ -25,6 +25,7 @@ from niah_gen.tokenizers.spliced import (
     encode,
     join,
     retokenised_prefix,
+    retokenised_suffix,
     unchanged_tokens,
 )
 
@@ -106,13 +107,25 @@ def test_every_letter_and_breaker_pair_is_a_cut_whatever_follows(tokenizer: Byte
         assert ids(tokenizer, data[:cut].decode()) + ids(tokenizer, data[cut:].decode()) == ids(tokenizer, text)
 
 
+@steady
+@given(data=st.data())
+def test_a_suffix_has_the_tokens_and_cuts_of_its_text(tokenizer: BytePairTokenizer, data: st.DataObject) -> None:
+    text = data.draw(st.text(max_size=40)) + PROSE
+    source = encode(text, tokenizer)
+    start = len(text[: data.draw(st.integers(0, len(text)))].encode())
+    found = retokenised_suffix(source, start, tokenizer)
+    assert found.data == source.data[start:]
+    assert_whole(found, tokenizer)
+    assert found.cuts.tolist() == safe_cuts(found.data.decode()).tolist()
+
+
 def test_prose_has_a_safe_cut_after_every_other_word() -> None:
     words = PROSE.split()
     assert len(safe_cuts(PROSE)) > len(words) / 2
 
 
 @steady
-@given(text=st.text(max_size=60))
+@given(text=st.text(max_size=60) | st.text("aZ09 .,-/\n'\"_", max_size=60))
 def test_safe_cuts_are_byte_offsets_between_a_letter_and_a_breaker(text: str) -> None:
     offsets = list(itertools.accumulate((len(char.encode()) for char in text), initial=0))
     letter, breaker = cuts._IN_WORD, set(cuts._BREAKERS)

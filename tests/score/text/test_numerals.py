@@ -13,6 +13,7 @@ from properties import examples
 
 from niah_score.text import fold
 from niah_score.text.numerals import Reading, find_plain, number_of, numbers_in
+from niah_score.text.values import kind_of
 
 whole = st.integers(0, 10**12 - 1) | st.integers(0, 10**4)
 
@@ -141,3 +142,11 @@ def test_codes_and_sentences_are_no_number(text: str) -> None:
 )
 def test_reading_takes_linear_time(part: str) -> None:
     numbers_in(fold(part * (30_000 // len(part))))
+
+
+@given(text=st.integers(1, 10**17).map(str))
+@examples(100)
+def test_plain_digits_are_the_number_that_reading_them_gives(text: str) -> None:
+    read_whole = [reading.value for reading in numbers_in(text) if (reading.start, reading.end) == (0, len(text))]
+    assert number_of(text) == (read_whole[0] if len(text) <= 15 else None)
+    assert kind_of(text) == ("number" if len(text) <= 15 else "text")

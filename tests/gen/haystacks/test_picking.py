@@ -1,0 +1,56 @@
+"""Picking fills what is left of a budget, and finds a way if there is one."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+
+from niah_gen.haystacks.picking import pick, pick_lines
+
+steady = examples(120)
+
+
+@steady
+@given(sizes=st.lists(st.integers(1, 40), max_size=12), left=st.integers(1, 90), aim=st.integers(0, 4))
+def test_a_pick_comes_near_enough_and_is_found_if_there_is_one(sizes: list[int], left: int, aim: int) -> None:
+    sums = {0}
+    for size in sizes:
+        sums |= {total + size for total in sums}
+    picked = pick(sizes, left, aim)
+    assert bool(picked) == any(left - aim <= total <= left for total in sums if total)
+    if picked:
+        assert len(set(picked)) == len(picked)
+        assert left - aim <= sum(sizes[number] for number in picked) <= left
+    singles = [left - size for size in sizes if left - aim <= size <= left]
+    if singles:
+        assert [left - sizes[number] for number in picked] == [min(singles)]
+
+
+@pytest.mark.parametrize(("shortest", "longest"), [(16, 19), (20, 28), (90, 110)])
+@given(seed=st.integers(0, 2**32 - 1))
+@examples(30)
+def test_picked_lines_are_all_the_first_ones_but_a_few_and_fill_the_budget(
+    shortest: int, longest: int, seed: int
+) -> None:
+    rng = random.Random(seed)
+    sizes = np.array([rng.randint(shortest, longest) for _ in range(600)])
+    left = rng.randint(5 * longest, 40 * longest)
+    picked = pick_lines(sizes, left, 3)
+    assert picked is not None
+    assert left - 3 <= sizes[picked].sum() <= left
+    assert (np.diff(picked) > 0).all()
+    first = next((n for n, number in enumerate(picked.tolist()) if n != number), len(picked))
+    assert len(picked) - first <= 40
+
+
+def test_lines_that_cannot_fill_a_budget_are_not_picked() -> None:
+    assert pick_lines(np.full(50, 24), 24 * 10 + 12, 3) is None
+    assert pick_lines(np.full(50, 24), 20, 3) is None
+    found = pick_lines(np.full(50, 24), 24 * 10 + 12, 24)
+    assert found is not None
+    assert len(found) == 10
