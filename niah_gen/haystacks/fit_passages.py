@@ -123,6 +123,11 @@ def fit_passages(room: PassageRoom, lines: Lines, name: str, taken: frozenset[st
     return best[1]
 
 
+def most_below(haystack: Haystack, room: PassageRoom) -> int:
+    """How many tokens the shortest prompt over a haystack ends below the budget."""
+    return room.budget - _extent(haystack, room)[0]
+
+
 def _texts(lines: Lines, wanted: int, costs: _Costs) -> list[str] | None:
     """The passages that come nearest to so many tokens from below; None where not even the fewest of them fit."""
     endless = lines.endless()

@@ -15,7 +15,16 @@ from itertools import cycle
 from typing import NamedTuple
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.fit_passages import Lines, PassageRoom, fit_passages, marker_tokens, numbered, numbers
+from niah_gen.haystacks.fit import MOST_BELOW
+from niah_gen.haystacks.fit_passages import (
+    Lines,
+    PassageRoom,
+    fit_passages,
+    marker_tokens,
+    most_below,
+    numbered,
+    numbers,
+)
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.passages import BLANK_LINE, Passage, PassageSource, passage_source, passages_of
 from niah_gen.haystacks.placement import Placement
@@ -51,6 +60,8 @@ _NTH = {
 # A shorter sentence could be that of many passages.
 _LEAST_CLUE = 8
 _DRAWS = 200
+# Orders of the passages that are tried for a length.
+_ORDERS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,13 +297,29 @@ class _Hidden:
     def _fill(self, cell: Cell, item: Item, frame: Frame, drawn: DrawnPassages, found: Sequence[Passage]) -> Haystack:
         bench, name = self._bench, row_seed(self._kind.name, self._bench, cell)
         others = [passage for place, passage in enumerate(found) if place not in drawn.places]
-        random.Random(f"{name}/others").shuffle(others)
         needles: tuple[Encoded, ...] = tuple(encode(text, bench.tokenizer) for text in item.hide)
         room = PassageRoom(
             cell.length - bench.reserve, frame, needles, cell.language, bench.tokenizer, bench.counter
         )  # fmt: skip
         once = sum(passage.size + marker_tokens(cell.language, bench.tokenizer) for passage in others)
-        return fit_passages(room, Lines(lambda: cycle(others)), name, frozenset(drawn.numbers), once)
+        best: tuple[int, Haystack] | None = None
+        # Where few passages fit, not every choice of them can be cut to the length.
+        for number in range(_ORDERS):
+            shuffled = list(others)
+            random.Random(f"{name}/others/{number}" if number else f"{name}/others").shuffle(shuffled)
+            try:
+                haystack = fit_passages(room, Lines(partial(cycle, shuffled)), name, frozenset(drawn.numbers), once)
+            except FitError:
+                if best is None and number == _ORDERS - 1:
+                    raise
+                continue
+            below = most_below(haystack, room)
+            if best is None or below < best[0]:
+                best = below, haystack
+            if below <= MOST_BELOW:
+                break
+        assert best is not None
+        return best[1]
 
     def _gaps(self, cell: Cell, item: Item, drawn: DrawnPassages, before: Ints, tokens: int) -> list[tuple[int, int]]:
         """Before which passage each text stands, and its order among those that stand before the same one."""

@@ -9,12 +9,12 @@ from proofs import rename
 
 from niah_gen.prompts.templates import CONTEXT, QUESTION, template_for
 from niah_gen.tokenizers.find import BytePairTokenizer, Tokenizer
-from niah_score.contract import sha256_hex
+from niah_score.contract import PromptForm, sha256_hex
 
 
 def around(row: Any) -> tuple[str, str]:
     """What a row's template has before and after the context, the question filled in."""
-    form = "text" if isinstance(row["prompt"], str) else "chat"
+    form: PromptForm = "text" if isinstance(row["prompt"], str) else "chat"
     template = template_for(row["template"], row["language"])
     assert template is not None
     contents = [message["content"] for message in template.wordings["end"].messages(form)]
