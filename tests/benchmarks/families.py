@@ -31,6 +31,7 @@ from niah_gen.errors import NiahError
 from niah_gen.tasks.published.ruler.punkt import sentence_spans
 from niah_gen.tasks.published.ruler.templates import CODED_WORDS, COMMON_WORDS, NIAH, VARIABLE_TRACKING
 from niah_gen.tasks.published.ruler.words import vocabulary, word_list
+from niah_gen.tokenizers.find import BytePairTokenizer, find_tokenizer
 
 SAMPLES = 500
 NOISE = "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again."
@@ -179,7 +180,9 @@ def seconds_of_ours(compared: Compared, length: int, out: Path) -> float:
 
 def lines() -> Iterator[str]:
     """A line for every comparison."""
-    encoding = tiktoken.get_encoding("cl100k_base")
+    tokenizer = find_tokenizer("cl100k_base")
+    assert isinstance(tokenizer, BytePairTokenizer)
+    encoding = tokenizer.encoding
     for compared in COMPARED:
         for length, goal in zip((4096, 131_072), compared.goals, strict=True):
             with tempfile.TemporaryDirectory() as folder:
