@@ -70,7 +70,7 @@ def test_every_published_corner_is_built_proved_and_answered(corner: str, tmp_pa
 def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> None:
     single = str(one({"haystack": "noise"}, "en")["prompt"])
     assert single.startswith("A special magic number is hidden within the following text. Make sure to memorize it.")
-    assert "\nWhat is the special magic number for " in single
+    assert "\nQuestion: What is the special magic number for " in single
     several = str(one({"haystack": "noise", "queries": 3}, "en")["prompt"])
     assert several.startswith(
         "Some special magic numbers are hidden within the following text. Make sure to memorize them."
