@@ -76,7 +76,7 @@ def test_one_value_is_asked_for_in_the_singular_and_several_in_the_plural() -> N
         "Some special magic numbers are hidden within the following text. Make sure to memorize them."
     )
     question = several.splitlines()[-2]
-    assert question.startswith("What are all the special magic numbers for ")
+    assert question.startswith("Question: What are all the special magic numbers for ")
     assert question.count(",") == 2
     assert ", and " in question
     assert ", and " not in str(one({"haystack": "noise", "queries": 2}, "en")["question"])
