@@ -131,7 +131,13 @@ def coded_words(length: int) -> tuple[Draw, int, int]:
 COMPARED = (
     Compared("niah_single_2, in essays", niah("essay"), "key-values", ("--set", "options.haystack=essay"), (10, 10)),
     Compared("niah_multikey_2, among its kind", niah("needle"), "key-values", (), (10, 10)),
-    Compared("vt", variable_tracking, "variable-tracking", ("--set", "options.hops=[4]"), (2, 10)),
+    Compared(
+        "vt",
+        variable_tracking,
+        "variable-tracking",
+        ("--set", "options.hops=[4]", "--set", "options.chains=1"),
+        (2, 10),
+    ),
     Compared("cwe", common_words, "common-words", ("--set", "options.rows=1"), (2, 10)),
     Compared("fwe", coded_words, "coded-words", ("--set", "options.rows=1"), (2, 10)),
 )
