@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.fit import WINDOW, Fitting, seam_tokens
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.sentences import Kept, sentences_of
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Counter, encode
@@ -70,14 +70,6 @@ class UnitsFiller:
             f"{self._name}: {_TRIES} units in a row hold a keyword or the text of {secret.id!r}; make units differ more"
         )
 
-    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
-        """Nothing: there is no corpus."""
-        return Usage(0, 0.0)
-
     def notes(self, secret: Secret) -> tuple[str, ...]:
         """Nothing."""
         return ()
-
-    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
-        """Any number."""
-        return None

@@ -175,16 +175,20 @@ class Usage(NamedTuple):
 
 
 class Filler(Protocol):
-    """Fills haystacks from one corpus for one tokenizer by one placement's rule."""
+    """Fills haystacks for one tokenizer: from a corpus, or with units of its own."""
 
     def fill(self, request: FillRequest) -> Haystack:
         """The haystack. Raises FitError where the request cannot be met."""
 
-    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
-        """How much of the corpus is used for lengths up to `longest` tokens and these secrets."""
-
     def notes(self, secret: Secret) -> tuple[str, ...]:
         """What a user should know about the haystacks of a secret, a sentence each."""
+
+
+class CorpusFiller(Filler, Protocol):
+    """Fills haystacks from one corpus for one tokenizer by one placement's rule."""
+
+    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
+        """How much of the corpus is used for lengths up to `longest` tokens and these secrets."""
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
         """How many repeats of a length the corpus has text for; None for any number."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.fit import MOST_BELOW, WINDOW, Fitting, Trial, seam_tokens
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.line_tokens import LineTokens, line_tokens
 from niah_gen.haystacks.picking import FEW, MANY, pick_lines
 from niah_gen.haystacks.sentences import Kept, Sentences, sentences_of
@@ -376,14 +376,6 @@ class LinesFiller:
 
         return sentences_of(batches(), _ENDLESS, room, WINDOW, self._tokenizer)
 
-    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
-        """Nothing: there is no corpus."""
-        return Usage(0, 0.0)
-
     def notes(self, secret: Secret) -> tuple[str, ...]:
         """Nothing."""
         return ()
-
-    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
-        """Any number."""
-        return None

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from niah_gen.haystacks.fit import Fitting, prefix, seam_tokens
-from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage
+from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.sentences import Seam, Sentences
 from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
@@ -203,14 +203,6 @@ class NoiseFiller:
                 self._text = encode(data.decode(), self._tokenizer)
         return self._text
 
-    def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
-        """Nothing: there is no corpus."""
-        return Usage(0, 0.0)
-
     def notes(self, secret: Secret) -> tuple[str, ...]:
         """Nothing."""
         return ()
-
-    def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
-        """Any number."""
-        return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from niah_gen.corpora.read import Corpus
-from niah_gen.haystacks.haystack import Filler, Haystack
+from niah_gen.haystacks.haystack import CorpusFiller, Haystack
 from niah_gen.haystacks.proof import ContextProof
 from niah_gen.haystacks.splice import DepthTargets, Spliced
 from niah_gen.tokenizers.find import Tokenizer
@@ -64,7 +64,7 @@ class Placement:
     name: str
     version: int
     template: str
-    fill: Callable[[Corpus, Tokenizer, str, str], Filler]
+    fill: Callable[[Corpus, Tokenizer, str, str], CorpusFiller]
     place: Place
     boundary: str = "sentence"
     spread: str = "even"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import RecipeError
-from niah_gen.haystacks.haystack import Filler, Haystack
+from niah_gen.haystacks.haystack import CorpusFiller, Haystack
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.splice import DepthTargets, Spliced
 from niah_gen.tokenizers.find import Tokenizer
@@ -18,7 +18,7 @@ from niah_gen.tokenizers.spliced import Encoded
 _ONLY_REPLAYED = "placement: 'published' goes with task families that replay a published generator, such as ruler"
 
 
-def _fill(corpus: Corpus, tokenizer: Tokenizer, boundary: str, leaks: str) -> Filler:
+def _fill(corpus: Corpus, tokenizer: Tokenizer, boundary: str, leaks: str) -> CorpusFiller:
     raise RecipeError([_ONLY_REPLAYED])
 
 

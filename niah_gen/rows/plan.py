@@ -11,7 +11,7 @@ from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import Corpus, read_corpus
 from niah_gen.errors import FitError, IntegrityError, RecipeError
-from niah_gen.haystacks.haystack import Filler, Secret, Usage
+from niah_gen.haystacks.haystack import CorpusFiller, Secret, Usage
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import guide_problem
 from niah_gen.recipe.read_part import settings_of
@@ -60,7 +60,7 @@ class PlannedPart:
     task: Task
     settings: Settings
     corpora: tuple[Corpus, ...]
-    fillers: Mapping[str, Filler]
+    fillers: Mapping[str, CorpusFiller]
     family: str
     grid: Grid
 
@@ -204,10 +204,10 @@ def _planned_parts(
     if problems:
         raise RecipeError(problems, f"recipe {given.name!r}")
     languages = _asked_languages(given)
-    fillers: dict[tuple[str, str, str, str], Filler] = {}
+    fillers: dict[tuple[str, str, str, str], CorpusFiller] = {}
     planned: list[PlannedPart] = []
     for _, part, task, settings, own_corpora in bound:
-        own: dict[str, Filler] = {}
+        own: dict[str, CorpusFiller] = {}
         for corpus in own_corpora:
             if task.reads_corpora:
                 continue

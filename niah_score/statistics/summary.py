@@ -54,12 +54,13 @@ def _guess_rates(scored: Scored) -> list[dict[str, Any]]:
         metric, _, part = name.rpartition(".")
         if part != "guess":
             continue
-        values = scored.counted.frame[name].to_list()
-        for code, kind in enumerate(kinds.values):
-            some = [value for value, own in zip(values, kinds.codes, strict=True) if own == code and value is not None]
-            if some:
-                mean = math.fsum(some) / len(some)
-                found.append({"mean": mean, "metric": metric, "needle": coordinate_text(kind), "rows": len(some)})
+        of_kinds: dict[int, list[float]] = {}
+        for code, value in zip(kinds.codes.tolist(), scored.counted.frame[name].to_list(), strict=True):
+            if value is not None:
+                of_kinds.setdefault(code, []).append(value)
+        for code, some in sorted(of_kinds.items()):
+            mean, needle = math.fsum(some) / len(some), coordinate_text(kinds.values[code])
+            found.append({"mean": mean, "metric": metric, "needle": needle, "rows": len(some)})
     return found
 
 

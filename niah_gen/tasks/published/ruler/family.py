@@ -80,14 +80,19 @@ def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
     runs: dict[tuple[str, int], _Run] = {}
     essays: dict[str, Essays] = {}
 
+    def essays_of(corpus: str) -> Essays | None:
+        """A corpus as essays, made once; None where the task reads none."""
+        if bench.options.task not in NIAH_TASKS or NIAH_TASKS[bench.options.task].haystack != "essay":
+            return None
+        if corpus not in essays:
+            essays[corpus] = Essays([document.text for document in bench.corpora[corpus].documents], bench.tokenizer)
+        return essays[corpus]
+
     def make(cell: Cell) -> Replayed:
         key = (cell.corpus, cell.length)
         run = runs.get(key)
         if run is None or run.next > cell.repeat:
-            if cell.corpus not in essays:
-                texts = [document.text for document in bench.corpora[cell.corpus].documents]
-                essays[cell.corpus] = Essays(texts, bench.tokenizer)
-            run = runs[key] = _Run(_generator(bench, cell.length, essays[cell.corpus]), cell.length, bench)
+            run = runs[key] = _Run(_generator(bench, cell.length, essays_of(cell.corpus)), cell.length, bench)
         while run.next <= cell.repeat:
             draft = run.draw()
         return _replayed(draft, cell, options, bench)
@@ -112,7 +117,7 @@ class _Run:
         return draft
 
 
-def _generator(bench: Workbench, length: int, essays: Essays) -> Generator:
+def _generator(bench: Workbench, length: int, essays: Essays | None) -> Generator:
     options: RulerOptions = bench.options
     task, template = options.task, options.model_template
     if task in NIAH_TASKS:
@@ -139,14 +144,10 @@ def _replayed(draft: RulerDraft, cell: Cell, options: RulerOptions, bench: Workb
     )  # fmt: skip
     tokens, depths = draft.depths(bench.counter)
     pieces = (Piece(draft.before), *draft.context, Piece(draft.after))
-    filler = "".join(
-        piece.content if isinstance(piece.content, str) else piece.content.source.text(*piece.content[1:])
-        for piece in draft.context
-        if piece.needle < 0
-    )
+    filler = b"".join(part for piece in draft.context if piece.needle < 0 for part in piece.fragment().utf8)
     return Replayed(
         item,
-        Context((PromptMessage(None, pieces),), sha256_hex(filler.encode())[:12], tokens, depths, draft.passes),
+        Context((PromptMessage(None, pieces),), sha256_hex(filler)[:12], tokens, depths, draft.passes),
     )
 
 

@@ -96,10 +96,7 @@ class VariableTracking:
         example = _Tracking(self._drawn, 5, 0, "base", tokenizer, 3, _EXAMPLE_VALUE)
         size = searched_size(example, _EXAMPLE_LENGTH, counter)
         draft = fitting(example, size, 0, _EXAMPLE_LENGTH, counter)
-        context = "".join(
-            piece.content if isinstance(piece.content, str) else piece.content.source.text(*piece.content[1:])
-            for piece in draft.context
-        )
+        context = "".join(piece.fragment().text for piece in draft.context)
         self._names = draft.outputs
         self._example = f"{draft.before}{context}{draft.after}{draft.prefix} {' '.join(draft.outputs)}\n"
         extra = tokenizer.count(self._example)
