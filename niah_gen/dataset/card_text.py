@@ -93,7 +93,7 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
         f"# {recipe.name} {recipe.version}",
         "",
         f"{sum(facts.configs.values()):,} long-context retrieval prompts: facts (needles) hidden in filler text "
-        f"(haystacks){_axes(recipe, facts.cells)}, with the question, the accepted "
+        f"(haystacks){_axes(facts.cells)}, with the question, the accepted "
         "answers, and where each needle stands. Made with niah; answer the prompts with any inference stack and join "
         "the answers by `id`.",
         "",
@@ -133,13 +133,11 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
     return "\n".join(lines)
 
 
-def _axes(recipe: Recipe, cells: Sequence[CellRows]) -> str:
-    """At how many depths and lengths the needles stand; only those of them that rows have."""
-    depths = len({depth for part in recipe.parts for depth in part.depths})
-    lengths = len(recipe.lengths)
-    if any(cell.depth is None or not cell.length for cell in cells):
-        depths = len({cell.depth for cell in cells if cell.depth is not None})
-        lengths = len({cell.length for cell in cells if cell.length})
+def _axes(cells: Sequence[CellRows]) -> str:
+    """At how many depths and lengths the rows stand that are no control; nothing of an axis that they have not."""
+    asked = [cell for cell in cells if cell.control is None]
+    depths = len({cell.depth for cell in asked if cell.depth is not None})
+    lengths = len({cell.length for cell in asked if cell.length})
     found = [f"{count} {name}" for count, name in ((depths, "depths"), (lengths, "lengths")) if count]
     return f" at {' and '.join(found)}" if found else ""
 
