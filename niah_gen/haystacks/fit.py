@@ -68,9 +68,9 @@ def seam_tokens(request: FillRequest, sentences: Sentences, counter: Counter) ->
         hidden = Slice(needle, 0, len(needle.data))
         added = [
             counter.count([seam.left.decode() + request.joiner, hidden, seam.right.decode()]) - seam.tokens
-            for seam in sentences.seams
+            for seam in sentences.seams.different
         ]
-        found.append(np.array([*added, 0], dtype=np.int64)[sentences.seam_at])
+        found.append(np.array([*added, 0], dtype=np.int64)[sentences.seams.at])
     return tuple(found)
 
 
@@ -338,7 +338,7 @@ def _kept_seams(haystack: Haystack, sentences: Sentences) -> Ints:
     """
     # Seams that reach past the sentences kept end in other text now.
     last = int(np.searchsorted(sentences.seam_ends, haystack.end))
-    numbers = np.where(sentences.seam_at[:last] < 0, -1, np.arange(last))
+    numbers = np.where(sentences.seams.at[:last] < 0, -1, np.arange(last))
     kept = np.full(len(_places(haystack)), -1)
     if haystack.inside is None:
         kept[:last] = numbers

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -80,25 +82,37 @@ class Seam(NamedTuple):
     tokens: int
 
 
+class Seams(NamedTuple):
+    """The different seams of a text, and the number of each place's; -1 where the text begins or ends too near."""
+
+    different: tuple[Seam, ...]
+    at: Ints
+
+
 @dataclass(frozen=True, eq=False)
 class Sentences:
     """Documents' sentences in a row, one document a line.
 
     `places`: byte offsets where needles may stand, ascending from 0; `before`: tokens of the text before each, encoded
-    alone. Around place p the tokens stay as they are beyond `seams[seam_at[p]]`, whatever is put there; `seam_at` is -1
-    where the text begins or ends too near. `seam_starts`, `seam_ends`: byte offsets of each place's seam. `once`:
-    tokens of all documents and `per_pass` the number of their sentences, None while not all documents are in.
+    alone. Around a place the tokens stay as they are beyond its seam, whatever is put there. `seam_starts`,
+    `seam_ends`: byte offsets of each place's seam; `find_seams`: finds the seams when they are first asked for, which
+    needles that stand at one place each never do. `once`: tokens of all documents and `per_pass` the number of their
+    sentences, None while not all documents are in.
     """
 
     text: Encoded
     places: Ints
     before: Ints
-    seams: tuple[Seam, ...]
-    seam_at: Ints
+    find_seams: Callable[[], Seams]
     seam_starts: Ints
     seam_ends: Ints
     once: int | None
     per_pass: int | None
+
+    @cached_property
+    def seams(self) -> Seams:
+        """The seams of the places."""
+        return self.find_seams()
 
 
 def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, tokenizer: Tokenizer) -> Sentences:
@@ -125,11 +139,14 @@ def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, t
     before = _tokens_before(text, places, tokenizer)
     # Sentences further on than the room are put inside only. A tokenizer that is not local has its estimates from all.
     near = int(np.searchsorted(before, room, side="right")) + 1 if tokenizer.local else len(places)
+    starts, ends = _edges(text, places, tokenizer)
     return Sentences(
         text,
         places,
         before,
-        *_seams(text, places, tokenizer, near),
+        partial(_seams, text, places[:near], starts, ends, tokenizer),
+        starts,
+        ends,
         sum(document.text.size for document in taken[:all_of]) if complete else None,
         sum(len(document.ends) for document in taken[:all_of]) if complete else None,
     )
@@ -164,31 +181,35 @@ def _tokens_before(text: Encoded, places: Ints, tokenizer: Tokenizer) -> Ints:
     return heads + tails
 
 
-def _seams(text: Encoded, places: Ints, tokenizer: Tokenizer, near: int) -> tuple[tuple[Seam, ...], Ints, Ints, Ints]:
-    """The distinct seams around the first `near` places, the seam of each place, and where each begins and ends."""
+def _edges(text: Encoded, places: Ints, tokenizer: Tokenizer) -> tuple[Ints, Ints]:
+    """The safe cuts before and behind each place; the ends of the text where there are none."""
     # Without locality the same windows still give good estimates.
     cuts = text.cuts if tokenizer.local else safe_cuts(text.data.decode())
     edges = np.concatenate([np.zeros(1, dtype=np.int64), cuts, np.full(1, len(text.data))])
-    left = np.searchsorted(cuts, places)
-    right = np.searchsorted(cuts, places, side="right") + 1
-    starts, ends = edges[left], edges[right]
+    return edges[np.searchsorted(cuts, places)], edges[np.searchsorted(cuts, places, side="right") + 1]
+
+
+def _seams(text: Encoded, places: Ints, starts: Ints, ends: Ints, tokenizer: Tokenizer) -> Seams:
+    """The seams around the first places. `starts`, `ends`: the edges of all places."""
     seams: dict[tuple[bytes, bytes], int] = {}
     tokens: list[int] = []
-    seam_at = [-1] * len(places)
-    known = ((left > 0) & (right <= len(cuts))).tolist()
-    exact = (
-        (text.exact[np.minimum(right, len(cuts)) - 1] - text.exact[left - 1]).tolist()
-        if tokenizer.local and any(known)
-        else None
-    )
-    edges_of = zip(starts[:near].tolist(), places[:near].tolist(), ends[:near].tolist(), strict=True)
+    at = [-1] * len(starts)
+    edges_of = zip(starts.tolist(), places.tolist(), ends.tolist(), strict=False)
     for place, (start, middle, end) in enumerate(edges_of):
-        if not known[place]:
+        if not start or end == len(text.data):
             continue
         sides = text.data[start:middle], text.data[middle:end]
         number = seams.setdefault(sides, len(seams))
         if number == len(tokens):
-            tokens.append(exact[place] if exact else tokenizer.count(b"".join(sides).decode()))
-        seam_at[place] = number
+            tokens.append(_tokens_between(text, start, end, tokenizer))
+        at[place] = number
     found = tuple(Seam(*sides, size) for sides, size in zip(seams, tokens, strict=True))
-    return found, np.array(seam_at, dtype=np.int64), starts, ends
+    return Seams(found, np.array(at, dtype=np.int64))
+
+
+def _tokens_between(text: Encoded, start: int, end: int, tokenizer: Tokenizer) -> int:
+    """Tokens between two safe cuts."""
+    if not tokenizer.local:
+        return tokenizer.count(text.data[start:end].decode())
+    cuts, exact = text.marked
+    return int(exact[bisect_left(cuts, end)] - exact[bisect_left(cuts, start)])

@@ -266,7 +266,9 @@ class Slice(NamedTuple):
     end: int
 
 
-def _as_slice(tokenizer: Tokenizer, text: str) -> Slice:
+@lru_cache(maxsize=_MOST_LITERALS)
+def _literal(tokenizer: Tokenizer, text: str) -> Slice:
+    """A text that stands in every prompt, or is counted several times in one; all counters share them."""
     return Slice(encode(text, tokenizer), 0, len(text.encode()))
 
 
@@ -279,8 +281,7 @@ class Counter:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._windows: dict[bytes, memoryview] = _windows(tokenizer)
-        # What stands in every prompt is encoded once.
-        self._literal = lru_cache(maxsize=_MOST_LITERALS)(partial(_as_slice, tokenizer))
+        self._literal = partial(_literal, tokenizer)
 
     def count(self, parts: Iterable[str | Slice]) -> int:
         """Tokens of the parts one after the other."""
