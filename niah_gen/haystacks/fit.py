@@ -19,7 +19,7 @@ from niah_gen.haystacks.haystack import FillRequest, Haystack, passes_of
 from niah_gen.haystacks.joints import EndsOf, Joint, find_joint, inside_ends, inside_text, unfit, whole_paragraphs
 from niah_gen.haystacks.picking import pick
 from niah_gen.haystacks.sentences import Sentences
-from niah_gen.haystacks.splice import lay, nearest
+from niah_gen.haystacks.splice import lay, nearest, nearest_few
 from niah_gen.haystacks.spread import DepthLine
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
@@ -241,8 +241,8 @@ class Fitting:
             haystack = self._counted(haystack, sentences)
         places, before = _places(haystack), _before(haystack)
         if self._request.stands_still:
-            found = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._request.lines])
-            only = self._count(haystack, sorted((int(places[place]), number) for number, place in enumerate(found)))
+            still = nearest_few(before, [line.at(0) / 100 * haystack.tokens for line in self._request.lines])
+            only = self._count(haystack, sorted((int(places[place]), number) for number, place in enumerate(still)))
             return Extent(only, only)
         base = self._count(haystack, [])
         kept = _kept_seams(haystack, sentences)

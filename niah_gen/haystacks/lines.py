@@ -359,7 +359,8 @@ class LinesFiller:
         behind = places + self._head_cut if self._head_cut else np.append(cuts, len(data))
         seam_at = np.zeros(len(places), dtype=np.int64)
         seam_at[0] = seam_at[-1] = -1
-        return Sentences(text, places, before, partial(Seams, (), seam_at), starts, np.minimum(behind, len(data)), None, None)
+        ends = np.minimum(behind, len(data))
+        return Sentences(text, places, before, partial(Seams, (), seam_at), starts, ends, None, None)
 
     def _encoded(self, room: int, seed: str, avoid: Sequence[str]) -> Sentences:
         """The same lines, encoded."""

@@ -90,8 +90,7 @@ class Encoded:
     @cached_property
     def _json(self) -> tuple[memoryview, Ints]:
         """The text as the inside of a JSON string, and the offset of the escaped byte for each byte that this adds."""
-        points = np.frombuffer(self.data, dtype=np.uint8)
-        return memoryview(json_inside(self.data.decode())), np.repeat(*json_growth(points))
+        return memoryview(json_inside(self.data.decode())), json_growth(self.data)
 
     def fragment(self, start: int, end: int) -> Fragment:
         """The bytes from `start` to `end` ready to be written, without copying them."""
