@@ -12,7 +12,8 @@ import numpy as np
 
 from niah_gen.tokenizers.cuts import byte_offsets, safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, encode, join, retokenised_suffix
+from niah_gen.tokenizers.retokenised import retokenised_suffix
+from niah_gen.tokenizers.spliced import Encoded, encode, join
 
 # Tables and lists without closing punctuation would leave long stretches without a place for a needle; ordinary
 # sentences are far shorter (the longest of the Paul Graham essays has 201 tokens).
@@ -22,12 +23,14 @@ LONGEST_SEGMENT = 256
 class Kept(NamedTuple):
     """What is kept of a document: whole sentences and a line end, with the byte offsets where sentences end.
 
-    `tokens`: of the whole document; `text.size` of what is kept.
+    `tokens`: of the whole document; `text.size` of what is kept. `behind_cut`: tokens from the text's first safe cut to
+    each end, -1 for ends before it; None where they were not counted.
     """
 
     text: Encoded
     ends: Ints
     tokens: int
+    behind_cut: Ints | None = None
 
 
 def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]]) -> Kept:
@@ -44,7 +47,7 @@ def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]
         edges = [0, *ends]
         sizes = np.diff(np.searchsorted(text.ends, _bytes_at(kept, edges), side="right"))
         if ends and ends[-1] == len(kept) and sizes.max() <= LONGEST_SEGMENT:
-            return Kept(text, _bytes_at(kept, ends), tokens)
+            return _counted(text, _bytes_at(kept, ends), tokens, tokenizer)
         # What stands side by side now may end otherwise, so the ends are looked for again.
         kept = "".join(
             kept[start:end]
@@ -60,13 +63,20 @@ def tail_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
     at = int(kept.ends[number - 1])
     rest = kept.text.text(at, len(kept.text.data))
     start = at + len(rest[: len(rest) - len(rest.lstrip())].encode())
-    return Kept(retokenised_suffix(kept.text, start, tokenizer), kept.ends[number:] - start, kept.tokens)
+    return _counted(retokenised_suffix(kept.text, start, tokenizer), kept.ends[number:] - start, kept.tokens, tokenizer)
 
 
 def head_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
     """What is before that sentence."""
     at = int(kept.ends[number - 1])
-    return Kept(encode(kept.text.text(0, at) + "\n", tokenizer), kept.ends[:number], 0)
+    return _counted(encode(kept.text.text(0, at) + "\n", tokenizer), kept.ends[:number], 0, tokenizer)
+
+
+def _counted(text: Encoded, ends: Ints, tokens: int, tokenizer: Tokenizer) -> Kept:
+    if not tokenizer.local or not len(text.cuts):
+        return Kept(text, ends, tokens)
+    behind = _tokens_before(text, ends, tokenizer) - tokenizer.count(text.data[: int(text.cuts[0])].decode())
+    return Kept(text, ends, tokens, np.where(ends > text.cuts[0], behind, -1))
 
 
 def _bytes_at(text: str, chars: Sequence[int]) -> Ints:
@@ -136,7 +146,7 @@ def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, t
         [np.zeros(1, dtype=np.int64), *(d.ends + start for d, start in zip(taken, starts, strict=True))]
     )
     complete = len(taken) >= all_of
-    before = _tokens_before(text, places, tokenizer)
+    before = _tokens_of_joined(text, taken, places, tokenizer)
     # Sentences further on than the room are put inside only. A tokenizer that is not local has its estimates from all.
     near = int(np.searchsorted(before, room, side="right")) + 1 if tokenizer.local else len(places)
     starts, ends = _edges(text, places, tokenizer)
@@ -150,6 +160,23 @@ def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, t
         sum(document.text.size for document in taken[:all_of]) if complete else None,
         sum(len(document.ends) for document in taken[:all_of]) if complete else None,
     )
+
+
+def _tokens_of_joined(text: Encoded, taken: Sequence[Kept], places: Ints, tokenizer: Tokenizer) -> Ints:
+    """`_tokens_before` each place of joined documents: what was counted in each, behind what is before its first cut."""
+    if not tokenizer.local or any(document.behind_cut is None for document in taken):
+        return _tokens_before(text, places, tokenizer)
+    first = tokenizer.count(text.data[: int(text.cuts[0])].decode())
+    cuts = np.cumsum([0, *(len(document.text.cuts) for document in taken[:-1])])
+    parts = [np.zeros(1, dtype=np.int64)]
+    for document, reached in zip(taken, (first + text.exact[cuts]).tolist(), strict=True):
+        assert document.behind_cut is not None
+        parts.append(np.where(document.behind_cut < 0, -1, document.behind_cut + reached))
+    before = np.concatenate(parts)
+    missing = np.flatnonzero(before < 0)
+    if len(missing):
+        before[missing] = _tokens_before(text, places[missing], tokenizer)
+    return before
 
 
 def _tokens_before(text: Encoded, places: Ints, tokenizer: Tokenizer) -> Ints:
