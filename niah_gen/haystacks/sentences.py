@@ -163,7 +163,7 @@ def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, t
 
 
 def _tokens_of_joined(text: Encoded, taken: Sequence[Kept], places: Ints, tokenizer: Tokenizer) -> Ints:
-    """`_tokens_before` each place of joined documents: what was counted in each, behind what is before its first cut."""
+    """`_tokens_before` each place of joined documents: what is before a document's first cut, and what it counted."""
     if not tokenizer.local or any(document.behind_cut is None for document in taken):
         return _tokens_before(text, places, tokenizer)
     first = tokenizer.count(text.data[: int(text.cuts[0])].decode())
