@@ -89,15 +89,15 @@ def test_every_bad_file_is_listed_at_once(tmp_path: Path, folder: Path) -> None:
 def test_sources_that_cannot_be_copied_are_listed_at_once(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "void").mkdir()
     (tmp_path / "deep").mkdir()
-    (tmp_path / "page.html").write_text("<p>", "utf-8")
+    (tmp_path / "page.rtf").write_text("<p>", "utf-8")
     (tmp_path / "same.txt").write_text("One.", "utf-8")
     (tmp_path / "deep" / "Same.txt").write_text("Two.", "utf-8")
     (tmp_path / "a\\b.txt").write_text("Three.", "utf-8")
-    names = ["void", "page.html", "nowhere.txt", "same.txt", "deep", "a\\b.txt"]
+    names = ["void", "page.rtf", "nowhere.txt", "same.txt", "deep", "a\\b.txt"]
     with pytest.raises(CorpusError) as caught:
         add_corpus("mine", [tmp_path / name for name in names], folder=folder)
     said = str(caught.value)
-    for part in ("void: the folder holds no", "page.html: expected a .txt", "nowhere.txt: no such file or folder"):
+    for part in ("void: the folder holds no", "page.rtf: expected a .txt", "nowhere.txt: no such file or folder"):
         assert part in said
     assert "Same.txt: has the same name as" in said
     assert "would not work on every system" in said
