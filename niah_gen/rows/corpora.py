@@ -65,5 +65,5 @@ def draw_notes(corpora: Collection[Corpus]) -> Iterator[str]:
         if corpus.draw:
             yield (
                 f"{len(corpus.documents):,} of {corpus.draw.of:,} documents of {corpus.name} were drawn by seed "
-                f"{corpus.draw.seed} ({corpus.draw.size:,} bytes or one document more); haystacks are made of these"
+                f"{corpus.draw.seed}, until their text reached {corpus.draw.size:,} bytes; haystacks are made of these"
             )
