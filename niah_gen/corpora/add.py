@@ -112,8 +112,9 @@ def add_dataset(
         written = number = 0
         try:
             with atomic_file(path) as file:
-                for number, text in enumerate(_texts(islice(rows, documents), origin, column), 1):
+                for text in _texts(islice(rows, documents), origin, column):
                     written += file.write(text)
+                    number += 1
                     if progress:
                         progress(DOCUMENTS, number, documents)
         except OSError as error:
