@@ -94,7 +94,7 @@ def corpora_add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the corpus will be called.")],
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH...]", help="Files (.txt, .jsonl, .parquet, .md, .html, ...), or folders."),
+        typer.Argument(metavar="[PATH...]", help=".txt, .jsonl, .parquet, .md, .html files, or folders."),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="OWNER/NAME", help="A `datasets` repository instead of files.")

@@ -189,7 +189,7 @@ def test_files_larger_than_the_disk_are_refused_before_anything_is_copied(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
-    monkeypatch.setattr(own_corpora.shutil, "disk_usage", lambda path: SimpleNamespace(free=4))
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=4))
     with pytest.raises(ResourceError, match=r"its files take 5 bytes, and the disk of .* has 4 left; make room"):
         add_corpus("mine", [tmp_path / "x.txt"], folder=folder)
     assert tree_but_locks(folder) == {}

@@ -19,11 +19,14 @@ from niah_gen.errors import CorpusError
 LINES = b'{"text": "One."}\n{"text": "Two.", "summary": "2"}\n'
 
 
+def packed(data: bytes, suffix: str) -> bytes:
+    return gzip.compress(data) if suffix == "gz" else bytes(zstandard.compress(data))
+
+
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 def test_compressed_lines_are_read_also_in_several_frames(suffix: str, tmp_path: Path) -> None:
-    pack = {"gz": gzip.compress, "zst": zstandard.compress}[suffix]
     path = tmp_path / f"a.jsonl.{suffix}"
-    path.write_bytes(pack(LINES) + pack(b'{"text": "Three."}'))
+    path.write_bytes(packed(LINES, suffix) + packed(b'{"text": "Three."}', suffix))
     assert list(read_documents(path, path.name)) == [
         Document("One.", path.name, 1), Document("Two.", path.name, 2, "2"), Document("Three.", path.name, 3),
     ]  # fmt: skip
@@ -34,9 +37,8 @@ def test_compressed_lines_are_read_also_in_several_frames(suffix: str, tmp_path:
 def test_a_compressed_file_that_breaks_off_or_is_none_is_said_to_be_damaged(
     suffix: str, damage: str, tmp_path: Path
 ) -> None:
-    packed = {"gz": gzip.compress, "zst": zstandard.compress}[suffix](LINES)
     path = tmp_path / f"a.jsonl.{suffix}"
-    path.write_bytes(packed[:-3] if damage == "cut" else LINES)
+    path.write_bytes(packed(LINES, suffix)[:-3] if damage == "cut" else LINES)
     with pytest.raises(CorpusError, match=rf"a\.jsonl\.{suffix}: damaged, or not a \.{suffix} file"):
         list(read_documents(path, path.name))
 

@@ -48,7 +48,8 @@ def mill(grain):
     return  grain
 </pre>
 <div hidden>hidden</div><span aria-hidden="true">#</span><div role="navigation">ways</div>
-<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>字<noscript>no</noscript><button>Buy</button><dl><dt>rye<dd>a grain</dl>"""
+<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>字<noscript>no</noscript><button>Buy</button>
+<dl><dt>rye<dd>a grain</dl>"""
 
 TEXT = """The old mill
 

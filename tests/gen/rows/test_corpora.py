@@ -1,4 +1,4 @@
-"""Building from corpora too large to be read whole: the same rows everywhere, and a manifest that says what was drawn."""
+"""Building from corpora too large to be read whole: the same rows everywhere, and a manifest that tells the draw."""
 
 from __future__ import annotations
 
