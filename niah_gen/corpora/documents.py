@@ -143,23 +143,34 @@ def _read(file: IO[bytes], path: Path) -> bytes:
 
 
 def _read_jsonl(path: Path, name: str, field: str, wanted: Wanted) -> Iterator[Document | None]:
+    import orjson
+
     for line in _lines(path):
-        # What does not begin as an object may be a line of blanks of any script, or a mistake, and is read.
-        beginning = line.data[:64].lstrip()[:1] if line.offset else b""
-        if beginning == b"{" and not wanted():
+        # What does not begin as an object may be a line of blanks of any script, or a mistake, and is looked at.
+        if line.data[:1] != b"{" or not line.offset:
+            if not line.data:
+                continue
+            text = decode_utf8(line.data, str(path), line.offset, line.number)
+            if text.strip():
+                wanted()
+                yield _parsed(text, path, name, field, line.number)
+        elif wanted():
+            try:
+                record = orjson.loads(line.data)
+                text, summary = record.get(field), record.get("summary")
+            except orjson.JSONDecodeError:
+                text = summary = None
+            if isinstance(text, str):
+                yield Document(text, name, line.number, summary if isinstance(summary, str) else "")
+            else:
+                text = decode_utf8(line.data, str(path), line.offset, line.number)
+                yield _parsed(text, path, name, field, line.number)
+        else:
             yield None
-            continue
-        if not line.data:
-            continue
-        text = decode_utf8(line.data, str(path), line.offset, line.number)
-        if not text.strip():
-            continue
-        if beginning != b"{":
-            wanted()
-        yield _parsed(text, path, name, field, line.number)
 
 
 def _parsed(line: str, path: Path, name: str, field: str, number: int) -> Document:
+    """The document of a line, by a parser that takes more than the fast one does, and tells what is wrong."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -9,7 +9,7 @@ a smaller one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -20,6 +20,7 @@ from niah_gen.corpora.documents import Document
 RULE = "lowest sha256 of '<sha256 of the files>/<seed>/<number>', in reading order, until they reach the size"
 # What holding a document takes besides its text, in bytes; counted with it, so that many tiny ones fit in memory too.
 DOCUMENT_BYTES = 256
+_MOST_UTF8 = 4  # bytes of a character
 
 
 class Bounds(NamedTuple):
@@ -64,6 +65,8 @@ class Reservoir:
         self._all: list[Document] | None = []
         self._tickets: list[_Ticket] = []
         self._size = 0
+        # While the corpus is read whole: how large it can be at most, so that small ones need no measuring.
+        self._most = self._measured = 0
         self._number = 0
         self._lowest_lost = 1 << 256
 
@@ -77,13 +80,13 @@ class Reservoir:
         self._number += 1
         if document is None:
             return
-        size = document_size(document)
         if self._all is not None:
             self._all.append(document)
-            self._size += size
-            if self._size > self._bounds.whole:
-                self._begin_to_draw(self._all)
+            self._most += _MOST_UTF8 * (len(document.text) + len(document.summary)) + DOCUMENT_BYTES
+            if self._most > self._bounds.whole:
+                self._measure(self._all)
         elif (lot := self._lot(number)) < self._lowest_lost:
+            size = document_size(document)
             self._size += size
             heappush(self._tickets, _Ticket(-lot, number, size, document))
             self._lose()
@@ -103,7 +106,15 @@ class Reservoir:
         state.update(b"%d" % number)
         return int.from_bytes(state.digest())
 
-    def _begin_to_draw(self, documents: Iterable[Document]) -> None:
+    def _measure(self, documents: Sequence[Document]) -> None:
+        """Find out whether the corpus is too large to be read whole, and if so, begin to draw."""
+        self._size += sum(map(document_size, documents[self._measured :]))
+        self._measured = len(documents)
+        self._most = self._size
+        if self._size > self._bounds.whole:
+            self._begin_to_draw(documents)
+
+    def _begin_to_draw(self, documents: Sequence[Document]) -> None:
         self._all = None
         for number, document in enumerate(documents):
             heappush(self._tickets, _Ticket(-self._lot(number), number, document_size(document), document))

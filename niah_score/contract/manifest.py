@@ -54,8 +54,10 @@ class CorpusEntry:
     drawn: DrawEntry | None = None
 
     @staticmethod
-    def of(record: dict[str, Any]) -> CorpusEntry:
+    def of(record: Any) -> CorpusEntry:
         """The entry in a manifest's record. Raises KeyError or TypeError where it is none."""
+        if not isinstance(record, dict):
+            raise TypeError(f"{record!r} is no table")
         drawn = record.get("drawn")
         return _entry(CorpusEntry, {**record, "drawn": None if drawn is None else _entry(DrawEntry, drawn)})
 
