@@ -7,6 +7,7 @@ files one a row. What is not wanted is passed over unread.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,16 +76,17 @@ def wanted_documents(path: Path, name: str, field: str, wanted: Wanted) -> Itera
 
 def _read_whole(path: Path, name: str, wanted: Wanted) -> Iterator[Document | None]:
     """A file that is one document; none if it is blank."""
-    size = path.stat().st_size
-    if size > LONGEST_BYTES:
-        raise CorpusError(
-            f"{path}: {size:,} bytes, and a {path.suffix} file is one document, of at most {LONGEST_BYTES:,} bytes; "
-            "split it, or write it as .jsonl, a document on each line"
-        )
     if not wanted():
         yield None
         return
-    data = path.read_bytes()
+    with path.open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > LONGEST_BYTES:
+            raise CorpusError(
+                f"{path}: {size:,} bytes, and a {path.suffix} file is one document, of at most {LONGEST_BYTES:,} "
+                "bytes; split it, or write it as .jsonl, a document on each line"
+            )
+        data = file.readall()
     text = markup_text(data, str(path)) if path.suffix in MARKUP else decode_utf8(data, str(path))
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.strip():
@@ -157,11 +159,11 @@ def _read_jsonl(path: Path, name: str, field: str, wanted: Wanted) -> Iterator[D
         elif wanted():
             try:
                 record = orjson.loads(line.data)
-                text, summary = record.get(field), record.get("summary")
             except orjson.JSONDecodeError:
-                text = summary = None
-            if isinstance(text, str):
-                yield Document(text, name, line.number, summary if isinstance(summary, str) else "")
+                record = {}
+            if isinstance(found := record.get(field), str):
+                summary = record.get("summary")
+                yield Document(found, name, line.number, summary if isinstance(summary, str) else "")
             else:
                 text = decode_utf8(line.data, str(path), line.offset, line.number)
                 yield _parsed(text, path, name, field, line.number)

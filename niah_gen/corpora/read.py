@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.corpora.declarations import MARKUP, CorpusFile
@@ -101,22 +102,23 @@ def read_corpus(located: Located, bounds: Bounds = _EVERYTHING) -> Corpus:
     Raises CorpusError or IntegrityError naming file and line. What is wrong with documents that are not drawn is not
     noticed.
     """
-    before = _states(located)
-    files = checked_files(located)
     declared = located.declaration
+    paths = [located.folder / file.path for file in declared.files]
+    before = _states(paths)
+    files = checked_files(located)
     reservoir = Reservoir(corpus_digest(files), bounds)
     sample = _Sample(full=declared.language is not None)
     texts: dict[str, str] = {}
-    for file in files:
+    for file, path in zip(files, paths, strict=True):
         marked = file.path.endswith(MARKUP)
-        path, wanted = located.folder / file.path, partial(_is_wanted, reservoir, sample, marked)
+        wanted = partial(_is_wanted, reservoir, sample, marked)
         for document in wanted_documents(path, file.path, declared.text_field, wanted):
             reservoir.add(document)
             if document is not None:
                 sample.add(document)
                 if marked:
                     texts.update([_text_hash(document)])
-    if _states(located) != before:
+    if _states(paths) != before:
         raise CorpusError(
             f"{located.folder}: files of corpus {located.name!r} changed while they were read; try again once nothing "
             "writes to them"
@@ -192,12 +194,12 @@ def _refuse_blank(located: Located, has_text: bool) -> None:
         raise CorpusError(f"{located.folder}: corpus {located.name!r} holds no text")
 
 
-def _states(located: Located) -> list[tuple[int, ...] | None]:
-    """What changes when a file of a corpus is written to; None for one that is missing."""
+def _states(paths: Sequence[Path]) -> list[tuple[int, ...] | None]:
+    """What changes when files are written to; None for one that is missing."""
     found: list[tuple[int, ...] | None] = []
-    for file in located.declaration.files:
+    for path in paths:
         try:
-            found.append(file_state(located.folder / file.path))
+            found.append(file_state(path))
         except OSError:
             found.append(None)
     return found
