@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _LIMIT = 2 * 1024**3
-_WORDS = (
-    "time water house river market letter window garden engine winter summer story teacher island bridge valley morning "
-    "evening paper copper silver harbour village forest mountain captain doctor sailor"
-).split()
+_TEXT = """
+    time water house river market letter window garden engine winter summer story teacher island bridge valley morning
+    evening paper copper silver harbour village forest mountain captain doctor sailor
+"""
+_WORDS = _TEXT.split()
 
 
 def documents(gigabytes: float) -> Iterator[str]:

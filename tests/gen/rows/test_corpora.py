@@ -13,12 +13,14 @@ from folders import tree
 
 import niah_gen
 from niah_gen.checks.prove import prove
-from niah_gen.corpora.draw import RULE, CorpusDraw
+from niah_gen.corpora.documents import LONGEST_BYTES
+from niah_gen.corpora.draw import DOCUMENT_BYTES, RULE, CorpusDraw
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
 from niah_gen.dataset.complete import merge
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_gen.recipe.read import load_recipe
+from niah_gen.recipe.recipe import CORPUS_WHOLE
 from niah_gen.rows.corpora import bounds_of, draw_size
 from niah_gen.rows.plan import make_plan
 from niah_score.contract import CARD, MANIFEST, DrawEntry, read_manifest
@@ -199,3 +201,11 @@ def test_bounds_that_are_no_numbers_are_refused() -> None:
         f"corpus_whole: expected a whole number from 0 to {2**50}; found -1",
         f"corpus_draw: expected a whole number from 0 to {2**50}; found '8m'",
     )
+
+
+def test_the_page_on_corpora_states_the_bounds_and_the_rule_that_are_in_force() -> None:
+    page = " ".join((Path(__file__).parents[3] / "docs" / "corpora.md").read_text("utf-8").split())
+    assert f"`corpus_whole`, by default {CORPUS_WHOLE} ({CORPUS_WHOLE // MIB} MiB)" in page
+    assert f"A document has at most {LONGEST_BYTES // MIB} MiB" in page
+    assert f"UTF-8 bytes of its text (and summary) and {DOCUMENT_BYTES} more" in page
+    assert f"`{RULE.split(chr(39))[1]}`" in page
