@@ -29,6 +29,7 @@ from niah_gen.tasks.published.needlebench import NEEDLEBENCH_TASKS
 from niah_gen.tasks.published.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
 from niah_gen.tasks.published.nolima import NOLIMA
 from niah_gen.tasks.published.ruler.family import RULER
+from niah_gen.tasks.questions.family import QUESTIONS
 from niah_gen.tasks.uuid_chain import UUID_CHAIN
 from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING
 
@@ -60,6 +61,7 @@ TASKS: dict[str, Task] = {
     "passkey": PASSKEY,
     "number-string": NUMBER_STRING,
     "json-key-values": JSON_KEY_VALUES,
+    "questions": QUESTIONS,
 }
 
 
