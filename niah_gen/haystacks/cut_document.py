@@ -1,7 +1,7 @@
 """Cuts a document to a budget: whole sentences from its head, its tail, or both ends, and the passages to keep.
 
 A unit is a sentence, or a line where a line ends without one. Units of more than 1,000 characters are cut at the last
-white space or comma before that. No cut is made inside a passage that is to be kept, and its units are kept in any case.
+white space or comma before that. No cut is made inside a passage that is to be kept, and its units are always kept.
 """
 
 from __future__ import annotations
