@@ -131,7 +131,7 @@ def longbench_v2(language: str) -> Rows:
         options, right = options_of(one)
         choices = {f"choice_{letter}": option for letter, option in zip("ABCD", options, strict=True)}
         yield {
-            "_id": f"{one.number:024x}", "domain": "Single-Document QA", "sub_domain": "Detective", "difficulty": "easy",
+            "_id": f"{one.number:024x}", "domain": "Single-Document QA", "difficulty": "easy",
             "length": "short", "question": one.question, **choices, "answer": "ABCD"[right], "context": one.document,
         }  # fmt: skip
 

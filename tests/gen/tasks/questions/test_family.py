@@ -182,8 +182,9 @@ def test_published_prompts_of_lv_eval_are_a_template(tmp_path: Path) -> None:
     rows = niah_gen.iter_rows(recipe_of(made(tmp_path, "lv-eval", "en"), {"template": "lv-eval"}))
     one, row = told("en")[0], next(rows)
     assert text_of(row) == (
-        f"Please answer the following questions based on the given article.\n\nArticle: {one.document}\n\nPlease answer "
-        f"the following questions based on the above article.\n\nQuestion: {one.question}\nAnswer:"
+        f"Please answer the following questions based on the given article.\n\nArticle: {one.document}\n\n"
+        "Please answer the following questions based on the above article.\n\n"
+        f"Question: {one.question}\nAnswer:"
     )
 
 
@@ -212,7 +213,7 @@ def test_settings_that_make_no_rows_are_refused(
 
 
 def test_a_preset_without_its_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="options.file: expected a file's path; it has no default"):
+    with pytest.raises(RecipeError, match=r"options\.file: expected a file's path; it has no default"):
         load_recipe("questions")
     with pytest.raises(RecipeError, match="not there"):
         recipe_of(tmp_path / "none.jsonl")
