@@ -8,7 +8,7 @@ from __future__ import annotations
 from niah_score.metrics.base import Metric, Score
 from niah_score.metrics.target import Target
 
-_ENDS = (".", "<context>", "<example>", "Question")
+_ENDS = (".", "<context>", "<example>")
 _SHORTEST_LIST = 3
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import deque
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -95,7 +96,7 @@ def _plain(answer: str) -> str:
 @lru_cache(maxsize=64)
 def _patterns(letters: str) -> _Patterns:
     one = rf"[(\[]?[{letters}][)\].]?"
-    joint = r"\s*(?:[,、;/&+]|和|与|及|或者?|and|or)?\s*"
+    joint = r"\s*(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*)?"
     listed = rf"{one}(?:{joint}{one})*(?![A-Za-z0-9'])"
     small = rf"[(\[]?([{letters.lower()}])[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))"
     behind = rf"(?<![A-Za-z0-9])[(\[]?([{letters}])[)\].]?\s*(?:{_IS_RIGHT})"
@@ -160,8 +161,8 @@ def _declared(text: str, options: Options) -> frozenset[str]:
     found: list[tuple[int, frozenset[str]]] = [
         (match.start(1), frozenset(match[1])) for match in patterns.called_right.finditer(text)
     ]
-    for match in _ANSWER_IS.finditer(text):
-        rest = text[match.end() :]
+    for match in deque(_ANSWER_IS.finditer(text), maxlen=_MOST_PHRASES):
+        rest = text[match.end() : match.end() + _LOOKED_AT]
         named = _listed(rest, options)
         if not named and (small := patterns.small.match(rest)):
             named = frozenset(small[1].upper())
@@ -173,14 +174,15 @@ def _declared(text: str, options: Options) -> frozenset[str]:
 
 def _beginning(rest: str, options: Options) -> frozenset[str]:
     """The option whose text a text begins with, the longest of several."""
-    folded = fold(rest[:_LOOKED_AT]).lstrip("\"'“‘( ").removeprefix("the ")
+    folded = fold(rest).lstrip("\"'“‘( ").removeprefix("the ")
     for letter, option in sorted(options.texts.items(), key=lambda pair: -len(pair[1])):
         if folded.startswith(option) and not (folded[len(option) :][:1].isalnum() and option[-1:].isascii()):
             return frozenset(letter)
     return frozenset()
 
 
-_LOOKED_AT = 2000
+# Of an answer that says nothing else, so many of the last phrases are looked at, and so many characters behind each.
+_MOST_PHRASES, _LOOKED_AT = 200, 2000
 
 
 def _leading(text: str, options: Options) -> frozenset[str]:
