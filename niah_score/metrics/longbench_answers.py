@@ -117,20 +117,23 @@ def _sentences(text: str) -> list[list[str]]:
 
 def _common_words(one: Sequence[str], other: Sequence[str]) -> set[str]:
     """The words of the longest common subsequence that is found from the end, going up where both ways are as long."""
-    table = [[0] * (len(other) + 1)]
-    for word in one:
-        above = table[-1]
-        row = [0]
-        for place, against in enumerate(other):
-            row.append(above[place] + 1 if word == against else max(above[place + 1], row[-1]))
-        table.append(row)
+    import numpy as np
+
+    numbers: dict[str, int] = {}
+    words = np.array([numbers.setdefault(word, len(numbers)) for word in other], dtype=np.int32)
+    # table[n, m]: the size of a longest common subsequence of the first n words of one and the first m of the other.
+    table = np.zeros((len(one) + 1, len(other) + 1), dtype=np.int32)
+    for row, word in enumerate(one, 1):
+        above = table[row - 1]
+        best = np.where(words == numbers.get(word, -1), above[:-1] + 1, above[1:])
+        table[row, 1:] = np.maximum.accumulate(best)
     found = set()
     left, right = len(one), len(other)
     while left and right:
         if one[left - 1] == other[right - 1]:
             found.add(one[left - 1])
             left, right = left - 1, right - 1
-        elif table[left - 1][right] > table[left][right - 1]:
+        elif table[left - 1, right] > table[left, right - 1]:
             left -= 1
         else:
             right -= 1
