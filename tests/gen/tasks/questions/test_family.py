@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, NiahError, RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.tokenizers.find import BytePairTokenizer
-from niah_score.contract import Row, config_name
+from niah_score.contract import config_name
 from niah_score.metrics import METRICS, target_of
 
 each_set = pytest.mark.parametrize("name", SETS)
@@ -40,11 +40,11 @@ def recipe_of(file: Path, changes: dict[str, Any] | None = None, **options: obje
     return load_recipe("questions", {"options.file": str(file), **overrides, **(changes or {})})
 
 
-def text_of(row: Row) -> str:
-    return row["prompt"] if isinstance(row["prompt"], str) else row["prompt"][-1]["content"]
+def text_of(row: Mapping[str, Any]) -> str:
+    return str(row["prompt"] if isinstance(row["prompt"], str) else row["prompt"][-1]["content"])
 
 
-def judged(answer: str, row: Row) -> float:
+def judged(answer: str, row: Mapping[str, Any]) -> float:
     return METRICS[row["metric"]].judge(answer, target_of({**row})).value or 0.0
 
 
