@@ -253,7 +253,7 @@ class PartReader(Fields):
                 locate(spec)
             except NiahError as error:
                 self.problems.append(f"corpora: {error}")
-        if part.lengths == WITHOUT_LENGTH and task is not None and not task.without_length:
+        if part.lengths == WITHOUT_LENGTH and task is not None and not (task.without_length or self.problems):
             self.problems.append(f"lengths: the rows of task {task.name!r} need lengths; expected at least 1 token")
         if task is not None and not self.problems:
             self.problems += task.wrong_settings(settings_of(part, task))

@@ -145,15 +145,15 @@ _SHOWN = 10
 def _hidden(bench: Workbench) -> ContextMaker:
     """As IN_FILLER; where there is no room, the question is named."""
     make = IN_FILLER.make(bench)
+    instead = ""
+    if bench.options.pad == "document":
+        instead = '; options.longest leaves out questions about longer documents, and options.pad = "none" cuts them'
 
     def made(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         try:
             return make(cell, item, shown, frame)
         except FitError as error:
-            raise FitError(
-                f"question {cell.needle!r}: {error}; options.longest leaves out questions about longer documents, and "
-                'options.pad = "none" cuts documents'
-            ) from None
+            raise FitError(f"question {cell.needle!r}: {error}{instead}") from None
 
     return made
 

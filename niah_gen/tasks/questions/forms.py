@@ -326,7 +326,7 @@ FORMS: dict[str, QuestionForm] = {
             ("context", "question", "choice_A", "choice_B", "choice_C", "choice_D", "answer"), _longbench_2,
         ),
         QuestionForm(
-            "lv-eval", "LV-Eval's", ("input", "context", "answers", "confusing_facts", "answer_keywords"), _lv_eval
+            "lv-eval", "LV-Eval's", ("input", "context", "answers", "answer_keywords"), _lv_eval
         ),
         QuestionForm("longbench", "LongBench's", ("input", "context", "answers"), _longbench),
         QuestionForm("infinite-bench", "InfiniteBench's", ("context", "input", "answer"), _infinite_bench),

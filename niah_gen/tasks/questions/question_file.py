@@ -23,6 +23,7 @@ _MOST_PROBLEMS = 20
 _BATCH = 4
 _SHOWN = 60
 _LONGEST_ID = 64
+_BEGINNING = 4096
 # Rows of a file that are kept as read: several questions about one document stand side by side.
 _KEPT_ROWS = 2
 
@@ -191,6 +192,15 @@ _Row = tuple[RowPlace, Mapping[str, Any] | str]
 
 def _json_lines(path: Path) -> Iterator[_Row]:
     with path.open("rb") as file:
+        if file.read(_BEGINNING).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            raise RecipeError(
+                [
+                    f"options.file: {path.name} is a JSON array, expected a JSON object a line; write one of it: "
+                    f'python -c "import json; [print(json.dumps(row)) for row in json.load(open({path.name!r}))]" '
+                    f"> {path.stem}.jsonl"
+                ]
+            )
+        file.seek(0)
         byte = 0
         for number, line in enumerate(file, 1):
             if line.strip():

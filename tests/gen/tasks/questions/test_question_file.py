@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +67,17 @@ def test_lines_that_are_no_objects_are_named(tmp_path: Path) -> None:
         "options.file: own.jsonl:3: expected a JSON object, found list",
         "options.file: own.jsonl:4: not a JSON object in UTF-8",
     ]
-    path.write_bytes(b"[")
-    assert "own.jsonl:1: not a JSON object" in problems_of(path)[0]
+
+
+def test_a_json_array_is_refused_with_the_command_that_makes_lines_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps([ROW, ROW], indent=1))
+    (problem,) = problems_of(path)
+    assert "data.json is a JSON array, expected a JSON object a line" in problem
+    command = problem.partition('python -c "')[2].partition('" > data.jsonl')[0]
+    done = subprocess.run([sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    (tmp_path / "data.jsonl").write_text(done.stdout)
+    assert list(read_questions(tmp_path / "data.jsonl", "", ()).places) == ["q1", "q2"]
 
 
 def test_columns_of_no_known_form_are_told_with_all_forms_and_what_to_do(tmp_path: Path) -> None:
