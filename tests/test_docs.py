@@ -6,6 +6,8 @@ import importlib
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from functools import lru_cache
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import niah_gen
 import niah_gen.cli.main
@@ -247,6 +249,37 @@ def run(code: str) -> dict[str, Any]:
     names: dict[str, Any] = {"__name__": "shown"}
     exec(compile(code, "docs/contributing.md", "exec", dont_inherit=True), names)
     return names
+
+
+def test_the_question_set_in_the_docs_is_built_proved_and_scored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path))
+    (code,) = (text for name, text in blocks("python") if name == "question-sets.md")
+    run(code)
+    first, other = (text for name, text in blocks("sh") if name == "question-sets.md")
+    *builds, verify, score = first.splitlines()
+    rows = [{"text": "Ida Holt lit the lamp.", "query": "Who?", "gold": "Ida Holt"}]
+    Path("other.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for build in [*builds, *other.splitlines()]:
+        told = invoke(niah_gen.cli.main.app, build)
+        dataset = told.stdout.splitlines()[-1]
+        assert invoke(niah_gen.cli.main.app, verify.replace("DATASET", dataset)).exit_code == 0
+        with Path("answers.jsonl").open("w") as file:
+            for row in niah_gen.iter_rows(Path(dataset) / "recipe.toml"):
+                file.write(json.dumps({"id": row["id"], "prediction": row["answers"][0]}) + "\n")
+        scored = invoke(niah_score.cli.main.app, score.replace("DATASET", dataset))
+        assert scored.exit_code == 0, scored.output
+        summary = json.loads(Path("scores/ports/summary.json").read_text("utf-8"))
+        assert summary["headline"]["mean"] == 100
+        shutil.rmtree("scores")
+    assert "ports.jsonl: this project's own form, 2 in en" in invoke(niah_gen.cli.main.app, builds[0]).stderr
+
+
+def invoke(app: Any, line: str) -> Result:
+    """Run a documented command in this process."""
+    return CliRunner().invoke(app, shlex.split(line)[1:])
 
 
 def test_every_room_has_its_line_for_contributors() -> None:

@@ -111,7 +111,7 @@ class PartProver:
             problems += self._wrong_context(row, cell, item, tokens)
             problems += self._task.check(row, item)
         below = off = None
-        if self._exact and not problems and cell.control is None:
+        if self._exact and cell.length and not problems and cell.control is None:
             below = cell.length - self._part.reserve - tokens
             off = abs(row["needle_depths"][0] - depth) if row["needle_depths"] and depth is not None else None
         name = row["id"] if ROW_ID.fullmatch(row["id"]) else None
@@ -298,7 +298,7 @@ class PartProver:
     def _wrong_budget(self, row: Row, cell: Cell, tokens: int) -> Iterator[str]:
         # A control's twin may say more than the item that its haystack was filled for.
         budget = cell.length - (self._part.reserve if cell.control is None else 0)
-        if self._exact and tokens > budget:
+        if self._exact and cell.length and tokens > budget:
             yield f"the prompt has {tokens} tokens, above its budget of {budget}"
 
     def _counted(self, text: str) -> CountedHaystack:

@@ -270,7 +270,7 @@ def _of_parts(recipe: Recipe, parts: Sequence[PartEntry], corpora: bool) -> tupl
             f"{part.template}, question at {POSITIONS[part.question_position].words}"
             + (", system message of the recipe" if part.system else "")
         ),
-        "lengths (tokens)": lambda part: _listed(part.lengths),
+        "lengths (tokens)": lambda part: _listed(part.lengths) if any(part.lengths) else "none: contexts are whole",
         "depths (percent)": lambda part: _listed(part.depths),
         "repeats": lambda part: str(part.repeats),
         "needles": lambda part: _named([needle.id for needle in part.needles]),

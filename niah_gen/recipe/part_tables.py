@@ -80,12 +80,20 @@ def _wrong_override(name: str) -> str | None:
 
 
 def read_parts(
-    tables: Sequence[PartTable], base: Mapping[str, Any], overrides: Mapping[str, Any], problems: list[str], here: bool
+    tables: Sequence[PartTable],
+    base: Mapping[str, Any],
+    overrides: Mapping[str, Any],
+    problems: list[str],
+    here: bool,
+    told: list[str],
 ) -> tuple[Part, ...]:
-    """The parts of a recipe. `base`: the recipe's own fields, over which theirs stand; `here`: see `load_recipe`."""
+    """The parts of a recipe. `base`: the recipe's own fields, over which theirs stand; `here`: see `load_recipe`.
+
+    `told`: what the user is told of their files is added to it.
+    """
     tasks = [table.overrides.get("task", table.own.get("task", base.get("task"))) for table in tables]
     read = [
-        _read(table, _usable(base, task, here), _overrides_of(overrides, table, task, tasks, here), here)
+        _read(table, _usable(base, task, here), _overrides_of(overrides, table, task, tasks, here), here, told)
         for table, task in zip(tables, tasks, strict=True)
     ]
     problems += _problems_of([(part.name or "", found) for part, found in read])
@@ -128,12 +136,15 @@ def _usable(base: Mapping[str, Any], task: object, here: bool) -> dict[str, Any]
 
 
 def _read(
-    table: PartTable, base: Mapping[str, Any], overrides: Mapping[str, Any], here: bool
+    table: PartTable, base: Mapping[str, Any], overrides: Mapping[str, Any], here: bool, told: list[str]
 ) -> tuple[Part, list[str]]:
     problems: list[str] = []
     merged = {name: value for name, value in base.items() if name not in SHARED_FIELDS} | dict(table.own)
     raw = overridden(merged, {key: value for key, value in overrides.items() if key not in SHARED_FIELDS}, here)
-    return PartReader(raw, problems, here).part(table.name, table.weight), problems
+    reader = PartReader(raw, problems, here)
+    part = reader.part(table.name, table.weight)
+    told += reader.told
+    return part, problems
 
 
 def _problems_of(found: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:

@@ -44,8 +44,9 @@ def load_recipe(
 
     An override's name may be dotted (`depths.steps`); of a recipe with parts it replaces the field in every part that
     has a use for it, or in one alone (`parts.NAME.weight`). `here`: the corpora, the tokenizer and the task family must
-    be on this machine, and a family of the user's own may lie in the working folder. `notice` is told of corpora that
-    are left out because nothing is asked in their language; those that the source or an override names stay.
+    be on this machine, and a family of the user's own may lie in the working folder. `notice` is told what files of the
+    user's own were read as, and of corpora that are left out because nothing is asked in their language; those that the
+    source or an override names stay.
     Raises RecipeError with all problems.
     """
     raw, where = _raw(source)
@@ -66,13 +67,19 @@ def load_recipe(
     unknown = [name for name in whole if name not in FIELDS]
     problems += [f"{name}: unknown field{suggestion(name, (*FIELDS, 'parts'))}" for name in unknown]
     parts: tuple[Part, ...]
+    told: list[str] = []
     if not tables:
-        parts = (PartReader(whole, problems, here).part(),)
+        reader = PartReader(whole, problems, here)
+        parts = (reader.part(),)
+        told = reader.told
     else:
-        parts = read_parts(tables, raw, overrides, problems, here)
+        parts = read_parts(tables, raw, overrides, problems, here, told)
     recipe = _shared(whole, parts, problems, here)
     if problems:
         raise RecipeError(problems, where)
+    if notice is not None and not isinstance(source, Recipe):
+        for sentence in dict.fromkeys(told):
+            notice(sentence)
     if named or not here:
         return recipe
     own = {table.name for table in tables if not _is_preset(source) and "corpora" in {**table.own, **table.overrides}}

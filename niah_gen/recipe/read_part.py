@@ -17,6 +17,7 @@ from niah_gen.recipe.presets import preset_text
 from niah_gen.recipe.recipe import Part
 from niah_gen.recipe.schedules import depth_schedule, length_schedule
 from niah_gen.recipe.values import (
+    WITHOUT_LENGTH,
     WrongValueError,
     one_of,
     parse_boolean,
@@ -63,11 +64,12 @@ class Fields:
 
 
 class PartReader(Fields):
-    """Reads a part. `here`: its corpora and its task family must be on this machine."""
+    """Reads a part. `here`: its corpora and its task family must be on this machine. `told`: what its files say."""
 
     def __init__(self, raw: Mapping[str, Any], problems: list[str], here: bool) -> None:
         super().__init__(raw, problems)
         self.here = here
+        self.told: list[str] = []
 
     def part(self, name: str | None = None, weight: float = 1.0) -> Part:
         """The part; what is wrong with it has been added to the problems."""
@@ -194,14 +196,27 @@ class PartReader(Fields):
         self.problems += problems
         if problems:
             return {}
-        if self.here:
-            for option, specs in own_files(task.options, table).items():
-                for spec in specs:
-                    try:
-                        own_file(spec)
-                    except RecipeError as error:
-                        self.problems += [f"options.{option}: {problem}" for problem in error.problems]
-        return options_table(options)
+        return options_table(self._settled(task, options, table) if self.here else options)
+
+    def _settled(self, task: Task, options: Any, table: Mapping[str, Any]) -> Any:
+        """Options whose files are on this machine, as these make them."""
+        wrong = []
+        for option, specs in own_files(task.options, table).items():
+            for spec in specs:
+                try:
+                    own_file(spec)
+                except RecipeError as error:
+                    wrong += [f"options.{option}: {problem}" for problem in error.problems]
+        self.problems += wrong
+        if wrong or task.settle is None:
+            return options
+        try:
+            settled = task.settle(options)
+        except RecipeError as error:
+            self.problems += error.problems
+            return options
+        self.told += settled.told
+        return settled.options
 
     def _controls(self, task: Task | None) -> tuple[str, ...]:
         found: tuple[str, ...] = ()
@@ -238,6 +253,8 @@ class PartReader(Fields):
                 locate(spec)
             except NiahError as error:
                 self.problems.append(f"corpora: {error}")
+        if part.lengths == WITHOUT_LENGTH and task is not None and not (task.without_length or self.problems):
+            self.problems.append(f"lengths: the rows of task {task.name!r} need lengths; expected at least 1 token")
         if task is not None and not self.problems:
             self.problems += task.wrong_settings(settings_of(part, task))
         template = {**template_library(), **own_templates(part.templates)}.get(part.template)

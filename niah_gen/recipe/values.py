@@ -14,6 +14,8 @@ from niah_gen.haystacks.spread import SPREADS
 from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, depth_schedule, length_schedule
 
 _MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
+# The lengths of rows that have none.
+WITHOUT_LENGTH = (0,)
 
 
 class WrongValueError(ValueError):
@@ -22,7 +24,7 @@ class WrongValueError(ValueError):
 
 def parse_lengths(value: object) -> tuple[int, ...]:
     """Lengths in tokens, ascending: `8k` (eight even lengths up to it), `8000`, `1k,2k`, a list, or a table with max,
-    steps and optionally min and rounding."""
+    steps and optionally min and rounding. 0 alone: rows have no length, in families that know such rows."""
     if isinstance(value, str):
         if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
             return _lengths(length_schedule(parse_tokens(value), 8))
@@ -74,7 +76,7 @@ def parse_spread(value: Any) -> str | tuple[float, ...]:
 
 
 def _lengths(values: Sequence[int]) -> tuple[int, ...]:
-    if not values or min(values) < 1:
+    if not values or (min(values) < 1 and tuple(values) != WITHOUT_LENGTH):
         raise WrongValueError("expected lengths of at least 1 token")
     return tuple(sorted(set(values)))
 

@@ -168,7 +168,7 @@ class _PartAssembler:
         json = tuple(prompt_json(prompt, fragments))
         tokens = count_tokens(prompt, self._counter)
         spans = _spans(prompt[at].pieces, fragments[at], hidden)
-        if self._exact:
+        if self._exact and cell.length:
             self._check_budget(cell, tokens)
         truth = Truth(
             id="",

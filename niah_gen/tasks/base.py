@@ -39,6 +39,13 @@ def asked_of_texts(settings: Settings, cell: Cell) -> Item:
     raise NotImplementedError("the items of a family that asks for texts of a corpus are made from it")
 
 
+class Settled(NamedTuple):
+    """Options as the user's own files make them, and what the user is told of these, a sentence each."""
+
+    options: Any
+    told: tuple[str, ...] = ()
+
+
 class Task(NamedTuple):
     """A task family.
 
@@ -66,6 +73,9 @@ class Task(NamedTuple):
         `item` is `replayed`; there is no template and no budget of ours. With the context FITTED_WHOLE the rule is this
         project's: its prompts keep their budgets, and controls are the family's to make.
     chosen: the family as some options make it, where its corpus, context, controls or check depend on them.
+    settle: what becomes of options that leave something to the files that they name; None where they leave nothing. It
+        is asked where rows are to be made, and a resolved recipe holds what it says. It may raise RecipeError.
+    without_length: whether a recipe may ask for rows that have no length, `lengths = [0]`.
     """
 
     name: str
@@ -84,6 +94,8 @@ class Task(NamedTuple):
     ask: Callable[[Workbench], Callable[[Cell], Item]] | None = None
     chosen: Callable[[Any], Task] | None = None
     drawn: bool = False
+    settle: Callable[[Any], Settled] | None = None
+    without_length: bool = False
 
     def needle_id(self, cell: Cell) -> str:
         """What the column of that name says in the rows of a cell."""

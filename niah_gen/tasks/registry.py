@@ -50,6 +50,7 @@ TASK_HOMES = {
     "passkey": "passkeys:PASSKEY",
     "number-string": "passkeys:NUMBER_STRING",
     "json-key-values": "json_key_values:JSON_KEY_VALUES",
+    "questions": "questions.family:QUESTIONS",
 }
 
 

@@ -15,6 +15,8 @@ METRIC_HOMES: dict[str, str] = {
     "edit": "niah_score.metrics.edit",
     "char_f1": "niah_score.metrics.f1",
     "word_f1": "niah_score.metrics.f1",
+    "rouge_l": "niah_score.metrics.rouge",
+    "choice": "niah_score.metrics.choice",
     "cdme": "niah_score.metrics.cdme",
     "cdme_trim": "niah_score.metrics.cdme",
     "cdme_multi": "niah_score.metrics.cdme",
@@ -30,20 +32,32 @@ METRIC_HOMES: dict[str, str] = {
     "ruler_part": "niah_score.metrics.ruler",
     "longbench_retrieval": "niah_score.metrics.longbench",
     "longbench_count": "niah_score.metrics.longbench",
+    "longbench_qa_f1": "niah_score.metrics.longbench_answers",
+    "longbench_qa_f1_line": "niah_score.metrics.longbench_answers",
+    "longbench_qa_f1_zh": "niah_score.metrics.longbench_answers",
+    "longbench_rouge": "niah_score.metrics.longbench_answers",
+    "longbench_rouge_line": "niah_score.metrics.longbench_answers",
+    "longbench_rouge_zh": "niah_score.metrics.longbench_answers",
+    "longbench_classification": "niah_score.metrics.longbench_answers",
+    "longbench_code_sim": "niah_score.metrics.longbench_answers",
+    "babilong": "niah_score.metrics.babilong",
     "nolima_contains": "niah_score.metrics.nolima",
     "mrcr": "niah_score.metrics.mrcr",
     "mrcr_v2": "niah_score.metrics.mrcr",
 }
 METRIC_NAMES = tuple(METRIC_HOMES)
 _SHOWN = 80  # characters of a name in a message
+_LISTED = 20
 
 
 def unknown_metric(name: str) -> str:
-    """A sentence about a name that is no metric of this release: the nearest names, or all where none is near."""
+    """A sentence about a name that is no metric of this release: the nearest names, or where none is near the first."""
     from difflib import get_close_matches
 
     near = get_close_matches(name[:_SHOWN], METRIC_NAMES, n=3)
-    known = f"did you mean {_either(near)}?" if near else f"expected one of {', '.join(METRIC_NAMES)}"
+    first = ", ".join(METRIC_NAMES[:_LISTED])
+    some = f"expected one of {first}, or one of {len(METRIC_NAMES) - _LISTED} more in docs/metrics.md"
+    known = f"did you mean {_either(near)}?" if near else some
     return f"metric {name[:_SHOWN]!r} is unknown; {known}"
 
 

@@ -25,8 +25,8 @@ def judge_char_f1(answer: str, target: Target) -> Score:
 def judge_word_f1(answer: str, target: Target) -> Score:
     """The same of words, which jieba tells apart in Chinese. Raises ScoreError where that is needed and missing."""
     language = target.language
-    said = Counter(_words(fold(answer), language))
-    return _best_f1(said, [Counter(_words(accepted, language)) for accepted in accepted_answers(target)])
+    said = Counter(words_of(fold(answer), language))
+    return _best_f1(said, [Counter(words_of(accepted, language)) for accepted in accepted_answers(target)])
 
 
 def _best_f1(said: Counter[str], accepted: list[Counter[str]]) -> Score:
@@ -77,7 +77,8 @@ def _char_f1_of_many(texts: list[str], accepted: list[Counter[str]]) -> list[flo
     return found
 
 
-def _words(folded: str, language: str) -> list[str]:
+def words_of(folded: str, language: str) -> list[str]:
+    """The words of a folded text, which jieba tells apart in Chinese. Raises ScoreError where it is missing."""
     if language != "zh":
         return _WORD.findall(folded)
     try:

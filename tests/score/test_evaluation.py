@@ -416,8 +416,8 @@ def test_the_score_of_a_row_is_what_its_metric_says_of_its_answer_alone(write_li
         judged = text if metric.kind == "compat" else extract_answer(text, row["answer_prefix"]).text
         assert metric.judge(judged, target_of(row)).value == score
     unscored = report.scores.filter(report.scores["score"].is_null())["metric"].to_list()
-    # No answer names a paragraph, and the needles are no links of a chain.
-    assert sorted(unscored) == ["longbench_retrieval", "nh2_chain"]
+    # No answer is a letter or names a paragraph, and the needles are no links of a chain.
+    assert sorted(unscored) == ["choice", "longbench_retrieval", "nh2_chain"]
 
 
 def test_rows_of_an_unknown_metric_are_a_problem_that_counts_them(write_lines: WriteLines) -> None:

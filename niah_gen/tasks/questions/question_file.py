@@ -1,0 +1,259 @@
+"""Reads files of external question sets, JSONL or Parquet, and finds single questions in them again.
+
+A file is read once to recognise its form and to check every row. Of each question only where it stands is kept; its
+document is read again when a prompt is made, so a file may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from niah_gen.errors import RecipeError
+from niah_gen.tasks.questions.forms import FORMS, QuestionForm, RowFields, WrongFieldsError, form_of
+from niah_gen.tasks.questions.question import ExternalQuestion
+
+# So many problems of a file are told one by one.
+_MOST_PROBLEMS = 20
+_BATCH = 4
+_SHOWN = 60
+_LONGEST_ID = 64
+_BEGINNING = 4096
+# Rows of a file that are kept as read: several questions about one document stand side by side.
+_KEPT_ROWS = 2
+
+
+class RowPlace(NamedTuple):
+    """Where a row stands. `number`: from 1, its line or its row. `byte`: where its line begins; 0 in Parquet."""
+
+    number: int
+    byte: int
+
+
+class QuestionPlace(NamedTuple):
+    """Where a question stands: its row, and which of the row's questions it is, from 0. `size`: of the document."""
+
+    row: RowPlace
+    of_row: int
+    language: str
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionFile:
+    """A file that was read through. `places`: of its questions by id, in the file's order. `labels`: see QuestionForm.
+
+    `columns`: of the file by the name that the form has for them, where they differ.
+    """
+
+    path: Path
+    form: QuestionForm
+    columns: Mapping[str, str]
+    labels: tuple[str, ...]
+    places: Mapping[str, QuestionPlace]
+    _kept: dict[int, list[ExternalQuestion]] = field(default_factory=dict)
+    _rows: list[_ParquetRows] = field(default_factory=list)
+
+    def question(self, name: str) -> ExternalQuestion:
+        """A question with its document, by its id."""
+        place = self.places[name]
+        if place.row.number not in self._kept:
+            while len(self._kept) >= _KEPT_ROWS:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[place.row.number] = self._read(place.row)
+        found = self._kept[place.row.number]
+        if place.of_row >= len(found):
+            raise _changed(self.path, place.row)
+        return found[place.of_row]._replace(id=name)
+
+    def _read(self, place: RowPlace) -> list[ExternalQuestion]:
+        try:
+            fields = self._parquet(place) if self.path.suffix == ".parquet" else _line_at(self.path, place)
+            return list(self.form.read(RowFields(_renamed(fields, self.columns), self.labels)))
+        except (WrongFieldsError, ValueError):
+            raise _changed(self.path, place) from None
+
+    def _parquet(self, place: RowPlace) -> Mapping[str, Any]:
+        if not self._rows:
+            self._rows.append(_ParquetRows(self.path))
+        return self._rows[0].row(place.number)
+
+
+def _changed(path: Path, place: RowPlace) -> RecipeError:
+    return RecipeError([f"options.file: {path.name}:{place.number} was changed while it was read; build again"])
+
+
+def read_questions(path: Path, form: str, columns: Sequence[str]) -> QuestionFile:
+    """The questions of a file. `form`: a name of FORMS, empty to recognise it; `columns`: texts `name=column`.
+
+    Raises RecipeError with all problems up to twenty, each with file, line and field.
+    """
+    try:
+        status = path.stat()
+        return _read_through(path, status.st_mtime_ns, status.st_size, form, tuple(columns))
+    except OSError as error:
+        raise RecipeError([f"options.file: {path} cannot be read ({error.strerror or error})"]) from None
+
+
+@lru_cache(maxsize=4)
+def _read_through(path: Path, changed: int, size: int, name: str, columns: tuple[str, ...]) -> QuestionFile:
+    renamed = dict(text.split("=", 1) for text in columns)
+    rows = _parquet_rows if path.suffix == ".parquet" else _json_lines
+    form = FORMS[name] if name else None
+    labels: tuple[str, ...] = ()
+    if form is None:
+        form = _recognised(path, rows, renamed)
+    if form.labels:
+        column = renamed.get(form.labels, form.labels)
+        values = (fields.get(column) for _, fields in rows(path) if isinstance(fields, Mapping))
+        labels = tuple(dict.fromkeys(value.strip() for value in values if isinstance(value, str) and value.strip()))
+    problems: list[str] = []
+    count = 0
+    found: list[tuple[str, QuestionPlace]] = []
+    for place, fields in rows(path):
+        wrong: Sequence[str] = ()
+        if isinstance(fields, str):
+            wrong = [fields]
+        else:
+            try:
+                asked = list(form.read(RowFields(_renamed(fields, renamed), labels)))
+                own = _own_id(fields)
+                found += [
+                    (own and (own if len(asked) == 1 else f"{own}-{number}"),
+                     QuestionPlace(place, number - 1, question.language, len(question.document)))
+                    for number, question in enumerate(asked, 1)
+                ]  # fmt: skip
+            except WrongFieldsError as error:
+                wrong = error.problems
+        count += len(wrong)
+        problems += [f"{path.name}:{place.number}: {problem}" for problem in wrong][: _MOST_PROBLEMS - len(problems)]
+    if problems:
+        more = [f"and {count - len(problems)} more of that file"] if count > len(problems) else []
+        raise RecipeError([f"options.file: {problem}" for problem in (*problems, *more)])
+    if not found:
+        raise RecipeError([f"options.file: {path.name} has no rows"])
+    return QuestionFile(path, form, renamed, labels, dict(_named(found)))
+
+
+def _named(found: Sequence[tuple[str, QuestionPlace]]) -> Iterator[tuple[str, QuestionPlace]]:
+    """The places by the file's own ids where every row has one of its own, else by the numbers of the rows."""
+    times = Counter(own for own, _ in found)
+    own_ids = "" not in times and max(times.values()) == 1
+    several = Counter(place.row.number for _, place in found)
+    for own, place in found:
+        part = f"-{place.of_row + 1}" if several[place.row.number] > 1 else ""
+        yield (own if own_ids else f"q{place.row.number}{part}"), place
+
+
+def _own_id(fields: Mapping[str, Any]) -> str:
+    found = fields.get("_id", fields.get("id"))
+    text = str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+    return text if text.isprintable() and len(text) <= _LONGEST_ID and text.strip() == text else ""
+
+
+def _recognised(path: Path, rows: Callable[[Path], Iterable[_Row]], renamed: Mapping[str, str]) -> QuestionForm:
+    """The form of a file by the columns of its first row. Raises RecipeError where it is none that is known."""
+    for place, fields in rows(path):
+        if isinstance(fields, str):
+            raise RecipeError([f"options.file: {path.name}:{place.number}: {fields}"])
+        names = [*_renamed(fields, renamed)]
+        form = form_of(names)
+        if form is not None:
+            return FORMS[form]
+        there = ", ".join(name[:_SHOWN] for name in list(fields)[:_MOST_PROBLEMS]) or "none"
+        known = "; ".join(f"{form.name}: {', '.join(form.columns)}" for form in FORMS.values())
+        raise RecipeError(
+            [
+                f"options.file: {path.name} has the columns {there}, which are those of no known form ({known}); "
+                "say which column is which, such as --set "
+                '\'options.columns=["document=text", "question=query", "answers=gold"]\''
+            ]
+        )
+    raise RecipeError([f"options.file: {path.name} has no rows"])
+
+
+def _renamed(fields: Mapping[str, Any], renamed: Mapping[str, str]) -> Mapping[str, Any]:
+    """The fields of a row under the names that the form has for them."""
+    if not renamed:
+        return fields
+    taken = set(renamed.values())
+    kept = {name: value for name, value in fields.items() if name not in taken}
+    return kept | {name: fields[column] for name, column in renamed.items() if column in fields}
+
+
+# A row, or what is wrong with its line.
+_Row = tuple[RowPlace, Mapping[str, Any] | str]
+
+
+def _json_lines(path: Path) -> Iterator[_Row]:
+    with path.open("rb") as file:
+        if file.read(_BEGINNING).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            raise RecipeError(
+                [
+                    f"options.file: {path.name} is a JSON array, expected a JSON object a line; write one of it: "
+                    f'python -c "import json; [print(json.dumps(row)) for row in json.load(open({path.name!r}))]" '
+                    f"> {path.stem}.jsonl"
+                ]
+            )
+        file.seek(0)
+        byte = 0
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield RowPlace(number, byte), _parsed(line)
+            byte += len(line)
+
+
+def _parsed(line: bytes) -> Mapping[str, Any] | str:
+    try:
+        found = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        return f"not a JSON object in UTF-8 ({error})"
+    return found if isinstance(found, dict) else f"expected a JSON object, found {type(found).__name__}"
+
+
+def _line_at(path: Path, place: RowPlace) -> Mapping[str, Any]:
+    with path.open("rb") as file:
+        file.seek(place.byte)
+        found = _parsed(file.readline())
+    if isinstance(found, str):
+        raise ValueError(found)
+    return found
+
+
+def _parquet_rows(path: Path) -> Iterator[_Row]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            number = 0
+            for batch in file.iter_batches(batch_size=_BATCH):
+                for fields in batch.to_pylist():
+                    number += 1
+                    yield RowPlace(number, 0), fields
+    except pa.ArrowInvalid as error:
+        raise RecipeError([f"options.file: {path.name} is no readable Parquet file ({error})"]) from None
+
+
+class _ParquetRows:
+    """Rows of a Parquet file, read on from the one before; from the beginning again for an earlier one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows = _parquet_rows(path)
+        self._at = 0
+
+    def row(self, number: int) -> Mapping[str, Any]:
+        """A row by its number, from 1."""
+        if number <= self._at:
+            self._rows, self._at = _parquet_rows(self._path), 0
+        for place, fields in self._rows:
+            self._at = place.number
+            if place.number == number and isinstance(fields, Mapping):
+                return fields
+        raise ValueError(f"row {number} is not there any more")

@@ -1,0 +1,216 @@
+"""Scores which option of a multiple-choice question an answer chooses: a letter, several letters, or an option's text.
+
+The right letters are the first accepted answer (`C`, or `AC`), the next one is the right option's text. The decoys are
+the wrong options: a letter and a text each.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import deque
+from functools import lru_cache
+from typing import NamedTuple
+
+from niah_score.metrics.accepted import without_outer_punctuation
+from niah_score.metrics.base import Metric, Score
+from niah_score.metrics.target import Target
+from niah_score.text import fold, holds
+
+_LETTERS = re.compile("[A-Z]+")
+_USUAL = "ABCD"
+_MARKUP = re.compile(r"[*_`]+|\\(?:text|mathrm|mathbf)(?=\{)")
+_BOXED = re.compile(r"\\boxed\s*\{+\s*([^{}]*?)\s*\}+")
+
+
+class Options(NamedTuple):
+    """What can be chosen. `right`: letters. `texts`: of the options whose text is known, folded, by letter."""
+
+    right: frozenset[str]
+    letters: str
+    texts: dict[str, str]
+
+
+def options_of(target: Target) -> Options | None:
+    """The options of a row; None where its first accepted answer is no letter."""
+    first, *others = target.answers
+    bare = first.strip()
+    if not _LETTERS.fullmatch(bare):
+        return None
+    texts: dict[str, str] = {}
+    letters = set(bare)
+    for decoy in target.decoys:
+        if decoy and re.fullmatch("[A-Z]", decoy[0].strip()):
+            letters.add(decoy[0].strip())
+            texts |= {decoy[0].strip(): fold(text) for text in decoy[1:2]}
+    if len(bare) == 1 and others:
+        texts[bare] = fold(others[0])
+    if not target.decoys:
+        letters |= set(_USUAL)
+    kept = {letter: without_outer_punctuation(text) for letter, text in texts.items() if text.strip()}
+    return Options(frozenset(bare), "".join(sorted(letters)), kept)
+
+
+def judge_choice(answer: str, target: Target) -> Score:
+    """100 if the answer chooses the right options and no other, else 0. None where the accepted answer is no letter.
+
+    `chosen`: how many options the answer chooses.
+    """
+    options = options_of(target)
+    if options is None:
+        return Score(None, {"chosen": None})
+    found = chosen(answer, options)
+    return Score(100.0 if found == options.right else 0.0, {"chosen": len(found)})
+
+
+def chosen(answer: str, options: Options) -> frozenset[str]:
+    """The letters of the options that an answer chooses: by the first of these rules that finds any.
+
+    1. The last box (`\\boxed{C}`).
+    2. The whole answer is letters, an option's text, or a letter and its text.
+    3. The last phrase that names an answer: "the answer is", "correct option", "C is correct", 答案是, 选, C正确.
+    4. The first or the last line, where it is letters alone or begins with a letter and a bracket, full stop or colon,
+       and no other line begins with another letter.
+    5. Capital letters that stand alone anywhere, but for an "A" or "I" before a word in small letters.
+    6. Texts of options, as whole words; one that is part of another one's does not count.
+    """
+    text = _plain(answer)
+    boxes = _BOXED.findall(text)
+    if boxes and (found := _alone(boxes[-1], options) or _standing(boxes[-1], options)):
+        return found
+    text = _BOXED.sub(r" \1 ", text).strip()
+    return (
+        _alone(text, options)
+        or _declared(text, options)
+        or _leading(text, options)
+        or _standing(text, options)
+        or _texts(text, options)
+    )
+
+
+def _plain(answer: str) -> str:
+    """An answer in ordinary width, without marks of emphasis."""
+    return _MARKUP.sub("", unicodedata.normalize("NFKC", answer)).strip()
+
+
+@lru_cache(maxsize=64)
+def _patterns(letters: str) -> _Patterns:
+    one = rf"[(\[]?[{letters}][)\].]?"
+    joint = r"\s*(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*)?"
+    listed = rf"{one}(?:{joint}{one})*(?![A-Za-z0-9'])"
+    small = rf"[(\[]?([{letters.lower()}])[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))"
+    behind = rf"(?<![A-Za-z0-9])[(\[]?([{letters}])[)\].]?\s*(?:{_IS_RIGHT})"
+    return _Patterns(re.compile(listed), re.compile(small), re.compile(behind), frozenset(letters))
+
+
+class _Patterns(NamedTuple):
+    """How letters are written: capitals in a list, one small letter, and a letter that is called right."""
+
+    listed: re.Pattern[str]
+    small: re.Pattern[str]
+    called_right: re.Pattern[str]
+    letters: frozenset[str]
+
+
+_IS_RIGHT = (
+    r"\b(?:is|are)\s+(?:the\s+|both\s+|my\s+)?(?:correct|right|best|true|answer)\b"
+    r"|(?:选?项)?(?:是|为)?最?(?:正确|对)(?:的|答案|选项)?(?!吗)"
+)
+_ANSWER_IS = re.compile(
+    r"(?:\banswers?\b|\b(?:correct|right|best|chosen|final)\s+(?:option|choice|letter)s?\b)"
+    r"(?:\s+(?:is|are|would\s+be|should\s+be|must\s+be))?\s*[:=]?\s*(?:(?:option|choice|letter)s?\b)?\s*[:=]?\s*[\"'“‘]*"
+    r"|\b(?:I|we)\s+(?:would\s+)?(?:choose|chose|pick|select|go\s+with)\s+(?:(?:option|choice|letter)s?\s+)?[\"'“‘]*"
+    r"|(?:答案|正确选项)(?:应该|应当|应|就)?(?:是|为|选)?\s*:?\s*(?:选项)?[\"'“‘]*"
+    r"|选(?!项)(?:择|了)?(?:选项)?\s*:?\s*[\"'“‘]*",
+    re.IGNORECASE,
+)
+
+
+# An "A" or "I" that is a word, not an option.
+_ARTICLE = re.compile(r"[AI]\s+(?!(?:and|or|nor|is|are|was|as|because|since|but)\b)[a-z]")
+
+
+def _listed(text: str, options: Options) -> frozenset[str]:
+    """The capital letters that a text begins with, one or a list of them; none where it begins with an article."""
+    patterns = _patterns(options.letters)
+    match = patterns.listed.match(text)
+    if match is None or _ARTICLE.match(text):
+        return frozenset()
+    return patterns.letters & set(match[0])
+
+
+def _alone(text: str, options: Options) -> frozenset[str]:
+    trimmed = text.strip(" \t\n.。,，;:!\"'“”‘’")
+    patterns = _patterns(options.letters)
+    if patterns.listed.fullmatch(trimmed):
+        return patterns.letters & set(trimmed)
+    if small := re.fullmatch(rf"[(\[]?([{options.letters.lower()}])[)\].]?", trimmed):
+        return frozenset(small[1].upper())
+    bare = without_outer_punctuation(fold(text))
+    for letter, option in options.texts.items():
+        is_only = sum(option == other for other in options.texts.values()) == 1
+        if (bare == option and is_only) or re.fullmatch(
+            rf"\(?{letter.lower()}\s*[).:,、\-]*\s*[\"'“‘]?{re.escape(option)}", bare
+        ):
+            return frozenset(letter)
+    return frozenset()
+
+
+def _declared(text: str, options: Options) -> frozenset[str]:
+    patterns = _patterns(options.letters)
+    found: list[tuple[int, frozenset[str]]] = [
+        (match.start(1), frozenset(match[1])) for match in patterns.called_right.finditer(text)
+    ]
+    for match in deque(_ANSWER_IS.finditer(text), maxlen=_MOST_PHRASES):
+        rest = text[match.end() : match.end() + _LOOKED_AT]
+        named = _listed(rest, options)
+        if not named and (small := patterns.small.match(rest)):
+            named = frozenset(small[1].upper())
+        named = named or _beginning(rest, options)
+        if named:
+            found.append((match.end(), named))
+    return max(found, key=lambda pair: pair[0])[1] if found else frozenset()
+
+
+def _beginning(rest: str, options: Options) -> frozenset[str]:
+    """The option whose text a text begins with, the longest of several."""
+    folded = fold(rest).lstrip("\"'“‘( ").removeprefix("the ")
+    for letter, option in sorted(options.texts.items(), key=lambda pair: -len(pair[1])):
+        if folded.startswith(option) and not (folded[len(option) :][:1].isalnum() and option[-1:].isascii()):
+            return frozenset(letter)
+    return frozenset()
+
+
+# Of an answer that says nothing else, so many of the last phrases are looked at, and so many characters behind each.
+_MOST_PHRASES, _LOOKED_AT = 200, 2000
+
+
+def _leading(text: str, options: Options) -> frozenset[str]:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    leads = [re.match(rf"\(?([{options.letters}])[).:、,](?![^\W_])|\(([{options.letters}])\)", line) for line in lines]
+    named = {match[1] or match[2] for match in leads if match}
+    if len(named) == 1 and (leads[0] or leads[-1]):
+        return frozenset(named)
+    letters = _patterns(options.letters)
+    ends = dict.fromkeys(line.strip(".:") for line in (*lines[:1], *lines[-1:]))
+    alone = {letters.letters & set(line) for line in ends if letters.listed.fullmatch(line)}
+    return alone.pop() if len(alone) == 1 and not named else frozenset()
+
+
+def _standing(text: str, options: Options) -> frozenset[str]:
+    """Capital letters without an ASCII letter or digit beside them."""
+    pattern = rf"(?<![A-Za-z0-9'’.])[{options.letters}](?![A-Za-z0-9'’])(?!\.[A-Za-z])"
+    return frozenset(match[0] for match in re.finditer(pattern, text) if not _ARTICLE.match(text, match.start()))
+
+
+def _texts(text: str, options: Options) -> frozenset[str]:
+    folded = fold(text)
+    held = {letter: option for letter, option in options.texts.items() if holds(folded, option)}
+    return frozenset(
+        letter
+        for letter, option in held.items()
+        if not any(option != other and option in other for other in held.values())
+    )
+
+
+CHOICE = Metric("choice", "strict", judge_choice, parts={"chosen": int})

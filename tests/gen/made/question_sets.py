@@ -1,0 +1,193 @@
+"""Writes small files in the columns of the published question sets, about documents of the bundled corpora.
+
+Each document has one sentence put into it, which alone answers its question.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import read_corpus
+from niah_gen.haystacks.boundaries import sentence_ends
+
+TOWNS = ("Merrow", "Calder", "Ness", "Harrop", "Linton", "Skelby", "Orford", "Thirle", "Wexcombe", "Yarrow")
+CHINESE_TOWNS = ("青浦", "枫泾", "南浔", "周庄", "西塘", "乌镇", "甪直", "同里", "朱家角", "安昌")
+WORDS = {
+    "en": ("The lamp of lighthouse {n} was cast in {town}.", "Where was the lamp of lighthouse {n} cast?"),
+    "zh": ("第{n}号灯塔的灯是在{town}铸造的。", "第{n}号灯塔的灯是在哪里铸造的？"),
+}
+
+
+class Told(NamedTuple):
+    """A document with one sentence put in, and the question that it answers. `wrong`: other places."""
+
+    number: int
+    language: str
+    document: str
+    evidence: str
+    question: str
+    town: str
+    wrong: tuple[str, ...]
+
+
+@lru_cache(maxsize=4)
+def told(language: str, count: int = 10, characters: int = 4000) -> tuple[Told, ...]:
+    """So many documents of about so many characters, whole sentences of a bundled corpus."""
+    corpus = read_corpus(locate("en_essays" if language == "en" else "zh_articles"))
+    joiner = " " if language == "en" else ""
+    text = joiner.join(" ".join(document.text.split()) for document in corpus.documents)
+    towns = TOWNS if language == "en" else CHINESE_TOWNS
+    ends = sentence_ends(text)
+    found = []
+    for number in range(count):
+        draw = random.Random(number)
+        start = next(end for end in ends if end >= number * characters)
+        end = next(end for end in ends if end >= start + characters)
+        middle = draw.choice([place for place in ends if start < place < end])
+        statement, question = (words.format(n=number + 11, town=towns[number]) for words in WORDS[language])
+        before, after = text[start:middle].strip(), text[middle:end].strip()
+        document = joiner.join((before, statement, after))
+        wrong = tuple(draw.sample([town for town in towns if town != towns[number]], 3))
+        found.append(Told(number, language, document, statement, question, towns[number], wrong))
+    return tuple(found)
+
+
+def options_of(one: Told) -> tuple[list[str], int]:
+    """Four options in a drawn order, and the number of the right one."""
+    options = [one.town, *one.wrong]
+    random.Random(one.number + 100).shuffle(options)
+    return options, options.index(one.town)
+
+
+def first_of(one: Told) -> str:
+    """The first three sentences of a document, which stand for its summary."""
+    return one.document[: sentence_ends(one.document)[2]]
+
+
+Rows = Iterator[dict[str, Any]]
+
+
+def plain(language: str) -> Rows:
+    for one in told(language):
+        yield {"document": one.document, "question": one.question, "answers": [one.town], "evidence": one.evidence}
+
+
+def plain_choices(language: str) -> Rows:
+    for one in told(language):
+        options, right = options_of(one)
+        yield {
+            "id": f"lamp-{one.number}", "document": one.document, "question": one.question, "choices": options,
+            "answers": "ABCD"[right], "evidence": [one.evidence],
+        }  # fmt: skip
+
+
+def l_eval(language: str) -> Rows:
+    """Two questions a document: one closed, with its options in it, and one whose answer is a text."""
+    for one in told(language):
+        options, right = options_of(one)
+        listed = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", options, strict=True))
+        yield {
+            "input": one.document, "instructions": [f"{one.question}\n{listed}", one.question],
+            "outputs": ["ABCD"[right], one.town], "source": "own", "evaluation": "exam",
+        }  # fmt: skip
+
+
+def longbench(language: str) -> Rows:
+    for one in told(language):
+        yield {
+            "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
+            "dataset": "multifieldqa_zh" if language == "zh" else "multifieldqa_en", "language": language,
+            "all_classes": None, "_id": f"{one.number:048x}",
+        }  # fmt: skip
+
+
+def longbench_classes(language: str) -> Rows:
+    towns = TOWNS if language == "en" else CHINESE_TOWNS
+    for one in told(language):
+        yield {
+            "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
+            "dataset": "lsht" if language == "zh" else "trec", "language": language, "all_classes": list(towns),
+            "_id": f"{one.number:048x}",
+        }  # fmt: skip
+
+
+def longbench_summaries(language: str) -> Rows:
+    for one in told(language):
+        yield {
+            "input": "", "context": one.document, "answers": [first_of(one)], "length": len(one.document),
+            "dataset": "vcsum" if language == "zh" else "gov_report", "language": language, "all_classes": None,
+            "_id": f"{one.number:048x}",
+        }  # fmt: skip
+
+
+def longbench_v2(language: str) -> Rows:
+    for one in told(language):
+        options, right = options_of(one)
+        choices = {f"choice_{letter}": option for letter, option in zip("ABCD", options, strict=True)}
+        yield {
+            "_id": f"{one.number:024x}", "domain": "Single-Document QA", "difficulty": "easy",
+            "length": "short", "question": one.question, **choices, "answer": "ABCD"[right], "context": one.document,
+        }  # fmt: skip
+
+
+def babilong(language: str) -> Rows:
+    for one in told(language):
+        yield {"input": one.document, "question": one.question, "target": one.town}
+
+
+def lv_eval(language: str) -> Rows:
+    for one in told(language):
+        yield {
+            "input": one.question, "context": one.document, "answers": [one.town], "length": len(one.document),
+            "confusing_facts": [one.evidence.replace(one.town, one.wrong[0])], "answer_keywords": one.town,
+            "dataset": "factrecall_zh_16k" if language == "zh" else "factrecall_en_16k", "language": language,
+        }  # fmt: skip
+
+
+def infinite_bench(language: str) -> Rows:
+    for one in told(language):
+        yield {"id": one.number, "context": one.document, "input": one.question, "answer": [one.town], "options": []}
+
+
+def infinite_bench_choices(language: str) -> Rows:
+    for one in told(language):
+        options, right = options_of(one)
+        yield {
+            "id": one.number, "context": one.document, "input": one.question, "answer": [one.town, "ABCD"[right]],
+            "options": options,
+        }  # fmt: skip
+
+
+# The form of each, and what writes its rows.
+SETS: dict[str, tuple[str, Callable[[str], Rows]]] = {
+    "plain": ("plain", plain),
+    "plain-choices": ("plain", plain_choices),
+    "l-eval": ("l-eval", l_eval),
+    "longbench": ("longbench", longbench),
+    "longbench-classes": ("longbench", longbench_classes),
+    "longbench-summaries": ("longbench", longbench_summaries),
+    "longbench-v2": ("longbench-v2", longbench_v2),
+    "babilong": ("babilong", babilong),
+    "lv-eval": ("lv-eval", lv_eval),
+    "infinite-bench": ("infinite-bench", infinite_bench),
+    "infinite-bench-choices": ("infinite-bench", infinite_bench_choices),
+}
+
+
+def write_set(path: Path, rows: Rows | list[dict[str, Any]]) -> Path:
+    """Write rows as JSONL, or as Parquet where the name says so."""
+    listed = list(rows)
+    if path.suffix == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(listed), path, row_group_size=4)
+    else:
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in listed), "utf-8")
+    return path

@@ -1,0 +1,168 @@
+"""The columns of the question sets: how each is recognised, what its rows say, and what is wrong with one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from question_sets import SETS
+
+from niah_gen.tasks.questions.forms import FORMS, LONGBENCH_SETS, RowFields, WrongFieldsError, form_of
+from niah_gen.tasks.questions.question import ExternalQuestion
+from niah_score.contract import METRIC_NAMES
+
+DOCUMENT = "The port of Merrow was dredged in 1911. Ida Holt lit the lamp. The harbour froze."
+
+
+def read(form: str, fields: dict[str, Any], *labels: str) -> list[ExternalQuestion]:
+    return list(FORMS[form].read(RowFields(fields, labels)))
+
+
+def problems_of(form: str, fields: dict[str, Any], *labels: str) -> tuple[str, ...]:
+    with pytest.raises(WrongFieldsError) as caught:
+        read(form, fields, *labels)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_set_is_recognised_by_its_columns(name: str) -> None:
+    form, rows = SETS[name]
+    assert form_of(list(next(iter(rows("en"))))) == form
+
+
+def test_columns_of_nobody_are_no_form() -> None:
+    assert form_of(["text", "label"]) is None
+    assert form_of([]) is None
+
+
+def test_every_metric_that_a_form_names_exists() -> None:
+    assert {kind.metric for kind in LONGBENCH_SETS.values()} <= set(METRIC_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metric", "tokens"),
+    [
+        ("narrativeqa", "longbench_qa_f1", 128), ("multifieldqa_zh", "longbench_qa_f1_zh", 64),
+        ("dureader", "longbench_rouge_zh", 128), ("gov_report", "longbench_rouge", 512),
+        ("triviaqa", "longbench_qa_f1_line", 32), ("samsum", "longbench_rouge_line", 128),
+        ("trec", "longbench_classification", 64), ("lcc", "longbench_code_sim", 64),
+        ("hotpotqa_e", "longbench_qa_f1", 32), ("my_own", "longbench_qa_f1", None),
+    ],
+)  # fmt: skip
+def test_longbench_s_rows_are_judged_as_its_table_says(dataset: str, metric: str, tokens: int | None) -> None:
+    row = {
+        "input": "Who lit the lamp?", "context": DOCUMENT, "answers": ["Ida Holt"], "dataset": dataset,
+        "all_classes": ["Ida Holt", "Jon Reed"] if dataset == "trec" else None, "language": "en",
+    }  # fmt: skip
+    (question,) = read("longbench", row)
+    assert (question.metric, question.max_new_tokens) == (metric, tokens)
+    assert question.answers == ("Ida Holt",)
+
+
+def test_summaries_and_code_are_asked_for_in_words_where_the_input_is_blank() -> None:
+    row = {"input": "", "context": DOCUMENT, "answers": ["x"], "all_classes": None}
+    assert read("longbench", {**row, "dataset": "gov_report"})[0].asked == "Write a summary of the document."
+    assert read("longbench", {**row, "dataset": "lcc"})[0].asked == "Write the next line of the code."
+    assert problems_of("longbench", {**row, "dataset": "qasper"}) == (
+        "input: expected a text that is not blank; found ''",
+    )
+
+
+def test_passage_sets_of_longbench_are_sent_to_their_own_task() -> None:
+    row = {"input": "x", "context": DOCUMENT, "answers": ["3"], "dataset": "passage_count", "all_classes": None}
+    assert "--set task=longbench-file --set options.dataset=passage_count" in problems_of("longbench", row)[0]
+
+
+def test_babilong_counts_the_labels_of_the_file_that_the_question_does_not_name() -> None:
+    row = {"input": DOCUMENT, "question": "Where was Mary before the Garden?", "target": "kitchen"}
+    (question,) = read("babilong", row, "kitchen", "garden", "office", "Kitchen")
+    assert (question.answers, question.decoys) == (("kitchen",), (("office",),))
+    assert "the question names 'garden'" in problems_of("babilong", {**row, "target": "garden"})[0]
+    (listed,) = read("babilong", {**row, "target": "apple,milk"}, "apple,milk", "nothing", "apple")
+    assert listed.decoys == (("nothing",),)
+
+
+def test_l_eval_has_a_question_for_each_instruction() -> None:
+    row = {
+        "input": DOCUMENT, "instructions": ["Which?\nA. x\nB. y\nC. z", "Who lit the lamp?", "True?"],
+        "outputs": ["AC", "Ida Holt", "A"],
+    }  # fmt: skip
+    several, open_, one = read("l-eval", row)
+    assert (several.metric, several.answers, several.decoys) == ("choice", ("AC",), (("B", "y"),))
+    assert (open_.metric, open_.answers, open_.asked) == ("exact", ("Ida Holt",), "Who lit the lamp?")
+    assert (one.metric, one.answers) == ("choice", ("A",))
+    assert "More than one option may be right." in one.asked
+    assert problems_of("l-eval", {**row, "outputs": ["A"]}) == (
+        "outputs: expected as many as instructions, 3; found 1",
+    )
+
+
+def test_lv_eval_keeps_the_words_of_its_answer_as_keywords() -> None:
+    row = {
+        "input": "Who?", "context": DOCUMENT, "answers": ["It was Ida Holt"], "confusing_facts": ["x"],
+        "answer_keywords": "Ida Holt", "dataset": "factrecall_en_16k", "language": "en",
+    }  # fmt: skip
+    (question,) = read("lv-eval", row)
+    assert (question.keywords, question.metric) == ((("Ida",), ("Holt",)), "longbench_qa_f1")
+    (chinese,) = read("lv-eval", {**row, "answer_keywords": None, "language": "zh"})
+    assert (chinese.keywords, chinese.metric) == ((("It was Ida Holt",),), "longbench_qa_f1_zh")
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "metric", "answers"),
+    [
+        ("12345", [], "longbench_qa_f1", ("12345",)),
+        (12345, None, "longbench_qa_f1", ("12345",)),
+        (["Ida", "Ida Holt"], [], "longbench_qa_f1", ("Ida", "Ida Holt")),
+        (["Ida Holt"], ["Jon", "Ida Holt"], "choice", ("B", "Ida Holt")),
+        (["Ida Holt", "B"], ["Jon", "Ida Holt"], "choice", ("B", "Ida Holt")),
+        ("B", ["Jon", "Ida Holt"], "choice", ("B", "Ida Holt")),
+    ],
+)
+def test_infinite_bench_s_answers_are_texts_lists_numbers_or_options(
+    answer: object, options: object, metric: str, answers: tuple[str, ...]
+) -> None:
+    row = {"id": 1, "context": DOCUMENT, "input": "Who?", "answer": answer, "options": options}
+    (question,) = read("infinite-bench", row)
+    assert (question.metric, question.answers) == (metric, answers)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"document": ""}, "document: expected a text that is not blank; found ''"),
+        ({"document": None}, "document: expected a text that is not blank; found None"),
+        ({"question": 3}, "question: expected a text that is not blank; found 3"),
+        ({"question": "\ud800"}, "question: expected a text without half surrogate pairs; found '\\ud800'"),
+        ({"answers": []}, "answers: expected a text or a list of texts, none of them blank; found []"),
+        ({"answers": [" "]}, "answers: expected a text or a list of texts, none of them blank; found [' ']"),
+        ({"answers": [1]}, "answers: expected a text or a list of texts, none of them blank; found [1]"),
+        ({"language": "tlh"}, "language: expected one of en, zh; found 'tlh'"),
+        ({"metric": "exakt"}, "metric: metric 'exakt' is unknown; did you mean 'exact'?"),
+        (
+            {"evidence": "Jon"},
+            "evidence: expected a passage that stands in the document once; 'Jon' is nowhere in the document",
+        ),
+        (
+            {"evidence": "The"},
+            "evidence: expected a passage that stands in the document once; 'The' is in the document more than once",
+        ),
+        ({"evidence": ["Ida Holt lit", "lit the"]}, "evidence: two passages overlap; give them as one"),
+        ({"choices": ["x"]}, "choices: expected 2 to 26 different options; found ['x']"),
+        ({"choices": ["x", "x"]}, "choices: expected 2 to 26 different options; found ['x', 'x']"),
+        ({"choices": ["x", "y"]}, "answers: expected letters of A to B, or an option as it stands; found 'Ida'"),
+    ],
+)
+def test_a_wrong_field_of_the_plain_form_is_named(changes: dict[str, object], problem: str) -> None:
+    row = {"document": DOCUMENT, "question": "Who?", "answers": ["Ida"], **changes}
+    assert problem in problems_of("plain", row)
+
+
+def test_all_wrong_fields_of_a_row_are_named_together() -> None:
+    assert problems_of("longbench-v2", {"context": DOCUMENT, "choice_A": "x", "choice_B": "y", "answer": "E"}) == (
+        "question: expected a text that is not blank; there is none",
+        "choice_C: expected a text that is not blank; there is none",
+        "choice_D: expected a text that is not blank; there is none",
+    )
+    whole = {"context": DOCUMENT, "question": "Who?", "answer": "E", **{f"choice_{n}": n for n in "ABCD"}}
+    assert problems_of("longbench-v2", whole) == ("answer: expected A, B, C or D; found 'E'",)

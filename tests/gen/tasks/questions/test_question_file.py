@@ -1,0 +1,126 @@
+"""Files of question sets: what is read of them, and what is refused with line and field."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from question_sets import write_set
+
+from niah_gen.errors import RecipeError
+from niah_gen.tasks.questions.question_file import read_questions
+
+ROW = {"document": "Ida Holt lit the lamp.", "question": "Who?", "answers": ["Ida"]}
+
+
+def problems_of(path: Path, form: str = "", columns: tuple[str, ...] = ()) -> list[str]:
+    with pytest.raises(RecipeError) as caught:
+        read_questions(path, form, columns)
+    return list(caught.value.problems)
+
+
+def of_rows(tmp_path: Path, *rows: dict[str, Any], name: str = "own.jsonl") -> Path:
+    return write_set(tmp_path / name, list(rows))
+
+
+@pytest.mark.parametrize("name", ["own.jsonl", "own.parquet"])
+def test_questions_are_found_again_in_any_order(name: str, tmp_path: Path) -> None:
+    rows = [{**ROW, "document": f"{ROW['document']} It was night {number}."} for number in range(9)]
+    file = read_questions(of_rows(tmp_path, *rows, name=name), "", ())
+    assert (file.form.name, list(file.places)) == ("plain", [f"q{number}" for number in range(1, 10)])
+    for number in (0, 8, 3, 4, 4, 1):
+        question = file.question(f"q{number + 1}")
+        assert (question.id, question.document) == (f"q{number + 1}", rows[number]["document"])
+
+
+def test_blank_lines_and_line_ends_of_windows_and_a_byte_order_mark_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    line = json.dumps(ROW).encode()
+    path.write_bytes(b"\xef\xbb\xbf" + line + b"\r\n\r\n" + line + b"\n \n")
+    file = read_questions(path, "", ())
+    assert list(file.places) == ["q1", "q3"]
+    assert file.question("q3").document == ROW["document"]
+
+
+def test_every_problem_is_told_with_line_and_field_up_to_twenty(tmp_path: Path) -> None:
+    path = of_rows(tmp_path, ROW, {**ROW, "answers": [], "question": ""}, *[{**ROW, "document": 1}] * 30)
+    problems = problems_of(path)
+    assert problems[:2] == [
+        "options.file: own.jsonl:2: question: expected a text that is not blank; found ''",
+        "options.file: own.jsonl:2: answers: expected a text or a list of texts, none of them blank; found []",
+    ]
+    assert problems[2] == "options.file: own.jsonl:3: document: expected a text that is not blank; found 1"
+    assert len(problems) == 21
+    assert problems[20] == "options.file: and 12 more of that file"
+
+
+def test_lines_that_are_no_objects_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_bytes(json.dumps(ROW).encode() + b'\n{"a": \n[1]\n\xff\n')
+    problems = problems_of(path)
+    assert [problem.partition(" (")[0] for problem in problems] == [
+        "options.file: own.jsonl:2: not a JSON object in UTF-8",
+        "options.file: own.jsonl:3: expected a JSON object, found list",
+        "options.file: own.jsonl:4: not a JSON object in UTF-8",
+    ]
+
+
+def test_a_json_array_is_refused_with_the_command_that_makes_lines_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps([ROW, ROW], indent=1))
+    (problem,) = problems_of(path)
+    assert "data.json is a JSON array, expected a JSON object a line" in problem
+    command = problem.partition('python -c "')[2].partition('" > data.jsonl')[0]
+    done = subprocess.run([sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    (tmp_path / "data.jsonl").write_text(done.stdout)
+    assert list(read_questions(tmp_path / "data.jsonl", "", ()).places) == ["q1", "q2"]
+
+
+def test_columns_of_no_known_form_are_told_with_all_forms_and_what_to_do(tmp_path: Path) -> None:
+    (problem,) = problems_of(of_rows(tmp_path, {"text": "x", "query": "y", "gold": "z"}))
+    assert "own.jsonl has the columns text, query, gold, which are those of no known form" in problem
+    for name in ("plain: document, question, answers", "babilong: input, question, target", "longbench-v2: "):
+        assert name in problem
+    assert 'options.columns=["document=text", "question=query", "answers=gold"]' in problem
+
+
+def test_columns_may_be_named(tmp_path: Path) -> None:
+    path = of_rows(tmp_path, {"text": ROW["document"], "query": "Who?", "gold": "Ida", "question": "another"})
+    file = read_questions(path, "", ("document=text", "question=query", "answers=gold"))
+    question = file.question("q1")
+    assert (question.document, question.asked, question.answers) == (ROW["document"], "Who?", ("Ida",))
+
+
+def test_ids_are_the_file_s_own_where_every_row_has_another(tmp_path: Path) -> None:
+    own = read_questions(of_rows(tmp_path, {**ROW, "id": 7}, {**ROW, "id": "b"}), "", ())
+    assert list(own.places) == ["7", "b"]
+    twice = read_questions(of_rows(tmp_path, {**ROW, "id": "a"}, {**ROW, "id": "a"}, name="2.jsonl"), "", ())
+    some = read_questions(of_rows(tmp_path, {**ROW, "id": "a"}, ROW, name="3.jsonl"), "", ())
+    assert list(twice.places) == list(some.places) == ["q1", "q2"]
+
+
+def test_files_without_rows_and_files_that_are_none_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("\n")
+    assert problems_of(tmp_path / "none.jsonl") == ["options.file: none.jsonl has no rows"]
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
+    assert "bad.parquet is no readable Parquet file" in problems_of(tmp_path / "bad.parquet")[0]
+    assert "cannot be read" in problems_of(tmp_path / "gone.jsonl")[0]
+
+
+def test_a_file_that_is_changed_while_it_is_read_is_told(tmp_path: Path) -> None:
+    path = of_rows(tmp_path, ROW, {**ROW, "question": "Why?"})
+    file = read_questions(path, "", ())
+    path.write_text("{}\n{}\n")
+    with pytest.raises(RecipeError, match=r"own\.jsonl:2 was changed while it was read"):
+        file.question("q2")
+
+
+def test_babilong_s_labels_are_the_targets_of_the_whole_file(tmp_path: Path) -> None:
+    rows = [{"input": "Mary went on.", "question": "Where is Mary?", "target": place} for place in ("garden", "office")]
+    file = read_questions(of_rows(tmp_path, *rows), "", ())
+    assert file.labels == ("garden", "office")
+    assert file.question("q1").decoys == (("office",),)
