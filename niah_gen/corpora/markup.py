@@ -83,7 +83,7 @@ def _html_text(html: str) -> str:
         elif tag in _CELLS:
             text.end_cell()
         else:
-            text.end_line(_BREAKS.get(tag, 0))
+            text.end_line(_BREAKS.get(tag or "", 0))
         if tag == "pre":
             pre += 1 if opens else -1
     return text.joined()
