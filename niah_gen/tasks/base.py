@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.tasks.hiding import FITTED_WHOLE, IN_FILLER, ContextKind
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
+from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row, draw_name
 
 # Makes an item's twin, which shows what a model scores without, or against, the fact that is asked for.
@@ -66,6 +67,8 @@ class Task(NamedTuple):
         `item` is `replayed`; there is no template and no budget of ours. With the context FITTED_WHOLE the rule is this
         project's: its prompts keep their budgets, and controls are the family's to make.
     chosen: the family as some options make it, where its corpus, context, controls or check depend on them.
+    in_order: for families whose rows prove each other: returns the function of one proof, which is given the family's
+        rows in order, then None, and says what is wrong with each row after those before it.
     """
 
     name: str
@@ -84,6 +87,7 @@ class Task(NamedTuple):
     ask: Callable[[Workbench], Callable[[Cell], Item]] | None = None
     chosen: Callable[[Any], Task] | None = None
     drawn: bool = False
+    in_order: Callable[[Tokenizer], Callable[[Row | None], Iterator[str]]] | None = None
 
     def needle_id(self, cell: Cell) -> str:
         """What the column of that name says in the rows of a cell."""

@@ -23,6 +23,7 @@ from niah_gen.tasks.options import read_options
 from niah_gen.tasks.passage_count import PASSAGE_COUNT
 from niah_gen.tasks.passages import PASSAGE_COPY, PASSAGE_MATCH, PASSAGE_NTH
 from niah_gen.tasks.passkeys import NUMBER_STRING, PASSKEY
+from niah_gen.tasks.perplexity import PERPLEXITY
 from niah_gen.tasks.published.longbench import LONGBENCH, LONGBENCH_FILE
 from niah_gen.tasks.published.mrcr import MRCR
 from niah_gen.tasks.published.needlebench import NEEDLEBENCH_TASKS
@@ -48,6 +49,7 @@ TASKS: dict[str, Task] = {
     "graph-walks": GRAPH_WALKS,
     "common-words": COMMON_WORDS,
     "coded-words": CODED_WORDS,
+    "perplexity": PERPLEXITY,
     "passage-match": PASSAGE_MATCH,
     "passage-copy": PASSAGE_COPY,
     "passage-nth": PASSAGE_NTH,
