@@ -27,7 +27,7 @@ class Cut(NamedTuple):
     byte: int
 
 
-class Window(NamedTuple):
+class TextWindow(NamedTuple):
     """A window of a text, and where the part of it begins that is scored; all places count from the text's beginning.
 
     `start`: its first token and byte. `target`: the first token that is scored. `end`: behind its last token.
@@ -51,7 +51,7 @@ class WindowedText:
         self._tokens = tokens
         self._tokenizer = tokenizer
         self._ends: dict[int, Cut] = {}
-        self._chunks: dict[int, list[Window]] = {}
+        self._chunks: dict[int, list[TextWindow]] = {}
         self._first = next(cut for cut in self._places(1, text.size + 1) if cut.token > 0)
 
     @property
@@ -59,7 +59,7 @@ class WindowedText:
         """The bytes that sliding windows of every length cover together."""
         return self.text.data[: self._end(self._tokens).byte]
 
-    def window(self, number: int, length: int, stride: int) -> Window:
+    def window(self, number: int, length: int, stride: int) -> TextWindow:
         """The sliding window of a number from 0. The first one is scored from its second token on.
 
         Raises FitError where the text cannot be cut.
@@ -67,7 +67,7 @@ class WindowedText:
         ends = nominal_ends(self._tokens, length, stride)
         end = self._end(ends[number])
         if number == 0:
-            return Window(Cut(0, 0), self._first, end)
+            return TextWindow(Cut(0, 0), self._first, end)
         target = self._end(ends[number - 1])
         for start in self._places(end.token - length, end.token - length + _MOST_MOVED):
             if start.token >= target.token:
@@ -78,10 +78,10 @@ class WindowedText:
                 begun = Cut(start.token, start.byte + 1)
                 begun = begun if self._clean(begun, end) else None
             if begun is not None:
-                return Window(begun, target, end)
+                return TextWindow(begun, target, end)
         raise FitError(f"no window of {length} tokens can end at token {end.token}; set options.stride lower")
 
-    def chunks(self, length: int) -> list[Window]:
+    def chunks(self, length: int) -> list[TextWindow]:
         """The windows of a length that stand side by side, as many as have room, each scored from its first token on.
 
         Raises FitError where the text cannot be cut.
@@ -90,7 +90,7 @@ class WindowedText:
             cuts = [Cut(0, 0)]
             for _ in range(self._tokens // length):
                 cuts.append(self._last(cuts[-1], cuts[-1].token + length))
-            self._chunks[length] = [Window(start, start, end) for start, end in pairwise(cuts)]
+            self._chunks[length] = [TextWindow(start, start, end) for start, end in pairwise(cuts)]
         return self._chunks[length]
 
     def _end(self, token: int) -> Cut:

@@ -39,7 +39,7 @@ def check_window(score: str, row: Row, item: Item) -> Iterator[str]:
         yield f"target_span begins at {target['start']}; expected {'0' if score == 'window' else 'context before it'}"
 
 
-class _Document:
+class _Tiled:
     """The windows of one length over one document, as far as they have been seen."""
 
     def __init__(self, key: tuple[object, ...], haystack_id: str | None) -> None:
@@ -61,7 +61,7 @@ def follow_windows(
     windows of a document score has to be the text that haystack_id digests, token by token once. `ends_of`: where the
     windows of a length end at the latest, in tokens.
     """
-    current: _Document | None = None
+    current: _Tiled | None = None
 
     def follow(row: Row | None) -> Iterator[str]:
         nonlocal current
@@ -72,13 +72,13 @@ def follow_windows(
         if row is None:
             return
         if current is None:
-            current = _Document(key or (), row["haystack_id"])
+            current = _Tiled(key or (), row["haystack_id"])
         yield from _next(current, row, ends_of(row["length"] or 0))
 
     return follow
 
 
-def _next(document: _Document, row: Row, ends: Sequence[int]) -> Iterator[str]:
+def _next(document: _Tiled, row: Row, ends: Sequence[int]) -> Iterator[str]:
     """What is wrong with a window after those before it."""
     prompt, target, tokens = row["prompt"], row["target_span"], row["target_token_span"]
     if document.broken or not isinstance(prompt, str) or target is None or tokens is None:
@@ -114,7 +114,7 @@ def _precedes(texts: Sequence[str], context: str) -> bool:
     return found.endswith(context)
 
 
-def _closed(document: _Document, ends_of: Callable[[int], Sequence[int]], tokenizer: Tokenizer) -> Iterator[str]:
+def _closed(document: _Tiled, ends_of: Callable[[int], Sequence[int]], tokenizer: Tokenizer) -> Iterator[str]:
     """What is wrong with all windows of a length over a document together."""
     _, corpus, length, name = document.key
     if document.broken or document.number != len(ends_of(int(str(length)))):
