@@ -131,4 +131,4 @@ class WindowedText:
     def _same(self, start: Cut, end: Cut) -> bool:
         """The same by encoding all of it."""
         found = self._tokenizer.encode(self.text.text(start.byte, end.byte)).ids
-        return found.tolist() == self.text.ids[start.token : end.token].tolist()
+        return bool(found.tolist() == self.text.ids[start.token : end.token].tolist())

@@ -60,7 +60,7 @@ class PerplexityOptions:
         if self.score not in SCORES:
             raise ValueError(f"score is {self.score!r}; expected {' or '.join(SCORES)}")
         if self.stride and self.score == "window":
-            raise ValueError('stride is given, but windows that are scored whole stand side by side; leave it out')
+            raise ValueError("stride is given, but windows that are scored whole stand side by side; leave it out")
 
 
 def stride_of(options: PerplexityOptions, length: int) -> int:
@@ -151,8 +151,9 @@ class _Cutter:
         notes: tuple[str, ...] = ()
         if text.documents > 1:
             notes = (f"{cell.corpus}: texts of {options.tokens} tokens are several documents joined",)
+        tokens = bench.counter.count(piece.content for piece in pieces)
         context = Context(
-            (PromptMessage(None, pieces),), sha256_hex(whole)[:12], bench.counter.count(piece.content for piece in pieces),
+            (PromptMessage(None, pieces),), sha256_hex(whole)[:12], tokens,
             target_span=Span(start=before, end=behind), notes=notes,
         )  # fmt: skip
         item = Item(cell.needle, cell.language, None, (), (), "nll", max_new_tokens=1)

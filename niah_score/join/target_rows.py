@@ -10,13 +10,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from niah_score.contract import MANIFEST
+from niah_score.contract import MANIFEST, continuation_of
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join.dataset_files import find_files, read_intact
 from niah_score.join.rows import Rows
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 _GROUP = 64
 
@@ -24,10 +24,10 @@ _GROUP = 64
 class TargetRow(NamedTuple):
     """A row, and the text of it that log-probabilities are asked for.
 
-    `place`: its index in the table. `answer`: the first accepted one, None where there is none. `chars`: code points of
-    the prompt. `start`, `end`: of the target in it, in code points; `first`, `last`: in tokens; `target_bytes` in
-    UTF-8; all 0 where the row has no target. `context_sha256`, `target_sha256`: of the text before the target, and of
-    the target; empty where there is none.
+    `place`: its index in the table. `answer`: the first accepted one as it follows the prompt, None where there is
+    none. `chars`: code points of the prompt. `start`, `end`: of the target in it, in code points; `first`, `last`: in
+    tokens; `target_bytes` in UTF-8; all 0 where the row has no target. `context_sha256`, `target_sha256`: of the text
+    before the target, and of the target; empty where there is none.
     """
 
     place: int
@@ -41,7 +41,6 @@ class TargetRow(NamedTuple):
     needle_id: str
     haystack_id: str
     answer: str | None
-    answer_bytes: int
     prompt_sha256: str
     prompt_tokens: int
     chars: int
@@ -115,7 +114,7 @@ def _digest8(ids: dict[str, TargetRow]) -> str:
 
 _COLUMNS = (
     "id", "language", "corpus", "tokenizer", "control", "length", "depth_percent", "needle_id", "haystack_id",
-    "answers", "prompt_sha256", "prompt_tokens", "target_span", "target_token_span", "prompt",
+    "answers", "answer_prefix", "prompt_sha256", "prompt_tokens", "target_span", "target_token_span", "prompt",
 )  # fmt: skip
 
 
@@ -154,7 +153,9 @@ def _from_json_lines(file: Path) -> Iterator[dict[str, Any]]:
                 try:
                     row = orjson.loads(line)
                 except orjson.JSONDecodeError as error:
-                    raise ScoreError(f"{file}:{number}: no JSON object ({error}); expected a row of a dataset") from None
+                    raise ScoreError(
+                        f"{file}:{number}: no JSON object ({error}); expected a row of a dataset"
+                    ) from None
                 if not isinstance(row, dict):
                     raise ScoreError(f"{file}:{number}: expected a JSON object, a row of a dataset")
                 yield {name: row.get(name) for name in _COLUMNS}
@@ -177,7 +178,12 @@ def _measured(row: dict[str, Any], file: Path) -> dict[str, Any]:
             "chars": len(prompt), "target_bytes": len(target), "context_sha256": sha256(context).hexdigest(),
             "target_sha256": sha256(target).hexdigest(),
         }  # fmt: skip
-    return {**row, **measured}
+    answers = row.get("answers")
+    answer = answers[0] if isinstance(answers, list) and answers and isinstance(answers[0], str) else None
+    if answer is not None and isinstance(prompt, str | list):
+        prefix = row.get("answer_prefix")
+        answer = continuation_of(prompt, answer, prefix if isinstance(prefix, str) else None).text
+    return {**row, **measured, "answer": answer}
 
 
 def _is_span(value: object) -> bool:
@@ -190,13 +196,12 @@ def _is_span(value: object) -> bool:
 
 def _target_row(place: int, row: dict[str, Any], dataset: Path) -> TargetRow:
     span, tokens = row.get("target_span") or {}, row.get("target_token_span") or {}
-    answers = [answer for answer in row.get("answers") or [] if isinstance(answer, str)]
     try:
         return TargetRow(
             place, row["id"], row.get("language") or "", row.get("corpus") or "", row.get("tokenizer") or "",
             row.get("control"), int(row.get("length") or 0), row.get("depth_percent"),
-            row.get("needle_id") or row["id"], row.get("haystack_id") or row["id"], answers[0] if answers else None,
-            len(answers[0].encode()) if answers else 0, row.get("prompt_sha256") or "",
+            row.get("needle_id") or row["id"], row.get("haystack_id") or row["id"], row["answer"],
+            row.get("prompt_sha256") or "",
             int(row.get("prompt_tokens") or 0), row["chars"], span.get("start", 0), span.get("end", 0),
             tokens.get("start", 0), tokens.get("end", 0), row["target_bytes"], row["context_sha256"],
             row["target_sha256"],

@@ -53,17 +53,26 @@ def target_of(found: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, s
         return _sum_over_target(found, row, per, stated)
     values, texts, offsets = _of_prompt(found)
     count = len(values)
-    places = offsets or _places(texts, row)
+    places = _places(texts, row) or offsets
     known = count == row.prompt_tokens or (count == row.prompt_tokens + 1 and values[0] is None)
     if per == "token":
         if not known:
             raise OtherTokenizerError(
                 f"it has {count:,} tokens of a prompt of {row.prompt_tokens:,}"
-                + (", and the first is not null, as that of a token before the text is" if values[0] is not None else "")
+                + (
+                    ", and the first is not null, as that of a token before the text is"
+                    if values[0] is not None
+                    else ""
+                )
             )
         before = count - row.prompt_tokens
         return _measured(values[before + row.first : before + row.last], row.target_bytes)
     if places is not None:
+        if places[-1] >= row.chars:
+            raise UnreadableError(
+                f"text_offset goes to {places[-1]:,}, but the prompt has {row.chars:,} characters; expected places in "
+                "characters, not in bytes"
+            )
         return _measured(values[_begin(places, row.start) : bisect_left(places, row.end)], row.target_bytes)
     if known and stated in (None, row.tokenizer):
         before = count - row.prompt_tokens
@@ -162,7 +171,9 @@ def answer_of(
     while rest and at:
         at -= 1
         if not texts[at] or not rest.endswith(texts[at]):
-            raise UnreadableError(f"the last tokens are not the row's answer {text[:80]!r}; ask for it behind a context")
+            raise UnreadableError(
+                f"the last tokens are not the row's answer {text[:80]!r}; ask for it behind a context"
+            )
         rest = rest[: len(rest) - len(texts[at])]
     if rest:
         raise UnreadableError(f"the tokens are not the row's answer {text[:80]!r}; ask for it behind a context")

@@ -48,7 +48,9 @@ def _number(value: object) -> float | None:
         try:
             value = float(value)
         except ValueError:
-            raise UnreadableError(f"filtered_resps holds {brief(value)}; expected the sum of log-probabilities") from None
+            raise UnreadableError(
+                f"filtered_resps holds {brief(value)}; expected the sum of log-probabilities"
+            ) from None
     if value is None:
         raise UnreadableError("filtered_resps holds no sum of log-probabilities")
     return log_probability(value, "filtered_resps")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 from niah_score.formats.record import EchoedPrompt, Record, UnreadableError, brief
@@ -61,9 +62,9 @@ class LogProbRecord(NamedTuple):
 
 
 class LogProbFormat(NamedTuple):
-    """A kind of record. `matches`: whether a record is of it. `read`: what it says, by its line. Raises UnreadableError.
+    """A kind of record.
 
-    name, what, example: as docs/perplexity.md lists them.
+    `matches`: whether a record is of it. `read`: what a record on a line says; it raises UnreadableError. name, what, example: as docs/perplexity.md lists them.
     """
 
     name: str
@@ -125,10 +126,10 @@ def offsets_of(value: object, count: int, field: str) -> tuple[int, ...] | None:
         return None
     if not isinstance(value, list) or len(value) != count:
         raise UnreadableError(f"{field}: expected a list of {count} places, one for each log-probability")
-    found = [whole_number(item, field) for item in value]
-    if None in found or any(one > other for one, other in zip(found, found[1:], strict=False)):  # type: ignore[operator]
+    found = tuple(number for item in value if (number := whole_number(item, field)) is not None)
+    if len(found) < count or any(one > other for one, other in pairwise(found)):
         raise UnreadableError(f"{field}: expected places in ascending order, in characters")
-    return tuple(item for item in found if item is not None)
+    return found
 
 
 def condition_of(value: object) -> str:

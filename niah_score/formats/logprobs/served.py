@@ -94,7 +94,7 @@ def _read_prompt_logprobs(record: Record, line: int) -> LogProbRecord:
         values.append(served(value))
         texts.append(text)
     known = [text for text in texts[1:] if text is not None]
-    whole = tuple(["", *known]) if len(known) == len(texts) - 1 else None
+    whole = ("", *known) if len(known) == len(texts) - 1 else None
     prompt = None
     if name is None:
         given = body.get("prompt")
