@@ -105,7 +105,7 @@ def _answers(
         text = None
         if row is not None:
             try:
-                text = orjson.dumps(take(record, row, record.tokenizer or asked.tokenizer)).decode()
+                text = orjson.dumps([*take(record, row, record.tokenizer or asked.tokenizer)]).decode()
             except UnreadableError as error:
                 yield Malformed(record.line, f"row {row.id}: {error}")
                 continue
