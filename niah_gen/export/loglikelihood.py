@@ -95,7 +95,10 @@ def _without_haystack(row: ExportRow, texts: _PartTexts) -> list[tuple[str, Befo
     if frame is not None:
         joined = texts.task.context.joiner(row["language"]).join(needles)
         around = frame.around([PromptMessage(None, (Piece(joined),))]) if needles else None
-        return [("alone", _said(frame.asked_alone()) if question else None), ("needle", around and _said(around))]
+        return [
+            ("alone", _said(frame.asked_alone()) if question else None),
+            ("needle", None if around is None else _said(around)),
+        ]
     if not question:
         return [("alone", None), ("needle", None)]
     oracle = "\n".join(needles) + f"\n\n{question}"

@@ -21,9 +21,9 @@ class Continuation(NamedTuple):
 def continuation_of(prompt: str | Sequence[Message], answer: str, answer_prefix: str | None) -> Continuation:
     """The answer as it follows a prompt.
 
-    Of an answer that begins with the prefix, the rest follows it as it stands. Else a space goes before prefix and answer where they follow a
-    character that is neither white space nor of a script without spaces, and begin with such a one themselves. In a
-    chat they begin a message, so there is none before the first of them.
+    Of an answer that begins with the prefix, the rest follows it as it stands. Else a space goes before prefix and
+    answer where they follow a character that is neither white space nor of a script without spaces, and begin with such
+    a one themselves. In a chat they begin a message, so there is none before the first of them.
     """
     before = prompt if isinstance(prompt, str) else ""
     prefix = ""

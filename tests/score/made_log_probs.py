@@ -1,4 +1,4 @@
-"""Makes a small perplexity set, and a language model without weights worth a name that gives log-probabilities for it."""
+"""Makes a small perplexity set, and a language model of a few random numbers that gives log-probabilities for it."""
 
 from __future__ import annotations
 

@@ -64,7 +64,8 @@ class LogProbRecord(NamedTuple):
 class LogProbFormat(NamedTuple):
     """A kind of record.
 
-    `matches`: whether a record is of it. `read`: what a record on a line says; it raises UnreadableError. name, what, example: as docs/perplexity.md lists them.
+    `matches`: whether a record is of it. `read`: what a record on a line says; it raises UnreadableError. name, what,
+    example: as docs/perplexity.md lists them.
     """
 
     name: str

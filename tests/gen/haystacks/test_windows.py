@@ -40,14 +40,19 @@ def test_windows_of_odd_texts_have_the_tokens_of_their_text(
     for window, end in zip(windows, ends, strict=True):
         alone = tokenizer.encode(text.data[window.start.byte : window.end.byte].decode()).ids.tolist()
         assert alone == whole[window.start.token : window.end.token]
-        assert len(alone) <= length and window.end.token <= end
+        assert len(alone) <= length
+        assert window.end.token <= end
     assert [window.target for window in windows[1:]] == [window.end for window in windows[:-1]]
-    assert windows[0].start.byte == 0 and windows[0].target.token >= 1
+    assert windows[0].start.byte == 0
+    assert windows[0].target.token >= 1
     assert windowed.whole == text.data[: windows[-1].end.byte]
 
 
 def made(language: str, tokens: int) -> WindowedText:
-    sentence = {"en": "The ferry left at dawn, and the harbour was quiet. ", "zh": "渡船在黎明时分离开，港口十分安静。"}[language]
+    sentence = {
+        "en": "The ferry left at dawn, and the harbour was quiet. ",
+        "zh": "渡船在黎明时分离开，港口十分安静。",
+    }[language]
     tokenizer = find_tokenizer("cl100k_base")
     return WindowedText(encode(sentence * 400, tokenizer), tokens, tokenizer)
 

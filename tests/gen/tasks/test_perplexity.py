@@ -34,7 +34,7 @@ def rows() -> list[Row]:
     return made()
 
 
-def by_document(rows: Sequence[Row]) -> dict[tuple[object, ...], list[Row]]:
+def by_document(rows: Sequence[Row]) -> dict[tuple[str, str | None, int | None], list[Row]]:
     found = defaultdict(list)
     for row in rows:
         found[row["corpus"], row["needle_id"], row["length"]].append(row)
@@ -65,7 +65,8 @@ def test_windows_score_every_token_of_a_document_once_but_the_first_at_every_len
 def test_token_spans_are_those_of_the_prompt_encoded_whole(rows: list[Row]) -> None:
     for row in rows:
         span, tokens = row["target_span"], row["target_token_span"]
-        assert span is not None and tokens is not None
+        assert span is not None
+        assert tokens is not None
         prompt = str(row["prompt"])
         assert TOKENIZER.count(prompt) == row["prompt_tokens"] == tokens["end"]
         before = len(prompt[: span["start"]].encode())
@@ -130,7 +131,7 @@ def test_long_documents_stand_alone_and_short_ones_are_left_out_unless_joined(tm
         made(corpora=[str(file)], options={**OPTIONS, "documents": 4}, lengths=[800])
 
 
-@pytest.mark.parametrize("fields, told", [
+@pytest.mark.parametrize(("fields", "told"), [
     ({"lengths": [500, 900]}, "say --set options.tokens=900"),
     ({"lengths": [32]}, "too short for a window"),
     ({"reserve": 10}, "set reserve to 0"),
@@ -162,7 +163,8 @@ def test_windows_that_tile_have_no_problem(rows: list[Row]) -> None:
 
 def moved(row: Row, by: int) -> None:
     span, tokens = row["target_span"], row["target_token_span"]
-    assert span is not None and tokens is not None
+    assert span is not None
+    assert tokens is not None
     prompt = str(row["prompt"])
     start = tokens["start"] + by
     ends = TOKENIZER.encode(prompt).ends
@@ -170,27 +172,31 @@ def moved(row: Row, by: int) -> None:
     row["target_span"] = {"start": len(prompt.encode()[: int(ends[start - 1])].decode()), "end": span["end"]}
 
 
+def changed(row: Row, name: str, value: object) -> None:
+    row[name] = value  # type: ignore[literal-required]
+
+
 DAMAGES: list[tuple[Callable[[Row], None], str]] = [
     (lambda row: moved(row, 1), "expected haystack_id|the text before target_span"),
     (lambda row: moved(row, -1), "expected haystack_id|the text before target_span"),
-    (lambda row: row.update(prompt="Another text " + str(row["prompt"])[13:]), "the text before target_span"),
-    (lambda row: row.update(haystack_id="0" * 12), "haystack_id is 000000000000"),
+    (lambda row: changed(row, "prompt", "Another text " + str(row["prompt"])[13:]), "the text before target_span"),
+    (lambda row: changed(row, "haystack_id", "0" * 12), "haystack_id is 000000000000"),
 ]
 
 
-@pytest.mark.parametrize("damage, told", DAMAGES)
+@pytest.mark.parametrize(("damage", "told"), DAMAGES)
 def test_a_window_that_does_not_go_on_where_the_last_one_ended_is_told(
     rows: list[Row], damage: Callable[[Row], None], told: str
 ) -> None:
     second = next(number for number, row in enumerate(rows) if row["repeat"] == 1)
-    copy: Row = {**rows[second]}  # type: ignore[typeddict-item]
+    copy: Row = {**rows[second]}
     damage(copy)
     problems = follow([*rows[:second], copy, *rows[second + 1 :]])
     assert any(part in problem for problem in problems for part in told.split("|")), problems
 
 
 def test_a_document_whose_text_is_another_is_told(rows: list[Row]) -> None:
-    first: Row = {**rows[0]}  # type: ignore[typeddict-item]
+    first: Row = {**rows[0]}
     first["prompt"] = str(first["prompt"]).replace("e", "a", 1)
     assert any("score a text with the digest" in problem for problem in follow([first, *rows[1:]])) or any(
         "the text before target_span" in problem for problem in follow([first, *rows[1:]])
@@ -199,7 +205,7 @@ def test_a_document_whose_text_is_another_is_told(rows: list[Row]) -> None:
 
 def test_tokens_scored_twice_are_told_even_where_the_text_goes_on(rows: list[Row]) -> None:
     second = next(number for number, row in enumerate(rows) if row["repeat"] == 1)
-    copy: Row = {**rows[second]}  # type: ignore[typeddict-item]
+    copy: Row = {**rows[second]}
     span = copy["target_token_span"]
     assert span is not None
     copy["target_token_span"] = {"start": span["start"] - 3, "end": span["end"]}
@@ -207,15 +213,15 @@ def test_tokens_scored_twice_are_told_even_where_the_text_goes_on(rows: list[Row
                for problem in follow([*rows[:second], copy, *rows[second + 1 :]]))  # fmt: skip
 
 
-@pytest.mark.parametrize("field, value, told", [
+@pytest.mark.parametrize(("field", "value", "told"), [
     ("question", "What?", "question is 'What?'"), ("metric", "exact", "metric is 'exact'"),
     ("answers", ["x"], "answers is"), ("max_new_tokens", 200, "max_new_tokens is 200"),
-    ("target_span", None, "target_span is null"), ("target_span", {"start": 0, "end": 5}, "expected the end of the window"),
+    ("target_span", None, "target_span is null"), ("target_span", {"start": 0, "end": 5}, "expected the end of the"),
     ("haystack_tokens", 3, "expected those of the window"), ("prompt", [{"role": "user", "content": "x"}], "a chat"),
     ("boundary", "word", "boundary is 'word'"),
 ])  # fmt: skip
 def test_a_window_that_says_something_else_is_told(rows: list[Row], field: str, value: Any, told: str) -> None:
-    row: Row = {**rows[1]}  # type: ignore[typeddict-item]
+    row: Row = {**rows[1]}
     row[field] = value  # type: ignore[literal-required]
     item = Item("document-1", "en", None, (), (), "nll")
     assert any(told in problem for problem in check_window("stride", row, item))

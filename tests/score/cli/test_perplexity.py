@@ -40,7 +40,18 @@ def test_a_table_by_length_is_printed_with_both_equations_and_the_signature(
     lines = printed.splitlines()
     assert code == 0
     assert lines[0].startswith("tiny: log-probabilities of perplexity (")
-    assert lines[1].split() == ["length", "rows", "tokens", "nats/token", "perplexity", "95", "%", "bits/byte", "95", "%"]
+    assert lines[1].split() == [
+        "length",
+        "rows",
+        "tokens",
+        "nats/token",
+        "perplexity",
+        "95",
+        "%",
+        "bits/byte",
+        "95",
+        "%",
+    ]
     assert [line.split()[:2] for line in lines[2:4]] == [["en", "200"], ["en", "400"]]
     count = len(records)
     assert f"lines read {count} = used {count} + duplicate 0 + unknown 0 + malformed 0" in lines
@@ -55,18 +66,21 @@ def test_the_folder_holds_the_rows_the_figures_and_the_problems(
     out = tmp_path / "scores"
     code, printed, told = run("perplexity", dataset, file, "--out", out, "--missing", "exclude")
     assert (code, printed.strip()) == (3, str(out))
-    assert "unknown: " in told and "scored" in told
+    assert "unknown: " in told
+    assert "scored" in told
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert not seal_is_broken(summary)
     assert summary["rows"] == {"all": len(records), "scored": len(records) - 1, "incomplete": 0, "missing": 1}
     for name, about in summary["files"].items():
         assert about["sha256"] == file_sha256(out / name)
     rows = pl.read_parquet(out / "scores.parquet")
-    assert rows.height == len(records) and rows["id"].is_sorted()
+    assert rows.height == len(records)
+    assert rows["id"].is_sorted()
     table = pl.read_csv(out / "perplexity.csv")
     assert table["length"].to_list() == [200, 400]
     counted = rows.filter(pl.col("counts") & (pl.col("length") == 200))
-    assert table["nll"][0] == pytest.approx(counted["nll_sum"].sum() / counted["tokens"].sum(), abs=1e-12)
+    expected = sum(counted["nll_sum"].to_list()) / sum(counted["tokens"].to_list())
+    assert table["nll"][0] == pytest.approx(expected, abs=1e-12)
     problems = [json.loads(line) for line in (out / "problems.jsonl").read_text("utf-8").splitlines()]
     assert sorted(problem["kind"] for problem in problems) == ["missing", "unknown"]
     assert run("perplexity", dataset, file, "--out", out, "--missing", "exclude")[0] == 2
@@ -84,7 +98,7 @@ def test_the_same_files_come_of_records_in_any_order(
     assert outs[0] == outs[1]
 
 
-@pytest.mark.parametrize("flags, told", [
+@pytest.mark.parametrize(("flags", "told"), [
     (["--missing", "zero"], "missing: 'zero' is unknown"), (["--per", "word"], "per: 'word' is unknown"),
     (["--format", "vlm"], "did you mean 'vllm'"), (["--on-duplicate", "any"], "on_duplicate: 'any' is unknown"),
     (["--tokenizer", "llama"], "its tokenizer is 'llama', the dataset's is 'cl100k_base'"),
@@ -93,7 +107,8 @@ def test_a_flag_that_means_nothing_ends_with_a_sentence(
     dataset: Path, records: list[dict[str, Any]], flags: list[str], told: str, tmp_path: Path
 ) -> None:
     code, _, error = run("perplexity", dataset, written(tmp_path / "tiny.jsonl", records), *flags)
-    assert code == 2 and told in error
+    assert code == 2
+    assert told in error
 
 
 def test_log_probabilities_of_another_dataset_end_with_4(
@@ -106,7 +121,8 @@ def test_log_probabilities_of_another_dataset_end_with_4(
 def test_answers_are_not_scored_against_windows(dataset: Path, tmp_path: Path) -> None:
     file = written(tmp_path / "answers.jsonl", [{"id": "a", "prediction": "It is 42."}])
     code, _, error = run("score", dataset, file)
-    assert code == 2 and "score it with niah-score perplexity" in error
+    assert code == 2
+    assert "score it with niah-score perplexity" in error
     code, _, error = run("gain", dataset, written(tmp_path / "sums.jsonl", [{"id": "a", "logprob_sum": -1.0}]))
     assert code == 4 or "no row has an accepted answer" in error
 

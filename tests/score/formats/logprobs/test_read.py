@@ -44,7 +44,11 @@ def test_the_example_of_every_format_is_of_it_and_of_no_other(form: Any, tmp_pat
 
 def echo(**fields: Any) -> dict[str, Any]:
     logprobs = {"tokens": TOKENS, "token_logprobs": VALUES, "text_offset": OFFSETS, "top_logprobs": [None, {}, {}]}
-    return {"id": "cmpl-7", "object": "text_completion", "choices": [{"text": "It is 42", "logprobs": logprobs, **fields}]}
+    return {
+        "id": "cmpl-7",
+        "object": "text_completion",
+        "choices": [{"text": "It is 42", "logprobs": logprobs, **fields}],
+    }
 
 
 def test_an_echoed_response_is_found_by_custom_id_by_an_id_beside_it_or_by_its_prompt(tmp_path: Path) -> None:
@@ -55,12 +59,14 @@ def test_an_echoed_response_is_found_by_custom_id_by_an_id_beside_it_or_by_its_p
         assert found.id == "a"
         assert found.found == TokenLogProbs((None, -2.5, -0.1), tuple(TOKENS), tuple(OFFSETS))
     bare = only(tmp_path, echo())
-    assert bare.id is None and bare.prompt is not None
+    assert bare.id is None
+    assert bare.prompt is not None
 
 
 def test_a_token_generated_behind_the_prompt_is_none_of_it(tmp_path: Path) -> None:
     found = only(tmp_path, {**echo(), "usage": {"prompt_tokens": 2, "completion_tokens": 1}})
-    assert isinstance(found.found, TokenLogProbs) and found.found.generated == 1
+    assert isinstance(found.found, TokenLogProbs)
+    assert found.found.generated == 1
     whole = only(tmp_path, {**echo(), "choices": [{**echo()["choices"][0], "text": "It is"}]})
     assert found.prompt == whole.prompt
 
@@ -75,7 +81,10 @@ def item(token: int, value: float, text: str | None = " is") -> dict[str, Any]:
 
 def test_prompt_logprobs_of_the_server_and_of_the_offline_engine_say_the_same(tmp_path: Path) -> None:
     offline = vllm(item(318, -2.5), item(5433, -0.1, " 42"))
-    served = {"id": "a", "response": {"id": "cmpl-1", "choices": [{"text": "!", "prompt_logprobs": offline["prompt_logprobs"]}]}}
+    served = {
+        "id": "a",
+        "response": {"id": "cmpl-1", "choices": [{"text": "!", "prompt_logprobs": offline["prompt_logprobs"]}]},
+    }
     for record in (offline, served):
         found = only(tmp_path, record)
         assert (found.id, found.found) == ("a", TokenLogProbs((None, -2.5, -0.1), ("", " is", " 42")))
@@ -84,7 +93,8 @@ def test_prompt_logprobs_of_the_server_and_of_the_offline_engine_say_the_same(tm
 def test_of_several_tokens_at_a_place_the_prompts_is_told_by_its_ids_or_not_at_all(tmp_path: Path) -> None:
     several = {**item(262, -0.5, " the"), **item(318, -2.5)}
     found = only(tmp_path, vllm(several, prompt_token_ids=[1026, 318])).found
-    assert isinstance(found, TokenLogProbs) and found.values == (None, -2.5)
+    assert isinstance(found, TokenLogProbs)
+    assert found.values == (None, -2.5)
     assert "ask for prompt_logprobs=0" in refused(tmp_path, vllm(several))
     assert "lacks token 7" in refused(tmp_path, vllm(several, prompt_token_ids=[1026, 7]))
     assert "expected 2 ids" in refused(tmp_path, vllm(several, prompt_token_ids=[318]))
@@ -92,7 +102,8 @@ def test_of_several_tokens_at_a_place_the_prompts_is_told_by_its_ids_or_not_at_a
 
 def test_what_servers_write_for_a_probability_of_zero_is_missing(tmp_path: Path) -> None:
     found = only(tmp_path, vllm(item(318, -9999.0))).found
-    assert isinstance(found, TokenLogProbs) and found.values == (None, None)
+    assert isinstance(found, TokenLogProbs)
+    assert found.values == (None, None)
 
 
 def sample(responses: Any, *arguments: str, **doc: Any) -> dict[str, Any]:
@@ -114,7 +125,7 @@ def test_a_rolling_sample_is_a_sum_over_the_whole_text(tmp_path: Path) -> None:
     assert found.found == SummedLogProbs(-12.5, text="It is", rolling=True)
 
 
-@pytest.mark.parametrize("responses, told", [
+@pytest.mark.parametrize(("responses", "told"), [
     (["nan", "False"], "NaN"), (["-inf", "False"], "probability 0"), (["0.7", "True"], "at most 0"),
     (["It is 42."], "holds 'It is 42.'"), ([], "no sum"),
 ])  # fmt: skip
@@ -129,7 +140,8 @@ def test_a_multiple_choice_document_is_refused(tmp_path: Path) -> None:
 
 def test_rounding_above_zero_is_zero_and_no_more_than_that(tmp_path: Path) -> None:
     found = only(tmp_path, {"id": "a", "token_logprobs": [1e-6, -0.0, 0]}).found
-    assert isinstance(found, TokenLogProbs) and found.values == (0.0, 0.0, 0.0)
+    assert isinstance(found, TokenLogProbs)
+    assert found.values == (0.0, 0.0, 0.0)
     assert "at most 0" in refused(tmp_path, {"id": "a", "token_logprobs": [0.001]})
 
 
@@ -137,13 +149,17 @@ def test_an_array_of_records_is_read_and_a_key_that_stands_twice_refused(tmp_pat
     file = tmp_path / "file.json"
     file.write_text('[{"id":"a","token_logprobs":[null,-1.5]},{"id":"b","id":"c","token_logprobs":[null]},7]')
     first, second, third = read_log_probs(file)
-    assert isinstance(first, LogProbRecord) and first.id == "a"
-    assert isinstance(second, Malformed) and "stands twice" in second.message
-    assert isinstance(third, Malformed) and "not a JSON object" in third.message
+    assert isinstance(first, LogProbRecord)
+    assert first.id == "a"
+    assert isinstance(second, Malformed)
+    assert "stands twice" in second.message
+    assert isinstance(third, Malformed)
+    assert "not a JSON object" in third.message
 
 
 def test_a_format_that_is_said_is_demanded(tmp_path: Path) -> None:
     (found,) = read(tmp_path, {"id": "a", "token_logprobs": [-1.0]}, name="vllm")
-    assert isinstance(found, Malformed) and "expected those of vllm" in found.message
+    assert isinstance(found, Malformed)
+    assert "expected those of vllm" in found.message
     with pytest.raises(ScoreError, match="did you mean 'vllm'"):
         log_prob_format("vlm")

@@ -124,10 +124,11 @@ def test_tokens_that_differ_between_conditions_are_a_problem(
     dataset: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     records[1]["token_count"] += 1
-    with pytest.raises(ScoreError, match="has . 5|tokens under its conditions"):
+    with pytest.raises(ScoreError, match="tokens under its conditions"):
         scored(dataset, records, tmp_path)
     report = scored(dataset, records, tmp_path, missing="exclude")
-    assert report.statuses["incomplete"] == 1 and report.exit_code == 3
+    assert report.statuses["incomplete"] == 1
+    assert report.exit_code == 3
 
 
 def test_sums_without_a_count_are_taken_by_bytes(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:

@@ -62,7 +62,9 @@ def test_every_length_equals_a_direct_computation_over_whole_documents(tokenizer
     assert len(scored) == 2, "all lengths score the same tokens"
 
 
-def test_one_window_over_a_whole_document_is_the_document(dataset: Path, every: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_one_window_over_a_whole_document_is_the_document(
+    dataset: Path, every: list[dict[str, Any]], tmp_path: Path
+) -> None:
     found = figure(perplexity(dataset, written(tmp_path / "p.jsonl", every)), "en", 640)
     rows = [row for row in rows_of(dataset) if (row["language"], row["length"]) == ("en", 640)]
     assert len(rows) == 4
@@ -71,7 +73,9 @@ def test_one_window_over_a_whole_document_is_the_document(dataset: Path, every: 
     assert (found.rows, found.tokens, found.nll.clusters) == (4, len(values), 4)
 
 
-def test_an_interval_is_that_of_a_ratio_over_documents(dataset: Path, every: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_an_interval_is_that_of_a_ratio_over_documents(
+    dataset: Path, every: list[dict[str, Any]], tmp_path: Path
+) -> None:
     found = figure(perplexity(dataset, written(tmp_path / "p.jsonl", every)), "en", 640)
     sums = [-sum(record["token_logprobs"][1:]) for record, row in zip(every, rows_of(dataset), strict=True)
             if (row["language"], row["length"]) == ("en", 640)]  # fmt: skip
@@ -79,12 +83,15 @@ def test_an_interval_is_that_of_a_ratio_over_documents(dataset: Path, every: lis
     mean = sum(sums) / sum(sizes)
     residuals = sum((one - mean * size) ** 2 for one, size in zip(sums, sizes, strict=True))
     error = math.sqrt(4 / 3 * residuals) / sum(sizes)
-    assert found.nll.low is not None and found.nll.high is not None
+    assert found.nll.low is not None
+    assert found.nll.high is not None
     assert (found.nll.high - found.nll.low) / 2 == pytest.approx(3.182446 * error, rel=1e-3)
     assert found.nll.method == "t: 4 documents, rough"
 
 
-def test_a_token_before_the_text_such_as_bos_is_passed_over(dataset: Path, records: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_a_token_before_the_text_such_as_bos_is_passed_over(
+    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
+) -> None:
     plain = perplexity(dataset, written(tmp_path / "p.jsonl", records))
     for record in records:
         # The first token of the text has a log-probability now, given BOS; it is in no target.
@@ -128,7 +135,8 @@ def test_rows_without_a_record_are_counted(dataset: Path, records: list[dict[str
     report = perplexity(dataset, file, asked=Asked(missing="exclude"))
     assert report.statuses == {"scored": len(records) - 2, "incomplete": 0, "missing": 2}
     found = figure(report, "en", 200)
-    assert found.missing_rows == 2 and found.missing_tokens > 100
+    assert found.missing_rows == 2
+    assert found.missing_tokens > 100
     assert report.exit_code == 0
 
 
@@ -179,7 +187,11 @@ def test_offsets_in_bytes_are_refused(dataset: Path, tmp_path: Path) -> None:
     row = next(row for row in rows_of(dataset) if row["language"] == "zh")
     count = len(ids_of(row["prompt"], "o200k_base"))
     step = len(row["prompt"].encode()) // count
-    record = {"id": row["id"], "token_logprobs": [None] + [-1.0] * (count - 1), "text_offset": [step * n for n in range(count)]}
+    record = {
+        "id": row["id"],
+        "token_logprobs": [None] + [-1.0] * (count - 1),
+        "text_offset": [step * n for n in range(count)],
+    }
     with pytest.raises(ScoreError, match="expected places in characters, not in bytes"):
         perplexity(dataset, written(tmp_path / "p.jsonl", [record]), asked=Asked(per="byte"))
 
@@ -200,7 +212,9 @@ def test_sums_over_the_target_are_worth_as_much_as_their_tokens(
         sums.append({"id": row["id"], "logprob_sum": sum(values), "token_count": len(values)})
     plain = perplexity(dataset, written(tmp_path / "p.jsonl", every))
     summed = perplexity(dataset, written(tmp_path / "s.jsonl", sums))
-    assert [one.nll.value for one in summed.figures] == pytest.approx([one.nll.value for one in plain.figures], abs=1e-12)
+    assert [one.nll.value for one in summed.figures] == pytest.approx(
+        [one.nll.value for one in plain.figures], abs=1e-12
+    )
     over_all = [{**record, "token_count": record["token_count"] + 1} for record in sums]
     with pytest.raises(ScoreError, match=r"its sum is over \d+ tokens, the row's target has"):
         perplexity(dataset, written(tmp_path / "t.jsonl", over_all))
@@ -255,7 +269,7 @@ HOSTILE: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("line, told", HOSTILE)
+@pytest.mark.parametrize(("line", "told"), HOSTILE)
 def test_hostile_records_are_counted_and_no_number_of_them_is_used(
     dataset: Path, records: list[dict[str, Any]], line: str, told: str, tmp_path: Path
 ) -> None:
@@ -264,7 +278,9 @@ def test_hostile_records_are_counted_and_no_number_of_them_is_used(
     lines = [json.dumps(record) for record in records[1:]] + [line.replace("%s", name)]
     file.write_text("\n".join(lines) + "\n")
     report = perplexity(dataset, file, asked=Asked(missing="exclude"))
-    assert report.lines.malformed == 1 and report.statuses["missing"] == 1 and report.exit_code == 3
+    assert report.lines.malformed == 1
+    assert report.statuses["missing"] == 1
+    assert report.exit_code == 3
     (problem,) = (problem for problem in report.problems if problem.kind == "malformed")
     assert any(part in problem.message for part in told.split("|")), problem.message
     assert figure(report, "en", 200).missing_rows == 1
@@ -306,5 +322,5 @@ def test_a_set_of_questions_is_no_perplexity_set(tmp_path: Path) -> None:
     import niah_gen
 
     dataset = niah_gen.build("smoke", tmp_path, overrides={"lengths": [1000], "depths": [50]})
-    with pytest.raises(ScoreError, match="have no target_span.*niah-score gain"):
+    with pytest.raises(ScoreError, match=r"have no target_span.*niah-score gain"):
         perplexity(dataset, written(tmp_path / "p.jsonl", [{"id": "a", "logprob_sum": -1.0}]))
