@@ -163,3 +163,10 @@ def test_a_format_that_is_said_is_demanded(tmp_path: Path) -> None:
     assert "expected those of vllm" in found.message
     with pytest.raises(ScoreError, match="did you mean 'vllm'"):
         log_prob_format("vlm")
+
+
+def test_every_format_is_on_its_page_with_its_example() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "perplexity.md").read_text("utf-8")
+    for name, form in LOG_PROB_FORMATS.items():
+        assert f"\n| `{name}` |" in page
+        assert f"\n{form.example}\n" in page
