@@ -24,10 +24,10 @@ EXPORTS: dict[str, ExportFormat] = {
     "vertex": VERTEX,
     "langsmith": LANGSMITH,
     "text": TEXT,
-    "loglikelihood": LOGLIKELIHOOD,
     "lm-eval": LM_EVAL,
     "inspect": INSPECT,
     "lighteval": LIGHTEVAL,
     "opencompass": OPENCOMPASS,
     "opencompass-length-depth": OPENCOMPASS_LENGTH_DEPTH,
+    "loglikelihood": LOGLIKELIHOOD,
 }

@@ -61,6 +61,12 @@ def asked(source: Path, out: Path, model: Path) -> Path:
     return out
 
 
+@pytest.fixture(scope="session")
+def own_probs(own: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the model says of the windows counted by its own tokenizer."""
+    return asked(own, tmp_path_factory.mktemp("probs") / "probs.jsonl", model)
+
+
 def figures(dataset: Path, file: Path, *flags: str, code: int = 0, command: str = "perplexity") -> list[dict[str, Any]]:
     out = file.parent / "scores"
     done = niah("niah_score.cli", command, str(dataset), str(file), "--out", str(out), "--overwrite", *flags)
@@ -78,6 +84,7 @@ def network(model: Path) -> Any:
     import torch
     import transformers
 
+    torch.set_num_threads(1)  # a tiny model is slower on several
     return transformers.AutoModelForCausalLM.from_pretrained(model, dtype=torch.float64).eval()
 
 
@@ -110,9 +117,9 @@ def documents(dataset: Path, length: int) -> Iterator[list[dict[str, Any]]]:
 
 
 def test_a_whole_document_in_one_window_is_what_the_model_says_token_by_token(
-    own: Path, model: Path, tmp_path: Path
+    own: Path, own_probs: Path, model: Path
 ) -> None:
-    (_, found) = figures(own, asked(own, tmp_path / "probs.jsonl", model))
+    (_, found) = figures(own, own_probs)
     values = []
     for (row,) in documents(own, 256):
         ids = tokens_of(model)(row["prompt"], add_special_tokens=False)["input_ids"]
@@ -124,8 +131,8 @@ def test_a_whole_document_in_one_window_is_what_the_model_says_token_by_token(
     assert abs(found["perplexity"] / math.exp(-sum(values) / len(values)) - 1) < 1e-6
 
 
-def test_sliding_windows_are_what_the_model_says_with_their_context(own: Path, model: Path, tmp_path: Path) -> None:
-    (found, _) = figures(own, asked(own, tmp_path / "probs.jsonl", model))
+def test_sliding_windows_are_what_the_model_says_with_their_context(own: Path, own_probs: Path, model: Path) -> None:
+    (found, _) = figures(own, own_probs)
     nats, count, size = 0.0, 0, 0
     for windows in documents(own, 128):
         whole = windows[0]["prompt"] + "".join(row["prompt"][row["target_span"]["start"] :] for row in windows[1:])
@@ -142,10 +149,10 @@ def test_sliding_windows_are_what_the_model_says_with_their_context(own: Path, m
     assert abs(found["bits_per_byte"] - nats / math.log(2) / size) < 1e-6
 
 
-def test_missing_tokens_are_left_out_and_counted(own: Path, model: Path, tmp_path: Path) -> None:
-    file = asked(own, tmp_path / "probs.jsonl", model)
-    (before, _) = figures(own, file)
-    records = lines(file)
+def test_missing_tokens_are_left_out_and_counted(own: Path, own_probs: Path, tmp_path: Path) -> None:
+    (before, _) = figures(own, own_probs)
+    file = tmp_path / "probs.jsonl"
+    records = lines(own_probs)
     value = records[0]["token_logprobs"][60]
     records[0]["token_logprobs"][60] = None
     file.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -204,8 +211,8 @@ def test_the_gain_of_a_context_is_what_the_model_says(form: str, model: Path, tm
     assert sum(line["token_count"] for line in table) == count
 
 
-def test_a_second_run_asks_for_nothing_again(own: Path, model: Path, tmp_path: Path) -> None:
-    file = asked(own, tmp_path / "probs.jsonl", model)
-    whole = file.read_bytes()
+def test_a_second_run_asks_for_nothing_again(own: Path, own_probs: Path, model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "probs.jsonl"
+    whole = own_probs.read_bytes()
     file.write_bytes(whole[: len(whole) * 2 // 3])
     assert asked(own, file, model).read_bytes() == whole
