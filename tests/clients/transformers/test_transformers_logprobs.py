@@ -95,13 +95,13 @@ def tokens_of(model: Path) -> Any:
     return transformers.AutoTokenizer.from_pretrained(model)
 
 
-def said(model: Path, ids: list[int]) -> list[float]:
-    """The log-probability of every token but the first, each by a pass of its own over what stands before it."""
+def said(model: Path, ids: list[int], first: int = 1) -> list[float]:
+    """The log-probability of each token from number `first` on, by a pass of its own over what stands before it."""
     import torch
 
     found = []
     with torch.inference_mode():
-        for place in range(1, len(ids)):
+        for place in range(first, len(ids)):
             logits = network(model)(torch.tensor([ids[:place]])).logits[0, -1]
             found.append(float(torch.log_softmax(logits, dim=-1)[ids[place]]))
     return found
@@ -204,7 +204,7 @@ def test_the_gain_of_a_context_is_what_the_model_says(form: str, model: Path, tm
             ]
         )
         own = tokenizer(request["continuation"], add_special_tokens=False)["input_ids"]
-        sums[request["condition"]].append(sum(said(model, [*before, *own])[len(before) - 1 :]))
+        sums[request["condition"]].append(sum(said(model, [*before, *own], len(before))))
         count += len(own) if request["condition"] == "full" else 0
     table = [line for line in lines(file) if line["condition"] == "full"][:3]
     assert sum(line["logprob_sum"] for line in table) == pytest.approx(sum(sums["full"]), abs=1e-6)
