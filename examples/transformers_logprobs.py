@@ -25,6 +25,10 @@ import pyarrow.parquet as pq
 Request = dict[str, Any]
 
 
+class TooLongError(Exception):
+    """A request has more tokens than the model reads."""
+
+
 def requests(source: Path) -> Iterator[Request]:
     """The windows of a dataset, or the lines of a file of requests. Few are in memory at once."""
     if source.suffix == ".jsonl":
@@ -57,6 +61,9 @@ def log_probs(model: Any, ids: list[int], first: int) -> list[float]:
     """The log-probabilities of the tokens from number `first` on, which is at least 1."""
     import torch
 
+    context = getattr(model.config.get_text_config(), "max_position_embeddings", None) or sys.maxsize
+    if len(ids) > context:
+        raise TooLongError(f"{len(ids)} tokens, and the model reads {context}")
     with torch.inference_mode():
         inputs = torch.tensor([ids], device=model.device)
         logits = model(input_ids=inputs, logits_to_keep=len(ids) - first + 1).logits[0, :-1]
@@ -100,7 +107,6 @@ def run(options: argparse.Namespace) -> int:
     done = answered(options.out)
     tokenizer = AutoTokenizer.from_pretrained(options.model)
     model = AutoModelForCausalLM.from_pretrained(options.model, dtype=options.dtype).eval().to(options.device)
-    context = getattr(model.config.get_text_config(), "max_position_embeddings", None) or sys.maxsize
     begins = [] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]
     lacking = 0
     with options.out.open("ab", buffering=0) as file:
@@ -110,12 +116,9 @@ def run(options: argparse.Namespace) -> int:
             ask = answer if "continuation" in request else window
             try:
                 line = ask(model, tokenizer, request, begins)
-            except torch.OutOfMemoryError:
-                line = {}
-            size = len(line.get("token_logprobs", []))
-            if not line or size > context:
+            except (TooLongError, torch.OutOfMemoryError) as error:
                 lacking += 1
-                print(f"{request['id']}: more tokens than there is memory or context for", file=sys.stderr)
+                print(f"{request['id']}: {error}", file=sys.stderr)
                 continue
             file.write(json.dumps(line).encode() + b"\n")
     return 3 if lacking else 0

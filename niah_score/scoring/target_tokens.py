@@ -54,17 +54,11 @@ def target_of(found: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, s
     values, texts, offsets = _of_prompt(found)
     count = len(values)
     places = _places(texts, row) or offsets
-    known = count == row.prompt_tokens or (count == row.prompt_tokens + 1 and values[0] is None)
+    # One more may be a token before the text or one that was generated behind it: which, the record has to say.
+    known = count == row.prompt_tokens or (count == row.prompt_tokens + 1 and values[0] is None and found.counted)
     if per == "token":
         if not known:
-            raise OtherTokenizerError(
-                f"it has {count:,} tokens of a prompt of {row.prompt_tokens:,}"
-                + (
-                    ", and the first is not null, as that of a token before the text is"
-                    if values[0] is not None
-                    else ""
-                )
-            )
+            raise OtherTokenizerError(f"it has {count:,} tokens of a prompt of {row.prompt_tokens:,}{_why(found)}")
         before = count - row.prompt_tokens
         return _measured(values[before + row.first : before + row.last], row.target_bytes)
     if places is not None:
@@ -81,6 +75,14 @@ def target_of(found: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, s
         f"it has {count:,} tokens of a prompt of {row.prompt_tokens:,}, and nothing tells where each begins: add their "
         "texts as `tokens`, or their places as `text_offset`"
     )
+
+
+def _why(found: TokenLogProbs) -> str:
+    if not found.counted:
+        return ", and without usage.prompt_tokens none of them can be told from a token that was generated"
+    if found.values[0] is not None:
+        return ", and the first is not null, as that of a token before the text is"
+    return ""
 
 
 def _of_prompt(

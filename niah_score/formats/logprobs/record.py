@@ -21,15 +21,14 @@ class TokenLogProbs(NamedTuple):
     """Natural logarithms of the probabilities of a text's tokens, None where the stack gave none.
 
     `texts`: of the tokens. `offsets`: the code point at which each token begins. Either may lack. `generated`: how many
-    of the last tokens were generated behind the text. `begins`: whether the first is known to be a token that stands
-    before the text, such as BOS; None where that is not known.
+    of the last tokens were generated behind the text; `counted`: whether that is known.
     """
 
     values: tuple[float | None, ...]
     texts: tuple[str, ...] | None = None
     offsets: tuple[int, ...] | None = None
     generated: int = 0
-    begins: bool | None = None
+    counted: bool = True
 
 
 class SummedLogProbs(NamedTuple):

@@ -74,8 +74,9 @@ def _read_echo(record: Record, line: int) -> LogProbRecord:
         if not isinstance(text, str):
             raise UnreadableError("no row's id and no echoed text; put the row's id beside it as custom_id")
         prompt = echoed(text[: offsets[-generated]] if generated and offsets is not None else text)
+    found = TokenLogProbs(values, texts, offsets, generated, asked is not None)
     return LogProbRecord(
-        name, line, condition_of(record.get("condition")), TokenLogProbs(values, texts, offsets, generated),
+        name, line, condition_of(record.get("condition")), found,
         name_of(record.get("tokenizer"), "tokenizer"), prompt,
     )  # fmt: skip
 
