@@ -195,7 +195,8 @@ def _is_span(value: object) -> bool:
 
 
 def _target_row(place: int, row: dict[str, Any], dataset: Path) -> TargetRow:
-    span, tokens = row.get("target_span") or {}, row.get("target_token_span") or {}
+    span = row.get("target_span") or {}
+    tokens = row["target_token_span"] if span else {}
     try:
         return TargetRow(
             place, row["id"], row.get("language") or "", row.get("corpus") or "", row.get("tokenizer") or "",
