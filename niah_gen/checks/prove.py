@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,10 +17,10 @@ from niah_gen.checks.axes import Axes, axes_of
 from niah_gen.checks.hashes import hash_files
 from niah_gen.checks.rebuild import Rebuilder
 from niah_gen.checks.row_proof import RowProver
+from niah_gen.checks.sources import corpus_places, read_again, wrong_draws
 from niah_gen.checks.together import FormatRows, ProvedLine, followers_of, other_release, wrong_together
 from niah_gen.corpora.declarations import LANGUAGES
-from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import read_corpus
+from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
 from niah_gen.errors import IntegrityError, NiahError, RecipeError, TokenizerError
 from niah_gen.recipe.read import load_recipe
@@ -108,7 +108,7 @@ def prove(
         return Proof(manifest, tuple(problems.kept), problems.count, Figures(0))
     tasks = _tasks(recipe)
     found = _tokenizer(manifest, tokenizer)
-    sources, lacking = _sources(manifest, corpora) if rebuild else ([], "that was not asked for")
+    places, lacking = corpus_places(manifest, corpora) if rebuild else ([], "that was not asked for")
     hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
     digest = plan_digest(recipe, tasks, found.name, found.sha256, hashes)
     lacking = lacking or _lacking_file(recipe, tasks)
@@ -120,7 +120,9 @@ def prove(
             problems.add(_wrong_schema(file, recipe))
     if digest != manifest.plan_digest:
         lacking = lacking or f"its plan_digest is not {digest[:8]}, so this release would build something else"
-    setup = _ProofSetup(folder, recipe, manifest, tokenizer, None if lacking else tuple(sources))
+    sources = None if lacking else read_again(places, recipe, manifest)
+    problems.add(wrong_draws(sources or (), manifest))
+    setup = _ProofSetup(folder, recipe, manifest, tokenizer, sources)
     figures = _prove_rows(setup, tasks, files, intact, problems, jobs, progress)
     return Proof(manifest, tuple(problems.kept), problems.count, figures, lacking)
 
@@ -175,30 +177,6 @@ def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer:
             f"{wanted.sha256}; name that one with --tokenizer, or put it first where names are looked up"
         )
     return tokenizer
-
-
-def _sources(manifest: Manifest, given: Sequence[str]) -> tuple[list[str], str | None]:
-    """Where each corpus of the manifest is found on this machine, in order; and why one of them is not found.
-
-    Raises CorpusError or IntegrityError for a corpus that the user named and that cannot be read or is no other's.
-    """
-    named = {read_corpus(locate(spec)).sha256: spec for spec in given}
-    wanted = {entry.sha256 for entry in manifest.corpora}
-    for sha256, spec in named.items():
-        if sha256 not in wanted:
-            raise IntegrityError(f"corpus {spec}: sha256 is {sha256}, which is none of the dataset's corpora")
-    found = []
-    for entry in manifest.corpora:
-        spec = named.get(entry.sha256, entry.name)
-        if entry.sha256 not in named:
-            try:
-                there = read_corpus(locate(spec)).sha256
-            except (NiahError, OSError):
-                return [], f"corpus {entry.name} is not on this machine; name its folder with --corpus"
-            if there != entry.sha256:
-                return [], f"another corpus is called {entry.name} on this machine; name the right one with --corpus"
-        found.append(spec)
-    return found, None
 
 
 def _lacking_file(recipe: Recipe, tasks: Sequence[Task]) -> str | None:
@@ -280,13 +258,13 @@ def _wrong_schema(file: DataFile, recipe: Recipe) -> Iterator[str]:
 
 
 class _ProofSetup(NamedTuple):
-    """What a process needs to prove rows. `corpora`: where each is found; None if rows are not built again."""
+    """What a process needs to prove rows. `corpora`: what rows are built again from; None if they are not."""
 
     folder: Path
     recipe: Recipe
     manifest: Manifest
     tokenizer: str | None
-    corpora: tuple[str, ...] | None
+    corpora: tuple[Corpus, ...] | None
 
 
 class _ProvedPiece(NamedTuple):
@@ -304,11 +282,7 @@ def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
     prover = RowProver(setup.recipe, tasks, setup.manifest, tokenizer)
     rebuilder = None
     if setup.corpora is not None:
-        corpora = [
-            replace(read_corpus(locate(spec)), name=entry.name)
-            for spec, entry in zip(setup.corpora, setup.manifest.corpora, strict=True)
-        ]
-        rebuilder = Rebuilder(setup.recipe, tasks, tokenizer, corpora)
+        rebuilder = Rebuilder(setup.recipe, tasks, tokenizer, setup.corpora)
 
     def prove_piece(piece: RowGroup) -> _ProvedPiece:
         lines: list[ProvedLine] = []

@@ -51,24 +51,26 @@ def corpora_list() -> None:
 @reported
 def corpora_show(name: Annotated[str, typer.Argument(metavar="NAME", help="Corpus name or path.")]) -> None:
     """Check a corpus and describe it."""
-    from niah_gen.corpora.find import locate
-    from niah_gen.corpora.read import read_corpus
+    from niah_gen.corpora.find import left_out_files, locate
+    from niah_gen.corpora.read import corpus_figures
 
     located = locate(name)
-    corpus = read_corpus(located)
+    declared, figures = located.declaration, corpus_figures(located)
     for key, value in (
-        ("name", corpus.name),
-        ("language", corpus.language),
-        ("licence", corpus.license),
-        ("source", corpus.source),
-        ("description", located.declaration.description),
+        ("name", located.name),
+        ("language", figures.language),
+        ("licence", declared.license),
+        ("source", declared.source),
+        ("description", declared.description),
         ("folder", located.folder),
-        ("files", ", ".join(file.path for file in corpus.files)),
-        ("documents", len(corpus.documents)),
-        ("characters", sum(len(document.text) for document in corpus.documents)),
-        ("sha256", corpus.sha256),
+        ("files", ", ".join(file.path for file in figures.files)),
+        ("documents", figures.documents),
+        ("characters", figures.characters),
+        ("sha256", figures.sha256),
     ):
         typer.echo(f"{key:12} {value}")
+    if others := left_out_files(located):
+        typer.echo(f"{'left out':12} {', '.join(others)}: files of another kind, which a corpus.toml can list")
 
 
 @app.command("fetch")
@@ -91,7 +93,8 @@ def corpora_fetch(
 def corpora_add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the corpus will be called.")],
     sources: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATH...]", help=".txt, .jsonl, .parquet files, or folders of them.")
+        list[Path] | None,
+        typer.Argument(metavar="[PATH...]", help=".txt, .jsonl, .parquet, .md, .html files, or folders."),
     ] = None,
     dataset: Annotated[
         str | None, typer.Option("--dataset", metavar="OWNER/NAME", help="A `datasets` repository instead of files.")

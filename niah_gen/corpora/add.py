@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -15,12 +16,21 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from niah_gen.corpora.declarations import LANGUAGES, SUFFIXES, CorpusFile, Declaration, declaration_toml, known_corpora
+from niah_gen.corpora.declarations import (
+    LANGUAGES,
+    SUFFIXES,
+    CorpusFile,
+    Declaration,
+    declaration_toml,
+    known_corpora,
+    suffix_of,
+)
+from niah_gen.corpora.documents import Document, read_documents
 from niah_gen.corpora.fetch import Progress
 from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, search_folders
 from niah_gen.corpora.install import alone, copy_checked, install
-from niah_gen.corpora.read import Document, language_of, read_documents
-from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, listed
+from niah_gen.corpora.read import language_of
+from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, ResourceError, listed
 from niah_score.contract import file_sha256, is_safe_path
 from niah_score.machine.files import atomic_file
 
@@ -29,6 +39,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 # An owner is asked for: `load_dataset("json")` and the like are loaders, which would read the working directory.
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 # As much as `language_of` looks at.
 _SAMPLE_CHARACTERS = 100_000
 
@@ -43,17 +54,20 @@ def add_corpus(
     folder: Path | None = None,
     text_field: str = "text",
 ) -> Path:
-    """Copy .txt, .jsonl and .parquet files of the user's own into a corpus; returns `<folder>/<name>`.
+    """Copy files of the user's own into a corpus, however large they are; returns `<folder>/<name>`.
 
-    sources: files in reading order, or folders, of which all such files directly in them are taken, sorted. language:
-    en or zh, by default told by the script. text_field: the .jsonl field or .parquet column that holds the texts.
+    sources: files in reading order, or folders, of which the files that `corpus_files` names are taken, sorted.
+    language: en or zh, by default told by the script. text_field: the .jsonl field or .parquet column that holds the
+    texts.
 
     Raises CorpusError listing every file that cannot be a part of a corpus, each with its first bad line, or saying why
-    the name cannot be had; LockedError (another process adds this name), and OSError. Nothing is installed then.
+    the name cannot be had; ResourceError (the disk is too small), LockedError (another process adds this name), and
+    OSError. Nothing is installed then.
     """
     _check_name(name, language)
     files = _own_files(name, sources)
     with _new_corpus(name, folder) as (staging, target):
+        _check_disk(name, staging, sum(file.stat().st_size for file in files))
         hashes = {file: file_sha256(file) for file in files}
         found = _checked_language(name, files, text_field)
         for file, sha256 in hashes.items():
@@ -85,8 +99,8 @@ def add_dataset(
     documents: how many rows to take, fewer if there are fewer. progress(path, rows_done, rows_wanted).
 
     Raises CorpusError (no such repository, config, split or column; offline; no pinned revision; a row that holds no
-    string; a name that cannot be had), LockedError (another process adds this name), and OSError. Nothing is installed
-    then.
+    string; a name that cannot be had), ResourceError (the disk is full), LockedError (another process adds this name),
+    and OSError. Nothing is installed then.
     """
     _check_name(name, language)
     if documents < 1:
@@ -95,11 +109,22 @@ def add_dataset(
     with _new_corpus(name, folder) as (staging, target):
         path = staging / DOCUMENTS
         rows = _rows(place, origin, config, split, revision, column)
-        with atomic_file(path) as file:
-            for number, text in enumerate(_texts(islice(rows, documents), origin, column), 1):
-                file.write(text)
-                if progress:
-                    progress(DOCUMENTS, number, documents)
+        written = number = 0
+        try:
+            with atomic_file(path) as file:
+                for text in _texts(islice(rows, documents), origin, column):
+                    written += file.write(text)
+                    number += 1
+                    if progress:
+                        progress(DOCUMENTS, number, documents)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            raise ResourceError(
+                f"corpus {name!r}: the disk of {target.parent} was full after {number:,} of {documents:,} rows, "
+                f"{written:,} bytes; all would take about {written * documents // max(number, 1):,}; make room, or "
+                "take fewer with --documents. Nothing was installed"
+            ) from None
         if not path.stat().st_size:
             raise CorpusError(f"{origin}: split {split!r} holds no rows")
         pins = (CorpusFile(DOCUMENTS, file_sha256(path)),)
@@ -127,6 +152,16 @@ def _new_corpus(name: str, folder: Path | None) -> Iterator[tuple[Path, Path]]:
             shutil.rmtree(staging, ignore_errors=True)
 
 
+def _check_disk(name: str, staging: Path, needed: int) -> None:
+    """Raises ResourceError where the disk is too small for the copies."""
+    free = shutil.disk_usage(staging).free
+    if needed > free:
+        raise ResourceError(
+            f"corpus {name!r}: its files take {needed:,} bytes, and the disk of {staging.parent} has {free:,} left; "
+            "make room, or put $XDG_DATA_HOME on another disk. A corpus can also be used where it is: --corpus PATH"
+        )
+
+
 def _check_name(name: str, language: str | None) -> None:
     if not _NAME.fullmatch(name):
         raise CorpusError(f"corpus name {name!r}: expected letters, digits, _ and -, a letter or digit first")
@@ -151,7 +186,7 @@ def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
                 problems.append(f"{path}: the folder holds no {', '.join(SUFFIXES)} file")
         elif not path.is_file():
             problems.append(f"{path}: no such file or folder")
-        elif path.suffix not in SUFFIXES:
+        elif suffix_of(path.name) is None:
             problems.append(f"{path}: expected a {', '.join(SUFFIXES)} file")
         else:
             files.append(path)

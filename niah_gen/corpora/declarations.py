@@ -7,7 +7,7 @@
     description = "optional"
 
     [[files]]                           # in the order in which they are read
-    path = "first.txt"                  # .txt, .jsonl (field `text`) or .parquet (column `text`)
+    path = "first.txt"                  # .txt, .jsonl (field `text`), .parquet (column `text`), .md, .html
     sha256 = "..."
 
 Corpora that users fetch by name are declared in files of the package, with where to fetch them.
@@ -25,7 +25,10 @@ from niah_gen.errors import CorpusError
 from niah_score.contract import is_safe_path
 
 DECLARATION = "corpus.toml"
-SUFFIXES = (".txt", ".jsonl", ".parquet")
+PLAIN = (".txt", ".jsonl", ".parquet")
+COMPRESSED = (".jsonl.gz", ".jsonl.zst")
+MARKUP = (".md", ".markdown", ".html", ".htm")
+SUFFIXES = (*PLAIN, *COMPRESSED, *MARKUP)
 LANGUAGES = ("en", "zh")
 
 _KNOWN = Path(__file__).parents[1] / "library" / "known_corpora"
@@ -51,6 +54,17 @@ class Declaration:
     description: str = ""
     url: str | None = None
     text_field: str = "text"
+
+
+def suffix_of(path: str) -> str | None:
+    """The suffix that says how a file of a corpus is read, `.jsonl.gz` in one; None for a file that is none."""
+    name = path.rpartition("/")[2]
+    return next((suffix for suffix in SUFFIXES if name.endswith(suffix) and name != suffix), None)
+
+
+def stem_of(path: str) -> str:
+    """A file's name without folder and suffix."""
+    return Path(path.removesuffix(suffix_of(path) or Path(path).suffix)).name
 
 
 def parse_declaration(record: dict[str, Any], where: str) -> Declaration:

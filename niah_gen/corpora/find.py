@@ -14,12 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from niah_gen.corpora.declarations import (
+    COMPRESSED,
     DECLARATION,
+    MARKUP,
+    PLAIN,
     SUFFIXES,
     CorpusFile,
     Declaration,
     known_corpora,
     parse_declaration,
+    stem_of,
+    suffix_of,
 )
 from niah_gen.errors import CorpusError, suggestion
 from niah_score.contract import is_safe_path
@@ -106,9 +111,10 @@ def _find(spec: str, name: str, part: str) -> Located | None:
             return declared
         raise CorpusError(f"{spec}: the folder holds no {', '.join(SUFFIXES)} file")
     if path.is_file():
-        if path.suffix not in SUFFIXES:
+        if suffix_of(path.name) is None:
             raise CorpusError(f"{spec}: expected a {', '.join(SUFFIXES)} file")
-        return Located(path.stem, path.parent, _no_declaration(path.stem, [path.name]))
+        stem = stem_of(path.name)
+        return Located(stem, path.parent, _no_declaration(stem, [path.name]))
     return None
 
 
@@ -146,8 +152,26 @@ def _undeclared(folder: Path, name: str) -> Located | None:
 
 
 def corpus_files(folder: Path) -> list[str]:
-    """Names of the files in a folder that a corpus can be made of, sorted."""
-    return sorted(entry.name for entry in folder.iterdir() if entry.suffix in SUFFIXES and entry.is_file())
+    """Names of the files in a folder that a corpus is made of, sorted: those of the first kind that it has any of.
+
+    The kinds are .txt, .jsonl and .parquet; then compressed .jsonl; then Markdown and HTML. So neither a README.md
+    beside texts nor a compressed copy of them becomes a part of the corpus.
+    """
+    names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
+    for kind in (PLAIN, COMPRESSED, MARKUP):
+        if found := [name for name in names if suffix_of(name) in kind]:
+            return found
+    return []
+
+
+def left_out_files(located: Located) -> list[str]:
+    """Names of the files in an undeclared corpus's folder that could be a part of it and are not, sorted."""
+    read = {file.path for file in located.declaration.files}
+    is_folder = located.name == located.folder.resolve().name
+    if not is_folder or (located.folder / DECLARATION).is_file() or read != set(corpus_files(located.folder)):
+        return []
+    names = sorted(entry.name for entry in located.folder.iterdir() if entry.is_file())
+    return [name for name in names if suffix_of(name) and name not in read]
 
 
 def _no_declaration(name: str, files: Sequence[str]) -> Declaration:
@@ -157,10 +181,10 @@ def _no_declaration(name: str, files: Sequence[str]) -> Declaration:
 def _one_file(located: Located, spec: str, part: str) -> Located:
     whole = located.declaration
     for file in whole.files:
-        if part in (file.path, Path(file.path).stem):
+        if part in (file.path, Path(file.path).stem, stem_of(file.path)):
             narrowed = Declaration(
                 spec, whole.language, whole.license, whole.source, (file,), whole.description, None, whole.text_field
             )
-            return Located(f"{located.name}/{Path(file.path).stem}", located.folder, narrowed)
-    stems = [Path(file.path).stem for file in whole.files]
+            return Located(f"{located.name}/{stem_of(file.path)}", located.folder, narrowed)
+    stems = [stem_of(file.path) for file in whole.files]
     raise CorpusError(f"corpus {spec!r}: {located.folder} has no file {part!r}" + suggestion(part, stems))

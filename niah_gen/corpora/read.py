@@ -1,40 +1,36 @@
-"""Reads the documents of a corpus, its bytes checked against their hashes.
+"""Reads a corpus: its files checked against their hashes, its documents whole or drawn.
 
-Files are .txt (one document each), .jsonl (one a line) or .parquet (one a row), in the order of the declaration.
+Reading takes two passes over the files: one hashes them, the other one reads documents.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from niah_gen.corpora.declarations import CorpusFile
+from niah_gen.corpora.declarations import MARKUP, CorpusFile
+from niah_gen.corpora.documents import Document, read_documents, wanted_documents
+from niah_gen.corpora.draw import Bounds, CorpusDraw, Reservoir
 from niah_gen.corpora.find import Located
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import file_sha256, sha256_hex
+from niah_score.machine.files import file_state
 
 # Shares of Chinese characters in real text of either language lie near 0 and near 1.
 _CHINESE_SHARE = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One text and where it stands. Offsets of everything later are into `text` joined in corpus order.
-
-    `summary`: what it says in short, where its file has a field of that name; else empty.
-    """
-
-    text: str
-    file: str
-    line: int
-    summary: str = ""
+_SAMPLE_CHARACTERS = 100_000
+_EVERYTHING = Bounds(1 << 62, 1 << 62, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Documents in reading order with their provenance; `sha256` is over the names and hashes of the files."""
+    """Documents in reading order with their provenance; `sha256` is over the names and hashes of the files.
+
+    `draw`: how `documents` were drawn from a corpus too large to be read whole; None where they are all of it.
+    """
 
     name: str
     language: str
@@ -43,11 +39,30 @@ class Corpus:
     files: tuple[CorpusFile, ...]
     sha256: str
     documents: tuple[Document, ...]
+    draw: CorpusDraw | None = None
 
 
-def corpus_digest(files: Sequence[CorpusFile]) -> str:
-    """sha256 over names and hashes of files in reading order."""
-    return sha256_hex("".join(f"{file.path}\n{file.sha256}\n" for file in files).encode())
+class CorpusFigures(NamedTuple):
+    """What a whole corpus holds."""
+
+    language: str
+    files: tuple[CorpusFile, ...]
+    sha256: str
+    documents: int
+    characters: int
+
+
+def corpus_digest(files: Sequence[CorpusFile], texts: Mapping[str, str] | None = None) -> str:
+    """sha256 over names and hashes of files in reading order.
+
+    texts: by name, the sha256 of what a library reads in files of markup, which another release may read otherwise.
+    """
+    lines = []
+    for file in files:
+        lines.append(f"{file.path}\n{file.sha256}\n")
+        if texts and file.path in texts:
+            lines.append(f"text\n{texts[file.path]}\n")
+    return sha256_hex("".join(lines).encode())
 
 
 def checked_files(located: Located) -> tuple[CorpusFile, ...]:
@@ -71,104 +86,120 @@ def checked_files(located: Located) -> tuple[CorpusFile, ...]:
     return tuple(files)
 
 
-def read_corpus(located: Located) -> Corpus:
-    """Check and read a corpus whole. Raises CorpusError or IntegrityError naming file and line."""
+def corpus_sha256(located: Located) -> str:
+    """The digest of a corpus as `read_corpus` gives it, found without reading documents of plain files.
+
+    Raises what `read_corpus` does.
+    """
     files = checked_files(located)
-    field = located.declaration.text_field
-    documents = [doc for file in files for doc in read_documents(located.folder / file.path, file.path, field)]
-    if not any(document.text.strip() for document in documents):
-        raise CorpusError(f"{located.folder}: corpus {located.name!r} holds no text")
-    language = located.declaration.language or language_of(documents)
+    marked = [file for file in files if file.path.endswith(MARKUP)]
+    return corpus_digest(files, dict(map(_text_hash, _documents(located, marked))))
+
+
+def read_corpus(located: Located, bounds: Bounds = _EVERYTHING) -> Corpus:
+    """Check and read a corpus, whole or as much as the bounds allow.
+
+    Raises CorpusError or IntegrityError naming file and line. What is wrong with documents that are not drawn is not
+    noticed.
+    """
     declared = located.declaration
-    return Corpus(
-        located.name, language, declared.license, declared.source, files, corpus_digest(files), tuple(documents)
-    )
+    paths = [located.folder / file.path for file in declared.files]
+    before = _states(paths)
+    files = checked_files(located)
+    reservoir = Reservoir(corpus_digest(files), bounds)
+    sample = _Sample(full=declared.language is not None)
+    texts: dict[str, str] = {}
+    for file, path in zip(files, paths, strict=True):
+        marked = file.path.endswith(MARKUP)
+        wanted = partial(_is_wanted, reservoir, sample, marked)
+        for document in wanted_documents(path, file.path, declared.text_field, wanted):
+            reservoir.add(document)
+            if document is not None:
+                sample.add(document)
+                if marked:
+                    texts.update([_text_hash(document)])
+    if _states(paths) != before:
+        raise CorpusError(
+            f"{located.folder}: files of corpus {located.name!r} changed while they were read; try again once nothing "
+            "writes to them"
+        )
+    documents = reservoir.documents()
+    _refuse_blank(located, any(document.text.strip() for document in documents))
+    language = declared.language or sample.language()
+    sha256 = corpus_digest(files, texts)
+    return Corpus(located.name, language, declared.license, declared.source, files, sha256, documents, reservoir.draw())
+
+
+def corpus_figures(located: Located) -> CorpusFigures:
+    """Check a corpus, read every document of it once, and count; memory stays flat. Raises what `read_corpus` does."""
+    files = checked_files(located)
+    documents = characters = 0
+    has_text = False
+    sample = _Sample(full=located.declaration.language is not None)
+    texts: dict[str, str] = {}
+    for document in _documents(located, files):
+        documents += 1
+        characters += len(document.text)
+        has_text = has_text or bool(document.text.strip())
+        sample.add(document)
+        if document.file.endswith(MARKUP):
+            texts.update([_text_hash(document)])
+    _refuse_blank(located, has_text)
+    language = located.declaration.language or sample.language()
+    return CorpusFigures(language, files, corpus_digest(files, texts), documents, characters)
+
+
+class _Sample:
+    """The first documents of a corpus, as many as its language is told by; none where it is `full` from the start."""
+
+    def __init__(self, full: bool) -> None:
+        self.full = full
+        self._documents: list[Document] = []
+        self._characters = 0
+
+    def add(self, document: Document) -> None:
+        """Take the next document, if more are needed."""
+        if not self.full:
+            self._documents.append(document)
+            self._characters += len(document.text)
+            self.full = self._characters >= _SAMPLE_CHARACTERS
+
+    def language(self) -> str:
+        """The language that the documents are in."""
+        return language_of(self._documents)
 
 
 def language_of(documents: Sequence[Document]) -> str:
     """`zh` where at least a fifth of the first 100,000 characters that are not white space are Chinese, else `en`."""
-    sample = "".join("".join(document.text for document in documents)[:100_000].split())
+    sample = "".join("".join(document.text for document in documents)[:_SAMPLE_CHARACTERS].split())
     chinese = sum("\u4e00" <= char <= "\u9fff" for char in sample)
     return "zh" if sample and chinese >= _CHINESE_SHARE * len(sample) else "en"
 
 
-def read_documents(path: Path, name: str, field: str = "text") -> Iterator[Document]:
-    """The documents of one .txt, .jsonl or .parquet file.
-
-    A .txt file is one document, its line ends read as "\\n". Raises CorpusError with file and line.
-    """
-    reader: Callable[[Path, str, str], Iterator[Document]] = {
-        ".txt": _read_txt, ".jsonl": _read_jsonl, ".parquet": _read_parquet,
-    }[path.suffix]  # fmt: skip
-    empty = True
-    for document in reader(path, name, field):
-        empty = False
-        yield document
-    if empty:
-        raise CorpusError(f"{path}: the file is empty")
+def _documents(located: Located, files: Sequence[CorpusFile]) -> Iterator[Document]:
+    for file in files:
+        yield from read_documents(located.folder / file.path, file.path, located.declaration.text_field)
 
 
-def _decode(data: bytes, path: Path) -> str:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise CorpusError(f"{path}:1: the file is UTF-16; save it as UTF-8")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise CorpusError(
-            f"{path}:{line}: byte 0x{data[error.start]:02x} at offset {error.start} is not UTF-8; save it as UTF-8"
-        ) from None
+def _is_wanted(reservoir: Reservoir, sample: _Sample, always: bool) -> bool:
+    return always or not sample.full or reservoir.wanted()
 
 
-def _read_txt(path: Path, name: str, field: str) -> Iterator[Document]:
-    text = _decode(path.read_bytes(), path).replace("\r\n", "\n").replace("\r", "\n")
-    if text.strip():
-        yield Document(text, name, 1)
+def _text_hash(document: Document) -> tuple[str, str]:
+    return document.file, sha256_hex(document.text.encode())
 
 
-def _read_jsonl(path: Path, name: str, field: str) -> Iterator[Document]:
-    for number, line in enumerate(_decode(path.read_bytes(), path).split("\n"), 1):
-        if not line.strip():
-            continue
+def _refuse_blank(located: Located, has_text: bool) -> None:
+    if not has_text:
+        raise CorpusError(f"{located.folder}: corpus {located.name!r} holds no text")
+
+
+def _states(paths: Sequence[Path]) -> list[tuple[int, ...] | None]:
+    """What changes when files are written to; None for one that is missing."""
+    found: list[tuple[int, ...] | None] = []
+    for path in paths:
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise CorpusError(f"{path}:{number}: not a JSON object ({error})") from None
-        text = record.get(field) if isinstance(record, dict) else None
-        if not isinstance(text, str):
-            found = ", ".join(record) if isinstance(record, dict) else type(record).__name__
-            raise CorpusError(f"{path}:{number}: expected a string field {field!r}, found {found}")
-        summary = record.get("summary")
-        short = _checked(summary, path, number) if isinstance(summary, str) else ""
-        yield Document(_checked(text, path, number), name, number, short)
-
-
-def _read_parquet(path: Path, name: str, field: str) -> Iterator[Document]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            if field not in file.schema_arrow.names:
-                raise CorpusError(f"{path}: no column {field!r}; it has {', '.join(file.schema_arrow.names)}")
-            number = 0
-            more = ["summary"] if "summary" in file.schema_arrow.names and field != "summary" else []
-            for batch in file.iter_batches(columns=[field, *more]):
-                for record in batch.to_pylist():
-                    number += 1
-                    value, summary = record[field], record.get("summary") if more else None
-                    if not isinstance(value, str):
-                        raise CorpusError(f"{path}: row {number}: expected a string in {field!r}, found {value!r}")
-                    yield Document(value, name, number, summary if isinstance(summary, str) else "")
-    except pa.ArrowInvalid as error:
-        raise CorpusError(f"{path}: not a readable Parquet file ({error})") from None
-
-
-def _checked(text: str, path: Path, line: int) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise CorpusError(
-            f"{path}:{line}: half a surrogate pair (\\u{ord(text[error.start]):04x}); remove it"
-        ) from None
-    return text
+            found.append(file_state(path))
+        except OSError:
+            found.append(None)
+    return found

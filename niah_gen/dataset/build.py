@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.complete import Notice, complete, plan_sheet, usable_record
 from niah_gen.dataset.folders import SHEET, BuildFolders, forget_empty, lock
 from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, ShardRecord, write_shard
@@ -75,7 +76,7 @@ def build(
         plan = make_plan(load_recipe(recipe, overrides, notice=tell))
         check_fit(plan)
         target = BuildFolders(Path(out) / plan.recipe.name / plan.folder_name)
-        for sentence in plan.shortfalls:
+        for sentence in plan.notes:
             tell(sentence)
         if shard is not None:
             kept = _intact_formats(target, plan)
@@ -152,7 +153,7 @@ def _write_shards(
             records = {number: builder.start(number, turn) for turn, number in enumerate(missing)}
             done |= {number: record.result() for number, record in records.items()}
     else:
-        done |= _write_in_parallel(plan.given, target, formats, missing, workers, advance)
+        done |= _write_in_parallel(plan, target, formats, missing, workers, advance)
     return [done[number] for number in numbers]
 
 
@@ -163,10 +164,12 @@ def _shard_tokens(plan: Plan, number: int) -> int:
 
 
 def _write_in_parallel(
-    recipe: Recipe, target: BuildFolders, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
+    plan: Plan, target: BuildFolders, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
 ) -> dict[int, ShardRecord]:
     done: dict[int, ShardRecord] = {}
-    with processes(jobs, _start_worker, (recipe, target, tuple(formats)), raising=ResourceError) as workers:
+    # What was drawn from a large corpus is sent, so that no worker reads all of it again.
+    drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
+    with processes(jobs, _start_worker, (plan.given, drawn, target, tuple(formats)), raising=ResourceError) as workers:
         running = {workers.submit(_work, number): number for number in numbers}
         while running:
             finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
@@ -233,9 +236,9 @@ def _rows_alike(planned: PlannedPart) -> int:
 _builder: _ShardBuilder | None = None
 
 
-def _start_worker(recipe: Recipe, target: BuildFolders, formats: tuple[str, ...]) -> None:
+def _start_worker(recipe: Recipe, drawn: Mapping[str, Corpus], target: BuildFolders, formats: tuple[str, ...]) -> None:
     global _builder
-    plan = make_plan(recipe)
+    plan = make_plan(recipe, known=drawn)
     _builder = _ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)
 
 

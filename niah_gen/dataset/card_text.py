@@ -10,7 +10,7 @@ from typing import NamedTuple
 from niah_gen.dataset.word_overlap import WordOverlap, stated
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.recipe.recipe import Part, Recipe
-from niah_score.contract import DATA_FORMATS, SPLIT, Manifest, PartEntry, PromptForm, length_name
+from niah_score.contract import DATA_FORMATS, SPLIT, CorpusEntry, Manifest, PartEntry, PromptForm, length_name
 
 # A card names so many needles.
 _NAMED = 12
@@ -133,7 +133,7 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
             "| name | files | documents | tokens | never used | licence | source |",
             "|---|---|---|---|---|---|---|",
             *[
-                f"| {_cell(c.name)} | {c.files} | {c.documents:,} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
+                f"| {_cell(c.name)} | {c.files} | {_documents(c)} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
                 f"| {_cell(c.license)} | {_cell(c.source)} |"
                 for c in corpora
             ],
@@ -143,6 +143,11 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
         lines += ["## Worth knowing", "", *[f"- {_cell(note)}" for note in notes], ""]
     lines += [*_load(facts), *_run(recipe.form), *_cite(recipe, manifest)]
     return "\n".join(lines)
+
+
+def _documents(corpus: CorpusEntry) -> str:
+    """How many documents were read, and of how many."""
+    return f"{corpus.documents:,}" + (f" drawn of {corpus.drawn.documents:,}" if corpus.drawn else "")
 
 
 def _axes(cells: Sequence[CellRows]) -> str:

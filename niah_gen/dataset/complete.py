@@ -23,6 +23,7 @@ from niah_gen.dataset.shards import ShardRecord
 from niah_gen.dataset.word_overlap import kept
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.recipe.read import load_recipe
+from niah_gen.rows.corpora import draw_entry
 from niah_gen.rows.plan import Plan
 from niah_score.contract import (
     CARD,
@@ -86,7 +87,7 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
     corpora = [
         CorpusEntry(
             corpus.name, len(corpus.files), corpus.sha256, len(corpus.documents), *used[corpus.name],
-            corpus.license, corpus.source,
+            corpus.license, corpus.source, draw_entry(corpus),
         )
         for corpus in plan.corpora
     ]  # fmt: skip
@@ -100,7 +101,7 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         "recipe": plan.recipe.table(),
         "tokenizer": asdict(TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)),
         "corpora": [asdict(entry) for entry in corpora],
-        "notes": list(plan.shortfalls),
+        "notes": list(plan.notes),
     }
 
 
@@ -128,7 +129,7 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
     """
     recipe = load_recipe(sheet["recipe"], here=False)
     tokenizer = TokenizerEntry(**sheet["tokenizer"])
-    corpora = tuple(CorpusEntry(**entry) for entry in sheet["corpora"])
+    corpora = tuple(map(CorpusEntry.of, sheet["corpora"]))
     parts = tuple(PartEntry(**entry) for entry in sheet["parts"])
     made = dict.fromkeys(note for record in records for note in record.notes)
     for note in made:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from niah_gen.corpora.read import Corpus, Document
+from niah_gen.corpora.documents import Document
+from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import JOINERS, sentence_ends
 from niah_gen.haystacks.sentences import Kept, keep

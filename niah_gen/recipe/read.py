@@ -15,7 +15,7 @@ from niah_gen.recipe.overrides import overridden
 from niah_gen.recipe.part_tables import SHARED_FIELDS, part_tables, read_parts
 from niah_gen.recipe.presets import preset_names, preset_text
 from niah_gen.recipe.read_part import PART_FIELDS, Fields, PartReader, wrong_position
-from niah_gen.recipe.recipe import Part, Recipe
+from niah_gen.recipe.recipe import CORPUS_WHOLE, Part, Recipe
 from niah_gen.recipe.unasked import without_unasked_corpora
 from niah_gen.recipe.values import (
     one_of,
@@ -24,10 +24,12 @@ from niah_gen.recipe.values import (
     parse_slug,
     parse_text,
     parse_version,
+    whole,
 )
 from niah_score.contract import PromptForm
 
 FORMS = ("text", "chat")
+_MOST_BYTES = 2**50
 FIELDS = (*SHARED_FIELDS, *PART_FIELDS)
 
 
@@ -100,6 +102,8 @@ def _shared(raw: Mapping[str, Any], parts: tuple[Part, ...], problems: list[str]
         languages=languages,
         parts=parts,
         pins=reader.take("pins", parse_pins, ()),
+        corpus_whole=reader.take("corpus_whole", whole(0, _MOST_BYTES), CORPUS_WHOLE),
+        corpus_draw=reader.take("corpus_draw", whole(0, _MOST_BYTES), 0),
     )
 
 

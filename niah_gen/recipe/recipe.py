@@ -16,6 +16,9 @@ from niah_score.contract import PromptForm, sha256_hex
 # Fields that are left out of a table where they are empty: recipes that do not use them keep their digests.
 _ONLY_WHERE_USED = ("options", "controls", "control_depths", "needles_per_cell", "system", "templates")
 
+# Bytes of text, and more for each document, up to which a corpus is read whole.
+CORPUS_WHOLE = 64 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -111,6 +114,8 @@ class Recipe:
     `parts`: what the rows are made of; one without a name, unless the recipe lists several. `languages`: empty for all
     that the corpora have. `pins`: sha256 of the tokenizer and the corpora, by name, that a resolved recipe was built
     with; another corpus of that name is refused.
+    `corpus_whole`: the bytes up to which a corpus is read whole; `corpus_draw`: those that are drawn of a larger one, 0
+    for as many as `rows.corpora.draw_size` says. A resolved recipe has them where they mattered.
     """
 
     name: str
@@ -120,6 +125,8 @@ class Recipe:
     languages: tuple[str, ...]
     parts: tuple[Part, ...]
     pins: tuple[tuple[str, str], ...] = ()
+    corpus_whole: int = CORPUS_WHOLE
+    corpus_draw: int = 0
 
     @property
     def has_parts(self) -> bool:
@@ -144,6 +151,10 @@ class Recipe:
             "name": self.name, "version": self.version, "tokenizer": self.tokenizer, "form": self.form,
             "languages": list(self.languages), **shared,
         }  # fmt: skip
+        if self.corpus_whole != CORPUS_WHOLE:
+            table["corpus_whole"] = self.corpus_whole
+        if self.corpus_draw:
+            table["corpus_draw"] = self.corpus_draw
         if self.pins:
             table["pins"] = dict(self.pins)
         if self.has_parts:

@@ -69,7 +69,7 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
         known = deepest.setdefault(cell._replace(repeat=0, depth=0.0), cell)
         if cell.repeat == known.repeat and (cell.depth or 0.0) > (known.depth or 0.0):
             deepest[cell._replace(repeat=0, depth=0.0)] = cell
-    notes = dict.fromkeys(plan.shortfalls)
+    notes = dict.fromkeys(plan.notes)
     for row in Assembler(plan).pending_rows(deepest.values()):
         notes |= dict.fromkeys(row.notes)
     return tuple(notes)
@@ -95,7 +95,8 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
         yield sentence
     yield f"tokenizer    {plan.tokenizer.name}"
     for corpus in plan.corpora:
-        yield f"corpus       {corpus.name}: {corpus.language}, {len(corpus.documents)} documents"
+        drawn = f" drawn of {corpus.draw.of:,}" if corpus.draw else ""
+        yield f"corpus       {corpus.name}: {corpus.language}, {len(corpus.documents)} documents{drawn}"
     yield f"rows         {len(plan.cells)}"
     for name, cells in configs.items():
         scored = [cell for cell in cells if cell.control is None]

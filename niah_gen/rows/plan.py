@@ -8,14 +8,14 @@ from functools import cached_property
 from pathlib import Path
 
 from niah_gen.corpora.declarations import LANGUAGES
-from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import Corpus, read_corpus
+from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError, IntegrityError, RecipeError
 from niah_gen.haystacks.haystack import CorpusFiller, Secret, Usage
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import guide_problem
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part, Recipe
+from niah_gen.rows.corpora import draw_notes, read_sources, with_draw
 from niah_gen.rows.digests import family_digest, plan_digest
 from niah_gen.rows.grid import Grid, grid_of
 from niah_gen.tasks.base import Task
@@ -79,7 +79,7 @@ class Plan:
     """A recipe bound to the task families, the corpora and the tokenizer that it names on this machine.
 
     `given` is the recipe as it was asked for, with this machine's paths; `recipe` is the one to be recorded, in which
-    corpora and tokenizer are named.
+    corpora and tokenizer are named. `sources`: the corpora by what `given` calls them.
     """
 
     given: Recipe
@@ -90,6 +90,12 @@ class Plan:
     cells: tuple[Cell, ...]
     shards: tuple[Shard, ...]
     shortfalls: tuple[str, ...]
+    sources: Mapping[str, Corpus]
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What planning noticed, a sentence each: documents that were drawn, and lengths that corpora end before."""
+        return (*draw_notes(self.corpora), *self.shortfalls)
 
     @cached_property
     def digest(self) -> str:
@@ -130,23 +136,22 @@ def make_plan(
     tasks: Sequence[Task] | None = None,
     tokenizer: Tokenizer | None = None,
     corpora: Sequence[Corpus] | None = None,
+    known: Mapping[str, Corpus] | None = None,
 ) -> Plan:
     """Bind a recipe to this machine and lay out its cells.
 
-    tasks (one a part), tokenizer, corpora: those to take instead of looking the recipe's names up. Raises RecipeError
-    where corpora, needles and templates do not go together, and what `find_tokenizer` and `read_corpus` raise.
+    tasks (one a part), tokenizer, corpora: those to take instead of looking the recipe's names up. known: corpora that
+    were read already, by what the recipe calls them. Raises RecipeError where corpora, needles and templates do not go
+    together, and what `find_tokenizer` and `read_corpus` raise.
     """
     tokenizer = tokenizer or find_tokenizer(recipe.tokenizer)
-    if corpora is None:
-        sources = {spec: read_corpus(locate(spec)) for spec in recipe.corpora}
-    else:
-        sources = {corpus.name: corpus for corpus in corpora}
+    sources = read_sources(recipe, known) if corpora is None else {corpus.name: corpus for corpus in corpora}
     kept = {spec: c for spec, c in sources.items() if not recipe.languages or c.language in recipe.languages}
     tasks = tasks or [chosen_task(part.task, part.options) for part in recipe.parts]
     found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in kept.values()}
     found |= _file_digests(recipe, tasks)
     resolved = replace(
-        recipe,
+        with_draw(recipe, kept.values()),
         tokenizer=tokenizer.name,
         parts=tuple(
             replace(part, corpora=tuple(_named(sources, part.corpora)), options=named(task.options, part.options))
@@ -164,7 +169,7 @@ def make_plan(
                 f"{what}: sha256 is {found[what]}, but the recipe was built with {sha256}; "
                 "put that one first where names are looked up, or take the pin out of the recipe"
             )
-    return Plan(recipe, resolved, parts, tokenizer, tuple(kept.values()), cells, _shards(cells), shortfalls)
+    return Plan(recipe, resolved, parts, tokenizer, tuple(kept.values()), cells, _shards(cells), shortfalls, sources)
 
 
 def _file_digests(recipe: Recipe, tasks: Sequence[Task]) -> dict[str, str]:

@@ -112,7 +112,7 @@ def _check_length(options: PerplexityOptions, length: int) -> None:
         raise RecipeError(problems, "task 'perplexity'")
 
 
-class _Text(NamedTuple):
+class _ScoredText(NamedTuple):
     """A text to cut windows from. `documents`: how many were joined to it."""
 
     text: str
@@ -129,7 +129,7 @@ class _Cutter:
             raise RecipeError(["reserve: no answer follows a window; set reserve to 0 (--reserve 0)"])
         self._bench = bench
         self._texts: dict[str, _Drawn] = {}
-        self._text: tuple[tuple[str, str], _Text, WindowedText] | None = None
+        self._text: tuple[tuple[str, str], _ScoredText, WindowedText] | None = None
 
     def __call__(self, cell: Cell) -> Replayed:
         """The window of a cell. Raises FitError where the corpus has not that much text."""
@@ -159,7 +159,7 @@ class _Cutter:
         item = Item(cell.needle, cell.language, None, (), (), "nll", max_new_tokens=1)
         return Replayed(item, context)
 
-    def _windowed(self, cell: Cell) -> tuple[_Text, WindowedText]:
+    def _windowed(self, cell: Cell) -> tuple[_ScoredText, WindowedText]:
         key = (cell.corpus, cell.needle)
         if self._text is None or self._text[0] != key:
             if cell.corpus not in self._texts:
@@ -180,9 +180,9 @@ class _Drawn:
         self._texts = list(_texts(corpus, options, bench.tokenizer))
         random.Random(f"{bench.seed}/{name}/perplexity").shuffle(self._texts)
         self._at = 0
-        self._found: list[tuple[_Text, Encoded]] = []
+        self._found: list[tuple[_ScoredText, Encoded]] = []
 
-    def __getitem__(self, number: int) -> tuple[_Text, Encoded]:
+    def __getitem__(self, number: int) -> tuple[_ScoredText, Encoded]:
         tokens = self._bench.options.tokens
         while len(self._found) <= number:
             if self._at == len(self._texts):
@@ -202,22 +202,22 @@ class _Drawn:
         return self._found[number]
 
 
-def _texts(corpus: Corpus, options: PerplexityOptions, tokenizer: Tokenizer) -> Iterator[_Text]:
+def _texts(corpus: Corpus, options: PerplexityOptions, tokenizer: Tokenizer) -> Iterator[_ScoredText]:
     """The documents of a corpus, the short ones joined in reading order where that is asked for."""
     joined: list[str] = []
     size = 0
     for document in corpus.documents:
         if not options.join:
-            yield _Text(document.text, 1)
+            yield _ScoredText(document.text, 1)
             continue
         tokens = tokenizer.count(document.text)
         if tokens >= options.tokens:
-            yield _Text(document.text, 1)
+            yield _ScoredText(document.text, 1)
             continue
         joined.append(document.text.strip())
         size += tokens
         if size >= options.tokens:
-            yield _Text(_BETWEEN.join(joined), len(joined))
+            yield _ScoredText(_BETWEEN.join(joined), len(joined))
             joined, size = [], 0
 
 

@@ -36,6 +36,7 @@ from niah_score.contract.digests import seal_is_broken as seal_is_broken
 from niah_score.contract.digests import sealed as sealed
 from niah_score.contract.digests import sha256_hex as sha256_hex
 from niah_score.contract.manifest import CorpusEntry as CorpusEntry
+from niah_score.contract.manifest import DrawEntry as DrawEntry
 from niah_score.contract.manifest import FileEntry as FileEntry
 from niah_score.contract.manifest import Manifest as Manifest
 from niah_score.contract.manifest import PartEntry as PartEntry

@@ -23,8 +23,25 @@ class TokenizerEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class DrawEntry:
+    """How documents were drawn from a corpus too large to be read whole, by `rule`, which is in words.
+
+    `size`: asked for, in bytes. `documents`: how many the whole corpus has.
+    """
+
+    rule: str
+    seed: int
+    size: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusEntry:
-    """Where filler came from. `share_left_out`: share of its tokens never used as filler, 0 to 1."""
+    """Where filler came from. `share_left_out`: share of its tokens never used as filler, 0 to 1.
+
+    `files` and `sha256` are of the whole corpus; where some of its documents were `drawn`, `documents`, `tokens` and
+    `share_left_out` are of these.
+    """
 
     name: str
     files: int
@@ -34,6 +51,15 @@ class CorpusEntry:
     share_left_out: float
     license: str
     source: str
+    drawn: DrawEntry | None = None
+
+    @staticmethod
+    def of(record: Any) -> CorpusEntry:
+        """The entry in a manifest's record. Raises KeyError or TypeError where it is none."""
+        if not isinstance(record, dict):
+            raise TypeError(f"{record!r} is no table")
+        drawn = record.get("drawn")
+        return _entry(CorpusEntry, {**record, "drawn": None if drawn is None else _entry(DrawEntry, drawn)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +119,14 @@ class Manifest:
     def to_json(self) -> bytes:
         """The file's bytes, with the sha256 of the other fields in `self_sha256`.
 
-        `parts` is written only if there are any: manifests from before it keep their bytes.
+        `parts` and a corpus's `drawn` are written only if there are any: manifests from before them keep their bytes.
         """
         record = asdict(self)
         if not self.parts:
             del record["parts"]
+        for corpus in record["corpora"]:
+            if corpus["drawn"] is None:
+                del corpus["drawn"]
         return (json.dumps(sealed(record), ensure_ascii=False, indent=2) + "\n").encode()
 
 
@@ -142,7 +171,7 @@ def read_manifest(folder: Path) -> Manifest:
 def _parse_manifest(record: dict[str, Any]) -> Manifest:
     known = {name: record[name] for name in Manifest.__slots__ if name not in ("notes", "parts")}
     known["tokenizer"] = _entry(TokenizerEntry, record["tokenizer"])
-    known["corpora"] = tuple(_entry(CorpusEntry, item) for item in record["corpora"])
+    known["corpora"] = tuple(map(CorpusEntry.of, record["corpora"]))
     known["notes"] = tuple(map(str, record.get("notes", ())))
     known["parts"] = _parts(record.get("parts", ()))
     known["files"] = tuple(_entry(FileEntry, item) for item in record["files"])

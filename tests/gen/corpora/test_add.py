@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
+import io
 import json
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +23,7 @@ from niah_gen.corpora.add import add_corpus, add_dataset
 from niah_gen.corpora.declarations import DECLARATION
 from niah_gen.corpora.find import data_folder, installed_names, locate
 from niah_gen.corpora.read import read_corpus
-from niah_gen.errors import CorpusError
+from niah_gen.errors import CorpusError, ResourceError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -89,15 +94,15 @@ def test_every_bad_file_is_listed_at_once(tmp_path: Path, folder: Path) -> None:
 def test_sources_that_cannot_be_copied_are_listed_at_once(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "void").mkdir()
     (tmp_path / "deep").mkdir()
-    (tmp_path / "page.html").write_text("<p>", "utf-8")
+    (tmp_path / "page.rtf").write_text("<p>", "utf-8")
     (tmp_path / "same.txt").write_text("One.", "utf-8")
     (tmp_path / "deep" / "Same.txt").write_text("Two.", "utf-8")
     (tmp_path / "a\\b.txt").write_text("Three.", "utf-8")
-    names = ["void", "page.html", "nowhere.txt", "same.txt", "deep", "a\\b.txt"]
+    names = ["void", "page.rtf", "nowhere.txt", "same.txt", "deep", "a\\b.txt"]
     with pytest.raises(CorpusError) as caught:
         add_corpus("mine", [tmp_path / name for name in names], folder=folder)
     said = str(caught.value)
-    for part in ("void: the folder holds no", "page.html: expected a .txt", "nowhere.txt: no such file or folder"):
+    for part in ("void: the folder holds no", "page.rtf: expected a .txt", "nowhere.txt: no such file or folder"):
         assert part in said
     assert "Same.txt: has the same name as" in said
     assert "would not work on every system" in said
@@ -178,6 +183,23 @@ def test_a_language_that_is_not_supported_and_a_licence_that_is_no_text_are_refu
     with pytest.raises(CorpusError, match="valid text"):
         add_corpus("mine", [tmp_path / "x.txt"], license="\udcff", folder=folder)
     assert tree_but_locks(folder) == {}
+
+
+def test_files_larger_than_the_disk_are_refused_before_anything_is_copied(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.txt").write_text("Text.", "utf-8")
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=4))
+    with pytest.raises(ResourceError, match=r"its files take 5 bytes, and the disk of .* has 4 left; make room"):
+        add_corpus("mine", [tmp_path / "x.txt"], folder=folder)
+    assert tree_but_locks(folder) == {}
+
+
+def test_compressed_lines_and_pages_are_added_as_they_are(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(b'{"text": "One."}\n{"text": "Two."}\n'))
+    place = add_corpus("mine", [tmp_path / "x.jsonl.gz"], folder=folder)
+    assert sorted(tree_but_locks(place)) == [DECLARATION, "x.jsonl.gz"]
+    assert [document.text for document in read_corpus(locate(str(place))).documents] == ["One.", "Two."]
 
 
 # --- from a `datasets` repository ---
@@ -262,6 +284,22 @@ def test_a_row_that_is_no_string_is_named(repository: Path, folder: Path) -> Non
     pq.write_table(pa.table({"body": ["One.", None]}), repository / "train-00000-of-00001.parquet")
     with pytest.raises(CorpusError, match=r"row 2: expected a string in 'body', found None"):
         add_dataset("mine", str(repository), revision=None, column="body", folder=folder)
+    assert tree_but_locks(folder) == {}
+
+
+def test_a_disk_that_fills_up_is_told_with_what_all_rows_would_take(
+    repository: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FullDisk(io.BytesIO):
+        def write(self, data: Any) -> int:
+            if self.tell():
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(data)
+
+    monkeypatch.setattr(own_corpora, "atomic_file", lambda path: nullcontext(FullDisk()))
+    said = r"was full after 1 of 3 rows, 33 bytes; all would take about 99; make room, or take fewer with --documents"
+    with pytest.raises(ResourceError, match=said):
+        add_dataset("mine", str(repository), revision=None, column="body", documents=3, folder=folder)
     assert tree_but_locks(folder) == {}
 
 

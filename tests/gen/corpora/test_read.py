@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from niah_gen.corpora.documents import Document, read_documents
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import Document, checked_files, corpus_digest, language_of, read_corpus, read_documents
+from niah_gen.corpora.read import checked_files, corpus_digest, language_of, read_corpus
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import sha256_hex
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from properties import examples
 
 from niah_gen.corpora.declarations import CorpusFile
+from niah_gen.corpora.documents import Document
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import Corpus, Document, read_corpus
+from niah_gen.corpora.read import Corpus, read_corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import sentence_ends
 from niah_gen.haystacks.fit import MOST_BELOW, Fitting, arrangements

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from niah_gen.corpora.declarations import CorpusFile
-from niah_gen.corpora.read import Corpus, Document
+from niah_gen.corpora.documents import Document
+from niah_gen.corpora.read import Corpus
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.tokenizers.find import BytePairTokenizer
 

@@ -105,6 +105,7 @@ ACCEPTED: list[tuple[str, object]] = [
     ("guide", True), ("paraphrase", True), ("reserve", 0), ("seed", 0), ("depths", 0), ("depths", 1.5), ("diff", 0),
     ("diff", 1.5), ("pins", {}), ("fresh_haystacks", True), ("spread", [0]), ("options", {}), ("controls", []),
     ("control_depths", 0), ("control_depths", 1.5), ("control_depths", []), ("needles_per_cell", 0),
+    ("corpus_whole", 0), ("corpus_draw", 0),
     ("templates", {}),
 ]  # fmt: skip
 

@@ -1,0 +1,247 @@
+"""Reads the documents of one file of a corpus, one after another, whatever its size.
+
+.txt, .md, .markdown, .html and .htm files are one document each; .jsonl files, also compressed, one a line; .parquet
+files one a row. What is not wanted is passed over unread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from niah_gen.corpora.declarations import MARKUP, suffix_of
+from niah_gen.corpora.encodings import decode_utf8
+from niah_gen.corpora.markup import markup_text
+from niah_gen.errors import CorpusError
+
+# A line of a .jsonl file, or a file that is one document, in bytes; reading one takes about four times as much memory.
+LONGEST_BYTES = 256 * 1024 * 1024
+_CHUNK_BYTES = 1024 * 1024
+# Parquet: so many bytes of a column are read from the disk at once, and about so many turned into rows.
+_BUFFER_BYTES = 1024 * 1024
+_BATCH_BYTES = 1024 * 1024
+_MOST_BATCH_ROWS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text and where it stands. Offsets of everything later are into `text` joined in corpus order.
+
+    `summary`: what it says in short, where its file has a field of that name; else empty.
+    """
+
+    text: str
+    file: str
+    line: int
+    summary: str = ""
+
+
+# Asked before each document, in order, whether it is to be read.
+Wanted = Callable[[], bool]
+
+
+def read_documents(path: Path, name: str, field: str = "text") -> Iterator[Document]:
+    """The documents of one file of a corpus.
+
+    Raises CorpusError with file and line, also for a document of more than 256 MiB and a file without any.
+    """
+    for document in wanted_documents(path, name, field, lambda: True):
+        if document is not None:
+            yield document
+
+
+def wanted_documents(path: Path, name: str, field: str, wanted: Wanted) -> Iterator[Document | None]:
+    """The documents of one file, None for each that is not wanted. Raises what `read_documents` does.
+
+    Of those that are not wanted, only their number is found out: what is wrong with them is not noticed.
+    """
+    suffix = suffix_of(path.name)
+    if suffix == ".parquet":
+        found = _read_parquet(path, name, field, wanted)
+    elif suffix is not None and suffix.startswith(".jsonl"):
+        found = _read_jsonl(path, name, field, wanted)
+    else:
+        found = _read_whole(path, name, wanted)
+    empty = True
+    for document in found:
+        empty = False
+        yield document
+    if empty:
+        raise CorpusError(f"{path}: the file is empty")
+
+
+def _read_whole(path: Path, name: str, wanted: Wanted) -> Iterator[Document | None]:
+    """A file that is one document; none if it is blank."""
+    if not wanted():
+        yield None
+        return
+    with path.open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > LONGEST_BYTES:
+            raise CorpusError(
+                f"{path}: {size:,} bytes, and a {path.suffix} file is one document, of at most {LONGEST_BYTES:,} "
+                "bytes; split it, or write it as .jsonl, a document on each line"
+            )
+        data = file.readall()
+    text = markup_text(data, str(path)) if path.suffix in MARKUP else decode_utf8(data, str(path))
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.strip():
+        yield Document(text, name, 1)
+
+
+class _RawLine(NamedTuple):
+    """A line without its line feed; `offset`: its first byte, counted from 0, in the unpacked file."""
+
+    number: int
+    offset: int
+    data: bytes
+
+
+def _lines(path: Path) -> Iterator[_RawLine]:
+    """The lines of a file, unpacked. Raises CorpusError for one that is too long, and for damage."""
+    number, offset = 1, 0
+    begun: list[bytes] = []
+    held = 0
+    with _opened(path) as file:
+        while chunk := _read(file, path):
+            first, *more = chunk.split(b"\n")
+            begun.append(first)
+            held += len(first)
+            for after in more:
+                line = b"".join(begun) if len(begun) > 1 else begun[0]
+                yield _RawLine(number, offset, line)
+                number += 1
+                offset += held + 1
+                begun, held = [after], len(after)
+            if held > LONGEST_BYTES:
+                raise CorpusError(
+                    f"{path}:{number}: the line is longer than {LONGEST_BYTES:,} bytes; write each document on a line "
+                    "of its own, and split documents that are longer"
+                )
+    yield _RawLine(number, offset, b"".join(begun))
+
+
+def _opened(path: Path) -> IO[bytes]:
+    if path.suffix == ".jsonl":
+        return path.open("rb", buffering=0)
+    import pyarrow as pa
+
+    # Arrow's stream raises where the file breaks off, and where unpacking would take too much memory.
+    file: IO[bytes] = pa.input_stream(str(path), compression={".gz": "gzip", ".zst": "zstd"}[path.suffix])
+    return file
+
+
+def _read(file: IO[bytes], path: Path) -> bytes:
+    try:
+        return file.read(_CHUNK_BYTES)
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise CorpusError(f"{path}: damaged, or not a {path.suffix} file ({error}); copy it again") from None
+
+
+def _read_jsonl(path: Path, name: str, field: str, wanted: Wanted) -> Iterator[Document | None]:
+    import orjson
+
+    for line in _lines(path):
+        # What does not begin as an object may be a line of blanks of any script, or a mistake, and is looked at.
+        if line.data[:1] != b"{" or not line.offset:
+            if not line.data:
+                continue
+            text = decode_utf8(line.data, str(path), line.offset, line.number)
+            if text.strip():
+                wanted()
+                yield _parsed(text, path, name, field, line.number)
+        elif wanted():
+            try:
+                record = orjson.loads(line.data)
+            except orjson.JSONDecodeError:
+                record = {}
+            if isinstance(found := record.get(field), str):
+                summary = record.get("summary")
+                yield Document(found, name, line.number, summary if isinstance(summary, str) else "")
+            else:
+                text = decode_utf8(line.data, str(path), line.offset, line.number)
+                yield _parsed(text, path, name, field, line.number)
+        else:
+            yield None
+
+
+def _parsed(line: str, path: Path, name: str, field: str, number: int) -> Document:
+    """The document of a line, by a parser that takes more than the fast one does, and tells what is wrong."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise CorpusError(f"{path}:{number}: not a JSON object ({error})") from None
+    text = record.get(field) if isinstance(record, dict) else None
+    if not isinstance(text, str):
+        found = ", ".join(record) if isinstance(record, dict) else type(record).__name__
+        raise CorpusError(f"{path}:{number}: expected a string field {field!r}, found {found}")
+    summary = record.get("summary")
+    short = _checked(summary, path, number) if isinstance(summary, str) else ""
+    return Document(_checked(text, path, number), name, number, short)
+
+
+def _read_parquet(path: Path, name: str, field: str, wanted: Wanted) -> Iterator[Document | None]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        # Without pre-buffering, and with a buffer, column chunks are read piece by piece instead of whole.
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
+            names = file.schema_arrow.names
+            if field not in names:
+                raise CorpusError(f"{path}: no column {field!r}; it has {', '.join(names)}")
+            columns = [field, "summary"] if "summary" in names and field != "summary" else [field]
+            number = 0
+            for batch in file.iter_batches(batch_size=_batch_rows(file, field), columns=columns, use_threads=False):
+                texts = batch.column(field)
+                summaries = batch.column("summary") if len(columns) > 1 else None
+                for place in range(batch.num_rows):
+                    number += 1
+                    if not wanted():
+                        yield None
+                        continue
+                    value = _value(texts, place, path, number, field)
+                    if not isinstance(value, str):
+                        raise CorpusError(f"{path}: row {number}: expected a string in {field!r}, found {value!r:.80}")
+                    summary = None if summaries is None else _value(summaries, place, path, number, "summary")
+                    yield Document(value, name, number, summary if isinstance(summary, str) else "")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise CorpusError(f"{path}: not a readable Parquet file ({error})") from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise CorpusError(f"{path}: damaged ({error}); copy it again") from None
+
+
+def _batch_rows(file: Any, field: str) -> int:
+    """Rows of about 1 MiB, by what the row groups say of the column's size."""
+    about = file.metadata
+    rows: int = about.num_rows
+    column = about.schema.names.index(field) if field in about.schema.names else None
+    if column is None or not rows:
+        return 1
+    held: int = sum(about.row_group(n).column(column).total_uncompressed_size for n in range(about.num_row_groups))
+    return max(1, min(_MOST_BATCH_ROWS, _BATCH_BYTES * rows // max(held, 1)))
+
+
+def _value(column: Any, place: int, path: Path, number: int, field: str) -> Any:
+    try:
+        return column[place].as_py()
+    except UnicodeDecodeError:
+        raise CorpusError(f"{path}: row {number}: {field!r} is not UTF-8; write the file again") from None
+
+
+def _checked(text: str, path: Path, line: int) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise CorpusError(
+            f"{path}:{line}: half a surrogate pair (\\u{ord(text[error.start]):04x}); remove it"
+        ) from None
+    return text

@@ -1,0 +1,141 @@
+"""Reading the files of a corpus as streams: compressed, damaged, too long, too large for memory."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from niah_gen.corpora import documents as reading
+from niah_gen.corpora.documents import Document, read_documents, wanted_documents
+from niah_gen.errors import CorpusError
+
+LINES = b'{"text": "One."}\n{"text": "Two.", "summary": "2"}\n'
+
+
+def packed(data: bytes, suffix: str) -> bytes:
+    return gzip.compress(data) if suffix == "gz" else bytes(zstandard.compress(data))
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+def test_compressed_lines_are_read_also_in_several_frames(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.jsonl.{suffix}"
+    path.write_bytes(packed(LINES, suffix) + packed(b'{"text": "Three."}', suffix))
+    assert list(read_documents(path, path.name)) == [
+        Document("One.", path.name, 1), Document("Two.", path.name, 2, "2"), Document("Three.", path.name, 3),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["gz", "zst"])
+@pytest.mark.parametrize("damage", ["cut", "not"])
+def test_a_compressed_file_that_breaks_off_or_is_none_is_said_to_be_damaged(
+    suffix: str, damage: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"a.jsonl.{suffix}"
+    path.write_bytes(packed(LINES, suffix)[:-3] if damage == "cut" else LINES)
+    with pytest.raises(CorpusError, match=rf"a\.jsonl\.{suffix}: damaged, or not a \.{suffix} file"):
+        list(read_documents(path, path.name))
+
+
+def test_a_line_that_is_too_long_is_named_before_all_of_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LONGEST_BYTES", 1000)
+    monkeypatch.setattr(reading, "_CHUNK_BYTES", 100)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(LINES + b'{"text": "' + b"x" * 5000)
+    found = read_documents(path, path.name)
+    assert [next(found).text, next(found).text] == ["One.", "Two."]
+    with pytest.raises(CorpusError, match=r"a\.jsonl:3: the line is longer than 1,000 bytes; write each document"):
+        next(found)
+    (tmp_path / "b.txt").write_text("x" * 1001)
+    with pytest.raises(CorpusError, match=r"b\.txt: 1,001 bytes, and a \.txt file is one document, of at most 1,000"):
+        list(read_documents(tmp_path / "b.txt", "b.txt"))
+
+
+def test_what_is_not_wanted_is_counted_and_what_is_wrong_with_it_not_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "One."}\n\n{"text": 2}\n{"text": \xff\n{"text": "Four."}\n')
+    answers = iter([True, False, False, True])
+    assert list(wanted_documents(path, "a", "text", lambda: next(answers))) == [
+        Document("One.", "a", 1), None, None, Document("Four.", "a", 5),
+    ]  # fmt: skip
+    pq.write_table(pa.table({"text": ["One.", None, "Three."]}), tmp_path / "a.parquet")
+    answers = iter([True, False, True])
+    found = list(wanted_documents(tmp_path / "a.parquet", "a", "text", lambda: next(answers)))
+    assert found == [Document("One.", "a", 1), None, Document("Three.", "a", 3)]
+
+
+def test_rows_have_their_summary_and_no_other_column_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = {"body": ["One.", "Two."], "summary": ["1", None], "n": [[1], [2]], "struct": [{"text": 1}, {"text": 2}]}
+    pq.write_table(pa.table(table), path)
+    assert list(read_documents(path, "a", "body")) == [Document("One.", "a", 1, "1"), Document("Two.", "a", 2)]
+    with pytest.raises(CorpusError, match=r"a\.parquet: no column 'text'; it has body, summary, n, struct"):
+        list(read_documents(path, "a"))
+    with pytest.raises(CorpusError, match=r"a\.parquet: row 1: expected a string in 'n', found \[1\]"):
+        list(read_documents(path, "a", "n"))
+
+
+def test_a_parquet_file_that_was_damaged_is_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["Words. " * 100 + str(n) for n in range(500)]}), path, compression="zstd")
+    data = bytearray(path.read_bytes())
+    data[20:400] = bytes(380)
+    path.write_bytes(data)
+    with pytest.raises(CorpusError, match=r"a\.parquet: (damaged|not a readable Parquet file)"):
+        list(read_documents(path, "a"))
+
+
+_MEMORY = """
+import sys
+from pathlib import Path
+from niah_gen.corpora.draw import Bounds
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import corpus_figures, read_corpus
+
+def peak():
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+def read(path):
+    corpus_figures(locate(path))
+    return read_corpus(locate(path), Bounds(500_000, 500_000, 0))
+
+read(sys.argv[1])
+before = peak()
+corpus = read(sys.argv[2])
+print(peak() - before, len(corpus.documents), corpus.draw.of)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux how much memory a process has had")
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_memory_stays_flat_however_large_a_corpus_is(suffix: str, tmp_path: Path) -> None:
+    body = "So it went on from day to day. " * 60
+    for name, count in (("small", 1000), ("large", 32_000)):
+        path = tmp_path / f"{name}.{suffix}"
+        texts = [f"Number {number}. {body}" for number in range(count)]
+        if suffix == "parquet":
+            # One row group, so that it cannot be held as a whole.
+            table = pa.table({"text": texts})
+            pq.write_table(table, path, row_group_size=count, use_dictionary=False, compression="zstd")
+        else:
+            with pa.output_stream(str(path), compression={"gz": "gzip", "zst": "zstd"}.get(suffix[6:])) as file:
+                for text in texts:
+                    file.write(b'{"text": "%s"}\n' % text.encode())
+    done = subprocess.run(
+        [sys.executable, "-c", _MEMORY, tmp_path / f"small.{suffix}", tmp_path / f"large.{suffix}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    more, documents, of = map(int, done.stdout.split())
+    assert of == 32_000
+    assert 200 < documents < 300
+    # 60 MB of text, of which half a megabyte is drawn.
+    assert more < 16

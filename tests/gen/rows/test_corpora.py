@@ -1,0 +1,211 @@
+"""Building from corpora too large to be read whole: the same rows everywhere, and a manifest that tells the draw."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import tree
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.corpora.documents import LONGEST_BYTES
+from niah_gen.corpora.draw import DOCUMENT_BYTES, RULE, CorpusDraw
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import read_corpus
+from niah_gen.dataset.complete import merge
+from niah_gen.errors import CorpusError, IntegrityError
+from niah_gen.recipe.read import load_recipe
+from niah_gen.recipe.recipe import CORPUS_WHOLE
+from niah_gen.rows.corpora import bounds_of, draw_size
+from niah_gen.rows.plan import make_plan
+from niah_score.contract import CARD, MANIFEST, DrawEntry, read_manifest
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A corpus `shelf` of 400 documents, each of about 1,000 bytes."""
+    folder = tmp_path / "corpora" / "shelf"
+    folder.mkdir(parents=True)
+    for part in range(2):
+        with (folder / f"{part}.jsonl").open("w") as file:
+            for number in range(200 * part, 200 * part + 200):
+                lines = [f"Visitor {number} came on day {day} and left before the evening." for day in range(14)]
+                file.write(json.dumps({"text": " ".join(lines)}) + "\n")
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "corpora"))
+    return folder
+
+
+DRAWN: dict[str, Any] = {
+    "name": "drawn", "lengths": [600, 1000], "depths": [0, 60], "repeats": 2, "needles": ["velden-archive"],
+    "corpora": ["shelf"], "corpus_whole": 50_000, "corpus_draw": 40_000, "seed": 3,
+}  # fmt: skip
+
+
+def test_the_manifest_the_card_and_a_note_say_what_was_drawn(shelf: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    folder = niah_gen.build(DRAWN, tmp_path / "out", notice=told.append)
+    manifest = read_manifest(folder)
+    (entry,) = manifest.corpora
+    assert entry.drawn == DrawEntry(RULE, 3, 40_000, 400)
+    assert 25 < entry.documents < 45
+    assert (entry.files, entry.sha256) == (2, read_corpus(locate("shelf")).sha256)
+    note = f"{entry.documents} of 400 documents of shelf were drawn by seed 3, until their text reached 40,000 bytes"
+    assert any(sentence.startswith(note) for sentence in manifest.notes)
+    assert any(sentence.startswith(note) for sentence in told)
+    assert f"| {entry.documents} drawn of 400 |" in (folder / CARD).read_text("utf-8")
+    recipe = tomllib.loads((folder / "recipe.toml").read_text())
+    assert (recipe["corpus_whole"], recipe["corpus_draw"]) == (50_000, 40_000)
+
+
+def test_rows_hold_drawn_documents_alone_and_are_the_same_by_every_way_of_building(shelf: Path, tmp_path: Path) -> None:
+    folder = niah_gen.build(DRAWN, tmp_path / "out", formats=["parquet", "jsonl"])
+    drawn = {document.text for document in make_plan(load_recipe(DRAWN)).corpora[0].documents}
+    rows = list(niah_gen.iter_rows(DRAWN))
+    for row in rows:
+        visitors = {line.split()[1] for line in str(row["prompt"]).split(". ") if line.startswith("Visitor ")}
+        assert visitors <= {text.split()[1] for text in drawn}
+    written = [json.loads(line) for path in sorted(folder.rglob("*.jsonl")) for line in path.read_text().splitlines()]
+    assert sorted(row["id"] for row in written) == sorted(row["id"] for row in rows)
+    parallel = niah_gen.build(DRAWN, tmp_path / "two", formats=["parquet", "jsonl"], jobs=2)
+    for part in (1, 2):
+        partial = niah_gen.build(DRAWN, tmp_path / "parts", formats=["parquet", "jsonl"], shard=(part, 2))
+    again = niah_gen.build(folder / "recipe.toml", tmp_path / "again", formats=["parquet", "jsonl"])
+    assert tree(folder) == tree(parallel) == tree(merge(partial)) == tree(again)
+
+
+def test_drawn_rows_are_proved_by_building_them_again_also_from_a_corpus_found_elsewhere(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = niah_gen.build(DRAWN, tmp_path / "out")
+    for jobs in (1, 2):
+        proof = prove(folder, jobs=jobs)
+        assert (proof.problems, proof.not_rebuilt) == ((), None)
+    moved = shelf.rename(tmp_path / "elsewhere")
+    assert prove(folder).not_rebuilt == "corpus shelf is not on this machine; name its folder with --corpus"
+    proof = prove(folder, corpora=[str(moved)])
+    assert (proof.problems, proof.not_rebuilt) == ((), None)
+
+
+def test_a_manifest_that_tells_another_draw_is_wrong(shelf: Path, tmp_path: Path) -> None:
+    folder = niah_gen.build(DRAWN, tmp_path / "out")
+    manifest = read_manifest(folder)
+    (entry,) = manifest.corpora
+    assert entry.drawn is not None
+    for wrong in (
+        replace(entry, documents=400),
+        replace(entry, drawn=None),
+        replace(entry, drawn=replace(entry.drawn, documents=401)),
+        replace(entry, drawn=replace(entry.drawn, seed=4)),
+    ):
+        (folder / MANIFEST).write_bytes(replace(manifest, corpora=(wrong,)).to_json())
+        (problem,) = prove(folder).problems
+        assert problem.startswith(f"{MANIFEST}: corpus shelf: {wrong.documents} documents, drawn as ")
+
+
+def test_another_corpus_of_the_same_name_is_refused(shelf: Path, tmp_path: Path) -> None:
+    folder = niah_gen.build(DRAWN, tmp_path / "out")
+    with (shelf / "1.jsonl").open("a") as file:
+        file.write('{"text": "One more."}\n')
+    with pytest.raises(IntegrityError, match="corpus shelf: sha256 is"):
+        niah_gen.build(folder / "recipe.toml", tmp_path / "again")
+
+
+def test_lengths_and_repeats_that_are_added_to_a_recorded_recipe_keep_every_old_id(shelf: Path, tmp_path: Path) -> None:
+    recipe = {name: value for name, value in DRAWN.items() if name != "corpus_draw"}
+    folder = niah_gen.build(recipe, tmp_path / "out")
+    assert tomllib.loads((folder / "recipe.toml").read_text())["corpus_draw"] == 4 * MIB
+    old = {row["id"] for row in niah_gen.iter_rows(folder / "recipe.toml")}
+    new = {
+        row["id"] for row in niah_gen.iter_rows(folder / "recipe.toml", {"lengths": [600, 1000, 1500], "repeats": 3})
+    }
+    assert old < new
+
+
+def test_a_corpus_within_the_bound_is_read_whole_and_nothing_is_recorded(shelf: Path) -> None:
+    plain = {name: value for name, value in DRAWN.items() if not name.startswith("corpus_")}
+    whole = make_plan(load_recipe(plain))
+    for bounds in ({"corpus_draw": 5000}, {"corpus_whole": 10 * MIB}, {"corpus_whole": 1 * MIB, "corpus_draw": 10}):
+        plan = make_plan(load_recipe({**plain, **bounds}))
+        assert plan.corpora == whole.corpora
+        assert plan.corpora[0].draw is None
+        assert plan.digest == whole.digest
+    # A bound above the usual one may be what keeps a corpus whole, and is recorded.
+    assert make_plan(load_recipe({**plain, "corpus_whole": 100 * MIB})).recipe.table()["corpus_whole"] == 100 * MIB
+    assert not {"corpus_whole", "corpus_draw"} & set(whole.recipe.table())
+
+
+@pytest.mark.parametrize("preset", ["default", "smoke", "plain"])
+def test_bundled_corpora_are_read_whole(preset: str) -> None:
+    recipe = load_recipe(preset)
+    for spec in recipe.corpora:
+        corpus = read_corpus(locate(spec), bounds_of(recipe, spec))
+        assert corpus == read_corpus(locate(spec))
+        assert corpus.draw is None
+
+
+@pytest.mark.parametrize(
+    ("overrides", "size"),
+    [
+        ({"lengths": [8000]}, 4 * MIB),
+        ({"lengths": [1000, 128_000], "repeats": 2}, 4 * MIB),
+        ({"lengths": [128_000], "repeats": 3}, 8 * MIB),
+        ({"lengths": [1_000_000]}, 16 * MIB),
+        ({"lengths": [1_000_000], "repeats": 100}, 64 * MIB),
+        ({"lengths": [10_000_000], "repeats": 2}, 256 * MIB),
+        ({"lengths": [1_000_000], "corpus_draw": 123}, 123),
+    ],
+)
+def test_the_size_of_a_draw_follows_from_the_longest_rows_of_all_repeats(overrides: dict[str, Any], size: int) -> None:
+    assert draw_size(load_recipe("plain", overrides)) == size
+
+
+def test_each_part_of_a_recipe_reads_the_same_documents_by_the_seed_of_the_first(shelf: Path) -> None:
+    shared = {name: value for name, value in DRAWN.items() if name not in ("seed", "needles")}
+    recipe = load_recipe(
+        {
+            **shared,
+            "parts": [
+                {"name": "one", "seed": 5, "needles": ["velden-archive"]},
+                {"name": "two", "seed": 6, "needles": ["velden-archive"]},
+            ],
+        }
+    )
+    (corpus,) = make_plan(recipe).corpora
+    assert corpus.draw == CorpusDraw(40_000, 5, 400)
+
+
+def test_a_corpus_that_changes_while_it_is_read_is_refused(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from niah_gen.corpora import read
+
+    def then_write(files: Any, texts: Any = None) -> str:
+        with (shelf / "1.jsonl").open("a") as file:
+            file.write('{"text": "One more."}\n')
+        return "0" * 64
+
+    monkeypatch.setattr(read, "corpus_digest", then_write)
+    with pytest.raises(CorpusError, match="files of corpus 'shelf' changed while they were read"):
+        read_corpus(locate("shelf"))
+
+
+def test_bounds_that_are_no_numbers_are_refused() -> None:
+    from recipes import problems
+
+    assert problems("plain", {"corpus_whole": -1, "corpus_draw": "8m"}) == (
+        f"corpus_whole: expected a whole number from 0 to {2**50}; found -1",
+        f"corpus_draw: expected a whole number from 0 to {2**50}; found '8m'",
+    )
+
+
+def test_the_page_on_corpora_states_the_bounds_and_the_rule_that_are_in_force() -> None:
+    page = " ".join((Path(__file__).parents[3] / "docs" / "corpora.md").read_text("utf-8").split())
+    assert f"`corpus_whole`, by default {CORPUS_WHOLE} ({CORPUS_WHOLE // MIB} MiB)" in page
+    assert f"A document has at most {LONGEST_BYTES // MIB} MiB" in page
+    assert f"UTF-8 bytes of its text (and summary) and {DOCUMENT_BYTES} more" in page
+    assert f"`{RULE.split(chr(39))[1]}`" in page
