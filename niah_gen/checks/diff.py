@@ -31,7 +31,7 @@ COORDINATES = (
 # incomparable; all other columns describe.
 DECISIVE = (
     "id", "prompt", "question", "answers", "keywords", "keyword_kinds", "rejects", "decoys", "metric", "answer_prefix",
-    "max_new_tokens", "target_span",
+    "max_new_tokens", "target_span", "target_token_span",
 )  # fmt: skip
 # The part of a version that a difference raises, from least to most.
 NOTHING, PATCH, MINOR, MAJOR = "nothing", "PATCH", "MINOR", "MAJOR"

@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 from niah_gen.checks.axes import Axes, Rank
 from niah_gen.checks.row_types import digest_of
+from niah_gen.checks.target_proof import wrong_target
 from niah_gen.haystacks.proof import ContextProof, CountedHaystack, PlacedNeedle, not_once, shown
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.templates import guide_problem
@@ -36,7 +37,7 @@ class ProvedRow(NamedTuple):
     `digest`: `row_digest`, empty where the value has none. `rank`: `Axes.rank` of its coordinates, None where these or
     what its id is made of are wrong. `below`: tokens between prompt and budget; `off`: points between the depth asked
     for and the one obtained of the first needle; both None unless the haystack was proved. `family`: what its id should
-    begin with.
+    begin with. `row`: the row itself, of a family whose rows prove each other.
     """
 
     id: str | None
@@ -48,6 +49,7 @@ class ProvedRow(NamedTuple):
     off: float | None = None
     cell: Cell | None = None
     family: str = ""
+    row: Row | None = None
 
 
 class _Place(NamedTuple):
@@ -116,8 +118,9 @@ class PartProver:
             off = abs(row["needle_depths"][0] - depth) if row["needle_depths"] and depth is not None else None
         name = row["id"] if ROW_ID.fullmatch(row["id"]) else None
         return ProvedRow(
-            name, digest_of(row), rank, row["prompt_tokens"], tuple(problems), below, off, cell, self.family
-        )
+            name, digest_of(row), rank, row["prompt_tokens"], tuple(problems), below, off, cell, self.family,
+            row if self._task.in_order else None,
+        )  # fmt: skip
 
     def _kind(self, row: Row) -> str:
         """The item that a row asks for."""
@@ -218,6 +221,7 @@ class PartProver:
         if all(0 <= span["start"] <= span["end"] <= len(content) for span in row["needle_spans"]):
             expected = whole_token_spans(content, row["needle_spans"], self._tokenizer)
             yield from _different(row, "needle_token_spans", expected)
+        yield from wrong_target(row, content, self._tokenizer)
         for number, depth in enumerate(row["needle_depths"], 1):
             if not 0 <= depth <= 100:
                 yield f"the depth of needle {number} is {depth}, expected 0 to 100"
@@ -234,7 +238,8 @@ class PartProver:
             wanted = [Message(role=message.role or "", content=message.content) for message in alone]
         for name, value in (
             ("context_message", -1 if alone[0].role is None else len(alone) - 1), ("needle_depths", []),
-            ("haystack_id", None), ("haystack_tokens", 0), ("target_span", None), ("leak", None), ("prompt", wanted),
+            ("haystack_id", None), ("haystack_tokens", 0), ("target_span", None), ("target_token_span", None),
+            ("leak", None), ("prompt", wanted),
         ):  # fmt: skip
             yield from _different(row, name, value)
 

@@ -18,7 +18,7 @@ from niah_gen.checks.hashes import hash_files
 from niah_gen.checks.rebuild import Rebuilder
 from niah_gen.checks.row_proof import RowProver
 from niah_gen.checks.sources import corpus_places, read_again, wrong_draws
-from niah_gen.checks.together import FormatRows, ProvedLine, other_release, wrong_together
+from niah_gen.checks.together import FormatRows, ProvedLine, followers_of, other_release, wrong_together
 from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
@@ -297,7 +297,7 @@ def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
                     problems.add([f"{line}: no row can be read ({read.problem})"])
                 else:
                     row = prover.prove(read.value, piece.path.split("/")[1])
-                    line = ProvedLine(piece.path, read.number, row.id, row.digest, row.rank, row.family)
+                    line = ProvedLine(piece.path, read.number, row.id, row.digest, row.rank, row.family, row.row)
                     wrong = row.problems
                     if rebuilder is not None and row.cell is not None and not wrong:
                         wrong = tuple(rebuilder.differences(row.cell, read.value, row.digest))
@@ -344,18 +344,19 @@ def _prove_rows(
         _piece_prover, setup, [piece for _, piece in pieces], jobs_for(tokens) if jobs is None else jobs
     )
     figures = Figures(0)
+    tokenizer = _tokenizer(setup.manifest, setup.tokenizer)
     for suffix, group in groupby(zip(pieces, results, strict=True), key=lambda item: item[0][0].format):
-        rows = FormatRows(suffix, suffix not in lacking)
+        rows = FormatRows(suffix, suffix not in lacking, followers_of(setup.recipe, tasks, tokenizer))
         for file, of_file in groupby(group, key=lambda item: item[0][0]):
             count = 0
             readable = True
             for _, proved in of_file:
-                rows.lines += proved.lines
+                problems.join(proved.problems)
+                problems.add(rows.take(proved.lines))
                 rows.tokens += proved.tokens
                 count += len(proved.lines)
                 readable = readable and proved.readable
                 figures = _together(figures, proved.figures)
-                problems.join(proved.problems)
                 if progress:
                     progress.advance(len(proved.lines), proved.tokens)
             if readable and count != file.entry.rows:

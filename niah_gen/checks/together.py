@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from niah_gen.checks.axes import Axes, Rank, axes_of
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.tasks.base import Task
-from niah_score.contract import MANIFEST, RECIPE, VERSION, Manifest, content_digest
+from niah_gen.tokenizers.find import Tokenizer
+from niah_score.contract import MANIFEST, RECIPE, VERSION, Manifest, Row, content_digest
 
 
 class ProvedLine(NamedTuple):
-    """What of a row is compared with other rows. `family`: what its id should begin with."""
+    """What of a row is compared with other rows. `family`: what its id should begin with.
+
+    `row`: the row itself, of a family whose rows prove each other.
+    """
 
     path: str
     number: int
@@ -22,6 +26,7 @@ class ProvedLine(NamedTuple):
     digest: str
     rank: Rank | None
     family: str = ""
+    row: Row | None = None
 
     def __str__(self) -> str:
         return f"{self.path} row {self.number}" + (f" ({self.id})" if self.id else "")
@@ -29,16 +34,45 @@ class ProvedLine(NamedTuple):
 
 @dataclass
 class FormatRows:
-    """All rows of one format, in row order; `whole`: none of its files is missing, damaged or unreadable."""
+    """All rows of one format, in row order; `whole`: none of its files is missing, damaged or unreadable.
+
+    `followers`: of the parts whose rows prove each other, what is given their rows in order (`Task.in_order`).
+    """
 
     suffix: str
     whole: bool
+    followers: Mapping[str | None, Callable[[Row | None], Iterator[str]]] = field(default_factory=dict)
     lines: list[ProvedLine] = field(default_factory=list)
     tokens: int = 0
+
+    def take(self, lines: Iterable[ProvedLine]) -> Iterator[str]:
+        """Add the next lines, and say what is wrong with their rows after those before them."""
+        for line in lines:
+            self.lines.append(line._replace(row=None))
+            if line.row is not None:
+                for problem in self.followers[line.row["part"]](line.row):
+                    yield f"{line}: {problem}"
+
+    def end(self) -> Iterator[str]:
+        """What is wrong with the rows before the end."""
+        for follow in self.followers.values():
+            yield from follow(None)
+
+
+def followers_of(
+    recipe: Recipe, tasks: Sequence[Task], tokenizer: Tokenizer
+) -> dict[str | None, Callable[[Row | None], Iterator[str]]]:
+    """What the rows of each part are given to that prove each other. `tasks`: the family of each part."""
+    return {
+        part.name: task.in_order(tokenizer)
+        for part, task in zip(recipe.parts, tasks, strict=True)
+        if task.in_order is not None
+    }
 
 
 def wrong_together(rows: FormatRows, recipe: Recipe, tasks: Sequence[Task], manifest: Manifest) -> Iterator[str]:
     """What is wrong with the rows of one format taken together. `tasks`: the family of each part."""
+    yield from rows.end()
     lines = rows.lines
     yield from _wrong_families(lines, manifest)
     once, repeated = _once(lines)

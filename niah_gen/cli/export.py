@@ -11,7 +11,7 @@ from niah_gen.cli.reporting import notice
 
 _FORMATS = (
     "openai-batch, vllm, anthropic, gemini, vertex, langsmith, text, lm-eval, inspect, lighteval, opencompass, "
-    "opencompass-length-depth"
+    "opencompass-length-depth, loglikelihood"
 )
 
 

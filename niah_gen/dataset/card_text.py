@@ -85,6 +85,21 @@ class CardFacts(NamedTuple):
     preview: str | None
 
 
+def _opening(recipe: Recipe, facts: CardFacts) -> str:
+    """What the dataset is, in two sentences."""
+    count, axes = f"{sum(facts.configs.values()):,}", _axes(facts.cells)
+    if {part.task for part in recipe.parts} == {"perplexity"}:
+        return (
+            f"{count} windows of documents{axes}, whose log-probabilities are asked for, with the span of each that is "
+            "scored. Made with niah; compute the log-probabilities with any inference stack and join them by `id`."
+        )
+    return (
+        f"{count} long-context retrieval prompts: facts (needles) hidden in filler text (haystacks){axes}, with the "
+        "question, the accepted answers, and where each needle stands. Made with niah; answer the prompts with any "
+        "inference stack and join the answers by `id`."
+    )
+
+
 def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Sequence[WordOverlap]) -> str:
     """The Markdown below the card's YAML."""
     corpora, notes = manifest.corpora, manifest.notes
@@ -92,10 +107,7 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
     lines = [
         f"# {recipe.name} {recipe.version}",
         "",
-        f"{sum(facts.configs.values()):,} long-context retrieval prompts: facts (needles) hidden in filler text "
-        f"(haystacks){_axes(facts.cells)}, with the question, the accepted "
-        "answers, and where each needle stands. Made with niah; answer the prompts with any inference stack and join "
-        "the answers by `id`.",
+        _opening(recipe, facts),
         "",
         "| | |",
         "|---|---|",

@@ -9,6 +9,7 @@ from niah_gen.export.inspect_tasks import INSPECT
 from niah_gen.export.langsmith import LANGSMITH
 from niah_gen.export.lighteval import LIGHTEVAL
 from niah_gen.export.lm_eval_tasks import LM_EVAL
+from niah_gen.export.loglikelihood import LOGLIKELIHOOD
 from niah_gen.export.openai_batch import OPENAI_BATCH
 from niah_gen.export.opencompass import OPENCOMPASS, OPENCOMPASS_LENGTH_DEPTH
 from niah_gen.export.text import TEXT
@@ -28,4 +29,5 @@ EXPORTS: dict[str, ExportFormat] = {
     "lighteval": LIGHTEVAL,
     "opencompass": OPENCOMPASS,
     "opencompass-length-depth": OPENCOMPASS_LENGTH_DEPTH,
+    "loglikelihood": LOGLIKELIHOOD,
 }

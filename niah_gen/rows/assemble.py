@@ -12,7 +12,7 @@ from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.messages import Piece, PromptMessage, count_tokens, prompt_json
 from niah_gen.prompts.templates import Template, guide_problem
-from niah_gen.prompts.token_spans import token_spans
+from niah_gen.prompts.token_spans import token_spans, whole_token_spans
 from niah_gen.rows.fast_json import fast_json
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.past_end import past_end
@@ -168,6 +168,7 @@ class _PartAssembler:
         json = tuple(prompt_json(prompt, fragments))
         tokens = count_tokens(prompt, self._counter)
         spans = _spans(prompt[at].pieces, fragments[at], hidden)
+        target = _moved(context.target_span, before)
         if self._exact and cell.length:
             self._check_budget(cell, tokens)
         truth = Truth(
@@ -204,7 +205,8 @@ class _PartAssembler:
             prompt_tokens=tokens,
             haystack_tokens=context.haystack_tokens,
             haystack_passes=context.haystack_passes,
-            target_span=_moved(context.target_span, before),
+            target_span=target,
+            target_token_span=target and whole_token_spans(_text(utf8[at]), [target], self._counter.tokenizer)[0],
             leak=context.leak,
             prompt_sha256=_sha256(utf8[0] if is_text else json),
         )
@@ -321,6 +323,10 @@ def _sha256(pieces: Iterable[bytes | memoryview]) -> str:
     for piece in pieces:
         total.update(piece)
     return total.hexdigest()
+
+
+def _text(pieces: Bytes) -> str:
+    return b"".join(pieces).decode()
 
 
 def _moved(span: Span | None, offset: int) -> Span | None:

@@ -109,7 +109,8 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
                 each = f"no depth asked for, {len(scored)} rows"
         yield f"  {name:10} {len(cells)}: {each}{twins}"
     yield from _parts(plan)
-    counted = {planned.part.name for planned in plan.parts if planned.part.weight > 0}
+    # Windows have log-probabilities, and no score in points.
+    counted = {one.part.name for one in plan.parts if one.part.weight > 0 and one.task.in_order is None}
     yield from _trust([[cell for cell in cells if cell.part in counted] for cells in configs.values()])
     yield f"tokens       {plan.tokens():,} at most"
     yield f"prompt text  {size / 1e6:,.1f} MB, far less on disk: neighbouring rows are near-copies"

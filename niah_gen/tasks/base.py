@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.tasks.hiding import FITTED_WHOLE, IN_FILLER, ContextKind
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Replayed, Settings, Workbench
+from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row, draw_name
 
 # Makes an item's twin, which shows what a model scores without, or against, the fact that is asked for.
@@ -76,6 +77,8 @@ class Task(NamedTuple):
     settle: what becomes of options that leave something to the files that they name; None where they leave nothing. It
         is asked where rows are to be made, and a resolved recipe holds what it says. It may raise RecipeError.
     without_length: whether a recipe may ask for rows that have no length, `lengths = [0]`.
+    in_order: for families whose rows prove each other: returns the function of one proof, which is given the family's
+        rows in order, then None, and says what is wrong with each row after those before it.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Task(NamedTuple):
     drawn: bool = False
     settle: Callable[[Any], Settled] | None = None
     without_length: bool = False
+    in_order: Callable[[Tokenizer], Callable[[Row | None], Iterator[str]]] | None = None
 
     def needle_id(self, cell: Cell) -> str:
         """What the column of that name says in the rows of a cell."""

@@ -36,6 +36,7 @@ TASK_HOMES = {
     "graph-walks": "graph_walks:GRAPH_WALKS",
     "common-words": "common_words:COMMON_WORDS",
     "coded-words": "coded_words:CODED_WORDS",
+    "perplexity": "perplexity:PERPLEXITY",
     "passage-match": "passages:PASSAGE_MATCH",
     "passage-copy": "passages:PASSAGE_COPY",
     "passage-nth": "passages:PASSAGE_NTH",

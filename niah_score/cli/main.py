@@ -11,6 +11,7 @@ import typer
 
 from niah_score.cli.compare import compare
 from niah_score.cli.judge import judge_export, judge_import
+from niah_score.cli.perplexity import gain, perplexity
 from niah_score.cli.plot import plot
 from niah_score.cli.report import report
 from niah_score.cli.score import formats, score
@@ -71,7 +72,7 @@ def about(
         raise typer.Exit
 
 
-for command in (score, plot, formats, compare, report):
+for command in (score, perplexity, gain, plot, formats, compare, report):
     app.command()(_reported(command))
 
 judge = typer.Typer(

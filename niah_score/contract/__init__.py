@@ -18,6 +18,8 @@ from niah_score.contract.batch_requests import MAX_BATCH_BYTES as MAX_BATCH_BYTE
 from niah_score.contract.batch_requests import MAX_BATCH_REQUESTS as MAX_BATCH_REQUESTS
 from niah_score.contract.batch_requests import BatchLimits as BatchLimits
 from niah_score.contract.batch_requests import RequestSettings as RequestSettings
+from niah_score.contract.continuations import Continuation as Continuation
+from niah_score.contract.continuations import continuation_of as continuation_of
 from niah_score.contract.dataset import DATA_FORMATS as DATA_FORMATS
 from niah_score.contract.dataset import DataFile as DataFile
 from niah_score.contract.dataset import Dataset as Dataset

@@ -61,6 +61,7 @@ class Truth(TypedDict):
     haystack_tokens: int
     haystack_passes: float
     target_span: Span | None
+    target_token_span: Span | None
     leak: str | None
     prompt_sha256: str
 
@@ -73,7 +74,7 @@ class Row(Truth):
 
 # Raised with every new column, and with what decides which keywords a haystack may hold. The plan digest holds it, so
 # that an older folder is never taken for a complete one.
-ROW_REVISION = 2
+ROW_REVISION = 3
 COLUMNS = (*Truth.__annotations__, "prompt")
 # Columns with few distinct values, worth a Parquet dictionary; never the prompt, whose rows all differ.
 REPEATING_COLUMNS = (
@@ -101,7 +102,7 @@ def row_schema(form: PromptForm) -> pa.Schema:
         "needles": pa.list_(text), "needle_spans": pa.list_(span), "context_message": whole,
         "needle_token_spans": pa.list_(span),
         "needle_depths": pa.list_(pa.float64()), "boundary": text, "prompt_tokens": whole,
-        "haystack_tokens": whole, "haystack_passes": pa.float64(), "target_span": span, "leak": text,
-        "prompt_sha256": text, "prompt": prompt,
+        "haystack_tokens": whole, "haystack_passes": pa.float64(), "target_span": span,
+        "target_token_span": span, "leak": text, "prompt_sha256": text, "prompt": prompt,
     }  # fmt: skip
     return pa.schema([(name, types[name]) for name in COLUMNS], metadata={"niah_schema_version": str(SCHEMA_VERSION)})

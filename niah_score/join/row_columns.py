@@ -76,6 +76,12 @@ def completed(frame: pl.DataFrame, file: Path, before: int = 0) -> RowsPart:
     _check_kinds(targets, target, file, before)
     answered = targets["answers"].list.drop_nulls().list.len().fill_null(0) > 0
     empty = ((table["id"].fill_null("") == "") | ~answered[target]).arg_true()
+    windows = (table["metric"] == "nll").arg_true()
+    if len(windows):
+        raise ScoreError(
+            f"{file}: row {before + windows[0] + 1} is a window whose log-probabilities are asked for, no answer; "
+            "score it with niah-score perplexity"
+        )
     if len(empty):
         raise ScoreError(f"{file}: row {before + empty[0] + 1}: id and answers must not be empty")
     by_keywords = (targets["keywords"].list.len() > 0)[target]

@@ -94,7 +94,7 @@ def test_the_prompts_own_digest_and_size_are_right(drafts: list[PendingRow], for
 
 
 def test_every_column_of_the_contract_is_filled(drafts: list[PendingRow]) -> None:
-    always_null = {"part", "control", "answer_prefix", "target_span"}
+    always_null = {"part", "control", "answer_prefix", "target_span", "target_token_span"}
     for draft in drafts:
         row = draft.row()
         assert tuple(row) == COLUMNS

@@ -30,7 +30,7 @@ PUBLISHED = {
 OURS = {
     "default", "plain", "smoke", "variable-tracking", "variable-prose", "uuid-chain", "ancestral-trace",
     "ancestral-facts", "graph-walks", "common-words", "coded-words", "passage-match", "passage-copy", "passage-nth",
-    "passage-count", "coreference", "key-values", "passkey", "number-string", "json-key-values",
+    "passage-count", "coreference", "key-values", "passkey", "number-string", "json-key-values", "perplexity",
 }  # fmt: skip
 # They say which file of the user's own they lack.
 NEED_FILES = {"ruler", "ruler-qa_1", "ruler-qa_2", "questions"}

@@ -1,0 +1,173 @@
+"""Writes requests for the log-probability of each row's gold answer: given its prompt, the question alone, the needles.
+
+Each is a line: `id` of the row, `condition`, the text or the messages that stand before (`context` or `messages`), and
+the `continuation` whose log-probability is asked for, which all three have in common. `full` is the row's own prompt;
+`alone` asks its question without a context, as the control `no_context` does; `needle` is the row's template around the
+needles alone, in their order, joined as its family joins them. Prompts that a published rule made whole have no
+template: there it is the needles a line each, a blank line, and the question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from niah_gen.errors import NiahError
+from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, TaskSource, WrittenFile, json_line
+from niah_gen.export.dataset_rows import indexed, rows_in_order
+from niah_gen.prompts.frame import Frame, make_frame
+from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.templates import CONTEXT, OPENING, QUESTION, Template
+from niah_gen.recipe.read import load_recipe
+from niah_gen.recipe.recipe import Part, Recipe
+from niah_gen.tasks.base import Task
+from niah_gen.tasks.registry import chosen_task
+from niah_score.contract import RECIPE, Continuation, Message, continuation_of
+from niah_score.machine.files import sync_file
+
+_FILE = "loglikelihood.jsonl"
+_COLUMNS = (
+    "part", "language", "control", "question", "answers", "answer_prefix", "needles", "needle_spans",
+    "context_message",
+)  # fmt: skip
+
+# What stands before the answer: a text, or messages.
+Before = str | Sequence[Message]
+
+
+class _PartTexts(NamedTuple):
+    """What the prompts of a part are made with; `template` in a language, None where prompts are made whole."""
+
+    recipe: Recipe
+    part: Part
+    task: Task
+
+    def template(self, language: str) -> Template | None:
+        return None if self.task.replay is not None else self.part.template_in(language)
+
+
+def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
+    parts = _parts(source)
+    by_id = {row.id: row for row in indexed(source.dataset)}
+    chosen = [by_id[name] for name in source.ids]
+    path = folder / _FILE
+    count = 0
+    with path.open("wb") as file:
+        for row in rows_in_order(source.dataset, chosen, _COLUMNS, folder):
+            for request in requests_of(row, parts[row["part"]]):
+                file.write(json_line(request, row) + b"\n")
+            count += 1
+    sync_file(path)
+    if not path.stat().st_size:
+        raise NiahError(
+            f"{source.dataset.folder}: no row has an accepted answer; the windows of a perplexity set are read as they "
+            "are, from its data files"
+        )
+    return [WrittenFile(_FILE, count, path.stat().st_size)]
+
+
+def _parts(source: TaskSource) -> dict[str | None, _PartTexts]:
+    """What the prompts of each part were made with. Raises RecipeError for a family that is not on this machine."""
+    recipe = load_recipe(source.dataset.folder / RECIPE, here=False)
+    return {
+        part.name: _PartTexts(recipe, part, chosen_task(part.task, part.options, here=False)) for part in recipe.parts
+    }
+
+
+def requests_of(row: ExportRow, texts: _PartTexts) -> Iterator[dict[str, Any]]:
+    """The requests of a row, one for each condition that it has; none for a row without an answer, or a control."""
+    if not row["answers"] or row["control"] is not None:
+        return
+    continuation = continuation_of(row["prompt"], row["answers"][0], row["answer_prefix"])
+    befores: list[tuple[str, Before | None]] = [("full", row["prompt"]), *_without_haystack(row, texts)]
+    for condition, before in befores:
+        if before is not None:
+            yield {"id": row["id"], "condition": condition, **_asked(before, continuation)}
+
+
+def _without_haystack(row: ExportRow, texts: _PartTexts) -> list[tuple[str, Before | None]]:
+    """The question alone, and what has the needles alone for a context; None where the row has no such thing."""
+    template, question = texts.template(row["language"]), row["question"]
+    frame = None if template is None else _frame_of(row, texts, template)
+    needles = [needle for needle in row["needles"] if needle]
+    if frame is not None:
+        joined = texts.task.context.joiner(row["language"]).join(needles)
+        around = frame.around([PromptMessage(None, (Piece(joined),))]) if needles else None
+        return [
+            ("alone", _said(frame.asked_alone()) if question else None),
+            ("needle", None if around is None else _said(around)),
+        ]
+    if not question:
+        return [("alone", None), ("needle", None)]
+    oracle = "\n".join(needles) + f"\n\n{question}"
+    if isinstance(row["prompt"], str):
+        return [("alone", f"{question}\n"), ("needle", f"{oracle}\n" if needles else None)]
+    return [
+        ("alone", [Message(role="user", content=question)]),
+        ("needle", [Message(role="user", content=oracle)] if needles else None),
+    ]
+
+
+def _frame_of(row: ExportRow, texts: _PartTexts, template: Template) -> Frame | None:
+    """The row's prompt without its context; None where the prompt is another than its template's."""
+    recipe, part, _ = texts
+    opening = _opening(row, texts, template)
+    if opening is None:
+        return None
+    return make_frame(
+        template, recipe.form, part.placement, part.guide, row["question"] or "", part.question_position, opening
+    )
+
+
+def _opening(row: ExportRow, texts: _PartTexts, template: Template) -> str | None:
+    """What stands in the template's place for it, found in the prompt; None where the prompt does not begin so."""
+    recipe, part, _ = texts
+    bare = make_frame(template, recipe.form, part.placement, part.guide, row["question"] or "", part.question_position)
+    messages = template.wordings[part.question_position].messages(recipe.form)
+    if not any(OPENING in message["content"] for message in messages):
+        return ""
+    before = next(message["content"] for message in messages if CONTEXT in message["content"]).split(CONTEXT)[0]
+    if OPENING not in before:
+        return None
+    around = [re.escape(text.replace(QUESTION, bare.question)) for text in before.split(OPENING)]
+    prompt = row["prompt"]
+    content = prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
+    found = re.match("(.*?)".join(around), content, re.DOTALL)
+    return found[1] if found else None
+
+
+def _said(messages: Sequence[PromptMessage]) -> Before:
+    contents = ["".join(piece.fragment().text for piece in message.pieces) for message in messages]
+    if messages[0].role is None:
+        return contents[0]
+    return [Message(role=one.role or "", content=said) for one, said in zip(messages, contents, strict=True)]
+
+
+def _asked(before: Before, continuation: Continuation) -> Mapping[str, object]:
+    """What stands before the answer, with the answer's prefix, and the answer."""
+    prefix, text = continuation
+    if isinstance(before, str):
+        # The answer is the same text in all conditions; where it brings a space, none stands before it.
+        before = before.rstrip() if (prefix or text).startswith(" ") else before
+        return {"context": before + prefix, "continuation": text}
+    begun = [Message(role="assistant", content=prefix)] if prefix else []
+    return {"messages": [*before, *begun], "continuation": text}
+
+
+def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
+    return (
+        "score it: write for each line its id, condition, logprob_sum and token_count of the continuation, then "
+        f"niah-score gain {source.dataset.folder} LOGPROBS"
+    )
+
+
+LOGLIKELIHOOD = ExportFormat(
+    name="loglikelihood",
+    what="requests for the log-probability of each gold answer: given the prompt, the question alone, the needles",
+    files=f"{_FILE}: up to three lines a row, with id, condition, context or messages, continuation",
+    pattern=_FILE,
+    write_tasks=_write,
+    advice=_advice,
+)

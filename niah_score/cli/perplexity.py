@@ -1,0 +1,91 @@
+"""Parses `niah-score perplexity` and `niah-score gain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from niah_score.text.visible import visible
+
+if TYPE_CHECKING:
+    from niah_score.report.logprobs.gain import GainReport
+    from niah_score.report.logprobs.perplexity import PerplexityReport
+
+DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, or one of its data files.")]
+LogProbsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="LOGPROBS...", help="Files of log-probabilities, globs, folders; see docs/perplexity.md."),
+]
+ModelOption = Annotated[str | None, typer.Option("--model", help="Name of the model, for tables.")]
+OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for the results; without it they are printed.")]
+PerOption = Annotated[
+    str, typer.Option("--per", help="token, or byte for models with another tokenizer than the dataset's.")
+]
+TokenizerOption = Annotated[
+    str | None, typer.Option("--tokenizer", help="The tokenizer of records that do not name theirs.")
+]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", help="tokens, sum, lm-eval, openai-echo or vllm; default: by its fields.")
+]
+DuplicateOption = Annotated[
+    str, typer.Option("--on-duplicate", help="Which of two records of a row counts: error, first or last.")
+]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace scores that --out holds.")]
+
+
+def perplexity(
+    dataset: DatasetArgument,
+    log_probs: LogProbsArgument,
+    model: ModelOption = None,
+    out: OutOption = None,
+    missing: Annotated[
+        str,
+        typer.Option("--missing", help="Missing log-probabilities: error, exclude (the row) or partial (the token)."),
+    ] = "error",
+    per: PerOption = "token",
+    tokenizer: TokenizerOption = None,
+    form: FormatOption = None,
+    on_duplicate: DuplicateOption = "error",
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Score the log-probabilities of a perplexity set: nats a token, perplexity and bits a byte by length."""
+    from niah_score.report.logprobs.measure import Asked
+    from niah_score.report.logprobs.perplexity import perplexity as scored
+
+    asked = Asked(per, tokenizer, form, missing, on_duplicate)  # type: ignore[arg-type]
+    _finish(scored(dataset, list(log_probs), model=model, asked=asked), out, overwrite)
+
+
+def gain(
+    dataset: DatasetArgument,
+    log_probs: LogProbsArgument,
+    model: ModelOption = None,
+    out: OutOption = None,
+    missing: Annotated[
+        str, typer.Option("--missing", help="Rows without all log-probabilities: error or exclude.")
+    ] = "error",
+    per: PerOption = "token",
+    tokenizer: TokenizerOption = None,
+    form: FormatOption = None,
+    on_duplicate: DuplicateOption = "error",
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Score how much likelier contexts make gold answers: gain over the question alone, and share of the oracle's."""
+    from niah_score.report.logprobs.gain import gain as scored
+    from niah_score.report.logprobs.measure import Asked
+
+    asked = Asked(per, tokenizer, form, missing, on_duplicate)  # type: ignore[arg-type]
+    _finish(scored(dataset, list(log_probs), model=model, asked=asked), out, overwrite)
+
+
+def _finish(report: PerplexityReport | GainReport, out: Path | None, overwrite: bool) -> None:
+    from niah_score.report.logprobs.write import printed, write_log_probs
+
+    folder = write_log_probs(report, out, overwrite=overwrite) if out else None
+    for line in printed(report):
+        typer.echo(visible(line), err=folder is not None)
+    if folder is not None:
+        typer.echo(visible(str(folder)))
+    raise typer.Exit(report.exit_code)

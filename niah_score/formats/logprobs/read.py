@@ -1,0 +1,141 @@
+"""Opens files of log-probabilities and tells by its fields of which kind every record is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from niah_score.errors import ResourceError, ScoreError, suggestion
+from niah_score.formats.answers import NOT_AN_OBJECT, keys_of
+from niah_score.formats.containers.streams import MAX_LINE, opened, refuse_changed, state_of, whole
+from niah_score.formats.containers.strict_json import EncodingError, first_repeated, parse, twice
+from niah_score.formats.logprobs.lm_eval import LM_EVAL
+from niah_score.formats.logprobs.plain import SUM, TOKENS
+from niah_score.formats.logprobs.record import LogProbFormat, LogProbRecord
+from niah_score.formats.logprobs.served import OPENAI_ECHO, VLLM
+from niah_score.formats.record import LineError, Malformed, UnreadableError
+from niah_score.machine.apart import items_apart
+
+# The first that fits a record reads it; the plain ones have the names that no stack uses.
+LOG_PROB_FORMATS: dict[str, LogProbFormat] = {form.name: form for form in (LM_EVAL, OPENAI_ECHO, VLLM, TOKENS, SUM)}
+
+
+def log_prob_format(name: str | None) -> LogProbFormat | None:
+    """A format by its name; None for None. Raises ScoreError for an unknown one."""
+    if name is None:
+        return None
+    if name not in LOG_PROB_FORMATS:
+        raise ScoreError(f"format {name!r} is not known; {suggestion(name, LOG_PROB_FORMATS)}")
+    return LOG_PROB_FORMATS[name]
+
+
+def read_log_probs(path: Path, forced: LogProbFormat | None = None) -> Iterator[LogProbRecord | Malformed]:
+    """The records of a file: JSON Lines, a JSON array or Parquet; plain, .gz or .zst.
+
+    Raises ScoreError for a file that cannot be read, IntegrityError for one that changes meanwhile.
+    """
+    try:
+        before = state_of(path)
+    except OSError as error:
+        raise ScoreError(f"{path}: cannot be read ({error.strerror}); expected a file of log-probabilities") from None
+    for number, found in _values(path):
+        if isinstance(found, Malformed):
+            yield found
+            continue
+        try:
+            yield _record(found, number, forced)
+        except UnreadableError as error:
+            yield Malformed(number, str(error))
+    refuse_changed(path, path, before)
+
+
+def _record(value: object, line: int, forced: LogProbFormat | None) -> LogProbRecord:
+    if not isinstance(value, dict):
+        raise UnreadableError(NOT_AN_OBJECT)
+    repeated = first_repeated(value)
+    if repeated is not None:
+        raise UnreadableError(twice(repeated))
+    form = forced or next((form for form in LOG_PROB_FORMATS.values() if form.matches(value)), None)
+    if form is None or not form.matches(value):
+        expected = f"those of {form.name}" if form else "one of " + ", ".join(LOG_PROB_FORMATS)
+        raise UnreadableError(f"no log-probabilities in it: found {keys_of(value)}; expected {expected}")
+    return form.read(value, line)
+
+
+def _values(path: Path) -> Iterator[tuple[int, Any]]:
+    """Every record with its line; a record that is none as Malformed."""
+    with opened(path) as source:
+        if source.kind == "zip":
+            raise ScoreError(f"{path}: a zip; expected JSON Lines or Parquet with log-probabilities")
+        if source.kind == "parquet":
+            yield from _from_parquet(path)
+            return
+        if source.head.lstrip()[:1] == b"[":
+            yield from _from_array(path, whole(path, source.chunks()))
+            return
+        number = 0
+        for block, cut in source.blocks():
+            for line in block:
+                number += 1
+                if line is None:
+                    yield number, Malformed(number, f"longer than {MAX_LINE:,} bytes; expected one record a line")
+                elif line.strip():
+                    yield number, _parsed(path, line, number, cut)
+
+
+def _parsed(path: Path, line: bytes, number: int, cut: bool) -> Any:
+    try:
+        return parse(line)
+    except EncodingError as error:
+        if cut and error.early:
+            return Malformed(number, "the line breaks off; its writer was killed or the copy is incomplete")
+        raise LineError(str(path), number, str(error)) from None
+    except UnreadableError as error:
+        return Malformed(number, str(error))
+
+
+def _from_array(path: Path, data: bytes) -> Iterator[tuple[int, Any]]:
+    try:
+        value = parse(data, tolerant=True)
+    except (UnreadableError, EncodingError) as error:
+        raise ScoreError(f"{path}: {error}") from None
+    if not isinstance(value, list):
+        raise ScoreError(f"{path}: one JSON value over the whole file; expected one object a line, or an array of them")
+    yield from enumerate(value, 1)
+
+
+def _from_parquet(path: Path) -> Iterator[tuple[int, Any]]:
+    """The rows of a Parquet file, read in a process apart: a damaged footer can crash the library that reads it."""
+
+    def crashed(ending: str) -> ScoreError:
+        if ending == "signal 9":
+            return ResourceError(f"{path}: the process that read it was killed; it may need more memory than there is")
+        return ScoreError(f"{path}: the Parquet file is damaged (its reader crashed: {ending}); get it again")
+
+    for number, item in enumerate(items_apart(parquet_rows, str(path), crashed=crashed), 1):
+        try:
+            value = orjson.loads(item)
+        except ValueError:
+            value = json.loads(item)  # NaN and infinities, which are refused with their field's name
+        if isinstance(value, str):
+            raise ScoreError(value)
+        yield number, value
+
+
+def parquet_rows(path: str) -> Iterator[bytes]:
+    """In the process apart: each row as JSON without columns that are null; a text with what went wrong ends them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(64):
+                for row in batch.to_pylist():
+                    yield json.dumps({name: value for name, value in row.items() if value is not None}).encode()
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        first = next(iter(str(error).splitlines()), "")
+        yield json.dumps(f"{path}: cannot be read as Parquet ({first}); get it again").encode()

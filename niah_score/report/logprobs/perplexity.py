@@ -1,0 +1,251 @@
+"""Scores the windows of a perplexity set: nats a token, perplexity and bits a byte, by length, with intervals.
+
+Negative log-likelihood is the sum of -log p over all scored tokens over their number, perplexity its exponential, bits
+a byte the same sum in bits over the bytes that were scored. Intervals are by document.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from niah_score.contract import VERSION
+from niah_score.errors import ScoreError
+from niah_score.formats.logprobs.record import LogProbRecord
+from niah_score.formats.record import UnreadableError
+from niah_score.join.join import ACCEPTED_PROBLEMS, Lines, Problem
+from niah_score.join.target_rows import TargetRow, read_targets
+from niah_score.report.logprobs.measure import USUAL, Asked, Measures, check_asked, measures
+from niah_score.scoring.target_tokens import Measured, target_of
+from niah_score.statistics.ratios import NO_RATIO, Ratio, ratio
+from niah_score.text.visible import without_surrogates
+
+STATUSES = ("scored", "incomplete", "missing")
+_SHOWN = 3
+
+
+class WindowScore(NamedTuple):
+    """A row and what was measured of it. `status`: scored; incomplete where tokens lack; missing without a record.
+
+    `counts`: whether it is in the figures.
+    """
+
+    row: TargetRow
+    measured: Measured | None
+    status: str
+    counts: bool
+
+
+class LengthFigure(NamedTuple):
+    """The windows of one length in a language, or over one corpus of it; None for all corpora.
+
+    `rows`: those that count, of `of`. `tokens`, `bytes`: that were scored. `missing_rows`, `missing_tokens`: without a
+    log-probability, whether they count or not. `nll`: nats a token; `bits`: bits a byte.
+    """
+
+    language: str
+    corpus: str | None
+    length: int
+    rows: int
+    of: int
+    tokens: int | None
+    bytes: int
+    missing_rows: int
+    missing_tokens: int
+    nll: Ratio
+    bits: Ratio
+
+
+@dataclass(frozen=True)
+class PerplexityReport:
+    """Scored log-probabilities of windows. `statuses`: how many rows have each of STATUSES."""
+
+    dataset: str
+    digest8: str
+    model: str
+    asked: Asked
+    tokenizer: str
+    scores: tuple[WindowScore, ...]
+    figures: tuple[LengthFigure, ...]
+    statuses: dict[str, int]
+    lines: Lines
+    problems: tuple[Problem, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 3 where inputs had problems; what is missing is scored only if asked for."""
+        return 3 if {problem.kind for problem in self.problems} - set(ACCEPTED_PROBLEMS) else 0
+
+    @property
+    def signature(self) -> str:
+        """What the numbers were measured with, in one line."""
+        counted = [score for score in self.scores if score.counts]
+        unit = f"nll/{self.asked.per}"
+        return (
+            f"niah|ds:{self.digest8}|metric:{unit}|tokenizer:{self.tokenizer}|missing:{self.asked.missing}"
+            f"|n:{len(counted)}|v:{VERSION}"
+        )
+
+
+def perplexity(
+    dataset: str | Path,
+    log_probs: str | Path | Sequence[str | Path],
+    *,
+    model: str | None = None,
+    asked: Asked = USUAL,
+) -> PerplexityReport:
+    """Score files of log-probabilities against a perplexity set.
+
+    Raises ScoreError, ContractError and their kinds, each naming file and line: also for tokens of another tokenizer
+    than the dataset's, and, unless `asked` says what they count as, for missing log-probabilities.
+    """
+    check_asked(asked)
+    files = [log_probs] if isinstance(log_probs, str | Path) else list(log_probs)
+    targets = read_targets(Path(dataset), windows=True)
+
+    def take(record: LogProbRecord, row: TargetRow, stated: str | None) -> Measured:
+        if record.condition != "full":
+            raise UnreadableError(
+                f"condition is {record.condition!r}; windows are asked whole (niah-score gain reads it)"
+            )
+        return target_of(record.found, row, asked.per, stated)
+
+    found = measures(targets, files, asked, take)
+    scores = tuple(_scored(row, found, asked.missing) for row in targets.rows)
+    statuses = {status: sum(score.status == status for score in scores) for status in STATUSES}
+    if sum(statuses.values()) != len(scores):
+        raise AssertionError(f"statuses {statuses} do not sum up to {len(scores)} rows")
+    if asked.missing == "error" and statuses["scored"] != len(scores):
+        raise ScoreError(_refusal(scores, found))
+    return PerplexityReport(
+        targets.joinable.name, targets.joinable.digest8, without_surrogates(model or model_of(files)), asked,
+        ", ".join(sorted({score.row.tokenizer for score in scores})), scores, tuple(_figures(scores, asked.per)),
+        statuses, found.lines, (*found.problems, *_absent(scores)),
+    )  # fmt: skip
+
+
+def model_of(files: Sequence[str | Path]) -> str:
+    """The name of the first file, where nobody said which model it was."""
+    return Path(str(files[0])).name.partition(".")[0].strip("*?[]") or "model" if files else "model"
+
+
+def _scored(row: TargetRow, found: Measures, missing: str) -> WindowScore:
+    measured = found.found.get((row.id, "full"))
+    if measured is None:
+        return WindowScore(row, None, "missing", False)
+    if not measured.missing:
+        return WindowScore(row, measured, "scored", True)
+    known = measured.tokens is not None and measured.missing < measured.tokens
+    return WindowScore(row, measured, "incomplete", missing == "partial" and known)
+
+
+def _refusal(scores: Sequence[WindowScore], found: Measures) -> str:
+    """Why nothing is scored."""
+    said = []
+    for status, what in (("missing", "have no log-probabilities"), ("incomplete", "lack some tokens'")):
+        names = [score.row.id for score in scores if score.status == status]
+        if names:
+            shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+            said.append(f"{len(names):,} of {len(scores):,} rows {what} ({shown})")
+    for kind in ("malformed", "unknown"):
+        problems = [problem for problem in found.problems if problem.kind == kind]
+        if problems:
+            said.append(f"{len(problems):,} of {found.lines.read:,} records are {kind}, the first: {problems[0]}")
+    return (
+        f"{'; '.join(said)}; ask for them again, leave these rows out with --missing exclude, or count the tokens that "
+        "are known with --missing partial"
+    )
+
+
+def _absent(scores: Iterable[WindowScore]) -> list[Problem]:
+    found = []
+    for score in scores:
+        if score.status == "missing":
+            found.append(Problem("missing", "", None, score.row.id, f"{score.row.id!r} has no log-probabilities"))
+        elif score.status == "incomplete" and score.measured is not None:
+            lacking, tokens = score.measured.missing, score.measured.tokens or 0
+            what = f"{score.row.id!r} lacks the log-probabilities of {lacking:,} of {tokens:,} tokens"
+            found.append(Problem("missing", "", None, score.row.id, what))
+    return found
+
+
+def _figures(scores: Sequence[WindowScore], per: str) -> list[LengthFigure]:
+    """By language and length; where a language has several corpora, also over each of them."""
+    corpora: dict[str, list[str]] = {}
+    for score in scores:
+        own = corpora.setdefault(score.row.language, [])
+        if score.row.corpus not in own:
+            own.append(score.row.corpus)
+    groups: dict[tuple[str, str | None, int], list[WindowScore]] = {}
+    for score in scores:
+        row = score.row
+        groups.setdefault((row.language, None, row.length), []).append(score)
+        if len(corpora[row.language]) > 1:
+            groups.setdefault((row.language, row.corpus, row.length), []).append(score)
+    ordered = sorted(groups, key=lambda key: (key[0], key[1] or "", key[2]))
+    return [_figure(*key, groups[key], per) for key in ordered]
+
+
+def _figure(language: str, corpus: str | None, length: int, scores: Sequence[WindowScore], per: str) -> LengthFigure:
+    counted = [(score.row, score.measured) for score in scores if score.counts and score.measured is not None]
+    documents = [(row.corpus, row.needle_id, row.haystack_id) for row, _ in counted]
+    nats = [-measured.total for _, measured in counted]
+    sizes = [0 if measured.tokens is None else measured.tokens - measured.missing for _, measured in counted]
+    whole = all(not measured.missing for _, measured in counted)
+    return LengthFigure(
+        language, corpus, length, len(counted), len(scores),
+        sum(sizes) if all(measured.tokens is not None for _, measured in counted) else None,
+        sum(measured.bytes for _, measured in counted),
+        sum(score.measured is None for score in scores),
+        sum(
+            score.row.tokens if score.measured is None else score.measured.missing for score in scores
+        ),
+        ratio(nats, sizes, documents) if per == "token" else NO_RATIO,
+        # Where tokens lack, nothing says how many bytes the others have.
+        ratio([nat / math.log(2) for nat in nats], [measured.bytes for _, measured in counted], documents)
+        if whole else NO_RATIO,
+    )  # fmt: skip
+
+
+def _exp(value: float | None) -> float | None:
+    """e to the power of a value; None where that is beyond all numbers."""
+    try:
+        return None if value is None else math.exp(value)
+    except OverflowError:
+        return None
+
+
+def figure_table(report: PerplexityReport) -> list[dict[str, Any]]:
+    """The figures as summary.json and perplexity.csv have them."""
+    return [
+        {
+            "language": one.language, "corpus": one.corpus, "length": one.length, "rows": one.rows, "of": one.of,
+            "tokens": one.tokens, "bytes": one.bytes, "missing_rows": one.missing_rows,
+            "missing_tokens": one.missing_tokens, "nll": one.nll.value, "nll_low": one.nll.low,
+            "nll_high": one.nll.high, "perplexity": _exp(one.nll.value), "perplexity_low": _exp(one.nll.low),
+            "perplexity_high": _exp(one.nll.high), "bits_per_byte": one.bits.value, "bits_per_byte_low": one.bits.low,
+            "bits_per_byte_high": one.bits.high, "documents": max(one.nll.clusters, one.bits.clusters),
+            "method": (one.nll if one.nll.rows else one.bits).method,
+        }
+        for one in report.figures
+    ]  # fmt: skip
+
+
+def score_table(report: PerplexityReport) -> list[dict[str, Any]]:
+    """A line for each row of the dataset, ordered by id, as scores.parquet has them."""
+    return [
+        {
+            "id": score.row.id, "language": score.row.language, "corpus": score.row.corpus, "length": score.row.length,
+            "needle_id": score.row.needle_id, "haystack_id": score.row.haystack_id, "status": score.status,
+            "counts": score.counts,
+            "nll_sum": None if score.measured is None or score.status == "incomplete" else -score.measured.total,
+            "known_nll_sum": None if score.measured is None else -score.measured.total,
+            "tokens": None if score.measured is None else score.measured.tokens,
+            "missing_tokens": None if score.measured is None else score.measured.missing,
+            "bytes": score.row.target_bytes,
+        }
+        for score in report.scores
+    ]  # fmt: skip

@@ -1,0 +1,85 @@
+"""Windows hold their text's own tokens, and together every token once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+
+from niah_gen.errors import FitError
+from niah_gen.haystacks.windows import TextWindow, WindowedText, nominal_ends
+from niah_gen.tokenizers.find import find_tokenizer
+from niah_gen.tokenizers.spliced import encode
+
+OddText = Callable[[random.Random, int], str]
+
+
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+@given(seed=st.integers(0, 10**6), length=st.integers(64, 200), share=st.integers(1, 4))
+@examples(25)
+def test_windows_of_odd_texts_have_the_tokens_of_their_text(
+    odd_text: OddText, name: str, seed: int, length: int, share: int
+) -> None:
+    tokenizer = find_tokenizer(name)
+    text = encode(odd_text(random.Random(seed), 300), tokenizer)
+    tokens = min(text.size, 400)
+    if tokens < length:
+        return
+    windowed = WindowedText(text, tokens, tokenizer)
+    stride = max(16, length * share // 5)
+    ends = nominal_ends(tokens, length, stride)
+    try:
+        windows = [windowed.window(number, length, stride) for number in range(len(ends))]
+    except FitError:
+        return  # one piece of hundreds of tokens, in which no cut leaves them as they are
+    whole = text.ids.tolist()
+    for window, end in zip(windows, ends, strict=True):
+        alone = tokenizer.encode(text.data[window.start.byte : window.end.byte].decode()).ids.tolist()
+        assert alone == whole[window.start.token : window.end.token]
+        assert len(alone) <= length
+        assert window.end.token <= end
+    assert [window.target for window in windows[1:]] == [window.end for window in windows[:-1]]
+    assert windows[0].start.byte == 0
+    assert windows[0].target.token >= 1
+    assert windowed.whole == text.data[: windows[-1].end.byte]
+
+
+def made(language: str, tokens: int) -> WindowedText:
+    sentence = {
+        "en": "The ferry left at dawn, and the harbour was quiet. ",
+        "zh": "渡船在黎明时分离开，港口十分安静。",
+    }[language]
+    tokenizer = find_tokenizer("cl100k_base")
+    return WindowedText(encode(sentence * 400, tokenizer), tokens, tokenizer)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("stride", [100, 256, 500])
+def test_windows_of_written_text_are_at_most_eight_tokens_short(language: str, stride: int) -> None:
+    windowed = made(language, 2000)
+    windows = [windowed.window(number, 600, stride) for number in range(len(nominal_ends(2000, 600, stride)))]
+    assert all(592 <= window.end.token - window.start.token <= 600 for window in windows)
+    scored = [window.end.token - window.target.token for window in windows]
+    assert all(stride - 8 <= count <= stride + 8 for count in scored[1:-1])
+    assert windows[0].target.token + sum(scored) == windows[-1].end.token <= 2000
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_chunks_stand_side_by_side(language: str) -> None:
+    chunks = made(language, 2000).chunks(600)
+    assert len(chunks) == 3
+    assert [chunk.start for chunk in chunks[1:]] == [chunk.end for chunk in chunks[:-1]]
+    assert all(592 <= chunk.end.token - chunk.start.token <= 600 and chunk.target == chunk.start for chunk in chunks)
+
+
+def test_the_last_window_ends_where_the_text_is_asked_to_end_whatever_the_stride() -> None:
+    windowed = made("en", 1999)
+    last: set[TextWindow] = set()
+    for stride in (100, 333, 500):
+        count = len(nominal_ends(1999, 600, stride))
+        last.add(windowed.window(count - 1, 600, stride)._replace(target=windowed.window(0, 600, stride).start))
+    assert len(last) == 1

@@ -1,0 +1,228 @@
+"""perplexity: the windows of every length score the same tokens once, and damaged rows are refused."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import niah_gen
+from niah_gen.checks.prove import prove
+from niah_gen.checks.together import FormatRows, ProvedLine
+from niah_gen.errors import FitError, RecipeError
+from niah_gen.tasks.perplexity import PerplexityOptions, window_ends
+from niah_gen.tasks.perplexity_proof import check_window, follow_windows
+from niah_gen.tasks.records import Item
+from niah_gen.tokenizers.find import find_tokenizer
+from niah_score.contract import Row
+
+OPTIONS = {"tokens": 800, "documents": 3}
+RECIPE: dict[str, Any] = {"lengths": [200, 500, 800], "options": OPTIONS}
+TOKENIZER = find_tokenizer("cl100k_base")
+
+
+def made(**fields: Any) -> list[Row]:
+    return list(niah_gen.iter_rows("perplexity", {**RECIPE, **fields}))
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return made()
+
+
+def by_document(rows: Sequence[Row]) -> dict[tuple[str, str | None, int | None], list[Row]]:
+    found = defaultdict(list)
+    for row in rows:
+        found[row["corpus"], row["needle_id"], row["length"]].append(row)
+    return found
+
+
+def target(row: Row) -> str:
+    span = row["target_span"]
+    assert span is not None
+    return str(row["prompt"])[span["start"] : span["end"]]
+
+
+def test_windows_score_every_token_of_a_document_once_but_the_first_at_every_length(rows: list[Row]) -> None:
+    texts, counts = defaultdict(set), defaultdict(set)
+    for (corpus, name, _), windows in by_document(rows).items():
+        texts[corpus, name].add("".join(map(target, windows)))
+        spans = [row["target_token_span"] for row in windows]
+        counts[corpus, name].add(sum(span["end"] - span["start"] for span in spans if span))
+    assert len(texts) == 6
+    for key, found in texts.items():
+        (text,) = found
+        (tokens,) = counts[key]
+        assert 790 <= tokens <= 799
+        first = str(next(row for row in rows if (row["corpus"], row["needle_id"]) == key)["prompt"])
+        assert TOKENIZER.count(first[: first.index(text[:50])] + text) >= tokens + 1
+
+
+def test_token_spans_are_those_of_the_prompt_encoded_whole(rows: list[Row]) -> None:
+    for row in rows:
+        span, tokens = row["target_span"], row["target_token_span"]
+        assert span is not None
+        assert tokens is not None
+        prompt = str(row["prompt"])
+        assert TOKENIZER.count(prompt) == row["prompt_tokens"] == tokens["end"]
+        before = len(prompt[: span["start"]].encode())
+        assert before == (0 if tokens["start"] == 0 else int(TOKENIZER.encode(prompt).ends[tokens["start"] - 1]))
+        assert (row["length"] or 0) - 8 <= row["prompt_tokens"] <= (row["length"] or 0)
+        assert "\ufffd" not in prompt
+
+
+def test_each_window_has_all_the_context_that_its_length_allows(rows: list[Row]) -> None:
+    for windows in by_document(rows).values():
+        assert [row["repeat"] for row in windows] == list(range(len(windows)))
+        for row in windows[1:-1]:
+            span = row["target_token_span"]
+            assert span is not None
+            assert abs(span["end"] - span["start"] - (row["length"] or 0) // 2) <= 8
+
+
+def test_rows_say_that_nothing_is_asked_but_log_probabilities(rows: list[Row]) -> None:
+    for row in rows:
+        assert (row["metric"], row["question"], row["answers"], row["needles"]) == ("nll", None, [], [])
+        assert (row["task"], row["template"], row["depth_percent"]) == ("perplexity", "perplexity", None)
+
+
+def test_another_length_or_fewer_of_them_leaves_every_row_as_it_is(rows: list[Row]) -> None:
+    known = {row["id"]: row for row in rows}
+    for row in made(lengths=[500]):
+        assert known[row["id"]] == row
+
+
+def test_documents_are_the_same_at_every_length_and_drawn_by_the_seed(rows: list[Row]) -> None:
+    names = {(row["corpus"], row["needle_id"], row["haystack_id"]) for row in rows}
+    assert len(names) == 6
+    other = {(row["corpus"], row["needle_id"], row["haystack_id"]) for row in made(seed=1)}
+    assert len(other - names) > 0
+
+
+def test_a_dataset_is_proved_and_built_again_by_several_processes(tmp_path: Path) -> None:
+    overrides = {**RECIPE, "tokenizer": "o200k_base"}
+    folder = niah_gen.build("perplexity", tmp_path, overrides=overrides, formats=("parquet", "jsonl"), jobs=2)
+    found = prove(folder, jobs=2)
+    assert (found.problems, found.not_rebuilt) == ((), None)
+
+
+def test_windows_scored_whole_stand_side_by_side(tmp_path: Path) -> None:
+    folder = niah_gen.build(
+        "perplexity", tmp_path, overrides={"lengths": [200, 300], "options": {**OPTIONS, "score": "window"}}
+    )
+    assert prove(folder).problems == ()
+    rows = made(lengths=[200], options={**OPTIONS, "score": "window"})
+    for windows in by_document(rows).values():
+        assert len(windows) == 4
+        assert all(row["target_span"] == {"start": 0, "end": len(str(row["prompt"]))} for row in windows)
+
+
+def test_long_documents_stand_alone_and_short_ones_are_left_out_unless_joined(tmp_path: Path) -> None:
+    texts = [f"Document {number}. " + f"Line {number} of a long day. " * 200 for number in range(3)] + ["Too short. "]
+    file = tmp_path / "books.jsonl"
+    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    alone = made(corpora=[str(file)], options={**OPTIONS, "join": False}, lengths=[800])
+    assert {str(row["prompt"])[:10] for row in alone} == {f"Document {number}" for number in range(3)}
+    with pytest.raises(FitError, match="has 3 texts of 800 tokens, expected 4"):
+        made(corpora=[str(file)], options={**OPTIONS, "documents": 4}, lengths=[800])
+
+
+@pytest.mark.parametrize(("fields", "told"), [
+    ({"lengths": [500, 900]}, "say --set options.tokens=900"),
+    ({"lengths": [32]}, "too short for a window"),
+    ({"reserve": 10}, "set reserve to 0"),
+    ({"form": "chat"}, "leave --chat away"),
+    ({"options": {**OPTIONS, "stride": 190}}, "leaves windows of 200 tokens no context"),
+    ({"options": {**OPTIONS, "stride": 5}}, "stride is 5"),
+    ({"options": {**OPTIONS, "tokens": 10}}, "tokens is 10"),
+    ({"options": {**OPTIONS, "documents": 0}}, "documents is 0"),
+    ({"options": {**OPTIONS, "score": "all"}}, "expected stride or window"),
+    ({"options": {**OPTIONS, "score": "window", "stride": 64}}, "leave it out"),
+    ({"controls": ["absent"]}, "has no control"),
+])  # fmt: skip
+def test_recipes_that_make_no_windows_are_refused(fields: dict[str, Any], told: str) -> None:
+    with pytest.raises(RecipeError, match=told):
+        made(**fields)
+
+
+def follow(rows: Sequence[Row]) -> list[str]:
+    options = PerplexityOptions(tokens=800, documents=3)
+    one = follow_windows(lambda length: window_ends(options, length), TOKENIZER)
+    together = FormatRows("parquet", True, {None: one})
+    problems = list(together.take(ProvedLine("file", n, row["id"], "", None, row=row) for n, row in enumerate(rows)))
+    return [*problems, *together.end()]
+
+
+def test_windows_that_tile_have_no_problem(rows: list[Row]) -> None:
+    assert follow(rows) == []
+
+
+def moved(row: Row, by: int) -> None:
+    span, tokens = row["target_span"], row["target_token_span"]
+    assert span is not None
+    assert tokens is not None
+    prompt = str(row["prompt"])
+    start = tokens["start"] + by
+    ends = TOKENIZER.encode(prompt).ends
+    row["target_token_span"] = {"start": start, "end": tokens["end"]}
+    row["target_span"] = {"start": len(prompt.encode()[: int(ends[start - 1])].decode()), "end": span["end"]}
+
+
+def changed(row: Row, name: str, value: object) -> None:
+    row[name] = value  # type: ignore[literal-required]
+
+
+DAMAGES: list[tuple[Callable[[Row], None], str]] = [
+    (lambda row: moved(row, 1), "expected haystack_id|the text before target_span"),
+    (lambda row: moved(row, -1), "expected haystack_id|the text before target_span"),
+    (lambda row: changed(row, "prompt", "Another text " + str(row["prompt"])[13:]), "the text before target_span"),
+    (lambda row: changed(row, "haystack_id", "0" * 12), "haystack_id is 000000000000"),
+]
+
+
+@pytest.mark.parametrize(("damage", "told"), DAMAGES)
+def test_a_window_that_does_not_go_on_where_the_last_one_ended_is_told(
+    rows: list[Row], damage: Callable[[Row], None], told: str
+) -> None:
+    second = next(number for number, row in enumerate(rows) if row["repeat"] == 1)
+    copy: Row = {**rows[second]}
+    damage(copy)
+    problems = follow([*rows[:second], copy, *rows[second + 1 :]])
+    assert any(part in problem for problem in problems for part in told.split("|")), problems
+
+
+def test_a_document_whose_text_is_another_is_told(rows: list[Row]) -> None:
+    first: Row = {**rows[0]}
+    first["prompt"] = str(first["prompt"]).replace("e", "a", 1)
+    assert any("score a text with the digest" in problem for problem in follow([first, *rows[1:]])) or any(
+        "the text before target_span" in problem for problem in follow([first, *rows[1:]])
+    )
+
+
+def test_tokens_scored_twice_are_told_even_where_the_text_goes_on(rows: list[Row]) -> None:
+    second = next(number for number, row in enumerate(rows) if row["repeat"] == 1)
+    copy: Row = {**rows[second]}
+    span = copy["target_token_span"]
+    assert span is not None
+    copy["target_token_span"] = {"start": span["start"] - 3, "end": span["end"]}
+    assert any("ends at token" in problem or "tokens are scored, but" in problem
+               for problem in follow([*rows[:second], copy, *rows[second + 1 :]]))  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "value", "told"), [
+    ("question", "What?", "question is 'What?'"), ("metric", "exact", "metric is 'exact'"),
+    ("answers", ["x"], "answers is"), ("max_new_tokens", 200, "max_new_tokens is 200"),
+    ("target_span", None, "target_span is null"), ("target_span", {"start": 0, "end": 5}, "expected the end of the"),
+    ("haystack_tokens", 3, "expected those of the window"), ("prompt", [{"role": "user", "content": "x"}], "a chat"),
+    ("boundary", "word", "boundary is 'word'"),
+])  # fmt: skip
+def test_a_window_that_says_something_else_is_told(rows: list[Row], field: str, value: Any, told: str) -> None:
+    row: Row = {**rows[1]}
+    row[field] = value  # type: ignore[literal-required]
+    item = Item("document-1", "en", None, (), (), "nll")
+    assert any(told in problem for problem in check_window("stride", row, item))
+    assert list(check_window("stride", rows[1], item)) == []
