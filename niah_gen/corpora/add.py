@@ -15,7 +15,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from niah_gen.corpora.declarations import LANGUAGES, SUFFIXES, CorpusFile, Declaration, declaration_toml, known_corpora
+from niah_gen.corpora.declarations import (
+    SUFFIXES,
+    CorpusFile,
+    Declaration,
+    declaration_toml,
+    known_corpora,
+    wrong_language,
+)
 from niah_gen.corpora.fetch import Progress
 from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, search_folders
 from niah_gen.corpora.install import alone, copy_checked, install
@@ -46,7 +53,8 @@ def add_corpus(
     """Copy .txt, .jsonl and .parquet files of the user's own into a corpus; returns `<folder>/<name>`.
 
     sources: files in reading order, or folders, of which all such files directly in them are taken, sorted. language:
-    en or zh, by default told by the script. text_field: the .jsonl field or .parquet column that holds the texts.
+    one that has a file, by default told by the script and by common words. text_field: the .jsonl field or .parquet
+    column that holds the texts.
 
     Raises CorpusError listing every file that cannot be a part of a corpus, each with its first bad line, or saying why
     the name cannot be had; LockedError (another process adds this name), and OSError. Nothing is installed then.
@@ -135,8 +143,8 @@ def _check_name(name: str, language: str | None) -> None:
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that `niah-gen corpora fetch` installs")
     if (bundled_folder() / name.lower()).exists():
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that comes with the package; choose another")
-    if language not in (None, *LANGUAGES):
-        raise CorpusError(f"corpus {name!r}: language: expected one of {', '.join(LANGUAGES)}, found {language!r}")
+    if language is not None and (problem := wrong_language(language)):
+        raise CorpusError(f"corpus {name!r}: {problem}")
 
 
 def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:

@@ -6,6 +6,9 @@ Files are .txt (one document each), .jsonl (one a line) or .parquet (one a row),
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +17,14 @@ from niah_gen.corpora.declarations import CorpusFile
 from niah_gen.corpora.find import Located
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import file_sha256, sha256_hex
+from niah_score.text.language import find_language, language_codes, missing_language
 
 # Shares of Chinese characters in real text of either language lie near 0 and near 1.
 _CHINESE_SHARE = 0.2
+# Japanese text has a third to two thirds of kana, Chinese hardly any.
+_KANA_SHARE = 0.1
+# Common words are a third of a French or Spanish text, and two or three in a hundred of an English one.
+_WORD_SHARE, _CLEARLY = 0.15, 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +94,53 @@ def read_corpus(located: Located) -> Corpus:
 
 
 def language_of(documents: Sequence[Document]) -> str:
-    """`zh` where at least a fifth of the first 100,000 characters that are not white space are Chinese, else `en`."""
-    sample = "".join("".join(document.text for document in documents)[:100_000].split())
+    """The language of the first 100,000 characters, told by their script, and by common words where several share it.
+
+    Japanese where a tenth of what is not white space is kana; Chinese where a fifth is Chinese; another language where
+    half of the letters are of its script. English is what nothing else tells. Raises CorpusError where half of the
+    letters are of a script that no language file names.
+    """
+    text = "".join(document.text for document in documents)[:100_000]
+    sample = "".join(text.split())
     chinese = sum("\u4e00" <= char <= "\u9fff" for char in sample)
-    return "zh" if sample and chinese >= _CHINESE_SHARE * len(sample) else "en"
+    if not sample or sample.isascii():
+        return _by_words(text, "LATIN")
+    if sum("\u3041" <= char <= "\u30ff" for char in sample) >= _KANA_SHARE * len(sample):
+        return "ja"
+    if chinese >= _CHINESE_SHARE * len(sample):
+        return "zh"
+    scripts = Counter(
+        script for char, times in Counter(sample).items() if (script := _script(char)) for _ in range(times)
+    )
+    script, count = scripts.most_common(1)[0] if scripts else ("LATIN", 0)
+    if 2 * count <= scripts.total():
+        return "en"
+    return _by_words(text, script)
+
+
+def _script(char: str) -> str | None:
+    """The script of a letter, the first word of its Unicode name; None for what is no letter."""
+    return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else None
+
+
+def _by_words(text: str, script: str) -> str:
+    """The language of a script whose common words a text has most of; English where none has a fair share of them."""
+    found = [find_language(code) for code in language_codes()]
+    own = [language for language in found if script in language.scripts]
+    if not own:
+        raise CorpusError(
+            f"the texts are in {script.title()} script, which no language file names; say which language they are in "
+            "(--language, or language in corpus.toml). " + missing_language("xx")
+        )
+    if len(own) == 1:
+        return own[0].code
+    words = Counter(re.findall(r"[^\W\d_]+", text.lower()))
+    shares = {
+        language.code: sum(words[word] for word in language.common_words) / max(1, words.total()) for language in own
+    }
+    best = max(shares, key=lambda code: shares[code])
+    usual = shares.get("en", 0.0)
+    return best if shares[best] >= _WORD_SHARE and shares[best] > _CLEARLY * usual else "en" if "en" in shares else best
 
 
 def read_documents(path: Path, name: str, field: str = "text") -> Iterator[Document]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.errors import RecipeError, TokenizerError, suggestion
 from niah_gen.prompts.own_templates import wrong_system
 from niah_gen.recipe.overrides import overridden
@@ -83,14 +82,14 @@ def load_recipe(
 def _shared(raw: Mapping[str, Any], parts: tuple[Part, ...], problems: list[str], here: bool) -> Recipe:
     """The fields of a recipe that all parts share."""
     reader = Fields(raw, problems)
-    known = parts[0].template_in("en") or parts[0].template_in("zh")
+    known = next(filter(None, map(parts[0].template_in, parts[0].languages)), None)
     form = reader.take("form", one_of(FORMS), str(known.forms()[0]) if known else "text")
     asked: PromptForm = "chat" if form == "chat" else "text"
     none: tuple[str, ...] = ()
     languages = reader.take("languages", parse_languages, none)
     for part in parts:
         wrong = wrong_system(part.template, part.templates, asked) if part.system else []
-        wrong += wrong_position(part, languages or LANGUAGES)
+        wrong += wrong_position(part, languages or part.languages)
         problems += [problem for problem in wrong if problem not in problems]
     return Recipe(
         name=reader.take("name", parse_slug, "dataset"),
