@@ -33,7 +33,7 @@ from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.facts import Fact, is_encodable, read_fact, texts_of, told_apart
 from niah_score.contract import METRIC_NAMES, unknown_metric
 from niah_score.text import fold, holds_group
-from niah_score.text.language import language_codes
+from niah_score.text.language import language_codes, rules_code
 from niah_score.text.values import TEXT, is_kind, kinds_expected
 
 _FOLDER = Path(__file__).parents[1] / "library" / "needles"
@@ -89,7 +89,8 @@ class Needle:
     def holds(self, text: str) -> list[bool]:
         """For every keyword group whether a text states its fact."""
         kinds = self.keyword_kinds or (None,) * len(self.keywords)
-        return [holds_group(fold(text), *fact) for fact in zip(self.keywords, kinds, strict=True)]
+        rules = rules_code(self.language)
+        return [holds_group(fold(text), *fact, rules) for fact in zip(self.keywords, kinds, strict=True)]
 
     def question_in(self, language: str) -> str:
         """The question in a language; an empty text where there is none."""
@@ -236,10 +237,11 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
         questions = {}
     facts, wrong = _facts(table, str(language), needles or ())
     problems += wrong
-    distractors, wrong = _distractors(table.get("distractors", []), facts)
+    rules = rules_code(str(language))
+    distractors, wrong = _distractors(table.get("distractors", []), facts, rules)
     problems += wrong
     conflict = table.get("conflict")
-    against, wrong = _distractors([] if conflict is None else [conflict], facts)
+    against, wrong = _distractors([] if conflict is None else [conflict], facts, rules)
     problems += [problem.replace("distractors[0]", "conflict") for problem in wrong]
     if against and not against[0].value:
         problems.append("conflict.value: expected the spellings of the other answer, found none")
@@ -314,7 +316,7 @@ def _facts(table: dict[str, Any], language: str, needles: Sequence[str]) -> tupl
     return facts, problems
 
 
-def _distractors(given: object, facts: Sequence[Fact]) -> tuple[tuple[Distractor, ...], list[str]]:
+def _distractors(given: object, facts: Sequence[Fact], rules: str) -> tuple[tuple[Distractor, ...], list[str]]:
     """The distractors of a needle's table, and what is wrong with them."""
     if not isinstance(given, list | tuple):
         return (), [f"distractors: expected a list of tables, found {given!r}"]
@@ -327,7 +329,7 @@ def _distractors(given: object, facts: Sequence[Fact]) -> tuple[tuple[Distractor
             problems.append(f"{where}: expected {{text = ..., value = [...]}}, found {item!r}")
         elif (value and not texts_of(value)) or not isinstance(value, str | list | tuple):
             problems.append(f"{where}.value: expected the spellings of the wrong answer, none empty, found {value!r}")
-        elif any(holds_group(fold(text), fact.spellings, fact.kind) for fact in facts):
+        elif any(holds_group(fold(text), fact.spellings, fact.kind, rules) for fact in facts):
             problems.append(f"{where}: {text!r} states a fact that the question asks for")
         else:
             found.append(Distractor(text.strip(), texts_of(value)))

@@ -66,7 +66,8 @@ class MatchingRules:
 
     `letters`: as which letters others compare, one for one. `thousands`: what may part the groups of a number,
     `decimal` what stands before its decimals. `numbers`: words and what they count; `number_joints` may stand between
-    them, and `articles` are none alone. `months`: the names of each. `dates`, `times`: how they are spelt, the usual
+    them, and `articles` are none alone. `bare_hundreds`: whether 百 and 千 need no 一.
+    `months`: the names of each. `dates`, `times`: how they are spelt, the usual
     way first. `before_noon`, `after_noon`: what says the half of the day. `money`: the words of each currency.
     `denied_before`, `denied_after`: patterns of what denies a fact behind or before it. `choice`: words for "or".
     """
@@ -76,6 +77,7 @@ class MatchingRules:
     thousands: str = ""
     numbers: Mapping[str, int] = field(default_factory=dict)
     number_joints: tuple[str, ...] = ()
+    bare_hundreds: bool = False
     articles: tuple[str, ...] = ()
     months: tuple[tuple[str, ...], ...] = ()
     dates: tuple[str, ...] = ()
@@ -238,6 +240,7 @@ def _matching(table: FieldReader) -> MatchingRules:
         thousands=table.text("thousands", ""),
         numbers=table.counts("numbers"),
         number_joints=table.texts("number_joints"),
+        bare_hundreds=table.boolean("bare_hundreds"),
         articles=table.texts("articles"),
         months=table.months("months"),
         dates=table.forms("dates", ("{day}", "{month}")),

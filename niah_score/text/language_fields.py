@@ -82,6 +82,13 @@ class FieldReader:
         self._wrong(name, "a number above 0", found)
         return default
 
+    def boolean(self, name: str) -> bool:
+        """True or false; false where it is left out."""
+        found = self._take(name, False)
+        if not isinstance(found, bool):
+            self._wrong(name, "true or false", found)
+        return found is True
+
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts, none empty; none where it is left out."""
         found = self._take(name, [])
