@@ -15,7 +15,7 @@ from niah_gen.recipe.part_tables import SHARED_FIELDS, part_tables, read_parts
 from niah_gen.recipe.presets import preset_names, preset_text
 from niah_gen.recipe.read_part import PART_FIELDS, Fields, PartReader, wrong_position
 from niah_gen.recipe.recipe import Part, Recipe
-from niah_gen.recipe.unasked import without_unasked_corpora
+from niah_gen.recipe.unasked import with_needles_of_corpora, without_unasked_corpora
 from niah_gen.recipe.values import (
     one_of,
     parse_languages,
@@ -70,6 +70,10 @@ def load_recipe(
     recipe = _shared(whole, parts, problems, here)
     if problems:
         raise RecipeError(problems, where)
+    if here and _is_preset(source) and "corpora" in overrides and not _names_needles(overrides):
+        # Whoever brings texts in a language of their own means to be asked about them.
+        parts = tuple(with_needles_of_corpora(part, notice) for part in recipe.parts)
+        recipe = replace(recipe, parts=parts)
     if named or not here:
         return recipe
     own = {table.name for table in tables if not _is_preset(source) and "corpora" in {**table.own, **table.overrides}}
@@ -77,6 +81,10 @@ def load_recipe(
         part if part.name in own else without_unasked_corpora(part, recipe.languages, notice) for part in recipe.parts
     )
     return replace(recipe, parts=asked)
+
+
+def _names_needles(overrides: Mapping[str, Any]) -> bool:
+    return any(name.split(".")[-1] in ("needles", "paraphrase") for name in overrides)
 
 
 def _shared(raw: Mapping[str, Any], parts: tuple[Part, ...], problems: list[str], here: bool) -> Recipe:

@@ -153,11 +153,9 @@ def _said_instead(folded: str, clauses: Sequence[Clause]) -> str:
 
 def _naming_decoys(chunk: Chunk, places: Sequence[int]) -> list[int]:
     """Those of some rows whose answer states the fact of a distractor."""
-    return [
-        place
-        for place in places
-        if any(
-            first_standing(chunk.folded[place], group_of(decoy, None, (), chunk.targets[place].rules))
-            for decoy in chunk.targets[place].decoys
-        )
-    ]
+
+    def states(place: int, decoy: tuple[str, ...]) -> bool:
+        group = group_of(decoy, None, (), chunk.targets[place].rules)
+        return first_standing(chunk.folded[place], group) is not None
+
+    return [place for place in places if any(states(place, decoy) for decoy in chunk.targets[place].decoys)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from niah_score.text import fold
@@ -19,10 +20,11 @@ _OUTER = " \t\n\"'“”«»‹›「」『』*_.,:;!?。！？、،؛؟"
 
 
 class _Phrases(NamedTuple):
-    """Patterns of what denies, and of what refuses; where sentences end; and what prompts ask to say, folded."""
+    """Patterns of what denies, refuses and guesses; where sentences end; and what prompts ask to say, folded."""
 
     absent: re.Pattern[str]
     refuses: re.Pattern[str]
+    guesses: re.Pattern[str]
     sentence: re.Pattern[str]
     not_stated: str
 
@@ -36,13 +38,13 @@ def languages_of(language: str, asked_in: str) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _compiled(language: Language) -> _Phrases:
     rules = language.matching or MatchingRules()
-    absent, refuses = (
+    absent, refuses, guesses = (
         re.compile("|".join(folded_pattern(pattern, rules) for pattern in patterns)) if patterns else _NEVER
-        for patterns in (language.answers.absent, language.answers.refuses)
+        for patterns in (language.answers.absent, language.answers.refuses, language.answers.guesses)
     )
     marks = re.escape("".join(dict.fromkeys(language.sentences.marks + "".join(language.sentences.marks_anywhere))))
     ends = rf"(?<=[{marks}])[\s\"'”’»」』)]+|(?<=[。！？])|\n"
-    return _Phrases(absent, refuses, re.compile(ends), _bare(language.prompt.not_stated))
+    return _Phrases(absent, refuses, guesses, re.compile(ends), _bare(language.prompt.not_stated))
 
 
 def _bare(text: str) -> str:
@@ -61,9 +63,11 @@ def own_finding(folded: str, codes: tuple[str, ...]) -> str | None:
             return "said_absent"
         for number, sentence in enumerate(_sentences(text, phrases)):
             # Who cannot answer because the text does not tell says that it does not.
-            if phrases.absent.search(sentence):
+            refusal = phrases.refuses.search(sentence)
+            rest = sentence[: refusal.start()] + " " + sentence[refusal.end() :] if refusal else sentence
+            if phrases.absent.search(rest):
                 return "said_absent"
-            if phrases.refuses.search(sentence):
+            if refusal:
                 return "refused"
             if number or any(map(str.isdigit, sentence)):
                 break
@@ -71,7 +75,7 @@ def own_finding(folded: str, codes: tuple[str, ...]) -> str | None:
 
 
 def own_claims(folded: str, codes: tuple[str, ...]) -> str | None:
-    """A folded answer without the sentences that deny or refuse; None where none does."""
+    """A folded answer without the sentences that deny, refuse or guess; None where none denies or refuses."""
     for code in codes:
         phrases = _phrases(code)
         kept, dropped = [], False
@@ -81,7 +85,7 @@ def own_claims(folded: str, codes: tuple[str, ...]) -> str | None:
             at += len(sentence)
             if phrases.absent.search(sentence) or phrases.refuses.search(sentence):
                 dropped = True
-            else:
+            elif not phrases.guesses.search(sentence):
                 kept.append(own)
         if dropped:
             return "".join(kept)
@@ -98,4 +102,4 @@ def _sentences(text: str, phrases: _Phrases) -> list[str]:
     """The sentences of a text with what parts them, so that they add up to it."""
     places = [0, *(match.end() for match in phrases.sentence.finditer(text) if match.end() > 0), len(text)]
     places = sorted(set(places))
-    return [text[start:end] for start, end in zip(places, places[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(places)]

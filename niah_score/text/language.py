@@ -92,10 +92,11 @@ class MatchingRules:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPhrases:
-    """Patterns for folded answers: that the document does not tell (`absent`), and that none is given (`refuses`)."""
+    """Patterns for folded answers: that the document does not tell, that none is given, that one is only guessed."""
 
     absent: tuple[str, ...] = ()
     refuses: tuple[str, ...] = ()
+    guesses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,7 +227,7 @@ def parse_language(code: str, sha256: str, table: Mapping[str, Any]) -> tuple[La
             guide=prompt.text("guide", ""),
         ),
         matching=_matching(matching) if "matching" in table else None,
-        answers=AnswerPhrases(answers.patterns("absent"), answers.patterns("refuses")),
+        answers=AnswerPhrases(answers.patterns("absent"), answers.patterns("refuses"), answers.patterns("guesses")),
     )
     for reader in (top, *sections.values()):
         reader.refuse_the_rest()
