@@ -173,8 +173,8 @@ def test_a_language_that_is_not_supported_and_a_licence_that_is_no_text_are_refu
     tmp_path: Path, folder: Path
 ) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
-    with pytest.raises(CorpusError, match="expected one of en, zh, found 'fr'"):
-        add_corpus("mine", [tmp_path / "x.txt"], language="fr", folder=folder)
+    with pytest.raises(CorpusError, match=r"language 'de' has no file; expected one of en, zh, ar, es, fr, ja.* write de\.toml"):
+        add_corpus("mine", [tmp_path / "x.txt"], language="de", folder=folder)
     with pytest.raises(CorpusError, match="valid text"):
         add_corpus("mine", [tmp_path / "x.txt"], license="\udcff", folder=folder)
     assert tree_but_locks(folder) == {}
@@ -246,7 +246,7 @@ def test_a_repository_of_json_lines_is_read_as_well(repository: Path, folder: Pa
         ({"documents": 0}, r"at least one document"),
         ({"revision": COMMIT}, r"is a folder here"),
         ({"name": "cdme"}, r"`niah-gen corpora fetch` installs"),
-        ({"language": "fr"}, r"expected one of en, zh"),
+        ({"language": "de"}, r"language 'de' has no file; expected one of en, zh"),
     ],
 )
 def test_what_a_repository_does_not_have_is_refused_and_nothing_is_installed(
