@@ -33,7 +33,7 @@ from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.facts import Fact, is_encodable, read_fact, texts_of, told_apart
 from niah_score.contract import METRIC_NAMES, unknown_metric
 from niah_score.text import fold, holds_group
-from niah_score.text.language import language_codes, rules_code
+from niah_score.text.language import language_codes, missing_language, rules_code
 from niah_score.text.values import TEXT, is_kind, kinds_expected
 
 _FOLDER = Path(__file__).parents[1] / "library" / "needles"
@@ -230,7 +230,8 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
     if language is None and needles:
         language = "zh" if any("\u4e00" <= char <= "\u9fff" for char in needles[0]) else "en"
     if language not in language_codes():
-        problems.append(f"language: expected one of {', '.join(language_codes())}, found {language!r}")
+        problems.append(f"language: {missing_language(language) if isinstance(language, str) else repr(language)}")
+        language = "en"  # to read the rest
     questions = table.get("questions", {})
     if not isinstance(questions, dict) or not all(map(_is_question, questions.items())):
         problems.append(f'questions: expected a table of languages and texts, {{en = "..."}}, found {questions!r}')

@@ -103,7 +103,7 @@ class AnswerPhrases:
 class Language:
     """What the code knows of a language. `code`: the name of its file; `sha256`: of the file.
 
-    `direction`: of its script, ltr or rtl. `joiner`: what parts two sentences, a space or nothing. `words`: how words
+    `joiner`: what parts two sentences, a space or nothing. `words`: how words
     are told apart: by spaces, by jieba, or as characters. `bytes_per_token`: of its texts, for the sizes of files.
     `scripts`: the first words of the Unicode names of its letters; `common_words` tell it from others of its script.
     """
@@ -111,7 +111,6 @@ class Language:
     code: str
     sha256: str
     name: str
-    direction: str
     joiner: str
     words: str
     bytes_per_token: float
@@ -203,7 +202,6 @@ def parse_language(code: str, sha256: str, table: Mapping[str, Any]) -> tuple[La
         code=code,
         sha256=sha256,
         name=top.text("name"),
-        direction=top.one_of("direction", ("ltr", "rtl"), "ltr"),
         joiner=top.one_of("joiner", (" ", "")),
         words=top.one_of("words", ("spaces", "jieba", "characters")),
         bytes_per_token=top.number("bytes_per_token", 4.0),
