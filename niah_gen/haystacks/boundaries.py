@@ -127,7 +127,7 @@ def _may_part(text: str, at: int) -> bool:
     if at == len(text):
         return not left.isspace()
     right = text[at]
-    if left.isascii() and left.isalnum() and right.isascii() and right.isalnum():
+    if left.isalnum() and (_HIRAGANA.match(right) or (left.isascii() and right.isascii() and right.isalnum())):
         return False
     if (
         _KANA_OR_HAN.match(left)

@@ -28,8 +28,11 @@ _NO_DIGIT_AFTER = r"(?!\d)(?![.,]\d)"
 _LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _CLAUSE_END = re.compile(r"[;!?。；！？，、،؛؟\n]|, |\. |\.$")
 _NEAR = 32  # code points beside a time in which a half of the day is looked for
+_ONE_POINT = re.compile(r"\d+\.\d+")
 _NEVER = re.compile("(?!)")
 _KANJI = re.compile("(?<![〇零一二三四五六七八九十百千万亿])[〇零一二三四五六七八九十百千万亿]{2,}")
+# 三百一 is 301, not 310 as in Chinese.
+_LAST = re.compile("(?<=[百千万亿])(?=[一二三四五六七八九]$)")
 _BARE = re.compile("(?<![二三四五六七八九一])(?=[百千])")
 
 
@@ -37,8 +40,8 @@ class _Patterns(NamedTuple):
     """What a language's values are read by. `counts`: its number words, hyphens and spaces as one space.
 
     `grouped`: numbers in digits, with marks between thousands and before decimals. `run`: words of numbers, in the
-    group `run`. `months`: numbers of names. `before_noon`, `after_noon`: what says the half of the day. `money`: after
-    a number, in the group `word`; `codes`: the currency of each word.
+    group `run`, with `between` two of them. `months`: the numbers of their names. `before_noon`, `after_noon`: what
+    says the half of the day. `money`: after a number, in the group `word`; `codes`: the currency of each word.
     """
 
     letters: Mapping[int, str]
@@ -49,6 +52,7 @@ class _Patterns(NamedTuple):
     counts: Mapping[str, int]
     articles: frozenset[str]
     joints: re.Pattern[str]
+    between: re.Pattern[str]
     dates: tuple[re.Pattern[str], ...]
     months: Mapping[str, int]
     times: tuple[re.Pattern[str], ...]
@@ -107,6 +111,7 @@ def _compiled(language: Language) -> _Patterns:
         counts=counts,
         articles=frozenset(map(plain, rules.articles)),
         joints=re.compile(joints),
+        between=re.compile(rf"{between}(?={token}|\d)"),
         dates=tuple(_date_pattern(plain(form), months) for form in rules.dates if months),
         months=months,
         times=tuple(_time_pattern(plain(form)) for form in rules.times),
@@ -179,8 +184,10 @@ def _numbers(text: str, patterns: _Patterns) -> Iterator[Found]:
         mark = match.groupdict().get("mark")
         digits = match[0].replace(mark, "") if mark else match[0]
         yield Decimal(digits.replace(",", ".")), *match.span()
+        if mark == "." and _ONE_POINT.fullmatch(match[0]):
+            yield Decimal(match[0]), *match.span()  # some write points before decimals all the same
     for match in _KANJI.finditer(text) if patterns.bare_hundreds else ():
-        value = han_number(_BARE.sub("一", match[0]))
+        value = han_number(_LAST.sub("零", _BARE.sub("一", match[0])))
         if value is not None:
             yield value, *match.span()
     for match in patterns.run.finditer(text):
@@ -198,7 +205,7 @@ class _CountWord(NamedTuple):
 
 def _composed(text: str, start: int, end: int, patterns: _Patterns) -> Iterator[Found]:
     """The numbers that a run of words says, each as long as it can be; an article alone is none."""
-    tokens = [_count_word(match, patterns) for match in patterns.token.finditer(text, start, end)]
+    tokens = [_count_word(match, patterns) for match in _words_of(text, start, end, patterns)]
     place = 0
     while place < len(tokens):
         first = place
@@ -219,6 +226,14 @@ def _composed(text: str, start: int, end: int, patterns: _Patterns) -> Iterator[
             yield Decimal(total + section), tokens[first].start, tokens[place - 1].end
 
 
+def _words_of(text: str, start: int, end: int, patterns: _Patterns) -> Iterator[re.Match[str]]:
+    """The words of a run one after the other: in Arabic, what joins them is written together with the next one."""
+    while start < end and (word := patterns.token.match(text, start, end)):
+        yield word
+        gap = patterns.between.match(text, word.end(), end)
+        start = gap.end() if gap else end
+
+
 def _count_word(match: re.Match[str], patterns: _Patterns) -> _CountWord:
     in_digits = match[0].isdecimal()
     worth = int(match[0]) if in_digits else patterns.counts[_one_space(match[0])]
@@ -234,7 +249,7 @@ def _grown(
         return (0, count, least) if is_first else None
     if count in _POWERS:
         return (total + (section or 1) * count, 0, count) if count < least else None
-    if count == 100 and section < 10:
+    if count == 100 and section < 20:
         return total, (section or 1) * 100, least
     if count >= 1000:
         return (total + count, 0, 1000) if not section and least > 1000 else None

@@ -114,7 +114,7 @@ def parsed(folded: str, kind: str, language: str = "") -> frozenset[Any]:
 def values_in(folded: str, kind: str, language: str = "") -> list[Value]:
     """The values of a kind in a folded text, in their order. `language`: as for `parsed`.
 
-    What every text is read for counts where the language reads nothing longer: 1 234,5 holds no 234.5 in French.
+    What every text is read for counts where the language itself reads nothing there: 1 234,5 holds no 234.5 in French.
     """
     if kind == TEXT or kind.startswith(PAIR):
         return []
@@ -127,11 +127,10 @@ def values_in(folded: str, kind: str, language: str = "") -> list[Value]:
 
 
 def _gives_way(value: Value, own: Value, kind: str) -> bool:
-    """Whether a value is none beside one that the language itself reads: part of it, or a time at its place."""
+    """Whether a value is none beside one that the language reads: the same place or a part of it, or a time there."""
     if kind == "time":
         return value.start < own.end and own.start < value.end
-    is_within = own.start <= value.start and value.end <= own.end
-    return is_within and (value.start, value.end) != (own.start, own.end)
+    return own.start <= value.start and value.end <= own.end
 
 
 @lru_cache(maxsize=8_192)

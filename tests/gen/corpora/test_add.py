@@ -173,9 +173,7 @@ def test_a_language_that_is_not_supported_and_a_licence_that_is_no_text_are_refu
     tmp_path: Path, folder: Path
 ) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
-    with pytest.raises(
-        CorpusError, match=r"language 'de' has no file; expected one of en, zh, ar, es, fr, ja.* write de\.toml"
-    ):
+    with pytest.raises(CorpusError, match=r"'de' has no file; expected one of en, zh, ar, es, fr, ja.* write de\.toml"):
         add_corpus("mine", [tmp_path / "x.txt"], language="de", folder=folder)
     with pytest.raises(CorpusError, match="valid text"):
         add_corpus("mine", [tmp_path / "x.txt"], license="\udcff", folder=folder)
