@@ -62,7 +62,8 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if kind in _NUMBERS:
         numbers = np.array([0 if v is None else v for v in values], dtype=_NUMBERS[kind])
         return _array(kind, values, [validity, pa.py_buffer(numbers)])
-    return _texts([() if v is None else (v.encode(),) for v in values], kind, Scratch(0), validity)
+    encoded = [b"" if v is None else v.encode() for v in values]
+    return _array(kind, values, [validity, _offsets(map(len, encoded), _width(kind)), pa.py_buffer(b"".join(encoded))])
 
 
 def _prompts(drafts: Sequence[PendingRow], kind: pa.DataType, scratch: Scratch) -> pa.Array:
@@ -77,17 +78,15 @@ def _prompts(drafts: Sequence[PendingRow], kind: pa.DataType, scratch: Scratch) 
     return _array(kind, drafts, [None, _offsets(counts, np.int32)], [flat])
 
 
-def _texts(
-    texts: Sequence[tuple[bytes | memoryview, ...]],
-    kind: pa.DataType,
-    scratch: Scratch,
-    validity: pa.Buffer | None = None,
-) -> pa.Array:
+def _width(kind: pa.DataType) -> type[np.generic]:
+    return np.int64 if pa.types.is_large_string(kind) else np.int32
+
+
+def _texts(texts: Sequence[tuple[bytes | memoryview, ...]], kind: pa.DataType, scratch: Scratch) -> pa.Array:
     """Texts in pieces as one string array."""
-    width = np.int64 if pa.types.is_large_string(kind) else np.int32
     sizes = [sum(map(len, pieces)) for pieces in texts]
     data = scratch.fill(itertools.chain.from_iterable(texts), sum(sizes))
-    return _array(kind, texts, [validity, _offsets(sizes, width), data])
+    return _array(kind, texts, [None, _offsets(sizes, _width(kind)), data])
 
 
 def _offsets(sizes: Iterable[int], width: type[np.generic]) -> pa.Buffer:

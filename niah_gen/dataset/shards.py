@@ -98,6 +98,11 @@ def write_shard(
     files = _ShardFiles(job, writer)
     groups: list[Future[None]] = []
 
+    def write(group: Sequence[PendingRow]) -> None:
+        files.write(group)
+        # Hashing releases the interpreter, too.
+        digests.extend(draft.digest() for draft in group)
+
     def finish() -> ShardRecord:
         try:
             for group in groups:
@@ -112,9 +117,8 @@ def write_shard(
         for group in _groups(drafts):
             more = sum(draft.truth["prompt_tokens"] for draft in group)
             tokens += more
-            digests += [draft.digest() for draft in group]
             notes |= dict.fromkeys(note for draft in group for note in draft.notes)
-            groups.append(writer.write(partial(files.write, group)))
+            groups.append(writer.write(partial(write, group)))
             advance(len(group), more)
     except BaseException as error:
         writer.then(partial(files.abandon, error))

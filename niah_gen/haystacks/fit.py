@@ -19,7 +19,7 @@ from niah_gen.haystacks.haystack import FillRequest, Haystack, passes_of
 from niah_gen.haystacks.joints import EndsOf, Joint, find_joint, inside_ends, inside_text, unfit, whole_paragraphs
 from niah_gen.haystacks.picking import pick
 from niah_gen.haystacks.sentences import Sentences
-from niah_gen.haystacks.splice import lay, nearest
+from niah_gen.haystacks.splice import lay, nearest, nearest_few
 from niah_gen.haystacks.spread import DepthLine
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
@@ -68,9 +68,9 @@ def seam_tokens(request: FillRequest, sentences: Sentences, counter: Counter) ->
         hidden = Slice(needle, 0, len(needle.data))
         added = [
             counter.count([seam.left.decode() + request.joiner, hidden, seam.right.decode()]) - seam.tokens
-            for seam in sentences.seams
+            for seam in sentences.seams.different
         ]
-        found.append(np.array([*added, 0], dtype=np.int64)[sentences.seam_at])
+        found.append(np.array([*added, 0], dtype=np.int64)[sentences.seams.at])
     return tuple(found)
 
 
@@ -241,8 +241,8 @@ class Fitting:
             haystack = self._counted(haystack, sentences)
         places, before = _places(haystack), _before(haystack)
         if self._request.stands_still:
-            found = nearest(before, [line.at(0) / 100 * haystack.tokens for line in self._request.lines])
-            only = self._count(haystack, sorted((int(places[place]), number) for number, place in enumerate(found)))
+            still = nearest_few(before, [line.at(0) / 100 * haystack.tokens for line in self._request.lines])
+            only = self._count(haystack, sorted((int(places[place]), number) for number, place in enumerate(still)))
             return Extent(only, only)
         base = self._count(haystack, [])
         kept = _kept_seams(haystack, sentences)
@@ -338,7 +338,7 @@ def _kept_seams(haystack: Haystack, sentences: Sentences) -> Ints:
     """
     # Seams that reach past the sentences kept end in other text now.
     last = int(np.searchsorted(sentences.seam_ends, haystack.end))
-    numbers = np.where(sentences.seam_at[:last] < 0, -1, np.arange(last))
+    numbers = np.where(sentences.seams.at[:last] < 0, -1, np.arange(last))
     kept = np.full(len(_places(haystack)), -1)
     if haystack.inside is None:
         kept[:last] = numbers

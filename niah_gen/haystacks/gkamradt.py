@@ -19,7 +19,8 @@ from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, fi
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, encode, retokenised_prefix, unchanged_tokens
+from niah_gen.tokenizers.retokenised import retokenised_prefix, unchanged_tokens
+from niah_gen.tokenizers.spliced import Encoded, encode
 
 
 class _RepeatedCorpus(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 
 import numpy as np
@@ -22,7 +22,7 @@ from niah_gen.haystacks.fit import MOST_BELOW, WINDOW, Fitting, Trial, seam_toke
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
 from niah_gen.haystacks.line_tokens import LineTokens, line_tokens
 from niah_gen.haystacks.picking import FEW, MANY, pick_lines
-from niah_gen.haystacks.sentences import Kept, Sentences, sentences_of
+from niah_gen.haystacks.sentences import Kept, Seams, Sentences, sentences_of
 from niah_gen.haystacks.slots import (
     PADDING,
     Bytes2D,
@@ -359,7 +359,8 @@ class LinesFiller:
         behind = places + self._head_cut if self._head_cut else np.append(cuts, len(data))
         seam_at = np.zeros(len(places), dtype=np.int64)
         seam_at[0] = seam_at[-1] = -1
-        return Sentences(text, places, before, (), seam_at, starts, np.minimum(behind, len(data)), None, None)
+        ends = np.minimum(behind, len(data))
+        return Sentences(text, places, before, partial(Seams, (), seam_at), starts, ends, None, None)
 
     def _encoded(self, room: int, seed: str, avoid: Sequence[str]) -> Sentences:
         """The same lines, encoded."""

@@ -19,7 +19,8 @@ from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.proof import ContextProof, misplaced
 from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, spliced
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, encode, unchanged_tokens
+from niah_gen.tokenizers.retokenised import unchanged_tokens
+from niah_gen.tokenizers.spliced import Encoded, encode
 
 # How far before its depth a needle may be put, in tokens.
 _FARTHEST = 100

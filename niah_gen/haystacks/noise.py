@@ -11,7 +11,7 @@ import numpy as np
 
 from niah_gen.haystacks.fit import Fitting, prefix, seam_tokens
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret
-from niah_gen.haystacks.sentences import Seam, Sentences
+from niah_gen.haystacks.sentences import Seam, Seams, Sentences
 from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, encode, encode_later
@@ -150,7 +150,8 @@ class NoiseFiller:
         seam_at[0] = seam_at[-1] = -1
         if rest and len(seam_at) > 2:
             seam_at[-2] = -1 if behind[-2] >= places[-1] else 0
-        sentences = Sentences(text, places, before, (self._seam,), seam_at, starts, behind, None, None)
+        around = Seams((self._seam,), seam_at)
+        sentences = Sentences(text, places, before, lambda: around, starts, behind, None, None)
         return sentences, replace(prefix(sentences, len(places) - 1), period=size + 1)
 
     def _before(self, text: Encoded, places: Ints, lines: int, rest: int) -> Ints:

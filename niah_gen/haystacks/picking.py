@@ -24,15 +24,30 @@ def pick(sizes: Sequence[int], left: int, aim: int) -> tuple[int, ...]:
     )
     if single:
         return (single[1],)
-    sums: dict[int, tuple[int, ...]] = {0: ()}
-    for number, size in enumerate(sizes):
-        for total, picked in list(sums.items()):
-            more = total + size
-            if size > 0 and more <= left and more not in sums:
-                sums[more] = (*picked, number)
-                if more >= left - aim:
-                    return sums[more]
+    if left < 1:
+        return ()
+    least, whole = max(left - aim, 1), (1 << left + 1) - 1
+    # Bit t of `reached[n]` says whether some of the first n sizes add up to t.
+    reached = [1]
+    for size in sizes:
+        sums = reached[-1]
+        if size > 0:
+            sums |= sums << size & whole
+        reached.append(sums)
+        if sums >> least:
+            near = (total for total in range(least, left + 1) if sums >> total & 1)
+            return min(_numbers(total, sizes, reached) for total in near)[::-1]
     return ()
+
+
+def _numbers(total: int, sizes: Sequence[int], reached: Sequence[int]) -> tuple[int, ...]:
+    """The numbers of the sizes that first added up to a total, the last one first."""
+    found = []
+    while total:
+        last = next(number for number in range(len(sizes)) if reached[number + 1] >> total & 1)
+        found.append(last)
+        total -= sizes[last]
+    return tuple(found)
 
 
 def pick_lines(sizes: Ints, left: int, aim: int) -> Ints | None:

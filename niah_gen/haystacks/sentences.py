@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from niah_gen.tokenizers.cuts import byte_offsets, safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.spliced import Encoded, encode, join, retokenised_suffix
+from niah_gen.tokenizers.retokenised import retokenised_suffix
+from niah_gen.tokenizers.spliced import Encoded, encode, join
 
 # Tables and lists without closing punctuation would leave long stretches without a place for a needle; ordinary
 # sentences are far shorter (the longest of the Paul Graham essays has 201 tokens).
@@ -20,12 +23,14 @@ LONGEST_SEGMENT = 256
 class Kept(NamedTuple):
     """What is kept of a document: whole sentences and a line end, with the byte offsets where sentences end.
 
-    `tokens`: of the whole document; `text.size` of what is kept.
+    `tokens`: of the whole document; `text.size` of what is kept. `behind_cut`: tokens from the text's first safe cut to
+    each end, -1 for ends before it; None where they were not counted.
     """
 
     text: Encoded
     ends: Ints
     tokens: int
+    behind_cut: Ints | None = None
 
 
 def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]]) -> Kept:
@@ -42,7 +47,7 @@ def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]
         edges = [0, *ends]
         sizes = np.diff(np.searchsorted(text.ends, _bytes_at(kept, edges), side="right"))
         if ends and ends[-1] == len(kept) and sizes.max() <= LONGEST_SEGMENT:
-            return Kept(text, _bytes_at(kept, ends), tokens)
+            return _counted(text, _bytes_at(kept, ends), tokens, tokenizer)
         # What stands side by side now may end otherwise, so the ends are looked for again.
         kept = "".join(
             kept[start:end]
@@ -58,13 +63,20 @@ def tail_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
     at = int(kept.ends[number - 1])
     rest = kept.text.text(at, len(kept.text.data))
     start = at + len(rest[: len(rest) - len(rest.lstrip())].encode())
-    return Kept(retokenised_suffix(kept.text, start, tokenizer), kept.ends[number:] - start, kept.tokens)
+    return _counted(retokenised_suffix(kept.text, start, tokenizer), kept.ends[number:] - start, kept.tokens, tokenizer)
 
 
 def head_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
     """What is before that sentence."""
     at = int(kept.ends[number - 1])
-    return Kept(encode(kept.text.text(0, at) + "\n", tokenizer), kept.ends[:number], 0)
+    return _counted(encode(kept.text.text(0, at) + "\n", tokenizer), kept.ends[:number], 0, tokenizer)
+
+
+def _counted(text: Encoded, ends: Ints, tokens: int, tokenizer: Tokenizer) -> Kept:
+    if not tokenizer.local or not len(text.cuts):
+        return Kept(text, ends, tokens)
+    behind = _tokens_before(text, ends, tokenizer) - tokenizer.count(text.data[: int(text.cuts[0])].decode())
+    return Kept(text, ends, tokens, np.where(ends > text.cuts[0], behind, -1))
 
 
 def _bytes_at(text: str, chars: Sequence[int]) -> Ints:
@@ -80,25 +92,37 @@ class Seam(NamedTuple):
     tokens: int
 
 
+class Seams(NamedTuple):
+    """The different seams of a text, and the number of each place's; -1 where the text begins or ends too near."""
+
+    different: tuple[Seam, ...]
+    at: Ints
+
+
 @dataclass(frozen=True, eq=False)
 class Sentences:
     """Documents' sentences in a row, one document a line.
 
     `places`: byte offsets where needles may stand, ascending from 0; `before`: tokens of the text before each, encoded
-    alone. Around place p the tokens stay as they are beyond `seams[seam_at[p]]`, whatever is put there; `seam_at` is -1
-    where the text begins or ends too near. `seam_starts`, `seam_ends`: byte offsets of each place's seam. `once`:
-    tokens of all documents and `per_pass` the number of their sentences, None while not all documents are in.
+    alone. Around a place the tokens stay as they are beyond its seam, whatever is put there. `seam_starts`,
+    `seam_ends`: byte offsets of each place's seam; `find_seams`: finds the seams when they are first asked for, which
+    needles that stand at one place each never do. `once`: tokens of all documents and `per_pass` the number of their
+    sentences, None while not all documents are in.
     """
 
     text: Encoded
     places: Ints
     before: Ints
-    seams: tuple[Seam, ...]
-    seam_at: Ints
+    find_seams: Callable[[], Seams]
     seam_starts: Ints
     seam_ends: Ints
     once: int | None
     per_pass: int | None
+
+    @cached_property
+    def seams(self) -> Seams:
+        """The seams of the places."""
+        return self.find_seams()
 
 
 def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, tokenizer: Tokenizer) -> Sentences:
@@ -122,17 +146,37 @@ def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, t
         [np.zeros(1, dtype=np.int64), *(d.ends + start for d, start in zip(taken, starts, strict=True))]
     )
     complete = len(taken) >= all_of
-    before = _tokens_before(text, places, tokenizer)
+    before = _tokens_of_joined(text, taken, places, tokenizer)
     # Sentences further on than the room are put inside only. A tokenizer that is not local has its estimates from all.
     near = int(np.searchsorted(before, room, side="right")) + 1 if tokenizer.local else len(places)
+    starts, ends = _edges(text, places, tokenizer)
     return Sentences(
         text,
         places,
         before,
-        *_seams(text, places, tokenizer, near),
+        partial(_seams, text, places[:near], starts, ends, tokenizer),
+        starts,
+        ends,
         sum(document.text.size for document in taken[:all_of]) if complete else None,
         sum(len(document.ends) for document in taken[:all_of]) if complete else None,
     )
+
+
+def _tokens_of_joined(text: Encoded, taken: Sequence[Kept], places: Ints, tokenizer: Tokenizer) -> Ints:
+    """`_tokens_before` each place of joined documents: what is before a document's first cut, and what it counted."""
+    if not tokenizer.local or any(document.behind_cut is None for document in taken):
+        return _tokens_before(text, places, tokenizer)
+    first = tokenizer.count(text.data[: int(text.cuts[0])].decode())
+    cuts = np.cumsum([0, *(len(document.text.cuts) for document in taken[:-1])])
+    parts = [np.zeros(1, dtype=np.int64)]
+    for document, reached in zip(taken, (first + text.exact[cuts]).tolist(), strict=True):
+        assert document.behind_cut is not None
+        parts.append(np.where(document.behind_cut < 0, -1, document.behind_cut + reached))
+    before = np.concatenate(parts)
+    missing = np.flatnonzero(before < 0)
+    if len(missing):
+        before[missing] = _tokens_before(text, places[missing], tokenizer)
+    return before
 
 
 def _tokens_before(text: Encoded, places: Ints, tokenizer: Tokenizer) -> Ints:
@@ -164,31 +208,35 @@ def _tokens_before(text: Encoded, places: Ints, tokenizer: Tokenizer) -> Ints:
     return heads + tails
 
 
-def _seams(text: Encoded, places: Ints, tokenizer: Tokenizer, near: int) -> tuple[tuple[Seam, ...], Ints, Ints, Ints]:
-    """The distinct seams around the first `near` places, the seam of each place, and where each begins and ends."""
+def _edges(text: Encoded, places: Ints, tokenizer: Tokenizer) -> tuple[Ints, Ints]:
+    """The safe cuts before and behind each place; the ends of the text where there are none."""
     # Without locality the same windows still give good estimates.
     cuts = text.cuts if tokenizer.local else safe_cuts(text.data.decode())
     edges = np.concatenate([np.zeros(1, dtype=np.int64), cuts, np.full(1, len(text.data))])
-    left = np.searchsorted(cuts, places)
-    right = np.searchsorted(cuts, places, side="right") + 1
-    starts, ends = edges[left], edges[right]
+    return edges[np.searchsorted(cuts, places)], edges[np.searchsorted(cuts, places, side="right") + 1]
+
+
+def _seams(text: Encoded, places: Ints, starts: Ints, ends: Ints, tokenizer: Tokenizer) -> Seams:
+    """The seams around the first places. `starts`, `ends`: the edges of all places."""
     seams: dict[tuple[bytes, bytes], int] = {}
     tokens: list[int] = []
-    seam_at = [-1] * len(places)
-    known = ((left > 0) & (right <= len(cuts))).tolist()
-    exact = (
-        (text.exact[np.minimum(right, len(cuts)) - 1] - text.exact[left - 1]).tolist()
-        if tokenizer.local and any(known)
-        else None
-    )
-    edges_of = zip(starts[:near].tolist(), places[:near].tolist(), ends[:near].tolist(), strict=True)
+    at = [-1] * len(starts)
+    edges_of = zip(starts.tolist(), places.tolist(), ends.tolist(), strict=False)
     for place, (start, middle, end) in enumerate(edges_of):
-        if not known[place]:
+        if not start or end == len(text.data):
             continue
         sides = text.data[start:middle], text.data[middle:end]
         number = seams.setdefault(sides, len(seams))
         if number == len(tokens):
-            tokens.append(exact[place] if exact else tokenizer.count(b"".join(sides).decode()))
-        seam_at[place] = number
+            tokens.append(_tokens_between(text, start, end, tokenizer))
+        at[place] = number
     found = tuple(Seam(*sides, size) for sides, size in zip(seams, tokens, strict=True))
-    return found, np.array(seam_at, dtype=np.int64), starts, ends
+    return Seams(found, np.array(at, dtype=np.int64))
+
+
+def _tokens_between(text: Encoded, start: int, end: int, tokenizer: Tokenizer) -> int:
+    """Tokens between two safe cuts."""
+    if not tokenizer.local:
+        return tokenizer.count(text.data[start:end].decode())
+    cuts, exact = text.marked
+    return int(exact[bisect_left(cuts, end)] - exact[bisect_left(cuts, start)])

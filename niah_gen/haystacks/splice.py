@@ -5,7 +5,8 @@ Which place a needle takes is the placement's rule, in the placement's own file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,18 @@ def nearest(before: Ints, tokens: npt.ArrayLike) -> Ints:
     return np.where(np.asarray(tokens) >= before[-1], len(before) - 1, found)
 
 
+def nearest_few(before: Ints, tokens: Iterable[float]) -> list[int]:
+    """The same for a few distances, each looked up alone."""
+    known = before.data
+    last = len(known) - 1
+    gaps = range(last)
+
+    def middle(place: int) -> float:
+        return (known[place] + known[place + 1]) / 2
+
+    return [last if each >= known[last] else bisect_left(gaps, each, key=middle) for each in tokens]
+
+
 def lay(haystack: Haystack, needles: Sequence[Encoded], stands: Sequence[tuple[int, int]], joiner: str) -> list[Piece]:
     """A haystack's pieces with needles at some of its bytes. `stands`: byte and needle, in the order of the text.
 
@@ -85,7 +98,7 @@ def place_nearest(haystack: Haystack, needles: Sequence[Encoded], targets: Depth
     places, before = haystack.places, haystack.before
     if places is None or before is None:
         raise ValueError("needles between sentences need a haystack with places")
-    found = nearest(before, [line.at(targets.depth) / 100 * haystack.tokens for line in targets.lines])
+    found = nearest_few(before, [line.at(targets.depth) / 100 * haystack.tokens for line in targets.lines])
     stands = sorted((int(places[place]), number) for number, place in enumerate(found))
     return Spliced(tuple(lay(haystack, needles, stands, targets.joiner)), tuple(int(before[place]) for place in found))
 

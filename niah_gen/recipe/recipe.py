@@ -24,14 +24,14 @@ _ONLY_WHERE_USED = (
 class Part:
     """What the rows of a dataset, or of one of its parts, are made of.
 
-    `task`: a name of TASKS, or `module:NAME`; `options`: what that family alone knows, as TOML values; `controls`: the
-    twins of each row that are made beside it, at `control_depths` (empty: at all). `lengths` and `reserve` are in
-    tokens, `depths` and `diff` in percent. `needles_per_cell`: how many of a language's needles stand in each cell of
-    the grid; 0 for all. `spread`: how a set's needles are spread: even, diff (`diff` apart), random, apart, or the
-    depth of each. `boundary`: where native needles stand. `leaks`: what native does about documents that hold a
-    keyword. `fresh_haystacks`: every native row has filler of its own. `system`: what a chat's system message says,
-    empty for the template's own. `templates`: templates of the user's own, as TOML tables. `name`: None where the
-    recipe has no parts.
+    `task`: the name of a family, or `module:NAME`; `options`: what that family alone knows, as TOML values;
+    `controls`: the twins of each row that are made beside it, at `control_depths` (empty: at all). `lengths` and
+    `reserve` are in tokens, `depths` and `diff` in percent. `needles_per_cell`: how many of a language's needles
+    stand in each cell of the grid; 0 for all. `spread`: how a set's needles are spread: even, diff (`diff` apart),
+    random, apart, or the depth of each. `boundary`: where native needles stand. `leaks`: what native does about
+    documents that hold a keyword. `fresh_haystacks`: every native row has filler of its own. `system`: what a chat's
+    system message says, empty for the template's own. `templates`: templates of the user's own, as TOML tables.
+    `name`: None where the recipe has no parts.
     `weight`: of the part's mean in the headline of a score. `question_language`: what questions are asked in, empty
     for the language of the texts.
     """

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
-
-import orjson
+from typing import NamedTuple
 
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
@@ -15,6 +13,7 @@ from niah_gen.prompts.frame import Frame, make_frame
 from niah_gen.prompts.messages import Piece, PromptMessage, count_tokens, prompt_json
 from niah_gen.prompts.templates import Template, guide_problem
 from niah_gen.prompts.token_spans import token_spans
+from niah_gen.rows.fast_json import fast_json
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
@@ -24,9 +23,8 @@ from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workbench, cell_seed
 from niah_gen.tokenizers.fragments import Fragment
 from niah_gen.tokenizers.spliced import Counter
-from niah_score.contract import Message, Row, Span, Truth, canonical_json
+from niah_score.contract import Message, Row, Span, Truth
 
-_SMALLEST_PLAIN_FLOAT = 1e-4
 # A corpus a few sentences short of a length is no repeated corpus yet.
 _REPEATED = 1.01
 _CLEARLY_REPEATED = 1.1
@@ -72,8 +70,10 @@ class PendingRow:
 
     def digest(self) -> str:
         """`niah_score.contract.row_digest` of the row."""
+        truth = self.truth
+        floats = (truth["depth_percent"] or 0.0, truth["haystack_passes"], *truth["needle_depths"])
         # Inside a JSON string the quotes would be escaped, so this can only be the column.
-        before, after = _fast_json({**self.truth, "prompt": None}).split(b'"prompt":null', 1)
+        before, after = fast_json({**truth, "prompt": None}, floats).split(b'"prompt":null', 1)
         return _sha256((before, b'"prompt":', *self.json, after))
 
 
@@ -315,14 +315,6 @@ def check_fit(plan: Plan) -> None:
             if cell.part is None:
                 raise
             raise FitError(f"part {cell.part!r}, {cell.needle!r}: {error}") from None
-
-
-def _fast_json(truth: Mapping[str, Any]) -> bytes:
-    """`canonical_json` of a truth. orjson writes the same but for floats that need an exponent."""
-    floats = (truth["depth_percent"] or 0.0, truth["haystack_passes"], *truth["needle_depths"])
-    if all(value == 0 or value >= _SMALLEST_PLAIN_FLOAT for value in floats):
-        return orjson.dumps(truth, option=orjson.OPT_SORT_KEYS)
-    return canonical_json(truth)
 
 
 def _sha256(pieces: Iterable[bytes | memoryview]) -> str:

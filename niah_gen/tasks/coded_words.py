@@ -295,7 +295,7 @@ class _CodedText:
     def _draft(self, counts: Ints) -> TextDraft:
         """The text in which words stand so often, in an order of its own."""
         words = shuffled(np.repeat(np.arange(len(counts)), counts), f"{self._seed}/order")
-        data = self._laid[words].tobytes().translate(None, b"\0")[1:]
+        data = self._laid.take(words).tobytes().translate(None, b"\0")[1:]
         tokens = int(self._each[: len(counts)] @ counts)
         codes = np.flatnonzero(words[:-1] >= self._options.dots)
         if not self._summed or len(codes) < 2:

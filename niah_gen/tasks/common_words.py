@@ -260,7 +260,7 @@ class _Lists:
         """The list of these words."""
         lines = np.empty(len(ids), dtype=[("number", self._laid.dtype), ("word", words.laid.dtype)])
         lines["number"] = self._laid[1 : len(ids) + 1]
-        lines["word"] = words.laid[ids]
+        lines["word"] = words.laid.take(ids)
         data = lines.tobytes().translate(None, b"\0")[1:]
         tokens = int(self._tokens[len(ids)] + words.tokens[ids].sum())
         if len(ids) < 2:

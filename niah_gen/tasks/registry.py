@@ -9,57 +9,47 @@ from collections.abc import Mapping
 from typing import Any
 
 from niah_gen.errors import RecipeError, suggestion
-from niah_gen.tasks.ancestral_trace import ANCESTRAL_FACTS, ANCESTRAL_TRACE
-from niah_gen.tasks.association import ASSOCIATION
 from niah_gen.tasks.base import Task
-from niah_gen.tasks.coded_words import CODED_WORDS
-from niah_gen.tasks.common_words import COMMON_WORDS
-from niah_gen.tasks.coreference import COREFERENCE
-from niah_gen.tasks.graph_walks import GRAPH_WALKS
-from niah_gen.tasks.json_key_values import JSON_KEY_VALUES
-from niah_gen.tasks.key_values import KEY_VALUES
-from niah_gen.tasks.needle import MULTI, SINGLE
 from niah_gen.tasks.options import read_options
-from niah_gen.tasks.passage_count import PASSAGE_COUNT
-from niah_gen.tasks.passages import PASSAGE_COPY, PASSAGE_MATCH, PASSAGE_NTH
-from niah_gen.tasks.passkeys import NUMBER_STRING, PASSKEY
-from niah_gen.tasks.published.longbench import LONGBENCH, LONGBENCH_FILE
-from niah_gen.tasks.published.mrcr import MRCR
-from niah_gen.tasks.published.needlebench import NEEDLEBENCH_TASKS
-from niah_gen.tasks.published.needlehaystack2 import NEEDLEHAYSTACK2_TASKS
-from niah_gen.tasks.published.nolima import NOLIMA
-from niah_gen.tasks.published.ruler.family import RULER
-from niah_gen.tasks.uuid_chain import UUID_CHAIN
-from niah_gen.tasks.variable_tracking import VARIABLE_PROSE, VARIABLE_TRACKING
 
-TASKS: dict[str, Task] = {
-    "single": SINGLE,
-    "multi": MULTI,
-    "association": ASSOCIATION,
-    "ruler": RULER,
-    **NEEDLEHAYSTACK2_TASKS,
-    **NEEDLEBENCH_TASKS,
-    "nolima": NOLIMA,
-    "variable-tracking": VARIABLE_TRACKING,
-    "variable-prose": VARIABLE_PROSE,
-    "uuid-chain": UUID_CHAIN,
-    "ancestral-trace": ANCESTRAL_TRACE,
-    "ancestral-facts": ANCESTRAL_FACTS,
-    "graph-walks": GRAPH_WALKS,
-    "common-words": COMMON_WORDS,
-    "coded-words": CODED_WORDS,
-    "passage-match": PASSAGE_MATCH,
-    "passage-copy": PASSAGE_COPY,
-    "passage-nth": PASSAGE_NTH,
-    "passage-count": PASSAGE_COUNT,
-    **LONGBENCH,
-    "longbench-file": LONGBENCH_FILE,
-    "coreference": COREFERENCE,
-    "mrcr": MRCR,
-    "key-values": KEY_VALUES,
-    "passkey": PASSKEY,
-    "number-string": NUMBER_STRING,
-    "json-key-values": JSON_KEY_VALUES,
+# Where the record of each family stands, below niah_gen.tasks. A family is imported when it is asked for: all of them
+# would take a tenth of every command's start.
+TASK_HOMES = {
+    "single": "needle:SINGLE",
+    "multi": "needle:MULTI",
+    "association": "association:ASSOCIATION",
+    "ruler": "published.ruler.family:RULER",
+    "needlehaystack2-single": "published.needlehaystack2:SINGLE",
+    "needlehaystack2-multi": "published.needlehaystack2:MULTI",
+    "needlehaystack2-uuid": "published.needlehaystack2:UUID",
+    "needlehaystack2-uuid-chain": "published.needlehaystack2:UUID_CHAIN",
+    "needlebench2-single": "published.needlebench:SINGLE",
+    "needlebench2-retrieval": "published.needlebench:RETRIEVAL",
+    "needlebench2-reasoning": "published.needlebench:REASONING",
+    "needlebench2-atc": "published.needlebench:ATC",
+    "nolima": "published.nolima:NOLIMA",
+    "variable-tracking": "variable_tracking:VARIABLE_TRACKING",
+    "variable-prose": "variable_tracking:VARIABLE_PROSE",
+    "uuid-chain": "uuid_chain:UUID_CHAIN",
+    "ancestral-trace": "ancestral_trace:ANCESTRAL_TRACE",
+    "ancestral-facts": "ancestral_trace:ANCESTRAL_FACTS",
+    "graph-walks": "graph_walks:GRAPH_WALKS",
+    "common-words": "common_words:COMMON_WORDS",
+    "coded-words": "coded_words:CODED_WORDS",
+    "passage-match": "passages:PASSAGE_MATCH",
+    "passage-copy": "passages:PASSAGE_COPY",
+    "passage-nth": "passages:PASSAGE_NTH",
+    "passage-count": "passage_count:PASSAGE_COUNT",
+    "longbench-passage_retrieval_en": "published.longbench:PASSAGE_RETRIEVAL_EN",
+    "longbench-passage_retrieval_zh": "published.longbench:PASSAGE_RETRIEVAL_ZH",
+    "longbench-passage_count": "published.longbench:PASSAGE_COUNT",
+    "longbench-file": "published.longbench:LONGBENCH_FILE",
+    "coreference": "coreference:COREFERENCE",
+    "mrcr": "published.mrcr:MRCR",
+    "key-values": "key_values:KEY_VALUES",
+    "passkey": "passkeys:PASSKEY",
+    "number-string": "passkeys:NUMBER_STRING",
+    "json-key-values": "json_key_values:JSON_KEY_VALUES",
 }
 
 
@@ -69,17 +59,18 @@ def is_own(name: str) -> bool:
 
 
 def find_task(name: str, *, here: bool = True) -> Task:
-    """The task family that a recipe names: one of TASKS, or `module:NAME`, a Task in an importable module.
+    """The task family that a recipe names: one of TASK_HOMES, or `module:NAME`, a Task in an importable module.
 
     here: the module may lie in the working folder; a recipe that came with a dataset finds only what is installed or
     on PYTHONPATH. Raises RecipeError where there is none.
     """
     if not is_own(name):
-        if name not in TASKS:
-            raise RecipeError(
-                [f"expected one of {', '.join(TASKS)}, or module:NAME; found {name!r}{suggestion(name, TASKS)}"]
-            )
-        return TASKS[name]
+        if name not in TASK_HOMES:
+            near = suggestion(name, TASK_HOMES)
+            raise RecipeError([f"expected one of {', '.join(TASK_HOMES)}, or module:NAME; found {name!r}{near}"])
+        home, _, record = TASK_HOMES[name].partition(":")
+        family: Task = getattr(importlib.import_module(f"niah_gen.tasks.{home}"), record)
+        return family
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise RecipeError([f"expected module:NAME; found {name!r}"])

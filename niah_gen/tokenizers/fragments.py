@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
 from niah_gen.tokenizers.find import Ints
@@ -38,13 +37,12 @@ def literal(text: str) -> Fragment:
     return Fragment((text.encode(),), (json_inside(text),), len(text))
 
 
-def json_growth(points: npt.NDArray[np.uint8]) -> tuple[Ints, Ints]:
-    """Offsets of the bytes that JSON escapes, and how many bytes each escape adds."""
-    escaped = np.flatnonzero((points < 0x20) | (points == ord('"')) | (points == ord("\\")))
-    return escaped, _JSON_GROWTH[points[escaped]].astype(np.int64)
+def json_growth(data: bytes) -> Ints:
+    """Offsets of the bytes that JSON escapes, each as often as its escape adds bytes."""
+    growth = np.frombuffer(data.translate(_JSON_GROWTH), dtype=np.uint8)
+    escaped = np.flatnonzero(growth)
+    return np.repeat(escaped, growth[escaped])
 
 
-# Quote, backslash and five control characters have short escapes; the other controls become \u00XX.
-_JSON_GROWTH = np.zeros(256, dtype=np.uint8)
-_JSON_GROWTH[:32] = 5
-_JSON_GROWTH[[ord(char) for char in '"\\\b\t\n\f\r']] = 1
+# Bytes that an escape adds: quote, backslash and five control characters have short ones, other controls \u00XX.
+_JSON_GROWTH = bytes(1 if chr(byte) in '"\\\b\t\n\f\r' else 5 * (byte < 0x20) for byte in range(256))

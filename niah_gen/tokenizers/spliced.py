@@ -23,6 +23,13 @@ from niah_score.text import fold
 _SHORT, _MOST_LITERALS = 128, 64
 
 
+@dataclass(slots=True)
+class _Spent:
+    """How many bytes of a text were escaped slice by slice."""
+
+    bytes: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """A text's bytes and tokens.
@@ -90,8 +97,7 @@ class Encoded:
     @cached_property
     def _json(self) -> tuple[memoryview, Ints]:
         """The text as the inside of a JSON string, and the offset of the escaped byte for each byte that this adds."""
-        points = np.frombuffer(self.data, dtype=np.uint8)
-        return memoryview(json_inside(self.data.decode())), np.repeat(*json_growth(points))
+        return memoryview(json_inside(self.data.decode())), json_growth(self.data)
 
     def fragment(self, start: int, end: int) -> Fragment:
         """The bytes from `start` to `end` ready to be written, without copying them."""
@@ -102,14 +108,31 @@ class Encoded:
             last = self._character_before(end)
         if first >= last and (first > start or last < end):
             return literal(self.text(start, end))
-        escaped, growth = self._json
-        grown_first, grown_last = first + bisect_left(growth.data, first), last + bisect_left(growth.data, last)
-        inside = self._continuations.data
-        inner_chars = last - first - (bisect_left(inside, last) - bisect_left(inside, first))
-        inner = Fragment((self._view[first:last],), (escaped[grown_first:grown_last],), inner_chars)
+        inner = self._inner(first, last)
         if first == start and last == end:
             return inner
         return literal(self.text(start, first)) + inner + literal(self.text(last, end))
+
+    def _inner(self, first: int, last: int) -> Fragment:
+        """The bytes from `first` to `last`, between which characters are whole.
+
+        Until slices are as long together as the text, each is escaped alone: most texts stand in one prompt only, and
+        not all of them.
+        """
+        view = self._view[first:last]
+        if self._alone.bytes + last - first <= len(self.data):
+            self._alone.bytes += last - first
+            text = str(view, "utf-8")
+            return Fragment((view,), (json_inside(text),), len(text))
+        escaped, growth = self._json
+        grown_first, grown_last = first + bisect_left(growth.data, first), last + bisect_left(growth.data, last)
+        inside = self._continuations.data
+        chars = last - first - (bisect_left(inside, last) - bisect_left(inside, first))
+        return Fragment((view,), (escaped[grown_first:grown_last],), chars)
+
+    @cached_property
+    def _alone(self) -> _Spent:
+        return _Spent()
 
     @cached_property
     def _whole(self) -> Fragment:
@@ -131,7 +154,7 @@ class Encoded:
 
 def encode(text: str, tokenizer: Tokenizer) -> Encoded:
     """Tokenise a text. Its characters must be encodable (no lone surrogates)."""
-    return _with_cuts(text.encode(), tokenizer.encode(text), safe_cuts(text) if tokenizer.local else _NONE)
+    return with_cuts(text.encode(), tokenizer.encode(text), safe_cuts(text) if tokenizer.local else _NONE)
 
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -142,7 +165,8 @@ def encode_uncut(text: str, tokenizer: Tokenizer) -> Encoded:
     return Encoded(text.encode(), partial(tokenizer.encode, text), _NONE, _NONE)
 
 
-def _with_cuts(data: bytes, tokens: Tokens, cuts: Ints) -> Encoded:
+def with_cuts(data: bytes, tokens: Tokens, cuts: Ints) -> Encoded:
+    """A text of these tokens, with these safe cuts."""
     before = np.searchsorted(tokens.ends, cuts, side="right")
     exact = before - before[0] if len(before) else _NONE
     return Encoded(data, lambda: tokens, cuts, exact)
@@ -190,17 +214,6 @@ def join(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
     )
 
 
-def unchanged_tokens(source: Encoded, size: int) -> int:
-    """How many of a text's first `size` tokens are sure to stay when these are decoded and encoded again."""
-    usable = _usable_cuts(source, source.byte_at(size))
-    return source.tokens_before(int(source.cuts[usable - 1])) if usable else 0
-
-
-def _usable_cuts(source: Encoded, end: int) -> int:
-    """Number of safe cuts whose two characters lie before byte `end`."""
-    return bisect_right(source.cuts.data, end - WIDEST)
-
-
 def _last_cut(source: Encoded, end: int) -> int:
     """The number of the last safe cut whose two characters lie before byte `end`; -1 if there is none.
 
@@ -211,46 +224,6 @@ def _last_cut(source: Encoded, end: int) -> int:
     while last >= 0 and cuts[last] > end - WIDEST and data[cuts[last]] >= 0x80:
         last -= 1
     return last
-
-
-def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Encoded:
-    """The first `size` tokens, decoded (a broken last character becomes U+FFFD) and encoded again.
-
-    `source` must be one text's encoding. Only the part after its last safe cut is encoded again.
-    """
-    end = source.byte_at(size)
-    usable = _usable_cuts(source, end)
-    if not usable:
-        return encode(source.text(0, end), tokenizer)
-    cut = int(source.cuts[usable - 1])
-    tail = encode(source.text(cut, end), tokenizer)
-    kept = source.tokens_before(cut)
-    tokens = Tokens(
-        np.concatenate([source.ids[:kept], tail.ids]), np.concatenate([source.ends[:kept], tail.ends + cut])
-    )
-    return Encoded(
-        source.data[:cut] + tail.data,
-        lambda: tokens,
-        source.cuts[:usable],
-        source.exact[:usable],
-    )
-
-
-def retokenised_suffix(source: Encoded, start: int, tokenizer: Tokenizer) -> Encoded:
-    """The text from byte `start` on, where a character begins, encoded again.
-
-    Of a tokenizer that is local, only the part before the first safe cut is.
-    """
-    first = bisect_left(source.cuts.data, start + WIDEST)
-    if not tokenizer.local or first == len(source.cuts):
-        return encode(source.text(start, len(source.data)), tokenizer)
-    cut = int(source.cuts[first])
-    head = encode(source.text(start, cut), tokenizer)
-    kept = source.tokens_before(cut)
-    tokens = Tokens(
-        np.concatenate([head.ids, source.ids[kept:]]), np.concatenate([head.ends, source.ends[kept:] - start])
-    )
-    return _with_cuts(source.data[start:], tokens, np.concatenate([head.cuts, source.cuts[first:] - start]))
 
 
 # Windows of so many bytes are counted and not kept; of the others, so many are kept with the ends of their tokens.
@@ -266,7 +239,9 @@ class Slice(NamedTuple):
     end: int
 
 
-def _as_slice(tokenizer: Tokenizer, text: str) -> Slice:
+@lru_cache(maxsize=_MOST_LITERALS)
+def _literal(tokenizer: Tokenizer, text: str) -> Slice:
+    """A text that stands in every prompt, or is counted several times in one; all counters share them."""
     return Slice(encode(text, tokenizer), 0, len(text.encode()))
 
 
@@ -279,8 +254,7 @@ class Counter:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._windows: dict[bytes, memoryview] = _windows(tokenizer)
-        # What stands in every prompt is encoded once.
-        self._literal = lru_cache(maxsize=_MOST_LITERALS)(partial(_as_slice, tokenizer))
+        self._literal = partial(_literal, tokenizer)
 
     def count(self, parts: Iterable[str | Slice]) -> int:
         """Tokens of the parts one after the other."""

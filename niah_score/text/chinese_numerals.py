@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from decimal import Decimal
+
+from niah_score.text.late_pattern import late
 
 _DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "○": 0}
 # The forms of accounts; alone they are mostly other words (大陆, 吴伍), in a number they are digits.
@@ -15,9 +16,9 @@ _TENS_IN_ONE = {"廿": 20, "卅": 30}
 HAN = "".join((*_DIGITS, *_FORMAL, *_UNITS, *_SECTIONS, *_TENS_IN_ONE))
 
 # Numerals side by side, with digits that stand right beside them.
-_RUN = re.compile(rf"(?:\d+(?:\.\d+)?)?[{HAN}](?:[{HAN}]|(?<=[百千万亿])单(?=[一二三四五六七八九])|\d+(?:\.\d+)?)*")
-_ITEM = re.compile(r"\d+(?:\.\d+)?|.")
-_DECIMALS = re.compile(r"点([零〇一二三四五六七八九]+)(?![十百千万亿]|分)")
+_RUN = late(rf"(?:\d+(?:\.\d+)?)?[{HAN}](?:[{HAN}]|(?<=[百千万亿])单(?=[一二三四五六七八九])|\d+(?:\.\d+)?)*")
+_ITEM = late(r"\d+(?:\.\d+)?|.")
+_DECIMALS = late(r"点([零〇一二三四五六七八九]+)(?![十百千万亿]|分)")
 
 
 def han_numbers(folded: str) -> Iterator[tuple[Decimal | None, int, int]]:

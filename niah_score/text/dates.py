@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from niah_score.text.chinese_numerals import HAN, han_number
+from niah_score.text.late_pattern import late
 from niah_score.text.nearby import found_near
 from niah_score.text.numerals import ORDINALS, SMALL, TENS
 
@@ -39,41 +40,41 @@ MONTHS = {
     )
     for name in names
 }  # fmt: skip
-MONTH_NAME = re.compile("jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec")
-_CHINESE_MONTH = re.compile("月")
-_MARKED = re.compile(r"\d[-/.]\d")
+MONTH_NAME = late("jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec")
+_CHINESE_MONTH = late("月")
+_MARKED = late(r"\d[-/.]\d")
 _DAYS_OF = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
 _WORD = rf"(?:(?:{'|'.join(TENS)})[ -])?(?:{'|'.join(sorted((*SMALL, *TENS, *ORDINALS), key=len, reverse=True))})"
 _DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?|{_WORD})"
 _YEAR = r"(?:,?\s(?P<{}>\d{{4}})(?!\d))?"
-_DAY_MONTH = re.compile(
+_DAY_MONTH = late(
     rf"(?<![\da-z/.:])(?P<day>{_DAY})\.?[ -]?(?:day )?(?:of )?(?:the month of )?(?P<month>{_MONTH})(?![a-z])"
     + _YEAR.format("year")
 )
-_MONTH_DAY = re.compile(
+_MONTH_DAY = late(
     rf"(?<![a-z])(?P<month>{_MONTH})\.?[ -]?(?:the )?(?P<day>{_DAY})(?![a-z\d:]|[.,]\d){_YEAR.format('year')}"
 )
-_NUMERIC = re.compile(
+_NUMERIC = late(
     r"(?<![\d/.:历-])(?:(?P<y>\d{4})(?P<s1>[-/.])(?P<a>\d{1,2})(?P=s1)(?P<b>\d{1,2})"
     r"|(?P<c>\d{1,2})(?P<s2>[-/.])(?P<d>\d{1,2})(?:(?P=s2)(?P<y2>\d{4}|\d{2}))?)\.?(?!\d|[-/.:]\d)"
 )
 _HAN = rf"(?:\d{{1,2}}|[{HAN}]{{1,3}})"
-_CHINESE = re.compile(
+_CHINESE = late(
     rf"(?:(?P<year>\d{{4}}|[零〇一二三四五六七八九]{{4}})\s?年\s?)?"
     rf"(?P<calendar>(?:农历|阴历|旧历|夏历|公历|阳历|新历|西历)(?:的)?(?:每年)?\s?)?"
     rf"(?<![\d{HAN}])(?P<month>{_HAN}|正|冬|腊)\s?月\s?(?P<first>初)?(?P<day>{_HAN})(?:\s?(?P<unit>日|号))?"
 )
 _LUNAR_NAMES = {"正": 1, "冬": 11, "腊": 12}
 _LUNAR_CALENDARS = ("农历", "阴历", "旧历", "夏历")
-_LUNAR_ENGLISH = re.compile(
+_LUNAR_ENGLISH = late(
     rf"(?:the )?(?P<day>{_DAY})(?: day)?,? of (?:the )?(?P<month>{_DAY}) "
     rf"(?:lunar month|month (?:of|in|on|by) the lunar)"
     rf"|(?P<month2>{_DAY}) (?:lunar month|month of the lunar (?:year|calendar)),? (?:the |day )?(?P<day2>{_DAY})"
 )
 
 
-_LUNAR_NUMERIC = re.compile(r"(?:农历|阴历|旧历|夏历)\s?(?P<month>\d{1,2})[/.-](?P<day>\d{1,2})(?!\d)")
+_LUNAR_NUMERIC = late(r"(?:农历|阴历|旧历|夏历)\s?(?P<month>\d{1,2})[/.-](?P<day>\d{1,2})(?!\d)")
 
 
 def dates_in(folded: str) -> list[DateReading]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from niah_score.text.chinese_numerals import HAN
 from niah_score.text.dates import MONTH_NAME, Day
 from niah_score.text.groups import Find, Group
+from niah_score.text.late_pattern import late
 from niah_score.text.money import CURRENCIES, Amount
 from niah_score.text.numerals import find_plain, is_number_word
 from niah_score.text.times import names_half
@@ -34,7 +35,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
 _PARTS_OF_HOURS = {15: "quarter|刻", 45: "quarter|刻", 30: "half|半"}
 _POWERS = ("hundred", "thousand", "illion")
 # What right beside a spelling may make it another value: digits, numerals, letters, a calendar, lesser units of money.
-_BESIDE = re.compile(
+_BESIDE = late(
     rf"[\d{HAN}][^\w。！？；]{{0,3}}\||[.:]\|"
     rf"|\|[^\w。！？；]{{0,3}}[\d{HAN}]|[$£€¥]\s?\||[a-z]\||\|[a-z]"
     r"|[历闰].{0,4}\||\|.?[角毛分块]|\|\W{0,3}(?:hund|thou|mil|bil|tril|and)"
@@ -44,11 +45,11 @@ _CHANGING = frozenset(
     ("to", "past", "after", "before", "of", "till", "until", "half", "quarter", "minute", "minutes", "and", "lunar",
      "am", "pm", "m", "us", "hk", "nt", "a", "au", "c", "ca", "nz", "s", "sg")
 )  # fmt: skip
-_LAST_WORD = re.compile("(?<![a-z])([a-z]+) ?$")
+_LAST_WORD = late("(?<![a-z])([a-z]+) ?$")
 _NEAR = 16  # code points beside a spelling that may change it
-_ANY = re.compile("")
-_MONTH = re.compile(rf"{MONTH_NAME.pattern}|月|\d[-/.]\d")
-_LUNAR = re.compile("月|lunar|[农阴旧夏]历")
+_ANY = late("")
+_MONTH = late(rf"{MONTH_NAME.pattern}|月|\d[-/.]\d")
+_LUNAR = late("月|lunar|[农阴旧夏]历")
 # Between two digits of a number, and of an amount with its units, none but zeros stand.
 _GAP, _AMOUNT_GAP = (f"[^1-9二两三四五六七八九]{{0,{most}}}?" for most in (3, 16))
 

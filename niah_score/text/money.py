@@ -8,6 +8,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
+from niah_score.text.late_pattern import late
 from niah_score.text.numerals import Reading, numbers_in
 
 
@@ -67,9 +68,9 @@ def _names(table: Sequence[str]) -> str:
 
 # Signs and codes stand before a number or behind it, words behind it.
 _LEADING = [name for name in CURRENCIES if not name[-1].isalpha() or name.upper() in CODES or name in ("rmb", "人民币")]
-_BEFORE = re.compile(rf"(?:{_names(_LEADING)})[\s-]?$")
-_AFTER = re.compile(rf"[\s-]?(?P<name>{_names((*CURRENCIES, *_HUNDREDTHS, *_TENTHS))})")
-_AND = re.compile(r",?\s?(?:and\s)?|-")
+_BEFORE = late(rf"(?:{_names(_LEADING)})[\s-]?$")
+_AFTER = late(rf"[\s-]?(?P<name>{_names((*CURRENCIES, *_HUNDREDTHS, *_TENTHS))})")
+_AND = late(r",?\s?(?:and\s)?|-")
 
 
 def amounts_in(folded: str) -> list[AmountReading]:

@@ -13,6 +13,7 @@ from itertools import islice, takewhile
 from typing import NamedTuple
 
 from niah_score.text.chinese_numerals import HAN, han_numbers
+from niah_score.text.late_pattern import late
 
 
 class Reading(NamedTuple):
@@ -41,24 +42,24 @@ ORDINALS = {name: value for value, name in enumerate(_ORDINALS_BELOW_TWENTY, 1)}
 }
 _LARGE = (*_POWERS, *(f"{power}th" for power in _POWERS), "hundred", "hundredth")
 NUMBER_WORDS = frozenset((*SMALL, *TENS, *ORDINALS, *_LARGE, "oh"))
-_LETTERS = re.compile("[a-z]+")
+_LETTERS = late("[a-z]+")
 # Digits with the marks that join them; without any, or with one point, they are a plain number.
-_BLOB = re.compile(r"\d+(?:[.,:/]\d+)*")
-_PLAIN = re.compile(r"\d+(?:\.\d+)?")
-_CONTINENTAL = re.compile(r"\d{1,3}(?:\.\d{3})+")
-_SIDE_BY_SIDE = re.compile(r"\d[ -]\d")
+_BLOB = late(r"\d+(?:[.,:/]\d+)*")
+_PLAIN = late(r"\d+(?:\.\d+)?")
+_CONTINENTAL = late(r"\d{1,3}(?:\.\d{3})+")
+_SIDE_BY_SIDE = late(r"\d[ -]\d")
 # What may stand between the words of one number.
-_BETWEEN = re.compile(r"(?:[\s-]|,\s?|\s?-?and-?\s?)*", re.ASCII)
-_GROUPED = re.compile(r"(?<![\d.,:/])\d{1,3}(?: \d{3})+(?![\d]|[.,:/]\d)")
-_AND_BEFORE = re.compile(r"(?:[ ,.-]|(?<![a-z])and)+$")
-_AND_AFTER = re.compile(r"^(?:[ ,-]|and(?![a-z]))+")
-_LAST_WORD = re.compile("[a-z]+$")
+_BETWEEN = late(r"(?:[\s-]|,\s?|\s?-?and-?\s?)*", re.ASCII)
+_GROUPED = late(r"(?<![\d.,:/])\d{1,3}(?: \d{3})+(?![\d]|[.,:/]\d)")
+_AND_BEFORE = late(r"(?:[ ,.-]|(?<![a-z])and)+$")
+_AND_AFTER = late(r"^(?:[ ,-]|and(?![a-z]))+")
+_LAST_WORD = late("[a-z]+$")
 _NUMERALS = frozenset(f"0123456789{HAN}")
 _DIGITS = frozenset("0123456789")
 _MARKS = frozenset(".,:/")
 _MOST_DIGITS = 15
 _BESIDE = 24  # code points beside digits in which a word would join them
-_SPELT_OUT = re.compile(r"(?<![\d.,:/-])\d(?:([ -])\d)(?:\1\d)+(?!\1?\d)")
+_SPELT_OUT = late(r"(?<![\d.,:/-])\d(?:([ -])\d)(?:\1\d)+(?!\1?\d)")
 
 
 def numbers_in(folded: str) -> list[Reading]:

@@ -11,15 +11,17 @@ from collections.abc import Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from niah_score.text.late_pattern import late
+
 _JOINT = r"(?:\s?(?:[、，,/|&]|和|与|以及|及|\band\b))+\s?"
 # What may stand between owners in a row: 队 of 上街队、下街队; "the upper team and the lower team".
 _KIND = r"(?:队|组|家|班|\s(?:team|side|crew|group|club|house)s?)"
-_IN_A_ROW = re.compile(rf"{_KIND}?{_JOINT}(?:the )?")
-_JOINTS = re.compile(_JOINT)
-_SHARED = re.compile(r"都|均|皆|全|一样|\bboth\b|\ball\b|\bsame\b")
+_IN_A_ROW = late(rf"{_KIND}?{_JOINT}(?:the )?")
+_JOINTS = late(_JOINT)
+_SHARED = late(r"都|均|皆|全|一样|\bboth\b|\ball\b|\bsame\b")
 _ITEM_ENDS = (
-    re.compile(r"[、，,；;。！？!?\n]|\.(?=\s|$)|\band\b"),  # an item
-    re.compile(r"[；;。！？!?\n]|\.(?=\s|$)"),  # a sentence
+    late(r"[、，,；;。！？!?\n]|\.(?=\s|$)|\band\b"),  # an item
+    late(r"[；;。！？!?\n]|\.(?=\s|$)"),  # a sentence
 )
 
 

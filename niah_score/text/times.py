@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from niah_score.text.chinese_numerals import HAN, han_number
+from niah_score.text.late_pattern import late
 from niah_score.text.nearby import found_near
 from niah_score.text.numerals import SMALL, TENS, says_numbers
 
@@ -46,37 +47,37 @@ _TEN = "|".join(TENS)
 _HAN = f"[{HAN}]{{1,3}}"
 # A half of the day that stands right behind the digits belongs to them.
 _SUFFIX = r"(?:\s?(?P<half>[ap])\.?\s?m\b)?"
-_DIGITAL = re.compile(
+_DIGITAL = late(
     r"(?<![\d.:£$€¥])(?P<h>[01]?\d|2[0-4])(?:\s?(?P<by>[:h时]|点钟?)\s?|\.)(?P<m>[0-5]\d)(?!\d|[.:]\d\d:|,\d)(?::[0-5]\d)?"
     + _SUFFIX
 )
-_FULL_HOUR = re.compile(
+_FULL_HOUR = late(
     r"(?<![\d.:])(?P<h>0?\d|1[0-2])\s?(?P<half>[ap])\.?\s?m\b|(?<![\d.:])(?P<hour>[01]?\d|2[0-4])\s?o'clock"
 )
-_MILITARY = re.compile(
+_MILITARY = late(
     r"(?<![\d.:,])(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)(?=\s?(?:h\b|hrs?\b|hours\b))"
     r"|\bat (?P<h2>[01]\d|2[0-3])(?P<m2>[0-5]\d)(?![\d.,:])"
 )
-_SPOKEN = re.compile(
+_SPOKEN = late(
     rf"(?<![a-z])(?P<h>{_WORD}|twenty(?:[ -](?:one|two|three|four))?)[ -]"
     rf"(?:(?P<clock>o'clock)|oh[ -](?P<oh>one|two|three|four|five|six|seven|eight|nine)"
     rf"|(?P<ten>{_TEN})(?:[ -](?P<unit>{_WORD}))?|(?P<teen>ten|eleven|twelve|\w+teen))(?![a-z])"
 )
-_RELATIVE = re.compile(
+_RELATIVE = late(
     rf"(?:(?P<half>half)|(?P<quarter>quarter)|(?P<n>\d{{1,2}}|(?:{_TEN})(?:[ -](?:{_WORD}))?|{_WORD})(?: minutes?)?)"
     rf" (?P<side>past|after|to|before|of|till|until) (?P<h>\d{{1,2}}|{_WORD})(?![a-z\d:.]\d?)"
 )
-_CHINESE = re.compile(
+_CHINESE = late(
     rf"(?<![\d{HAN}])(?P<h>\d{{1,2}}|{_HAN})(?:点钟?|时)(?:过)?(?:(?P<m>\d{{1,2}}|{_HAN})(?=分|\D|$)(?!刻|十|月|天|个)分?|(?P<half>半)|(?P<quarter>[一三])刻|钟|整)?"
 )
-_CHINESE_BEFORE = re.compile(
+_CHINESE_BEFORE = late(
     rf"(?:差(?P<n>\d{{1,2}}|{_HAN})分钟?(?:到)?(?P<h>\d{{1,2}}|{_HAN})点)|(?:(?<![\d{HAN}])(?P<h2>\d{{1,2}}|{_HAN})点(?:钟)?差(?P<n2>\d{{1,2}}|{_HAN})分)"
 )
-_NAMED = re.compile(r"(?P<noon>\bnoon\b|\bmidday\b|正午)|(?P<midnight>\bmidnight\b|午夜)")
+_NAMED = late(r"(?P<noon>\bnoon\b|\bmidday\b|正午)|(?P<midnight>\bmidnight\b|午夜)")
 # What may stand around a time in a keyword that is one.
-_AROUND = re.compile(r"\b(?:at|by|the|h|hrs?|hours|about|around)\b|分")
+_AROUND = late(r"\b(?:at|by|the|h|hrs?|hours|about|around)\b|分")
 # The earliest and the latest (最早, 最晚) say nothing of the half of the day.
-_HALVES = re.compile(
+_HALVES = late(
     "|".join(
         rf"(?P<{name}>{'|'.join(map(_as_pattern, words))}|{alone})"
         for name, words, alone in (
@@ -87,17 +88,17 @@ _HALVES = re.compile(
         )
     )
 )
-_CLAUSE_END = re.compile(r"[;!?。；！？，、\n]|, |\. |\.$")
+_CLAUSE_END = late(r"[;!?。；！？，、\n]|, |\. |\.$")
 # What every match of a pattern above holds.
-_SIDE = re.compile(r" (?:past|after|to|before|of|till|until) \d")
-_SIDES = re.compile(r" (?:past|after|to|before|of|till|until) ")
-_MARKED = re.compile(r"\d(?:\s?(?:[:h时]|点钟?)\s?|\.)\d")
-_FOUR_DIGITS = re.compile(r"\d{4}")
-_HOUR_SIGN = re.compile("[点时]")
-_FULL = re.compile(r"\d\s?(?:[ap]\.?\s?m|o'clock)")
-_NOON = re.compile("noon|midday|midnight|正午|午夜")
-_ANY_HALF = re.compile("am|a\\.m|pm|p\\.m|morning|noon|evening|night|[早晨午晚夜昏]")
-_SENTENCE_END = re.compile(r"[;!?。；！？\n]|\. |\.$")
+_SIDE = late(r" (?:past|after|to|before|of|till|until) \d")
+_SIDES = late(r" (?:past|after|to|before|of|till|until) ")
+_MARKED = late(r"\d(?:\s?(?:[:h时]|点钟?)\s?|\.)\d")
+_FOUR_DIGITS = late(r"\d{4}")
+_HOUR_SIGN = late("[点时]")
+_FULL = late(r"\d\s?(?:[ap]\.?\s?m|o'clock)")
+_NOON = late("noon|midday|midnight|正午|午夜")
+_ANY_HALF = late("am|a\\.m|pm|p\\.m|morning|noon|evening|night|[早晨午晚夜昏]")
+_SENTENCE_END = late(r"[;!?。；！？\n]|\. |\.$")
 _NEAR = 64  # code points on either side in which a half of the day is looked for
 
 

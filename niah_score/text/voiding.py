@@ -19,6 +19,7 @@ from typing import NamedTuple
 from niah_score.text.chinese_numerals import HAN
 from niah_score.text.dates import MONTH_NAME
 from niah_score.text.groups import Find, Group, Word, finds, spaced
+from niah_score.text.late_pattern import late
 from niah_score.text.numerals import NUMBER_WORDS
 from niah_score.text.own_denials import is_denied, is_one_of_several
 from niah_score.text.own_values import in_letters_of
@@ -30,7 +31,7 @@ _NEAR = 80
 _APART = 8  # blanks, hyphens and letters beside it that may show which words a reject is a part of
 # An answer that states a fact more often repeats itself; the first finds tell.
 _MOST = 100
-_LAST_CLAUSE_END = re.compile(r"(?s:.*)(?:[;:!?()\n，。；：！？、]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
+_LAST_CLAUSE_END = late(r"(?s:.*)(?:[;:!?()\n，。；：！？、]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
 
 # What negates a fact behind it, with a few words between the two.
 _NEGATING = (
@@ -39,23 +40,21 @@ _NEGATING = (
 )
 _ANY_BUT = r"(?:any|every|all)(?:thing|where|one)?(?: \w+)? but"
 _BETWEEN = "(?: [^ ]+){0,5} ?"
-_NEGATION = re.compile(rf"(?:^\W*{_ANY_BUT}|{_NEGATING})(?P<between>{_BETWEEN})$")
+_NEGATION = late(rf"(?:^\W*{_ANY_BUT}|{_NEGATING})(?P<between>{_BETWEEN})$")
 # More or less than a value is another one, but "no later than 19:52" names it.
 _COMPARING = (
     r"(?:\b(?:more|less|fewer|greater|longer|shorter|higher|lower|cheaper|dearer) than"
     r"|不到|不足|未满|超过|少于|多于) ?"
 )
-_COMPARED = re.compile(f"(?<!no ){_COMPARING}$")
+_COMPARED = late(f"(?<!no ){_COMPARING}$")
 # Between a negation and a fact, these mean that something else is negated.
-_OF_SOMETHING_ELSE = re.compile(
+_OF_SOMETHING_ELSE = late(
     r"\b(?:but|only|just|merely|simply|why|what|who|whom|whose|where|when|how|whether|that|which|because|since|until|till"
     r"|before|after|than|if|later|earlier|more|less|far|yet|and|or|until|unlike|to|sure|certain|clear|so|as|is|are|was|were"
     r"|mention\w*|sa(?:y|ys|id)|stat(?:e|es|ed|ing)|specif\w+|tell\w*|told|explain\w*|describ\w+|locked|open|leave\w*)\b"
 )
 # What the text does not mention is not stated; what it does not mention of the fact ("why") is another matter.
-_NOT_MENTIONED = re.compile(
-    r"^ (?:mention|name|include|contain|refer to)(?:s|ed|ing)?(?: (?:any|a|an|the))?(?: \w+)? ?$"
-)
+_NOT_MENTIONED = late(r"^ (?:mention|name|include|contain|refer to)(?:s|ed|ing)?(?: (?:any|a|an|the))?(?: \w+)? ?$")
 _DENYING = (
     r"[^.;:!?,\n]{0,16}? (?:is|was|are|were)(?:n't| not) "
     r"(?:it\b|correct|right|true|the (?:right |correct )?(?:answer|one))"
@@ -63,16 +62,16 @@ _DENYING = (
     r"|,? but (?:that|this|it)(?:'s| is| was) (?:a |an |the )?(?:another|different|other|wrong|for another|of another)"
     r"|,? but (?:that|this|it) (?:belongs|refers|applies|relates) to"
 )
-_NEGATED_AFTER = re.compile(_DENYING)
+_NEGATED_AFTER = late(_DENYING)
 _NEGATING_ZH = "不是|并非|绝非|决非|而非|不在|不叫|不用|不为|不含|不包括|没有"
 _BETWEEN_ZH = r"[^，。；：！？、,.;:!?\n]{0,4}"
-_NEGATION_ZH = re.compile(
+_NEGATION_ZH = late(
     rf"(?:{_NEGATING_ZH}|(?<!是)非(?![常但得凡洲法])|(?<![解开清消扣免排删去拆])除了?)(?P<between>{_BETWEEN_ZH})$"
 )
-_OF_SOMETHING_ELSE_ZH = re.compile("[是而就但只因说提到比]")
-_BESIDES_ZH = re.compile(r"[^。；！？\n]{0,40}(?:[还也]|别无|再无|没有别|没有其他)")
+_OF_SOMETHING_ELSE_ZH = late("[是而就但只因说提到比]")
+_BESIDES_ZH = late(r"[^。；！？\n]{0,40}(?:[还也]|别无|再无|没有别|没有其他)")
 _DENYING_ZH = r"[^，。；！？\n]{0,6}(?:不对|不正确|是错的|是错误的|并?不是(?:正确)?答案)"
-_NEGATED_AFTER_ZH = re.compile(_DENYING_ZH)
+_NEGATED_AFTER_ZH = late(_DENYING_ZH)
 
 _MAYBE = "(?: maybe| perhaps| possibly)?"
 _OR_ZH = "或者?|或是|还是|抑或"
@@ -83,8 +82,8 @@ _VALUE_BEGINS = (
     rf"|(?:an? )?(?:{'|'.join(sorted(NUMBER_WORDS))}|half|quarter|noon|mid)|{MONTH_NAME.pattern}"
 )
 _OR_VALUE = rf"(?:\bor{_MAYBE}\b|{_OR_ZH})[\s,第]*{_OF_PLACES}"
-_ANY_OR = re.compile(f"{_OR_VALUE}(?:{_VALUE_BEGINS})")
-_CHOICE = re.compile(
+_ANY_OR = late(f"{_OR_VALUE}(?:{_VALUE_BEGINS})")
+_CHOICE = late(
     rf"(?P<unit>[\s-]?[a-z]{{1,12}}|[\u4e00-\u9fff]{{1,4}}?)??"
     rf"[\s,、/第]*(?:(?P<or>or{_MAYBE}|{_OR_ZH})[\s,第]*)?{_OF_PLACES}"
 )

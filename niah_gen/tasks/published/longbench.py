@@ -311,7 +311,9 @@ def _of(dataset: str) -> Task:
     )  # fmt: skip
 
 
-LONGBENCH = {task.name: task for task in map(_of, SETS)}
+PASSAGE_RETRIEVAL_EN, PASSAGE_RETRIEVAL_ZH, PASSAGE_COUNT = (
+    _of("passage_retrieval_en"), _of("passage_retrieval_zh"), _of("passage_count"),
+)  # fmt: skip
 LONGBENCH_FILE = Task(
     "longbench-file", 1, _file_ids, replayed, LongBenchFileOptions, corpus="longbench", check=_check_file,
     coordinates=_coordinates, replay=_of_file,

@@ -307,4 +307,3 @@ ATC = Task(
     "needlebench2-atc", 1, _atc_ids, replayed, NeedleBenchOptions, corpus="relatives", wrong_settings=_at_the_end,
     check=check_ancestry, coordinates=_atc_rows, replay=_atc, drawn=True
 )  # fmt: skip
-NEEDLEBENCH_TASKS = {task.name: task for task in (SINGLE, RETRIEVAL, REASONING, ATC)}

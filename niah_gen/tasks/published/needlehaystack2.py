@@ -130,4 +130,3 @@ SINGLE = _task("needlehaystack2-single", "dolores-park", _single)
 MULTI = _task("needlehaystack2-multi", "pizza", _multi)
 UUID = _task("needlehaystack2-uuid", "uuid", _uuid, drawn=True)
 UUID_CHAIN = _task("needlehaystack2-uuid-chain", "uuid-chain", _chain, drawn=True)
-NEEDLEHAYSTACK2_TASKS = {task.name: task for task in (SINGLE, MULTI, UUID, UUID_CHAIN)}

@@ -31,6 +31,30 @@ def test_a_pick_comes_near_enough_and_is_found_if_there_is_one(sizes: list[int],
         assert [left - sizes[number] for number in picked] == [min(singles)]
 
 
+def picked_slowly(sizes: list[int], left: int, aim: int) -> tuple[int, ...]:
+    """The nearest single size, else the first sum that is found when each size is added to all sums before it."""
+    single = min(
+        ((left - size, number) for number, size in enumerate(sizes) if 0 < size <= left <= size + aim), default=None
+    )
+    if single:
+        return (single[1],)
+    sums: dict[int, tuple[int, ...]] = {0: ()}
+    for number, size in enumerate(sizes):
+        for total, picked in list(sums.items()):
+            more = total + size
+            if size > 0 and more <= left and more not in sums:
+                sums[more] = (*picked, number)
+                if more >= left - aim:
+                    return sums[more]
+    return ()
+
+
+@steady
+@given(sizes=st.lists(st.integers(0, 25), max_size=30), left=st.integers(-2, 300), aim=st.integers(0, 8))
+def test_of_several_picks_it_is_the_sum_that_is_found_first(sizes: list[int], left: int, aim: int) -> None:
+    assert pick(sizes, left, aim) == picked_slowly(sizes, left, aim)
+
+
 @pytest.mark.parametrize(("shortest", "longest"), [(16, 19), (20, 28), (90, 110)])
 @given(seed=st.integers(0, 2**32 - 1))
 @examples(30)

@@ -19,7 +19,7 @@ from rendering import filled
 import niah_gen
 from niah_gen.haystacks.haystack import Haystack
 from niah_gen.haystacks.placements import PLACEMENTS
-from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert
+from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, nearest, nearest_few
 from niah_gen.haystacks.spread import depth_lines
 from niah_gen.prompts.frame import make_frame
 from niah_gen.prompts.templates import template_for
@@ -499,3 +499,11 @@ def test_needles_stay_whole_under_a_sentencepiece_model(
         found = find_tokenizer(str(piece_model))
         assert isinstance(found, OffsetTokenizer)
         assert_counted(row, found)
+
+
+@steady
+@given(sizes=st.lists(st.integers(0, 5), min_size=1, max_size=20), wanted=st.lists(st.floats(0, 60), max_size=5))
+def test_a_few_places_are_found_as_many_are(sizes: list[int], wanted: list[float]) -> None:
+    before = np.cumsum([0, *sizes])
+    halves = [*wanted, *(before[:-1] + before[1:]) / 2, *before.tolist()]
+    assert nearest_few(before, halves) == nearest(before, halves).tolist()

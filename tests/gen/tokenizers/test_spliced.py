@@ -13,10 +13,11 @@ from filler import OddText
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from whole_encodings import PROSE, assert_exact, assert_whole, ids
 
 from niah_gen.tokenizers import cuts
 from niah_gen.tokenizers.cuts import byte_offsets, safe_cuts
-from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, Tokenizer
+from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer
 from niah_gen.tokenizers.fragments import json_inside, literal
 from niah_gen.tokenizers.spliced import (
     Counter,
@@ -24,41 +25,10 @@ from niah_gen.tokenizers.spliced import (
     Slice,
     encode,
     join,
-    retokenised_prefix,
-    retokenised_suffix,
-    unchanged_tokens,
 )
 
 steady = examples(120)
 seeds = st.integers(0, 2**32 - 1)
-
-PROSE = (
-    "The man who didn't count his 12,345 steps (he couldn't) said: “Walk!” and walked. "
-    "他说：“今天走了3公里。”然后回家，喝了一杯茶。\n\nNobody else had kept a record; everybody remembered. "
-) * 4
-
-
-def ids(tokenizer: Tokenizer, text: str) -> list[int]:
-    return list(tokenizer.encode(text).ids.tolist())
-
-
-def assert_whole(found: Encoded, tokenizer: Tokenizer) -> None:
-    """Tokens, ends, cuts and exact counts are those of the text encoded at once."""
-    text = found.data.decode()
-    tokens = tokenizer.encode(text)
-    assert found.ids.tolist() == tokens.ids.tolist()
-    assert found.ends.tolist() == tokens.ends.tolist()
-    assert_exact(found, tokenizer)
-
-
-def assert_exact(found: Encoded, tokenizer: Tokenizer) -> None:
-    """Each cut is a safe cut of the text, and `exact` counts from the first cut as the whole text is encoded."""
-    text = found.data.decode()
-    assert set(found.cuts.tolist()) <= set(safe_cuts(text).tolist())
-    assert len(found.exact) == len(found.cuts)
-    for cut, exact in zip(found.cuts.tolist(), found.exact.tolist(), strict=True):
-        assert exact == len(ids(tokenizer, found.data[found.cuts[0] : cut].decode()))
-
 
 # Safe cuts ----------------------------------------------------------------------------------------------------------
 
@@ -105,18 +75,6 @@ def test_every_letter_and_breaker_pair_is_a_cut_whatever_follows(tokenizer: Byte
         assert cut in safe_cuts(text)
         data = text.encode()
         assert ids(tokenizer, data[:cut].decode()) + ids(tokenizer, data[cut:].decode()) == ids(tokenizer, text)
-
-
-@steady
-@given(data=st.data())
-def test_a_suffix_has_the_tokens_and_cuts_of_its_text(tokenizer: BytePairTokenizer, data: st.DataObject) -> None:
-    text = data.draw(st.text(max_size=40)) + PROSE
-    source = encode(text, tokenizer)
-    start = len(text[: data.draw(st.integers(0, len(text)))].encode())
-    found = retokenised_suffix(source, start, tokenizer)
-    assert found.data == source.data[start:]
-    assert_whole(found, tokenizer)
-    assert found.cuts.tolist() == safe_cuts(found.data.decode()).tolist()
 
 
 def test_prose_has_a_safe_cut_after_every_other_word() -> None:
@@ -304,46 +262,6 @@ def test_a_tokenizer_that_is_not_local_counts_the_whole_text(tiny_bpe: OffsetTok
         assert counter.count(parts) == tiny_bpe.count(spliced_text(parts))
 
 
-# Trimmed and encoded again ------------------------------------------------------------------------------------------
-
-
-@steady
-@given(seed=seeds)
-def test_a_retokenised_prefix_is_the_encoding_of_the_decoded_prefix(
-    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
-) -> None:
-    rng = random.Random(seed)
-    source = encode(odd_text(rng, rng.randint(1, 30)), tokenizer)
-    for size in {0, source.size, *(rng.randint(0, source.size) for _ in range(12))}:
-        prefix = retokenised_prefix(source, size, tokenizer)
-        assert prefix.data.decode() == source.data[: source.byte_at(size)].decode(errors="replace")
-        assert_whole(prefix, tokenizer)
-
-
-def test_every_prefix_of_prose_is_retokenised_rightly(tokenizer: BytePairTokenizer) -> None:
-    source = encode(PROSE, tokenizer)
-    for size in range(source.size + 1):
-        prefix = retokenised_prefix(source, size, tokenizer)
-        assert prefix.ids.tolist() == ids(tokenizer, source.text(0, source.byte_at(size)))
-
-
-@steady
-@given(seed=seeds)
-def test_unchanged_tokens_is_never_too_high(tokenizer: BytePairTokenizer, odd_text: OddText, seed: int) -> None:
-    rng = random.Random(seed)
-    source = encode(odd_text(rng, rng.randint(1, 30)), tokenizer)
-    for size in {0, source.size, *(rng.randint(0, source.size) for _ in range(12))}:
-        sure = unchanged_tokens(source, size)
-        assert 0 <= sure <= size
-        again = ids(tokenizer, source.text(0, source.byte_at(size)))
-        assert again[:sure] == source.ids[:sure].tolist()
-
-
-def test_in_prose_all_but_the_last_few_tokens_are_unchanged(tokenizer: BytePairTokenizer) -> None:
-    source = encode(PROSE, tokenizer)
-    assert all(unchanged_tokens(source, size) >= size - 40 for size in range(source.size + 1))
-
-
 # Ready to be written ------------------------------------------------------------------------------------------------
 
 TRICKY = [
@@ -381,9 +299,11 @@ def test_any_stretch_of_any_text_is_its_bytes_decoded(
     source = encode(text, cl100k)
     start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(source.data))] * 2)))
     expected = source.data[start:end].decode(errors="replace")
-    stretch = source.fragment(start, end)
-    assert (stretch.text, stretch.chars) == (expected, len(expected))
-    assert b'"' + b"".join(stretch.json) + b'"' == json.dumps(expected, ensure_ascii=False).encode()
+    # The first ones are escaped alone, those that follow with the text.
+    for _ in range(3):
+        stretch = source.fragment(start, end)
+        assert (stretch.text, stretch.chars) == (expected, len(expected))
+        assert b'"' + b"".join(stretch.json) + b'"' == json.dumps(expected, ensure_ascii=False).encode()
 
 
 def test_the_whole_characters_of_a_stretch_are_not_copied(cl100k: BytePairTokenizer) -> None:

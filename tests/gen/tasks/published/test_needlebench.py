@@ -16,8 +16,8 @@ from recipes import problems
 import niah_gen
 from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
-from niah_gen.tasks.published.needlebench import NEEDLEBENCH_TASKS
 from niah_gen.tasks.records import Item
+from niah_gen.tasks.registry import find_task
 from niah_score.contract import Row, needle_kind
 from niah_score.metrics import METRICS, target_of
 
@@ -172,7 +172,7 @@ def item_of(row: Row) -> Item:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("task", ["reasoning", "atc"])
 def test_a_damaged_line_of_relatives_is_found_out(task: str, language: str, own: dict[str, Any]) -> None:
-    check = NEEDLEBENCH_TASKS[f"needlebench2-{task}"].check
+    check = find_task(f"needlebench2-{task}").check
     for row in rows_of(task, own, language, **cast(dict[str, Any], {"options.count": 4})):
         assert list(check(row, item_of(row))) == []
         (said,) = check(Row(**{**row, "answers": ["Nobody"]}), item_of(row))
@@ -187,7 +187,7 @@ def test_a_damaged_line_of_relatives_is_found_out(task: str, language: str, own:
 
 
 def test_a_keyword_that_no_needle_states_is_found_out(own: dict[str, Any]) -> None:
-    check = NEEDLEBENCH_TASKS["needlebench2-retrieval"].check
+    check = find_task("needlebench2-retrieval").check
     row = rows_of("retrieval", own)[0]
     changed = Row(**{**row, "keywords": [*row["keywords"][:-1], ["Item99"]]})
     assert list(check(row, item_of(row))) == []

@@ -1,0 +1,34 @@
+"""Compares encoded texts with the encoding of the whole."""
+
+from __future__ import annotations
+
+from niah_gen.tokenizers.cuts import safe_cuts
+from niah_gen.tokenizers.find import Tokenizer
+from niah_gen.tokenizers.spliced import Encoded
+
+PROSE = (
+    "The man who didn't count his 12,345 steps (he couldn't) said: “Walk!” and walked. "
+    "他说：“今天走了3公里。”然后回家，喝了一杯茶。\n\nNobody else had kept a record; everybody remembered. "
+) * 4
+
+
+def ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    return list(tokenizer.encode(text).ids.tolist())
+
+
+def assert_whole(found: Encoded, tokenizer: Tokenizer) -> None:
+    """Tokens, ends, cuts and exact counts are those of the text encoded at once."""
+    text = found.data.decode()
+    tokens = tokenizer.encode(text)
+    assert found.ids.tolist() == tokens.ids.tolist()
+    assert found.ends.tolist() == tokens.ends.tolist()
+    assert_exact(found, tokenizer)
+
+
+def assert_exact(found: Encoded, tokenizer: Tokenizer) -> None:
+    """Each cut is a safe cut of the text, and `exact` counts from the first cut as the whole text is encoded."""
+    text = found.data.decode()
+    assert set(found.cuts.tolist()) <= set(safe_cuts(text).tolist())
+    assert len(found.exact) == len(found.cuts)
+    for cut, exact in zip(found.cuts.tolist(), found.exact.tolist(), strict=True):
+        assert exact == len(ids(tokenizer, found.data[found.cuts[0] : cut].decode()))

@@ -1,0 +1,26 @@
+"""The registry of task families: a name, and where its record stands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from niah_gen.tasks.registry import TASK_HOMES, find_task
+
+
+@pytest.mark.parametrize("name", TASK_HOMES)
+def test_a_family_is_found_under_its_own_name(name: str) -> None:
+    assert find_task(name).name == name
+
+
+def test_a_family_loads_no_other() -> None:
+    code = (
+        "import sys; from niah_gen.tasks.registry import find_task; find_task('uuid-chain');"
+        "print(*(name for name in sys.modules if name.startswith('niah_gen.tasks.')))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert "niah_gen.tasks.uuid_chain" in loaded
+    assert not {"niah_gen.tasks.coreference", "niah_gen.tasks.graph_walks"} & set(loaded)
+    assert not [name for name in loaded if name.startswith("niah_gen.tasks.published.")]
