@@ -67,7 +67,7 @@ class Material:
         seen = set()
         for line in text.splitlines():
             at = 0
-            for end in sentence_ends(line):
+            for end in sentence_ends(line, self.corpus.language):
                 sentence = " ".join(line[at:end].split())
                 at = end
                 tokens = self.tokenizer.count(self.joiner + sentence)

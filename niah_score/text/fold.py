@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from niah_score.text.late_pattern import late
 from niah_score.text.script import simplified
 
 # The comma first: a pattern that begins with a literal is searched for many times faster than a look-behind.
@@ -21,10 +22,8 @@ _FULL_WIDTH_GROUPS = re.compile("(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19]{3}
 # Arabic is compared without vowel signs and the stretching of letters, its forms of alef as one, and its digits and
 # those of Persian as digits of ASCII.
 _ARABIC = re.compile("[\u0610-\u061a\u0622\u0623\u0625\u0640\u064b-\u066c\u0670\u0671\u06d6-\u06ed\u06f0-\u06f9]")
-_ARABIC_SIGNS = re.compile(
-    "[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]"
-)
-_ARABIC_GROUPS = re.compile("(?<=\\d)\u066c(?=\\d{3}(?!\\d))")
+_ARABIC_SIGNS = late("[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]")
+_ARABIC_GROUPS = late("(?<=\\d)\u066c(?=\\d{3}(?!\\d))")
 _ARABIC_LETTERS = str.maketrans(
     dict.fromkeys("\u0622\u0623\u0625\u0671", "\u0627")
     | {chr(first + digit): str(digit) for first in (0x660, 0x6F0) for digit in range(10)}

@@ -12,14 +12,15 @@ from typing import NamedTuple
 from niah_score.text.fold import fold
 from niah_score.text.groups import Find, Group
 from niah_score.text.language import Language, MatchingRules, find_language
+from niah_score.text.late_pattern import late
 from niah_score.text.own_values import folded_pattern
 from niah_score.text.values import is_same, values_in
 
 _NEAR = 80
-_CLAUSE_END = re.compile(r"(?s:.*)(?:[;:!?()\n，。；：！？、،؛؟]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
+_CLAUSE_END = late(r"(?s:.*)(?:[;:!?()\n，。；：！？、،؛؟]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
 # Up to three words between a denial and the fact, none of which begins something else.
 _BETWEEN = r"(?:[\s'’][^\s]+){0,3}[\s'’]?"
-_NEVER = re.compile("(?!)")
+_NEVER = late("(?!)")
 
 
 class _Denials(NamedTuple):

@@ -15,6 +15,7 @@ from niah_score.text.chinese_numerals import han_number
 from niah_score.text.dates import Day
 from niah_score.text.fold import arabic_letters, fold
 from niah_score.text.language import Language, MatchingRules, find_language
+from niah_score.text.late_pattern import late
 from niah_score.text.money import Amount, with_currency
 from niah_score.text.numerals import Reading, numbers_in
 from niah_score.text.script import simplified
@@ -26,14 +27,14 @@ _POWERS = frozenset((10**3, 10**6, 10**9, 10**12))
 _NO_LETTER_BEFORE, _NO_LETTER_AFTER = r"(?<![^\W\d_])", r"(?![^\W\d_])"
 _NO_DIGIT_AFTER = r"(?!\d)(?![.,]\d)"
 _LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_CLAUSE_END = re.compile(r"[;!?。；！？，、،؛؟\n]|, |\. |\.$")
+_CLAUSE_END = late(r"[;!?。；！？，、،؛؟\n]|, |\. |\.$")
 _NEAR = 32  # code points beside a time in which a half of the day is looked for
-_ONE_POINT = re.compile(r"\d+\.\d+")
-_NEVER = re.compile("(?!)")
-_KANJI = re.compile("(?<![〇零一二三四五六七八九十百千万亿])[〇零一二三四五六七八九十百千万亿]{2,}")
+_ONE_POINT = late(r"\d+\.\d+")
+_NEVER = late("(?!)")
+_KANJI = late("(?<![〇零一二三四五六七八九十百千万亿])[〇零一二三四五六七八九十百千万亿]{2,}")
 # 三百一 is 301, not 310 as in Chinese.
-_LAST = re.compile("(?<=[百千万亿])(?=[一二三四五六七八九]$)")
-_BARE = re.compile("(?<![二三四五六七八九一])(?=[百千])")
+_LAST = late("(?<=[百千万亿])(?=[一二三四五六七八九]$)")
+_BARE = late("(?<![二三四五六七八九一])(?=[百千])")
 
 
 class _Patterns(NamedTuple):
