@@ -302,3 +302,22 @@ def test_the_hub_out_of_reach_is_a_sentence(repository: Path, folder: Path, monk
     with pytest.raises(CorpusError, match=r"owner/name@0123.* cannot be loaded .*reach.*; check"):
         add_dataset("mine", "owner/name", revision=COMMIT, column="text", folder=folder)
     assert tree_but_locks(folder) == {}
+
+
+@pytest.mark.parametrize("code", ["ar", "es", "fr", "ja"])
+def test_a_corpus_in_another_language_is_added_from_a_folder_a_file_or_a_repository(
+    code: str, tmp_path: Path, folder: Path
+) -> None:
+    texts = sorted((Path(__file__).parents[2] / "corpora" / "texts" / code).iterdir())
+    record = "".join(json.dumps({"text": text.read_text("utf-8")}) + "\n" for text in texts)
+    (tmp_path / "repository").mkdir()
+    for file in (tmp_path / "one.jsonl", tmp_path / "repository" / "data.jsonl"):
+        file.write_text(record, "utf-8")
+    places = [
+        add_corpus("of-folder", [texts[0].parent], folder=folder),
+        add_corpus("of-file", [tmp_path / "one.jsonl"], folder=folder),
+        add_dataset("of-repository", str(tmp_path / "repository"), revision=None, column="text", folder=folder),
+    ]
+    corpora = [read_corpus(locate(str(place))) for place in places]
+    assert [corpus.language for corpus in corpora] == [code] * 3
+    assert len({tuple(document.text for document in corpus.documents) for corpus in corpora}) == 1

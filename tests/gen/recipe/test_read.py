@@ -441,3 +441,21 @@ def test_texts_of_any_characters_read_back_the_same(text: str, question: str, de
         assert not all(part.strip() for part in (text, question, *answers))
     else:
         assert load_recipe(tomllib.loads(found.to_toml().decode())) == found
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [
+        ({"question_language": "de"}, "question_language: expected en or zh or ar"),
+        ({"question_language": 1}, "question_language: expected en or zh or ar"),
+        ({"question_language": "zh", "task": "key-values"}, "task 'key-values' asks in the language of its texts"),
+        ({"question_language": "zh", "paraphrase": True, "needles": ["velden-archive"]}, "has one wording"),
+        (
+            {"question_language": "fr", "needles": ["velden-archive"]},
+            "needle velden-archive has no question in fr",
+        ),
+        ({"question_language": "zh", "needles": ["threddle-verge"]}, "needle threddle-verge has no question in zh"),
+    ],
+)
+def test_a_question_language_that_does_not_fit_is_refused(recipe: dict[str, Any], said: str) -> None:
+    assert any(said in problem for problem in problems(recipe))
