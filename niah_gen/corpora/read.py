@@ -17,7 +17,7 @@ from niah_gen.corpora.declarations import CorpusFile
 from niah_gen.corpora.find import Located
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import file_sha256, sha256_hex
-from niah_score.text.language import find_language, language_codes, missing_language
+from niah_score.text.language import LANGUAGES_VARIABLE, find_language, language_codes
 
 # Shares of Chinese characters in real text of either language lie near 0 and near 1.
 _CHINESE_SHARE = 0.2
@@ -25,6 +25,8 @@ _CHINESE_SHARE = 0.2
 _KANA_SHARE = 0.1
 # Common words are a third of a French or Spanish text, and two or three in a hundred of an English one.
 _WORD_SHARE, _CLEARLY = 0.15, 1.5
+# Fewer letters of a script that no file names say little.
+_FEWEST_LETTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,8 @@ def language_of(documents: Sequence[Document]) -> str:
     """The language of the first 100,000 characters, told by their script, and by common words where several share it.
 
     Japanese where a tenth of what is not white space is kana; Chinese where a fifth is Chinese; another language where
-    half of the letters are of its script. English is what nothing else tells. Raises CorpusError where half of the
-    letters are of a script that no language file names.
+    half of the letters are of its script. English is what nothing else tells. Raises CorpusError where a thousand
+    letters and half of all are of a script that no language file names.
     """
     text = "".join(document.text for document in documents)[:100_000]
     sample = "".join(text.split())
@@ -113,7 +115,8 @@ def language_of(documents: Sequence[Document]) -> str:
         script for char, times in Counter(sample).items() if (script := _script(char)) for _ in range(times)
     )
     script, count = scripts.most_common(1)[0] if scripts else ("LATIN", 0)
-    if 2 * count <= scripts.total():
+    known = any(script in find_language(code).scripts for code in language_codes())
+    if 2 * count <= scripts.total() or (not known and count < _FEWEST_LETTERS):
         return "en"
     return _by_words(text, script)
 
@@ -130,7 +133,8 @@ def _by_words(text: str, script: str) -> str:
     if not own:
         raise CorpusError(
             f"the texts are in {script.title()} script, which no language file names; say which language they are in "
-            "(--language, or language in corpus.toml). " + missing_language("xx")
+            f"(--language, or language in corpus.toml); one without a file needs one in ${LANGUAGES_VARIABLE} "
+            "(docs/languages.md)"
         )
     if len(own) == 1:
         return own[0].code
