@@ -21,7 +21,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from niah_gen.tasks.controls import NOT_STATED
+from niah_gen.tasks.controls import not_stated
 from niah_gen.tasks.needle_library import needle_library
 from niah_score.contract import ContractError, open_dataset
 from niah_score.text import fold, holds_group
@@ -34,7 +34,7 @@ COLUMNS = [
 
 def answer(row: Mapping[str, Any], window: int) -> str:
     """What a reader says who sees the last `window` tokens of the prompt."""
-    silent = NOT_STATED[row["language"]]
+    silent = not_stated(row["language"])
     if row["control"] in ("absent", "no_context"):
         return silent
     known = needle_library().get(row["needle_id"])

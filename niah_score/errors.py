@@ -4,6 +4,7 @@ ScoreError               2   a file, a field or a flag is not what it should be
 ├── IntegrityError       4   bytes are not what their sha256 says or what they were at first, or answers belong to
 │                            another dataset
 ├── ResourceError        5   disk, memory or a documented limit
+├── LanguageError        2   a language has no file, or its file is not what it should be
 └── LockedError         11   another process writes into the same folder
 
 Anything else that escapes is a bug of ours and ends with exit code 1 and its traceback.
@@ -33,6 +34,10 @@ class ResourceError(ScoreError):
     """A disk, memory or documented limit was reached."""
 
     exit_code = 5
+
+
+class LanguageError(ScoreError):
+    """A language has no file, or its file is not what it should be."""
 
 
 class LockedError(ScoreError):

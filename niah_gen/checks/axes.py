@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part, Recipe
 from niah_gen.rows.grid import Grid, grid_of
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.records import Cell
 from niah_score.contract import Manifest
+from niah_score.text.language import language_codes
 
 # What rows are sorted by: language, length, part, and the place within the part.
 Rank = tuple[int, int, int, int]
@@ -103,7 +103,7 @@ def _behind(cell: Cell) -> tuple[object, ...]:
 
 def axes_of(recipe: Recipe, tasks: Sequence[Task], manifest: Manifest) -> dict[str | None, Axes]:
     """The axes of each part of a resolved recipe, by the part's name. tasks: the family of each part."""
-    languages = tuple(code for code in LANGUAGES if code in (recipe.languages or LANGUAGES))
+    languages = tuple(code for code in language_codes() if code in (recipe.languages or language_codes()))
     there = {entry.name for entry in manifest.corpora}
     grids = [
         grid_of(part, task, settings_of(part, task), languages) for part, task in zip(recipe.parts, tasks, strict=True)

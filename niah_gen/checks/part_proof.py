@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, cast
 
 from niah_gen.checks.axes import Axes, Rank
@@ -78,7 +79,9 @@ class PartProver:
         self._task = task
         self._settings = settings_of(axes.part, task)
         self._manifest = manifest
-        self.family = family_digest(recipe, axes.part, task, tokenizer.sha256)
+        self._families = {
+            code: family_digest(recipe, axes.part, task, tokenizer.sha256, code) for code in axes.languages
+        }
         self._tokenizer = tokenizer
         self._axes = axes
         self._exact = task.context.exact(axes.part.placing)
@@ -118,9 +121,13 @@ class PartProver:
             off = abs(row["needle_depths"][0] - depth) if row["needle_depths"] and depth is not None else None
         name = row["id"] if ROW_ID.fullmatch(row["id"]) else None
         return ProvedRow(
-            name, digest_of(row), rank, row["prompt_tokens"], tuple(problems), below, off, cell, self.family,
+            name, digest_of(row), rank, row["prompt_tokens"], tuple(problems), below, off, cell, self._family(row),
             row if self._task.in_order else None,
         )  # fmt: skip
+
+    def _family(self, row: Row) -> str:
+        """family8 of a row's id; that of the first language where its own is none that the recipe asks for."""
+        return self._families.get(row["language"], next(iter(self._families.values())))
 
     def _kind(self, row: Row) -> str:
         """The item that a row asks for."""
@@ -179,6 +186,7 @@ class PartProver:
         if item is not None:
             truth: tuple[tuple[str, object], ...] = (
                 ("question", item.question),
+                ("question_language", item.asked_in),
                 ("answers", list(item.answers)),
                 ("keywords", [list(group) for group in item.keywords]),
                 ("keyword_kinds", item.kinds),
@@ -202,7 +210,7 @@ class PartProver:
             yield f"id is {shown(row['id'])}, expected 1 to 64 letters, digits, - and _"
             return
         # Whether it is the family of the dataset is asked of all rows together.
-        family = row["id"][:8] if _FAMILY.match(row["id"]) else self.family
+        family = row["id"][:8] if _FAMILY.match(row["id"]) else self._family(row)
         try:
             expected = row_id(family, cast(Truth, row))
         except (ValueError, OverflowError):
@@ -296,7 +304,7 @@ class PartProver:
             tuple(line.at(row["depth_percent"] or 0.0) for line in lines),
             self._task.context.joiner(row["language"]),
             self._tokenizer,
-            self._counted,
+            partial(self._counted, language=row["language"]),
         )
         return problems + list(self._task.context.check(part.placing, proof))
 
@@ -306,9 +314,9 @@ class PartProver:
         if self._exact and cell.length and tokens > budget:
             yield f"the prompt has {tokens} tokens, above its budget of {budget}"
 
-    def _counted(self, text: str) -> CountedHaystack:
+    def _counted(self, text: str, language: str) -> CountedHaystack:
         if self._haystack is None or self._haystack.text != text:
-            self._haystack = CountedHaystack(text, self._tokenizer)
+            self._haystack = CountedHaystack(text, self._tokenizer, language)
         return self._haystack
 
 

@@ -19,7 +19,6 @@ from niah_gen.checks.rebuild import Rebuilder
 from niah_gen.checks.row_proof import RowProver
 from niah_gen.checks.sources import corpus_places, read_again, wrong_draws
 from niah_gen.checks.together import FormatRows, ProvedLine, followers_of, other_release, wrong_together
-from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.read import RowGroup, jobs_for, over_row_groups, read_row_group, row_groups_of
 from niah_gen.errors import IntegrityError, NiahError, RecipeError, TokenizerError
@@ -39,6 +38,7 @@ from niah_score.contract import (
     config_name,
     row_schema,
 )
+from niah_score.text.language import language_codes
 
 if TYPE_CHECKING:
     from niah_gen.progress import Progress
@@ -223,7 +223,7 @@ def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator
 
 def _data_files(axes: Iterable[Axes], dataset: Dataset, problems: _Problems) -> list[DataFile]:
     """The files with rows, format by format, in row order; those that have no place in the recipe are problems."""
-    configs = {config_name(language, length) for one in axes for language in LANGUAGES for length in one.lengths}
+    configs = {config_name(language, length) for one in axes for language in language_codes() for length in one.lengths}
     found: list[DataFile] = []
     for suffix in dataset.formats:
         files = dataset.files(suffix)

@@ -104,7 +104,9 @@ def corpora_add(
     split: Annotated[str, typer.Option("--split", help="Split of the repository.")] = "train",
     config: Annotated[str | None, typer.Option("--config", help="Config of the repository.")] = None,
     documents: Annotated[int, typer.Option("--documents", help="Rows to take of the repository.")] = 1000,
-    language: Annotated[str | None, typer.Option("--language", help="en or zh; by default told by the script.")] = None,
+    language: Annotated[
+        str | None, typer.Option("--language", help="Such as fr; by default told by script and common words.")
+    ] = None,
     license_: Annotated[str, typer.Option("--license", help="Licence, for the manifest and the card.")] = "not stated",
 ) -> None:
     """Make a corpus of your own from files, or from a column of a `datasets` repository."""

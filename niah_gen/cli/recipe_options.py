@@ -54,7 +54,7 @@ SystemFileOption = Annotated[
     typer.Option("--system-file", help="A text file with what --system says; line ends at its end are cut."),
 ]
 LanguageOption = Annotated[
-    list[str] | None, typer.Option("--language", help="Only corpora of this language: en or zh.")
+    list[str] | None, typer.Option("--language", help="Only corpora of this language, such as en, zh or fr.")
 ]
 ReserveOption = Annotated[int | None, typer.Option("--reserve", help="Tokens of the length left for the answer.")]
 DiffOption = Annotated[float | None, typer.Option("--diff", help="Percent of depth between the needles of a set.")]
@@ -67,6 +67,9 @@ QuestionOption = Annotated[
 ]
 ParaphraseOption = Annotated[
     bool | None, typer.Option("--paraphrase/--no-paraphrase", help="Ask the needles' questions in other words.")
+]
+QuestionLanguageOption = Annotated[
+    str | None, typer.Option("--question-language", help="Ask in this language about texts in another, such as en.")
 ]
 GuideOption = Annotated[
     bool | None, typer.Option("--guide/--no-guide", help="Ask to consider the relevant text first, where published.")
@@ -100,7 +103,7 @@ def _overrides(flags: dict[str, Any]) -> dict[str, Any]:
         "needle": "needles", "tokenizer": "tokenizer", "placement": "placement", "template": "template",
         "language": "languages", "reserve": "reserve", "diff": "diff", "spread": "spread",
         "question": "question_position", "paraphrase": "paraphrase", "guide": "guide",
-        "system": "system",
+        "question_language": "question_language", "system": "system",
     }  # fmt: skip
     found: dict[str, Any] = {}
     for flag, field in fields.items():

@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.corpora.declarations import (
-    LANGUAGES,
     SUFFIXES,
     CorpusFile,
     Declaration,
     declaration_toml,
     known_corpora,
     suffix_of,
+    wrong_language,
 )
 from niah_gen.corpora.documents import Document, read_documents
 from niah_gen.corpora.fetch import Progress
 from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, search_folders
 from niah_gen.corpora.install import alone, copy_checked, install
-from niah_gen.corpora.read import language_of
+from niah_gen.corpora.language import language_of
 from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, ResourceError, listed
 from niah_score.contract import file_sha256, is_safe_path
 from niah_score.machine.files import atomic_file
@@ -57,8 +57,8 @@ def add_corpus(
     """Copy files of the user's own into a corpus, however large they are; returns `<folder>/<name>`.
 
     sources: files in reading order, or folders, of which the files that `corpus_files` names are taken, sorted.
-    language: en or zh, by default told by the script. text_field: the .jsonl field or .parquet column that holds the
-    texts.
+    language: one that has a file, by default told by the script and by common words. text_field: the .jsonl field or
+    .parquet column that holds the texts.
 
     Raises CorpusError listing every file that cannot be a part of a corpus, each with its first bad line, or saying why
     the name cannot be had; ResourceError (the disk is too small), LockedError (another process adds this name), and
@@ -170,8 +170,8 @@ def _check_name(name: str, language: str | None) -> None:
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that `niah-gen corpora fetch` installs")
     if (bundled_folder() / name.lower()).exists():
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that comes with the package; choose another")
-    if language not in (None, *LANGUAGES):
-        raise CorpusError(f"corpus {name!r}: language: expected one of {', '.join(LANGUAGES)}, found {language!r}")
+    if language is not None and (problem := wrong_language(language)):
+        raise CorpusError(f"corpus {name!r}: {problem}")
 
 
 def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:

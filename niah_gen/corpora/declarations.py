@@ -1,7 +1,7 @@
 """Reads and writes corpus.toml, in which a corpus declares its name, language, licence, source and files.
 
     name = "my_corpus"
-    language = "en"                     # en or zh
+    language = "en"                     # one that has a file: docs/languages.md
     license = "CC0-1.0"
     source = "where the texts come from"
     description = "optional"
@@ -23,13 +23,14 @@ from typing import Any
 
 from niah_gen.errors import CorpusError
 from niah_score.contract import is_safe_path
+from niah_score.errors import LanguageError
+from niah_score.text.language import find_language
 
 DECLARATION = "corpus.toml"
 PLAIN = (".txt", ".jsonl", ".parquet")
 COMPRESSED = (".jsonl.gz", ".jsonl.zst")
 MARKUP = (".md", ".markdown", ".html", ".htm")
 SUFFIXES = (*PLAIN, *COMPRESSED, *MARKUP)
-LANGUAGES = ("en", "zh")
 
 _KNOWN = Path(__file__).parents[1] / "library" / "known_corpora"
 
@@ -71,8 +72,8 @@ def parse_declaration(record: dict[str, Any], where: str) -> Declaration:
     """A corpus.toml's content as a Declaration. Raises CorpusError naming the field that is missing or wrong."""
     texts = ("name", "language", "license", "source")
     problems = [f"{f}: expected a string, found {record.get(f)!r}" for f in texts if not isinstance(record.get(f), str)]
-    if record.get("language") not in LANGUAGES:
-        problems.append(f"language: expected one of {', '.join(LANGUAGES)}, found {record.get('language')!r}")
+    if isinstance(record.get("language"), str) and (problem := wrong_language(record["language"])):
+        problems.append(problem)
     files = []
     listed = record.get("files")
     for number, item in enumerate(listed if isinstance(listed, list) else [], 1):
@@ -91,6 +92,15 @@ def parse_declaration(record: dict[str, Any], where: str) -> Declaration:
         record["name"], record["language"], record["license"], record["source"], tuple(files),
         str(record.get("description", "")), record.get("url"), str(record.get("text_field", "text")),
     )  # fmt: skip
+
+
+def wrong_language(code: str) -> str | None:
+    """Why no corpus can be in a language, a sentence that says what to write; None where it can be."""
+    try:
+        find_language(code)
+    except LanguageError as error:
+        return str(error)
+    return None
 
 
 def declaration_toml(declaration: Declaration) -> bytes:

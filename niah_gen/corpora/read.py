@@ -15,13 +15,11 @@ from niah_gen.corpora.declarations import MARKUP, CorpusFile
 from niah_gen.corpora.documents import Document, read_documents, wanted_documents
 from niah_gen.corpora.draw import Bounds, CorpusDraw, Reservoir
 from niah_gen.corpora.find import Located
+from niah_gen.corpora.language import SAMPLE_CHARACTERS, language_of
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import file_sha256, sha256_hex
 from niah_score.machine.files import file_state
 
-# Shares of Chinese characters in real text of either language lie near 0 and near 1.
-_CHINESE_SHARE = 0.2
-_SAMPLE_CHARACTERS = 100_000
 _EVERYTHING = Bounds(1 << 62, 1 << 62, 0)
 
 
@@ -149,6 +147,16 @@ def corpus_figures(located: Located) -> CorpusFigures:
     return CorpusFigures(language, files, corpus_digest(files, texts), documents, characters)
 
 
+def corpus_language(located: Located) -> str:
+    """The language of a corpus: the declared one, else that of its first documents. Raises CorpusError."""
+    sample = _Sample(full=False)
+    for document in () if located.declaration.language else _documents(located, located.declaration.files):
+        sample.add(document)
+        if sample.full:
+            break
+    return located.declaration.language or sample.language()
+
+
 class _Sample:
     """The first documents of a corpus, as many as its language is told by; none where it is `full` from the start."""
 
@@ -162,18 +170,11 @@ class _Sample:
         if not self.full:
             self._documents.append(document)
             self._characters += len(document.text)
-            self.full = self._characters >= _SAMPLE_CHARACTERS
+            self.full = self._characters >= SAMPLE_CHARACTERS
 
     def language(self) -> str:
         """The language that the documents are in."""
         return language_of(self._documents)
-
-
-def language_of(documents: Sequence[Document]) -> str:
-    """`zh` where at least a fifth of the first 100,000 characters that are not white space are Chinese, else `en`."""
-    sample = "".join("".join(document.text for document in documents)[:_SAMPLE_CHARACTERS].split())
-    chinese = sum("\u4e00" <= char <= "\u9fff" for char in sample)
-    return "zh" if sample and chinese >= _CHINESE_SHARE * len(sample) else "en"
 
 
 def _documents(located: Located, files: Sequence[CorpusFile]) -> Iterator[Document]:

@@ -26,11 +26,12 @@ from niah_gen.progress import Progress
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
-from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan, PlannedPart, make_plan
+from niah_gen.rows.plan import Plan, PlannedPart, make_plan
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
+from niah_score.text.language import find_language
 
 Advance = Callable[[int, int], None]
 
@@ -199,7 +200,7 @@ class _ShardBuilder:
         plan = self.plan
         shard = plan.shards[number]
         cells = plan.cells[shard.first : shard.last]
-        row_bytes = int(cells[0].length * BYTES_PER_TOKEN[cells[0].language])
+        row_bytes = int(cells[0].length * find_language(cells[0].language).bytes_per_token)
         parts = [plan.part_of[name] for name in {cell.part for cell in cells}]
         alike = max(map(_rows_alike, parts))
         kinds = [planned.task.context for planned in parts]

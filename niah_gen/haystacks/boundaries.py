@@ -1,61 +1,112 @@
 """Finds where sentences or words end, as character offsets: the only places where a needle may stand.
 
-A sentence ends right after closing punctuation and the quotes or brackets that close with it, before white space or, in
-Chinese, anywhere. A paragraph that closes without punctuation ends no sentence.
+A sentence ends right after closing punctuation and the quotes or brackets that close with it, before white space or,
+after the marks of scripts without spaces, anywhere. A paragraph that closes without punctuation ends no sentence. Which
+marks these are, the file of the language says.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+from niah_score.text.language import Language, find_language
 
 BOUNDARIES = ("sentence", "word")
-# What joins a sentence to the one before it.
-JOINERS = {"en": " ", "zh": ""}
-
-_CLOSERS = "\"'\u2019\u201d)\\]\u300d\u300f\uff09\u300b\u3011"
-# Only from the beginning of a run of marks: from each of them, long runs would take quadratic time.
-_ENGLISH_END = re.compile(rf"(?<![.!?\u2026])[.!?\u2026]+[{_CLOSERS}]*(?=\s|$)")
-# No semicolon: what follows one is still the same sentence.
-_CHINESE_MARKS = "\u3002\uff01\uff1f\u2026"
-_CHINESE_END = re.compile(rf"(?:[\u3002\uff01\uff1f]|\u2026\u2026)+[{_CLOSERS}]*")
-_NO_END = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Rev|St|Sr|Jr|vs|No|Nos|Fig|Vol|pp|cf|al|ca|approx|Inc|Ltd|Co|Corp)"
-    r"|\b[A-Z]|\b(?:e\.g|i\.e|a\.m|p\.m|U\.S|U\.K)"
-    # The number of an item in a list.
-    r"|(?:\A|\n)[ \t]*(?:\d{1,3}|[a-z]))\.$"
-)
-_LONGEST_NO_END = 12
 _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
 # A needle before one of these would part it from its word.
 _CLINGING = ("Po", "Pe", "Pf", "Pd", "Sk", "Mn", "Mc", "Me")
+_HIRAGANA = re.compile("[\u3041-\u309f]")
+_KANA_OR_HAN = re.compile("[\u3041-\u30ff\u4e00-\u9fff々]")
 
 
-def sentence_ends(text: str) -> list[int]:
-    """Character offsets right after each sentence of a text, ascending; without 0."""
+class _SentenceEnds(NamedTuple):
+    """How the sentence ends of a language are found.
+
+    `marks_anywhere`: characters of which every match of `anywhere` holds one.
+    `longest`: of an abbreviation that ends no sentence, its point included.
+    """
+
+    spaced: re.Pattern[str]
+    anywhere: re.Pattern[str]
+    marks_anywhere: str
+    no_end: re.Pattern[str]
+    longest: int
+    openers: str
+    closers: tuple[str, ...]
+    continued_by: str
+
+
+def joiner_of(language: str) -> str:
+    """What joins a sentence of a language to the one before it."""
+    return find_language(language).joiner
+
+
+@lru_cache(maxsize=64)
+def _rules(language: Language) -> _SentenceEnds:
+    rules = language.sentences
+    marks = re.escape(rules.marks)
+    closers = "|".join(map(re.escape, sorted(rules.closers, key=len, reverse=True))) or "(?!)"
+    anywhere = "|".join(map(re.escape, rules.marks_anywhere)) or "(?!)"
+    # The number of an item in a list ends none either.
+    abbreviations = "|".join((*map(re.escape, rules.abbreviations), "[A-Z]"))
+    return _SentenceEnds(
+        # Only from the beginning of a run of marks: from each of them, long runs would take quadratic time.
+        re.compile(rf"(?<![{marks}])[{marks}]+(?:{closers})*(?=\s|$)"),
+        re.compile(rf"(?:{anywhere})+(?:{closers})*"),
+        "".join(dict.fromkeys("".join(rules.marks_anywhere))),
+        re.compile(rf"(?:\b(?:{abbreviations})|(?:\A|\n)[ \t]*(?:\d{{1,3}}|[a-z]))\.$"),
+        max(12, *(len(word) + 2 for word in rules.abbreviations), 0),
+        rules.openers,
+        rules.closers,
+        rules.continued_by,
+    )
+
+
+def sentence_ends(text: str, language: str = "en") -> list[int]:
+    """Character offsets right after each sentence of a text, ascending; without 0.
+
+    Raises LanguageError where the language has no file.
+    """
+    rules = _rules(find_language(language))
     ends: set[int] = set()
     # Looking for single characters is far faster than looking for any of several.
-    if any(mark in text for mark in _CHINESE_MARKS):
-        ends |= {match.end() for match in _CHINESE_END.finditer(text)}
-    ends |= {match.end() for match in _ENGLISH_END.finditer(text) if _is_end(text, match)}
+    if any(mark in text for mark in rules.marks_anywhere):
+        ends |= {match.end() for match in rules.anywhere.finditer(text) if not _goes_on(text, match, rules)}
+    ends |= {match.end() for match in rules.spaced.finditer(text) if _is_end(text, match, rules)}
     return sorted(ends)
 
 
-def _is_end(text: str, match: re.Match[str]) -> bool:
+def _goes_on(text: str, match: re.Match[str], rules: _SentenceEnds) -> bool:
+    """Whether what follows a closing quote belongs to its sentence: 「そうだ。」と言った。"""
+    return bool(rules.continued_by) and (
+        text[match.end() : match.end() + 1] in tuple(rules.continued_by) and match[0].endswith(rules.closers)
+    )
+
+
+def _is_end(text: str, match: re.Match[str], rules: _SentenceEnds) -> bool:
     """Whether a sentence could end here: not if its line goes on in small letters, nor after an abbreviation."""
-    following = text[match.end() : match.end() + 2]
-    if "\n" not in following and following.lstrip()[:1].islower():
+    following = text[match.end() : match.end() + 2 + 2 * len(rules.openers)]
+    first = following[:2] if not rules.openers else following
+    if "\n" not in first[:2] and first.lstrip().lstrip(rules.openers or None)[:1].islower():
         return False
-    return match.group() != "." or not _NO_END.search(text, max(0, match.end() - _LONGEST_NO_END), match.end())
+    return match.group() != "." or not rules.no_end.search(text, max(0, match.end() - rules.longest), match.end())
 
 
 def word_ends(text: str, language: str) -> list[int]:
     """Character offsets right after each word of a text, ascending; without 0.
 
-    English words end before white space. Chinese ones are jieba's, together with the punctuation that follows them.
+    Words end before white space where a language parts them so. Chinese ones are jieba's, together with the punctuation
+    that follows them. Of languages whose words are not told apart, any two characters may be parted that no mark joins,
+    in Japanese only hiragana from what is none behind it, where most phrases end.
     """
-    if language != "zh":
+    words = find_language(language).words
+    if words == "spaces":
         return [match.start() for match in _WORD_END.finditer(text)]
+    if words == "characters":
+        return [at for at in range(1, len(text) + 1) if _may_part(text, at)]
     import logging
 
     import jieba
@@ -68,6 +119,23 @@ def word_ends(text: str, language: str) -> list[int]:
             ends.append(at)
         at += len(word)
     return [*ends, at] if at and not text[-1].isspace() else ends
+
+
+def _may_part(text: str, at: int) -> bool:
+    """Whether a text without spaces may be parted at a place."""
+    left = text[at - 1]
+    if at == len(text):
+        return not left.isspace()
+    right = text[at]
+    if left.isalnum() and (_HIRAGANA.match(right) or (left.isascii() and right.isascii() and right.isalnum())):
+        return False
+    if (
+        _KANA_OR_HAN.match(left)
+        and _KANA_OR_HAN.match(right)
+        and not (_HIRAGANA.match(left) and not _HIRAGANA.match(right))
+    ):
+        return False
+    return _is_gap(left, right)
 
 
 def _is_gap(left: str, right: str) -> bool:

@@ -48,7 +48,7 @@ class NativeFiller:
         self.tokenizer = tokenizer
         self._boundary = boundary
         self._leaks = leaks
-        self._ends_of = sentence_ends if boundary == "sentence" else partial(word_ends, language=corpus.language)
+        self._ends_of = partial(sentence_ends if boundary == "sentence" else word_ends, language=corpus.language)
         self._counter = Counter(tokenizer)
         self._kept: dict[int, Kept] = {}
         self._folded: dict[int, str] = {}
@@ -79,7 +79,7 @@ class NativeFiller:
             added = joined.added[request.secret] = seam_tokens(request, joined.sentences, self._counter)
         by_sentence = self._boundary == "sentence"
         joiners = (request.joiner, "\n") if by_sentence else (request.joiner,)
-        haystack = fitting.haystack(joined.sentences, added, joiners, sentence_ends if by_sentence else None)
+        haystack = fitting.haystack(joined.sentences, added, joiners, self._ends_of if by_sentence else None)
         return replace(haystack, cleared=self._cleared(request.secret))
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:

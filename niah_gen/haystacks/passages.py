@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from niah_gen.corpora.documents import Document
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
-from niah_gen.haystacks.boundaries import JOINERS, sentence_ends
+from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
 from niah_gen.haystacks.sentences import Kept, keep
 from niah_gen.tokenizers.find import Tokenizer
 
@@ -77,9 +77,9 @@ _FEWEST = 8
 
 def _cut(document: Document, source: PassageSource) -> Iterator[Passage]:
     """The passages of a document: sentences until the size is reached; what is left joins the last one."""
-    joiner = JOINERS.get(source.corpus.language, " ")
+    joiner = joiner_of(source.corpus.language)
     lines = [line.strip() for line in document.text.splitlines() if line.strip()]
-    kept = keep(joiner.join(lines), source.tokenizer, sentence_ends)
+    kept = keep(joiner.join(lines), source.tokenizer, partial(sentence_ends, language=source.corpus.language))
     sentences = list(_sentences(kept))
     if not sentences:
         return

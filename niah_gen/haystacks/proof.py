@@ -84,8 +84,9 @@ def misplaced(needles: Sequence[PlacedNeedle], context: str, offset: int) -> Ite
 class CountedHaystack:
     """What can be said of a haystack's text alone; each is found once, when it is first asked for."""
 
-    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
+    def __init__(self, text: str, tokenizer: Tokenizer, language: str = "en") -> None:
         self.text = text
+        self._language = language
         self._tokenizer = tokenizer
         self._before: dict[int, int] = {}
         self._held: dict[str, bool] = {}
@@ -109,7 +110,7 @@ class CountedHaystack:
     @cached_property
     def ends(self) -> frozenset[int]:
         """Where its sentences end."""
-        return frozenset(sentence_ends(self.text))
+        return frozenset(sentence_ends(self.text, self._language))
 
     def is_nearest(self, place: int, asked: float, boundary: str | None, local: bool) -> bool:
         """Whether no sentence end is clearly nearer to a depth in percent than a place; at 0 and 100 it is exact.

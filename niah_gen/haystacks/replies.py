@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from niah_gen.corpora.read import Corpus
-from niah_gen.haystacks.boundaries import JOINERS, sentence_ends
+from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
 from niah_gen.haystacks.sentences import LONGEST_SEGMENT
 from niah_gen.tokenizers.find import Tokenizer
 
@@ -44,7 +44,7 @@ class Material:
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
         self.corpus = corpus
         self.tokenizer = tokenizer
-        self.joiner = JOINERS[corpus.language]
+        self.joiner = joiner_of(corpus.language)
         self._known: dict[int, tuple[Sentence, ...]] = {}
 
     def sentences(self, number: int) -> tuple[Sentence, ...]:
@@ -67,7 +67,7 @@ class Material:
         seen = set()
         for line in text.splitlines():
             at = 0
-            for end in sentence_ends(line):
+            for end in sentence_ends(line, self.corpus.language):
                 sentence = " ".join(line[at:end].split())
                 at = end
                 tokens = self.tokenizer.count(self.joiner + sentence)

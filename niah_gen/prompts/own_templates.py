@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.errors import RecipeError, suggestion
 from niah_gen.prompts.templates import (
     CONTEXT,
@@ -27,6 +26,7 @@ from niah_gen.prompts.templates import (
     wrong_sides,
 )
 from niah_score.contract import Message, PromptForm
+from niah_score.text.language import language_codes
 
 Tables = Mapping[str, Any]
 
@@ -96,7 +96,7 @@ def wrong_tables(tables: object) -> Iterator[str]:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             yield f"[{name}]: expected a name of at most 64 letters, digits, - and _"
             continue
-        if template_for(name, "en") or template_for(name, "zh") or template_library().get(base_name(name)):
+        if any(template_for(name, code) for code in language_codes()) or template_library().get(base_name(name)):
             yield f"[{name}]: a template of the package has this name; call yours another"
         if base_name(name) != name and base_name(name) in tables:
             yield f"[{name}]: stands beside [{base_name(name)}], which is for every language; call one of them another"
@@ -119,13 +119,14 @@ def wrong_tables(tables: object) -> Iterator[str]:
 
 def _wrong_language(name: str, table: Tables) -> Iterator[str]:
     language = table.get("language")
-    known = " or ".join(LANGUAGES)
+    known = " or ".join(language_codes())
     if language is None:
         yield f"[{name}].language: is missing; expected {known}"
-    elif language not in LANGUAGES:
+    elif language not in language_codes():
         yield f"[{name}].language: expected {known}; found {language!r}"
     elif base_name(name) != name and not name.endswith(f"-{language}"):
-        yield f"[{name}].language: is {language!r}, but the name ends in {name[-3:]!r}; change one of them"
+        end = name.removeprefix(base_name(name))
+        yield f"[{name}].language: is {language!r}, but the name ends in {end!r}; change one of them"
 
 
 def _wrong_wording(where: str, position: str, wording: object) -> Iterator[str]:
@@ -209,7 +210,7 @@ def wrong_system(name: str, tables: Tables, form: PromptForm) -> list[str]:
         ]
     own = own_templates(tables)
     problems = []
-    for template in filter(None, (template_for(name, language, own) for language in LANGUAGES)):
+    for template in filter(None, (template_for(name, language, own) for language in language_codes())):
         messages = [message for wording in template.wordings.values() for message in wording.messages("chat")]
         held = "".join(message["content"] for message in messages if message["role"] == "system")
         if CONTEXT in held or QUESTION in held:

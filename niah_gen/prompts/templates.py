@@ -2,9 +2,12 @@
 
 A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each, the question
 at the end. Tables `start` and `both` hold the same with the question before the context, or before and after it.
-`{opening}` may stand anywhere: what an item says before its context. A name without language (`niah`) stands for the
-pair `niah-en`, `niah-zh`. `guide` rules change a guided prompt's question. Functions that look names up take `own`:
-templates of a user's own, by name.
+`{opening}` may stand anywhere: what an item says before its context. A name without language (`niah`) stands for
+`niah-en`, `niah-zh` and so on. `guide` rules change a guided prompt's question. Functions that look names up take
+`own`: templates of a user's own, by name.
+
+The templates `niah-<language>` are made of the words in the language's file: one instruction, wherever the question
+stands. Both forms ask the same; the text form ends where a base model would go on.
 """
 
 from __future__ import annotations
@@ -17,9 +20,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_score.contract import Message, PromptForm
+from niah_score.text.language import ALWAYS_READ, Language, find_language, language_codes
 
 _FOLDER = Path(__file__).parents[1] / "library" / "templates"
 CONTEXT, QUESTION, OPENING = "{context}", "{question}", "{opening}"
+# The template that every language has.
+MADE = "niah"
+_GUIDED = ("opencompass", "opencompass-processed")
 
 
 class Position(NamedTuple):
@@ -104,13 +111,53 @@ class Template:
 
 
 @lru_cache(maxsize=1)
-def template_library() -> dict[str, Template]:
-    """All templates that come with the package, by name, sorted."""
+def _library() -> dict[str, Template]:
     found: dict[str, Template] = {}
     for file in sorted(_FOLDER.iterdir()):
         for name, table in tomllib.loads(file.read_text("utf-8")).items():
             found[name] = parse_template(name, table)
-    return dict(sorted(found.items()))
+    return found
+
+
+def template_library() -> dict[str, Template]:
+    """All templates that come with the package or are made of language files, by name, sorted.
+
+    Raises LanguageError where a language file is not what it should be.
+    """
+    made = (_made_of(find_language(code)) for code in language_codes())
+    return dict(sorted((_library() | {template.name: template for template in made}).items()))
+
+
+def _named(name: str, own: Mapping[str, Template]) -> Template | None:
+    """The template of exactly that name. Only the language file that it is made of is read."""
+    found = own.get(name) or _library().get(name)
+    code = name.removeprefix(f"{MADE}-")
+    if found is None and code != name and code in language_codes():
+        return _made_of(find_language(code))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _made_of(language: Language) -> Template:
+    """The template that the words of a language make."""
+    words = language.prompt
+    context = f"<{words.document}>\n{CONTEXT}\n</{words.document}>"
+    # Where published placements guide their own prompts, ours are guided too.
+    rule = GuideRule(append=words.guide)
+    guide = dict.fromkeys(_GUIDED, rule) if words.guide else {}
+
+    def wording(*parts: str) -> Wording:
+        said = "\n\n".join((words.instruction, *parts))
+        # The answer follows the question on the next line, and a context after a blank one.
+        answer = f"\n{words.answer}" if parts[-1] == words.question else f"\n\n{words.answer}"
+        return Wording(said + answer, (Message(role="user", content=said),))
+
+    wordings = {
+        "end": wording(context, words.question),
+        "start": wording(words.question, context),
+        "both": wording(words.question, context, words.question),
+    }
+    return Template(f"{MADE}-{language.code}", language.code, wordings, guide)
 
 
 def parse_template(name: str, table: Mapping[str, Any]) -> Template:
@@ -163,28 +210,28 @@ def guide_problem(template: Template, placement: str, needle: str, question: str
 
 def base_name(name: str) -> str:
     """A template's name without its language: `niah` for `niah-en`."""
-    return name.rsplit("-", 1)[0] if name.endswith(("-en", "-zh")) else name
+    code = next((code for code in language_codes() if name.endswith(f"-{code}")), None)
+    return name.removesuffix(f"-{code}") if code else name
 
 
 def template_names(own: Mapping[str, Template] | None = None) -> list[str]:
-    """Names that a recipe may give: each template, and each pair without its language."""
-    library = {**template_library(), **(own or {})}
-    return sorted({*library, *map(base_name, library)})
+    """Names that a recipe may give: each template, and each name without its language."""
+    names = {*_library(), *(own or {}), *(f"{MADE}-{code}" for code in language_codes())}
+    return sorted({*names, *map(base_name, names)})
 
 
 def template_for(name: str, language: str, own: Mapping[str, Template] | None = None) -> Template | None:
     """The template that a name stands for in a language; None if there is none."""
-    library = {**template_library(), **own} if own else template_library()
-    return library.get(name) or library.get(f"{name}-{language}")
+    return _named(name, own or {}) or _named(f"{name}-{language}", own or {})
 
 
-def template_family(name: str, own: Mapping[str, Template] | None = None) -> dict[str, object]:
-    """Everything that a template name stands for in any language, which family digests cover."""
-    library = {**template_library(), **(own or {})}
-    members = [library[found] for found in (name, f"{name}-en", f"{name}-zh") if found in library]
-    if name in library:
-        members = members[:1]
-    return {member.name: _digested(member) for member in members}
+def template_family(
+    name: str, own: Mapping[str, Template] | None = None, languages: Sequence[str] = ALWAYS_READ
+) -> dict[str, object]:
+    """Everything that a template name stands for in some languages, which digests cover."""
+    whole = _named(name, own or {})
+    members = [whole] if whole else [_named(f"{name}-{code}", own or {}) for code in languages]
+    return {member.name: _digested(member) for member in members if member}
 
 
 def _digested(template: Template) -> dict[str, object]:

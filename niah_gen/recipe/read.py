@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.errors import RecipeError, TokenizerError, suggestion
 from niah_gen.prompts.own_templates import wrong_system
 from niah_gen.recipe.overrides import overridden
@@ -16,7 +15,7 @@ from niah_gen.recipe.part_tables import SHARED_FIELDS, part_tables, read_parts
 from niah_gen.recipe.presets import preset_names, preset_text
 from niah_gen.recipe.read_part import PART_FIELDS, Fields, PartReader, wrong_position
 from niah_gen.recipe.recipe import CORPUS_WHOLE, Part, Recipe
-from niah_gen.recipe.unasked import without_unasked_corpora
+from niah_gen.recipe.unasked import with_needles_of_corpora, without_unasked_corpora
 from niah_gen.recipe.values import (
     one_of,
     parse_languages,
@@ -80,6 +79,10 @@ def load_recipe(
     if notice is not None and not isinstance(source, Recipe):
         for sentence in dict.fromkeys(told):
             notice(sentence)
+    if here and _is_preset(source) and "corpora" in overrides and not _names_needles(overrides):
+        # Whoever brings texts in a language of their own means to be asked about them.
+        parts = tuple(with_needles_of_corpora(part, notice) for part in recipe.parts)
+        recipe = replace(recipe, parts=parts)
     if named or not here:
         return recipe
     own = {table.name for table in tables if not _is_preset(source) and "corpora" in {**table.own, **table.overrides}}
@@ -89,17 +92,21 @@ def load_recipe(
     return replace(recipe, parts=asked)
 
 
+def _names_needles(overrides: Mapping[str, Any]) -> bool:
+    return any(name.split(".")[-1] in ("needles", "paraphrase") for name in overrides)
+
+
 def _shared(raw: Mapping[str, Any], parts: tuple[Part, ...], problems: list[str], here: bool) -> Recipe:
     """The fields of a recipe that all parts share."""
     reader = Fields(raw, problems)
-    known = parts[0].template_in("en") or parts[0].template_in("zh")
+    known = next(filter(None, map(parts[0].template_in, parts[0].languages)), None)
     form = reader.take("form", one_of(FORMS), str(known.forms()[0]) if known else "text")
     asked: PromptForm = "chat" if form == "chat" else "text"
     none: tuple[str, ...] = ()
     languages = reader.take("languages", parse_languages, none)
     for part in parts:
         wrong = wrong_system(part.template, part.templates, asked) if part.system else []
-        wrong += wrong_position(part, languages or LANGUAGES)
+        wrong += wrong_position(part, languages or part.languages)
         problems += [problem for problem in wrong if problem not in problems]
     return Recipe(
         name=reader.take("name", parse_slug, "dataset"),

@@ -25,6 +25,7 @@ from niah_gen.recipe.values import (
     parse_lengths,
     parse_names,
     parse_percent,
+    parse_question_language,
     parse_spread,
     parse_system,
     parse_text,
@@ -84,11 +85,12 @@ class PartReader(Fields):
         needles = self._needles(task)
         if task is None and not task_name:
             task = task_for(needles)
+        question_language = self._question_language(task)
         options = self._options(task)
         corpora = self._corpora(task, options)
         task = task and as_chosen(task, options)
         controls = self._controls(task)
-        needles = [needle.for_use(bool(options.get("distractors")), controls) for needle in needles]
+        needles = [needle.for_use(bool(options.get("distractors")), controls, question_language) for needle in needles]
         usual = "diff" if "diff" in self.raw else "apart" if options.get("distractors") else kind.spread
         spread: str | tuple[float, ...] = self.take("spread", parse_spread, parse_spread(usual))
         depths = tuple(depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
@@ -121,6 +123,7 @@ class PartReader(Fields):
             templates=templates,
             name=name,
             weight=weight,
+            question_language=question_language,
         )
         if replays and part.system:
             self.problems.append(f"system: task {task_name!r} makes its prompts whole; leave system out")
@@ -243,6 +246,18 @@ class PartReader(Fields):
         own = {} if wrong else dict(tables)
         return self.take("template", one_of(template_names(own_templates(own))), usual), own
 
+    def _question_language(self, task: Task | None) -> str:
+        found = self.take("question_language", parse_question_language, "")
+        if found and task is not None and not task.hides_needles:
+            self.problems.append(
+                f"question_language: task {task.name!r} asks in the language of its texts; leave question_language out"
+            )
+        if found and self.raw.get("paraphrase") is True:
+            self.problems.append(
+                "question_language: a question in another language has one wording; leave paraphrase out"
+            )
+        return found
+
     def _control_depths(self) -> tuple[float, ...]:
         return () if self.raw.get("control_depths") in ([], ()) else self.take("control_depths", parse_depths, ())
 
@@ -311,7 +326,7 @@ def wrong_position(part: Part, languages: Sequence[str]) -> Iterator[str]:
 def settings_of(part: Part, task: Task) -> Settings:
     """What a task family sees of a part that names it."""
     options, _ = read_options(task.options, part.options)
-    return Settings(options, part.needles, part.own_seed, not part.placing.keeps_languages)
+    return Settings(options, part.needles, part.own_seed, not part.placing.keeps_languages, part.question_language)
 
 
 _DEFAULT_CORPORA: tuple[str, ...] = ("en_essays", "zh_articles")

@@ -12,9 +12,12 @@ from niah_gen.prompts.own_templates import own_templates, with_system
 from niah_gen.prompts.templates import Template, template_family, template_for
 from niah_gen.tasks.needle_library import Needle
 from niah_score.contract import PromptForm, sha256_hex
+from niah_score.text.language import ALWAYS_READ
 
 # Fields that are left out of a table where they are empty: recipes that do not use them keep their digests.
-_ONLY_WHERE_USED = ("options", "controls", "control_depths", "needles_per_cell", "system", "templates")
+_ONLY_WHERE_USED = (
+    "options", "controls", "control_depths", "needles_per_cell", "system", "templates", "question_language",
+)  # fmt: skip
 
 # Bytes of text, and more for each document, up to which a corpus is read whole.
 CORPUS_WHOLE = 64 * 1024 * 1024
@@ -32,7 +35,8 @@ class Part:
     documents that hold a keyword. `fresh_haystacks`: every native row has filler of its own. `system`: what a chat's
     system message says, empty for the template's own. `templates`: templates of the user's own, as TOML tables.
     `name`: None where the recipe has no parts.
-    `weight`: of the part's mean in the headline of a score.
+    `weight`: of the part's mean in the headline of a score. `question_language`: what questions are asked in, empty
+    for the language of the texts.
     """
 
     task: str
@@ -61,6 +65,7 @@ class Part:
     templates: Mapping[str, Any] = field(default_factory=dict)
     name: str | None = None
     weight: float = 1.0
+    question_language: str = ""
 
     @property
     def placing(self) -> Placement:
@@ -74,14 +79,28 @@ class Part:
             return self.seed
         return int(sha256_hex(f"{self.seed}/{self.name}".encode())[:8], 16) >> 1
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """English, Chinese, and the other languages that its needles are in or that it asks in."""
+        others = {self.question_language, *(needle.language for needle in self.needles)} - {"", *ALWAYS_READ}
+        return (*ALWAYS_READ, *sorted(others))
+
     def template_in(self, language: str) -> Template | None:
-        """The template that prompts in a language have; None if there is none."""
-        found = template_for(self.template, language, own_templates(self.templates))
+        """The template of prompts over texts in a language; None if there is none."""
+        asked = self.question_language or language
+        found = template_for(self.template, asked, own_templates(self.templates))
         return with_system(found, self.system) if found and self.system else found
 
-    def template_family(self) -> dict[str, object]:
-        """All that the template's name stands for in any language, for digests."""
-        return template_family(self.template, own_templates(self.templates))
+    def template_family(self, language: str | None = None) -> dict[str, object]:
+        """What the template's name stands for in the prompts over texts of a language, for the digests of their rows.
+
+        Without a language, in all that the recipe asks in. English and Chinese are always together.
+        """
+        own = own_templates(self.templates)
+        if language is not None:
+            asked = self.question_language or language
+            return template_family(self.template, own, ALWAYS_READ if asked in ALWAYS_READ else (asked,))
+        return template_family(self.template, own, self.languages)
 
     def placed_depths(self) -> tuple[float, ...]:
         """The depths that rows are made for, in percent."""

@@ -1,4 +1,8 @@
-"""Leaves out corpora in whose language a recipe asks nothing, where it was not the user who named them."""
+"""Matches a preset's needles and corpora by language, where the user named the others.
+
+Corpora in whose language nothing is asked are left out; needles are added for corpora in a language that it
+has none of.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import corpus_language
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part
 from niah_gen.tasks.check_item import item_ids
+from niah_gen.tasks.needle_library import needle_files
 from niah_gen.tasks.registry import chosen_task
 
 
@@ -31,3 +37,32 @@ def without_unasked_corpora(part: Part, asked: Sequence[str], tell: Callable[[st
         where = f"part {part.name}: " if part.name else ""
         tell(f"{where}left out {', '.join(silent)}: {what} in {codes}")
     return replace(part, corpora=tuple(spec for spec in part.corpora if spec not in silent))
+
+
+# So many of a language's single needles stand in for those that a preset has in English and Chinese.
+_STANDING_IN = 3
+
+
+def with_needles_of_corpora(part: Part, tell: Callable[[str], None] | None) -> Part:
+    """A part that asks for single facts, with some of the library's in each language of its corpora that has no needle.
+
+    `tell` is told a sentence about them. A part with needles in none of its corpora's languages is left with these
+    alone.
+    """
+    task = chosen_task(part.task, part.options)
+    if not task.hides_needles or part.options.get("distractors") or not part.placing.keeps_languages:
+        return part
+    known = {needle.language for needle in part.needles}
+    languages = dict.fromkeys(corpus_language(locate(spec)) for spec in part.corpora)
+    lacking = [code for code in languages if code not in known and f"single-{code}" in needle_files()]
+    if not lacking or any(len(needle.needles) > 1 for needle in part.needles):
+        return part
+    added = [
+        needle.asked(False).for_use(False, part.controls, part.question_language)
+        for code in lacking
+        for needle in needle_files()[f"single-{code}"][:_STANDING_IN]
+    ]
+    if tell is not None:
+        tell(f"asks for {', '.join(needle.id for needle in added)}: the preset has no needle in {', '.join(lacking)}")
+    kept = [needle for needle in part.needles if needle.language in languages]
+    return replace(part, needles=(*kept, *added))

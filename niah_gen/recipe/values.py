@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.errors import suggestion
 from niah_gen.haystacks.spread import SPREADS
 from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, depth_schedule, length_schedule
+from niah_score.text.language import language_codes
 
 _MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
 # The lengths of rows that have none.
@@ -194,6 +194,13 @@ def parse_pins(value: Any) -> tuple[tuple[str, str], ...]:
 def parse_languages(value: Any) -> tuple[str, ...]:
     """Languages that corpora can have; empty for all."""
     names = () if value in ([], ()) else parse_names(value)
-    if not set(names) <= set(LANGUAGES):
-        raise WrongValueError(f"expected {' or '.join(LANGUAGES)}")
+    if not set(names) <= set(language_codes()):
+        raise WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md tells how to add one)")
     return names
+
+
+def parse_question_language(value: Any) -> str:
+    """The language that questions are asked in; empty for that of the texts."""
+    if value not in ("", *language_codes()):
+        raise WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md tells how to add one)")
+    return str(value)

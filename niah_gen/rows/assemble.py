@@ -188,6 +188,7 @@ class _PartAssembler:
             repeat=cell.repeat,
             seed=cell_seed(part.own_seed, cell),
             question=shown.question,
+            question_language=shown.asked_in,
             answers=list(shown.answers),
             keywords=[list(group) for group in shown.keywords],
             keyword_kinds=shown.kinds,
@@ -210,7 +211,7 @@ class _PartAssembler:
             leak=context.leak,
             prompt_sha256=_sha256(utf8[0] if is_text else json),
         )
-        truth["id"] = row_id(self._planned.family, truth)
+        truth["id"] = row_id(self._planned.families[cell.language], truth)
         messages = tuple(PendingMessage(message.role, parts) for message, parts in zip(prompt, utf8, strict=True))
         return PendingRow(truth, messages, json, (*context.notes, *self._notes(truth)))
 

@@ -10,6 +10,9 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.own_files import file_pin, own_files
 from niah_score.contract import ROW_REVISION, SCHEMA_VERSION, canonical_json, sha256_hex
 
+# What a recipe pins the file of a language of the user's own as, with the language's code behind it.
+LANGUAGE_PIN = "language "
+
 
 def plan_digest(
     recipe: Recipe, tasks: Sequence[Task], tokenizer: str, tokenizer_sha256: str, corpora: Sequence[tuple[str, str]]
@@ -37,11 +40,15 @@ def plan_digest(
     files = [pin for part, task in zip(recipe.parts, tasks, strict=True) for pin in _file_pins(recipe, part, task)]
     if files:
         digested["files"] = sorted(files)
+    languages = [[name, sha256] for name, sha256 in recipe.pins if name.startswith(LANGUAGE_PIN)]
+    if languages:
+        digested["languages"] = languages
     return sha256_hex(canonical_json(digested))
 
 
-def family_digest(recipe: Recipe, part: Part, task: Task, tokenizer_sha256: str) -> str:
-    """family8 of the ids of a part's rows: a digest of what they share, so that axes may grow without new ids.
+def family_digest(recipe: Recipe, part: Part, task: Task, tokenizer_sha256: str, language: str = "en") -> str:
+    """family8 of the ids of a part's rows in a language: a digest of what they share, so that axes may grow without new
+    ids. English and Chinese have the same one.
 
     A family's options, the files that they name and the name of a recipe's part are in it; version 1 of a task without
     options adds nothing.
@@ -51,7 +58,7 @@ def family_digest(recipe: Recipe, part: Part, task: Task, tokenizer_sha256: str)
         "schema": SCHEMA_VERSION,
         "placement": [part.placement, placing.version],
         "tokenizer": tokenizer_sha256,
-        "template": [part.template_family(), recipe.form, part.guide],
+        "template": [part.template_family(language), recipe.form, part.guide],
         "reserve": part.reserve,
         "seed": part.seed,
     }
@@ -61,6 +68,8 @@ def family_digest(recipe: Recipe, part: Part, task: Task, tokenizer_sha256: str)
         shared["options"] = dict(part.options)
     if part.system:
         shared["system"] = part.system
+    if part.question_language:
+        shared["question_language"] = part.question_language
     if part.name is not None:
         shared["part"] = part.name
     files = _file_pins(recipe, part, task)

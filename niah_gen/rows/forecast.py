@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from niah_gen.haystacks.published import PUBLISHED
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.rows.assemble import Assembler
-from niah_gen.rows.plan import BYTES_PER_TOKEN, Plan
+from niah_gen.rows.plan import Plan
 from niah_gen.rows.precision import half_width, needles_for
 from niah_gen.tasks.records import Cell
+from niah_score.text.language import find_language
 
 # Rows made and written per second on one core of a small machine, in tokens; and what starting costs, in seconds.
 _TOKENS_PER_SECOND = 50_000_000
@@ -80,7 +81,7 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
     configs: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         configs.setdefault(cell.config, []).append(cell)
-    size = sum(cell.length * BYTES_PER_TOKEN[cell.language] for cell in plan.cells)
+    size = sum(cell.length * find_language(cell.language).bytes_per_token for cell in plan.cells)
     seconds = _START_SECONDS + plan.tokens() / _TOKENS_PER_SECOND
     recipe = plan.recipe
     yield f"dataset      {recipe.name}/{plan.folder_name}"

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from niah_gen.corpora.declarations import LANGUAGES
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError, IntegrityError, RecipeError
 from niah_gen.haystacks.haystack import CorpusFiller, Secret, Usage
@@ -16,7 +15,7 @@ from niah_gen.prompts.templates import guide_problem
 from niah_gen.recipe.read_part import settings_of
 from niah_gen.recipe.recipe import Part, Recipe
 from niah_gen.rows.corpora import draw_notes, read_sources, with_draw
-from niah_gen.rows.digests import family_digest, plan_digest
+from niah_gen.rows.digests import LANGUAGE_PIN, family_digest, plan_digest
 from niah_gen.rows.grid import Grid, grid_of
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.check_item import item_ids, item_of
@@ -25,11 +24,10 @@ from niah_gen.tasks.own_files import file_pin, named, own_file_digest, own_files
 from niah_gen.tasks.records import Cell, Settings
 from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
+from niah_score.text.language import find_language, is_own_language, language_codes
 
 # A file holds about this much prompt text at most: one is written, hashed, reused or rebuilt as a whole.
 _FILE_BYTES = 256 * 1024 * 1024
-# Between English (4.4 bytes a token with cl100k_base) and Chinese (2.7); only file sizes and forecasts depend on it.
-BYTES_PER_TOKEN = {"en": 4.4, "zh": 2.8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,8 @@ class Shard:
 class PlannedPart:
     """A part of a recipe bound to its task family and to the corpora that it names. `fillers`: of each corpus.
 
-    `grid`: its coordinates in the languages that are asked for. `part` is the one to be recorded, in which corpora have
+    `families`: family8 of the ids of its rows, by language. `grid`: its coordinates in the languages that are
+    asked for. `part` is the one to be recorded, in which corpora have
     their names.
     """
 
@@ -61,8 +60,13 @@ class PlannedPart:
     settings: Settings
     corpora: tuple[Corpus, ...]
     fillers: Mapping[str, CorpusFiller]
-    family: str
+    families: Mapping[str, str]
     grid: Grid
+
+    @property
+    def family(self) -> str:
+        """family8 of the ids of its rows in its first language."""
+        return next(iter(self.families.values()))
 
     def secrets(self, corpus: Corpus) -> list[Secret]:
         """What the part hides in a corpus, at its first length and repeat."""
@@ -150,6 +154,7 @@ def make_plan(
     tasks = tasks or [chosen_task(part.task, part.options) for part in recipe.parts]
     found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in kept.values()}
     found |= _file_digests(recipe, tasks)
+    found |= _language_digests(recipe, [corpus.language for corpus in kept.values()])
     resolved = replace(
         with_draw(recipe, kept.values()),
         tokenizer=tokenizer.name,
@@ -187,6 +192,12 @@ def _file_digests(recipe: Recipe, tasks: Sequence[Task]) -> dict[str, str]:
     return found
 
 
+def _language_digests(recipe: Recipe, languages: Sequence[str]) -> dict[str, str]:
+    """sha256 of the files of the user's own languages, by what a recipe pins them as. `languages`: of the corpora."""
+    used = {*languages, *recipe.languages, *(code for part in recipe.parts for code in part.languages)}
+    return {f"{LANGUAGE_PIN}{code}": find_language(code).sha256 for code in sorted(used) if is_own_language(code)}
+
+
 def _named(sources: Mapping[str, Corpus], specs: Sequence[str]) -> Iterator[str]:
     for spec in specs:
         yield sources[spec].name if spec in sources else spec
@@ -220,9 +231,9 @@ def _planned_parts(
             if key not in fillers:
                 fillers[key] = part.placing.fill(corpus, tokenizer, part.boundary, part.leaks)
             own[corpus.name] = fillers[key]
-        family = family_digest(resolved, part, task, tokenizer.sha256)
+        families = {code: family_digest(resolved, part, task, tokenizer.sha256, code) for code in languages}
         grid = grid_of(part, task, settings, languages)
-        planned.append(PlannedPart(part, task, settings, own_corpora, own, family, grid))
+        planned.append(PlannedPart(part, task, settings, own_corpora, own, families, grid))
     return tuple(planned)
 
 
@@ -249,15 +260,16 @@ def _wrong_corpora(
                 f"needles: none is in {corpus.language}, the language of corpus {corpus.name!r}; "
                 "add one, or leave the corpus out"
             )
-    silent = [code for code in recipe.languages or LANGUAGES if not item_ids(task, settings, code)]
-    if task.corpus is not None and (recipe.languages or len(silent) == len(LANGUAGES)) and silent:
+    codes = recipe.languages or language_codes()
+    silent = [code for code in codes if not item_ids(task, settings, code)]
+    if task.corpus is not None and (recipe.languages or len(silent) == len(codes)) and silent:
         yield f"languages: task {task.name!r} has nothing to ask in {', '.join(silent)}"
 
 
 def _wrong_template(recipe: Recipe, part: Part, task: Task) -> Iterator[str]:
-    for language in recipe.languages or LANGUAGES:
+    for language in recipe.languages or part.languages if task.context.conversation else ():
         template = part.template_in(language)
-        if template is None or not task.context.conversation:
+        if template is None:
             continue
         frame = make_frame(template, recipe.form, part.placement, False, "", part.question_position)
         if not frame.takes_turns():
@@ -269,7 +281,7 @@ def _wrong_template(recipe: Recipe, part: Part, task: Task) -> Iterator[str]:
 
 
 def _asked_languages(recipe: Recipe) -> list[str]:
-    return [code for code in LANGUAGES if code in (recipe.languages or LANGUAGES)]
+    return [code for code in language_codes() if code in (recipe.languages or language_codes())]
 
 
 def _cells(recipe: Recipe, parts: Sequence[PlannedPart]) -> Iterator[Cell]:
@@ -332,7 +344,7 @@ def _shards(cells: Sequence[Cell]) -> tuple[Shard, ...]:
         end = start
         while end < len(cells) and cells[end].config == config:
             end += 1
-        text = (end - start) * cells[start].length * BYTES_PER_TOKEN[cells[start].language]
+        text = (end - start) * cells[start].length * find_language(cells[start].language).bytes_per_token
         files = max(1, min(end - start, round(text / _FILE_BYTES + 0.499)))
         edges = [start + (end - start) * number // files for number in range(files + 1)]
         shards += [Shard(config, n, files, edges[n], edges[n + 1]) for n in range(files)]

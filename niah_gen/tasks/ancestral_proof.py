@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from niah_gen.tasks.controls import NOT_STATED
+from niah_gen.tasks.controls import not_stated
 from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row
@@ -91,7 +91,7 @@ def check_kinship(row: Row, item: Item) -> Iterator[str]:
     else:
         found = next((person for person, far in reached.items() if far == wanted[0]), None)
     said = row["answers"][0]
-    expected = found or NOT_STATED[language]
+    expected = found or not_stated(language)
     if said != expected:
         yield f"answers begin with {said!r}; the facts of the prompt lead to {expected!r}"
 

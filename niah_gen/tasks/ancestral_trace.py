@@ -19,7 +19,7 @@ from typing import NamedTuple
 from niah_gen.haystacks.generated import MakeUnit
 from niah_gen.tasks.ancestral_proof import check_kinship
 from niah_gen.tasks.base import Control, Task
-from niah_gen.tasks.controls import NO_CONTEXT, NOT_STATED, no_context
+from niah_gen.tasks.controls import NO_CONTEXT, no_context, not_stated
 from niah_gen.tasks.hiding import units_of_cells
 from niah_gen.tasks.person_names import draw_name, draw_names
 from niah_gen.tasks.records import Cell, Item, Settings, Workbench, cell_seed
@@ -154,7 +154,7 @@ def _absent(item: Item) -> Item:
         start, end = _wording(item.language).questions["eldest"].split("{start}")
         asked = (item.question or "").removeprefix(start).removesuffix(end)
         lost = next(text for text in chain if asked in text)
-    return item._replace(hide=tuple(text for text in item.hide if text != lost), answers=(NOT_STATED[item.language],))
+    return item._replace(hide=tuple(text for text in item.hide if text != lost), answers=(not_stated(item.language),))
 
 
 def _facts_of_others(bench: Workbench, cell: Cell) -> MakeUnit:

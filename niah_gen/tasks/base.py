@@ -73,6 +73,7 @@ class Task(NamedTuple):
         them with. It is asked for cells in any order, mostly in that of the rows, so it may go on where it stands.
         `item` is `replayed`; there is no template and no budget of ours. With the context FITTED_WHOLE the rule is this
         project's: its prompts keep their budgets, and controls are the family's to make.
+    languages: those that it has words for, so that nothing is asked in another; empty where its items bring their own.
     chosen: the family as some options make it, where its corpus, context, controls or check depend on them.
     settle: what becomes of options that leave something to the files that they name; None where they leave nothing. It
         is asked where rows are to be made, and a resolved recipe holds what it says. It may raise RecipeError.
@@ -100,6 +101,7 @@ class Task(NamedTuple):
     settle: Callable[[Any], Settled] | None = None
     without_length: bool = False
     in_order: Callable[[Tokenizer], Callable[[Row | None], Iterator[str]]] | None = None
+    languages: tuple[str, ...] = ("en", "zh")
 
     def needle_id(self, cell: Cell) -> str:
         """What the column of that name says in the rows of a cell."""

@@ -34,6 +34,8 @@ def shown_of(task: Task, cell: Cell, item: Item) -> Item:
 
 def item_ids(task: Task, settings: Settings, language: str) -> Sequence[str]:
     """The items of a language, by id. Raises RecipeError where an id is no text or comes twice."""
+    if task.languages and language not in task.languages:
+        return []
     found = task.ids(settings, language)
     for name in found:
         if not isinstance(name, str) or not name:

@@ -8,19 +8,21 @@ from niah_gen.errors import RecipeError
 from niah_gen.tasks.base import Control
 from niah_gen.tasks.records import Item
 from niah_score.text import group_of
-
-# What an answer is to say where the document does not state the fact; the prompts ask for these words.
-NOT_STATED = {"en": "Not stated.", "zh": "文中未提及。"}
-
+from niah_score.text.language import find_language
 
 # The control whose rows are the question alone, once for each question.
 NO_CONTEXT = "no_context"
 
 
+def not_stated(language: str) -> str:
+    """What an answer is to say where the document does not state the fact; prompts ask for these words."""
+    return find_language(language).prompt.not_stated
+
+
 def absent(item: Item) -> Item:
     """The needles are left out and the distractors stay: the right answer is that the document does not say."""
     distractors = item.hide[len(item.hide) - item.distractors :]
-    return item._replace(hide=distractors, answers=(NOT_STATED[item.language],))
+    return item._replace(hide=distractors, answers=(not_stated(item.asked_in or item.language),))
 
 
 def no_context(item: Item) -> Item:

@@ -20,7 +20,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.haystacks.boundaries import JOINERS
+from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.conversation import Conversation, TalkRequest, Turn, fill_conversation, most_requests
 from niah_gen.haystacks.replies import Material, Reply
 from niah_gen.prompts.messages import Piece, PromptMessage
@@ -157,7 +157,7 @@ class _Form(NamedTuple):
 
     def turn(self, request: str, reply: str) -> str:
         """A turn of a prompt that is one text."""
-        return f"{self.wording.user}{request}\n\n{self.wording.assistant}{JOINERS[self.language]}{reply}\n\n"
+        return f"{self.wording.user}{request}\n\n{self.wording.assistant}{joiner_of(self.language)}{reply}\n\n"
 
     def last(self, question: str) -> str:
         """The last message: the question, and in a text what an answer follows."""

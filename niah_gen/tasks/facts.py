@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.tasks import spellings, units
 from niah_score.text import fold, group_of
+from niah_score.text.language import find_language, rules_code
 from niah_score.text.money import CODES
 from niah_score.text.values import AMOUNT, PAIR, TEXT, Value, kind_of, parsed, values_in
 
@@ -54,7 +55,7 @@ def read_fact(item: object, language: str, needles: Sequence[str]) -> Fact | str
     if not given:
         return f"expected a text, a list of texts or a table such as {{number = 283}}, found {item!r}"
     kind = _recognised(given, needles)
-    return Fact(given, kind, _rejects(kind, given, None, needles))
+    return Fact(given, kind, _rejects(kind, given, None, needles, rules_code(language)))
 
 
 def told_apart(facts: Sequence[Fact]) -> list[Fact]:
@@ -107,13 +108,15 @@ def _of_table(item: dict[str, Any], language: str, needles: Sequence[str]) -> Fa
         return spelt
     kind, words = spelt
     if kind != TEXT:
-        words = _as_written_first(words, kind, needles)
-        if not group_of(tuple(words), kind).values:
+        words = _as_written_first(words, kind, needles, rules_code(language))
+        if not group_of(tuple(words), kind, (), rules_code(language)).values:
             return f"{key}: {item[key]!r} has more digits than are read as a value; state it as a text"
     elif "of" in item:
         kind = PAIR + "|".join(texts_of(item["of"]))
     words = list(dict.fromkeys((*words, *item.get("spellings", []))))
-    rejects = dict.fromkeys((*item.get("rejects", []), *_rejects(kind, words, item.get("unit"), needles)))
+    rejects = dict.fromkeys(
+        (*item.get("rejects", []), *_rejects(kind, words, item.get("unit"), needles, rules_code(language)))
+    )
     return Fact(tuple(words), kind, tuple(rejects))
 
 
@@ -148,8 +151,12 @@ def _spelt(key: str, value: Any, unit: Any, language: str) -> tuple[str, list[st
         return "lunar_date", spellings.lunar_date(month, day, language)
     words = spellings.date(month, day, language)
     if match and match[1]:
-        words = [f"{match[1]}年{word}" if language == "zh" else f"{word} {match[1]}" for word in words[:3]]
+        words = [_with_year(word, match[1], language) for word in words[:3]]
     return "date", words
+
+
+def _with_year(day: str, year: str, language: str) -> str:
+    return f"{year}年{day}" if find_language(language).joiner == "" else f"{day} {year}"
 
 
 def _number(value: object) -> Decimal | None:
@@ -161,12 +168,12 @@ def _number(value: object) -> Decimal | None:
     return number if number is not None and number.is_finite() and number >= 0 else None
 
 
-def _as_written_first(words: list[str], kind: str, needles: Sequence[str]) -> list[str]:
+def _as_written_first(words: list[str], kind: str, needles: Sequence[str], language: str) -> list[str]:
     """The spelling that the needles hold before all others, the longest if they hold several.
 
     It is read back as the one value: 六点二十三分 would be the morning's and the evening's.
     """
-    read = [word for word in words if len(parsed(fold(word), kind)) == 1] or words
+    read = [word for word in words if len(parsed(fold(word), kind, language)) == 1] or words
     held = [word for word in read if any(word in text for text in needles)]
     first = max(held, key=len, default=read[0])
     return [first, *(word for word in words if word != first)]
@@ -192,9 +199,11 @@ def _is_weighed(folded: str, amount: Value) -> bool:
     return (unit := next(behind, None)) is not None and units.is_measure(unit)
 
 
-def _rejects(kind: str, words: Sequence[str], unit: str | None, needles: Sequence[str]) -> tuple[str, ...]:
+def _rejects(
+    kind: str, words: Sequence[str], unit: str | None, needles: Sequence[str], language: str
+) -> tuple[str, ...]:
     """What voids a value: other units than its own, the other half of the day."""
-    values = group_of(tuple(words), kind).values
+    values = group_of(tuple(words), kind, (), language).values
     if kind == "time" and len(values) == 1:
         return units.other_half(values[0])
     if kind.startswith(AMOUNT):

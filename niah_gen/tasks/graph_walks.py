@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from niah_gen.haystacks.generated import MakeUnit
 from niah_gen.tasks.base import Control, Task
-from niah_gen.tasks.controls import NO_CONTEXT, NOT_STATED, no_context
+from niah_gen.tasks.controls import NO_CONTEXT, no_context, not_stated
 from niah_gen.tasks.hiding import units_of_cells
 from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Cell, Item, Settings, Workbench, cell_seed
@@ -182,7 +182,7 @@ def _absent(item: Item) -> Item:
         return number < needed and (head in answers or (tail in answers and head == asked))
 
     kept = tuple(edge for number, edge in enumerate(item.hide) if not is_last(number, edge))
-    return item._replace(hide=kept, answers=(NOT_STATED[item.language],))
+    return item._replace(hide=kept, answers=(not_stated(item.language),))
 
 
 def _other_edges(bench: Workbench, cell: Cell) -> MakeUnit:
@@ -220,7 +220,7 @@ def _check(row: Row, item: Item) -> Iterator[str]:
         for _ in range(int(searched[1])):
             found = {head for node in found for head in children.get(node, ())} - seen
             seen = seen | found
-    expected = ", ".join(sorted(found)) or NOT_STATED[row["language"]]
+    expected = ", ".join(sorted(found)) or not_stated(row["language"])
     if row["answers"][0] != expected:
         yield f"answers begin with {row['answers'][0]!r}; the graph of the prompt gives {expected!r}"
 

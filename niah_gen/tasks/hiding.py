@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
-from niah_gen.haystacks.boundaries import JOINERS
+from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.generated import JOINER, MakeUnit, UnitsFiller
 from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
 from niah_gen.haystacks.native_proof import check_native
@@ -54,7 +54,7 @@ class ContextKind(NamedTuple):
 
     make: Callable[[Workbench], ContextMaker]
     check: Callable[[Placement, ContextProof], Iterator[str]] = needles_at_spans
-    joiner: Callable[[str], str] = JOINERS.__getitem__
+    joiner: Callable[[str], str] = joiner_of
     boundary_at: Callable[[Placement, str, float | None], str | None] = no_boundary
     exact: Callable[[Placement], bool] = not_exact
     conversation: bool = False

@@ -10,12 +10,7 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.controls import CONTROLS
 from niah_gen.tasks.needle_library import Distractor, Needle
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
-
-# What follows a chain's question where it is to say that there are hops.
-_HOPS = {
-    "en": " Several passages of the document have to be put together to find out.",
-    "zh": "需要把文中几处内容联系起来才能得出答案。",
-}
+from niah_score.text.language import find_language
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -43,9 +38,10 @@ def _item(settings: Settings, cell: Cell) -> Item:
     chosen = _drawn(needle.distractors, settings.options.distractors or 0, cell_seed(settings.seed, cell))
     # Where wrong answers stand in the text, naming one costs.
     metric = "keyword_f1" if chosen and needle.metric == "keyword" else needle.metric
-    question = needle.question
+    asked_in = settings.question_language or needle.language
+    question = needle.question_in(asked_in)
     if settings.options.say_hops and needle.kind == "chain":
-        question += _HOPS[needle.language]
+        question += find_language(asked_in).prompt.hops
     return Item(
         needle.id, needle.language, question, needle.answers, needle.keywords, metric,
         (*needle.needles, *(distractor.text for distractor in chosen)),
@@ -54,6 +50,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
         decoys=tuple(distractor.value or (distractor.text,) for distractor in chosen), distractors=len(chosen),
         literal=needle.literal or None,
         conflict=None if needle.conflict is None else (needle.conflict.text, needle.conflict.value),
+        question_language="" if asked_in == needle.language else asked_in,
     )  # fmt: skip
 
 
@@ -63,14 +60,30 @@ def _drawn(distractors: Sequence[Distractor], count: int, seed: int) -> list[Dis
     return [distractors[place] for place in sorted(places)]
 
 
+def _unasked(settings: Settings) -> Iterator[str]:
+    """Needles without a question in the language that is asked for."""
+    code = settings.question_language
+    without = [needle.id for needle in settings.needles if code and not needle.question_in(code)]
+    if without:
+        yield (
+            f"question_language: needle {', '.join(without)} has no question in {code}; add questions = "
+            f'{{{code} = "..."}} to it, or leave it out'
+        )
+
+
 def _sets(settings: Settings) -> Iterator[str]:
+    yield from _unasked(settings)
     for needle in settings.needles:
         if len(needle.needles) > 1:
             yield f'needles: {needle.id!r} is a set of {len(needle.needles)}; that is task = "multi"'
 
 
-SINGLE = Task("single", 1, _ids, _item, NeedleOptions, hides_needles=True, controls=CONTROLS, wrong_settings=_sets)
-MULTI = Task("multi", 1, _ids, _item, NeedleOptions, hides_needles=True, controls=CONTROLS)
+SINGLE = Task(
+    "single", 1, _ids, _item, NeedleOptions, hides_needles=True, controls=CONTROLS, wrong_settings=_sets, languages=()
+)
+MULTI = Task(
+    "multi", 1, _ids, _item, NeedleOptions, hides_needles=True, controls=CONTROLS, wrong_settings=_unasked, languages=()
+)
 
 
 def task_for(needles: Sequence[Needle]) -> Task:

@@ -9,6 +9,7 @@ from niah_gen.tasks.facts import unit_in
 from niah_gen.tasks.needle_library import Needle
 from niah_gen.tasks.units import names_of, unit_behind
 from niah_score.text import Group, finds, first_standing, fold, group_of
+from niah_score.text.language import rules_code
 from niah_score.text.values import AMOUNT, PAIR, TEXT, kind_of, values_in
 
 _TIMES = ("time", "date", "lunar_date")
@@ -95,7 +96,8 @@ def doubts(needle: Needle) -> list[str]:
 def _groups(needle: Needle) -> list[Group]:
     kinds = needle.keyword_kinds or (None,) * len(needle.keywords)
     rejects = needle.rejects or ((),) * len(needle.keywords)
-    return [group_of(*fact) for fact in zip(needle.keywords, kinds, rejects, strict=True)]
+    rules = rules_code(needle.language)
+    return [group_of(*fact, rules) for fact in zip(needle.keywords, kinds, rejects, strict=True)]
 
 
 def _unfound(needle: Needle) -> Iterator[str]:

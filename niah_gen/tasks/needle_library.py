@@ -9,6 +9,8 @@ answers = ["Reference answer."]            # any one is accepted; edit metrics c
 keywords = ["group", ["either", "or"]]     # all groups must be found; a list gives the spellings of one group
 metric = "keyword"                         # optional: the metric these rows are judged by
 
+questions = {zh = "问什么？"}               # optional: the question in other languages, for rows that ask in these
+
 conflict = {text = "...", value = ["..."]} # optional: what else the same question could be answered with
 distractors = [{text = "...", value = []}] # optional: near misses, which state something else
 
@@ -31,12 +33,13 @@ from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.facts import Fact, is_encodable, read_fact, texts_of, told_apart
 from niah_score.contract import METRIC_NAMES, unknown_metric
 from niah_score.text import fold, holds_group
+from niah_score.text.language import language_codes, missing_language, rules_code
 from niah_score.text.values import TEXT, is_kind, kinds_expected
 
 _FOLDER = Path(__file__).parents[1] / "library" / "needles"
 _FIELDS = {
     "id", "language", "needle", "needles", "question", "paraphrase", "answer", "answers", "keywords", "keyword_kinds",
-    "rejects", "metric", "distractors", "literal", "conflict",
+    "rejects", "metric", "distractors", "literal", "conflict", "questions",
 }  # fmt: skip
 
 
@@ -58,6 +61,7 @@ class Needle:
     `keyword_kinds`, `rejects`: of each keyword group, the kind of its value and what voids a find that it touches.
     `distractors`: near misses, which a recipe may ask to be hidden as well. `literal`: the question in the needle's own
     words, where `question` asks in others; `conflict`: a text that says otherwise; both for controls of these names.
+    `questions`: the question in other languages, by their codes.
     """
 
     id: str
@@ -73,6 +77,7 @@ class Needle:
     distractors: tuple[Distractor, ...] = ()
     literal: str = ""
     conflict: Distractor | None = None
+    questions: tuple[tuple[str, str], ...] = ()
 
     @property
     def kind(self) -> str:
@@ -84,7 +89,12 @@ class Needle:
     def holds(self, text: str) -> list[bool]:
         """For every keyword group whether a text states its fact."""
         kinds = self.keyword_kinds or (None,) * len(self.keywords)
-        return [holds_group(fold(text), *fact) for fact in zip(self.keywords, kinds, strict=True)]
+        rules = rules_code(self.language)
+        return [holds_group(fold(text), *fact, rules) for fact in zip(self.keywords, kinds, strict=True)]
+
+    def question_in(self, language: str) -> str:
+        """The question in a language; an empty text where there is none."""
+        return self.question if language == self.language else dict(self.questions).get(language, "")
 
     def asked(self, paraphrase: bool) -> Needle:
         """The needle with the one question that a prompt asks; `literal` is the other one, if it is asked in others."""
@@ -92,18 +102,19 @@ class Needle:
             return replace(self, paraphrase="")
         return replace(self, question=self.paraphrase, literal=self.question, paraphrase="")
 
-    def for_use(self, distractors: bool, controls: Sequence[str]) -> Needle:
-        """The needle without what only distractors, or controls that are not asked for, have a use for."""
+    def for_use(self, distractors: bool, controls: Sequence[str], language: str = "") -> Needle:
+        """The needle without what only distractors, or controls or languages that are not asked for, have a use for."""
         return replace(
             self,
             distractors=self.distractors if distractors else (),
             literal=self.literal if "literal" in controls else "",
             conflict=self.conflict if "conflict" in controls else None,
+            questions=tuple(pair for pair in self.questions if pair[0] == language),
         )
 
     def table(self) -> dict[str, object]:
         """The needle as a recipe's inline table."""
-        apart = ("distractors", "conflict")
+        apart = ("distractors", "conflict", "questions")
         table = {name: _lists(value) for name, value in asdict(self).items() if name not in apart}
         for name in ("paraphrase", "literal"):
             if not table[name]:
@@ -116,6 +127,8 @@ class Needle:
             table["distractors"] = [one.table() for one in self.distractors]
         if self.conflict:
             table["conflict"] = self.conflict.table()
+        if self.questions:
+            table["questions"] = dict(self.questions)
         return table
 
 
@@ -216,14 +229,20 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
     language = table.get("language")
     if language is None and needles:
         language = "zh" if any("\u4e00" <= char <= "\u9fff" for char in needles[0]) else "en"
-    if language not in ("en", "zh"):
-        problems.append(f"language: expected en or zh, found {language!r}")
+    if language not in language_codes():
+        problems.append(f"language: {missing_language(language) if isinstance(language, str) else repr(language)}")
+        language = "en"  # to read the rest
+    questions = table.get("questions", {})
+    if not isinstance(questions, dict) or not all(map(_is_question, questions.items())):
+        problems.append(f'questions: expected a table of languages and texts, {{en = "..."}}, found {questions!r}')
+        questions = {}
     facts, wrong = _facts(table, str(language), needles or ())
     problems += wrong
-    distractors, wrong = _distractors(table.get("distractors", []), facts)
+    rules = rules_code(str(language))
+    distractors, wrong = _distractors(table.get("distractors", []), facts, rules)
     problems += wrong
     conflict = table.get("conflict")
-    against, wrong = _distractors([] if conflict is None else [conflict], facts)
+    against, wrong = _distractors([] if conflict is None else [conflict], facts, rules)
     problems += [problem.replace("distractors[0]", "conflict") for problem in wrong]
     if against and not against[0].value:
         problems.append("conflict.value: expected the spellings of the other answer, found none")
@@ -251,7 +270,13 @@ def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
         distractors,
         str(literal).strip(),
         against[0] if against else None,
+        tuple(sorted((code, text.strip()) for code, text in questions.items() if code != language)),
     ), []
+
+
+def _is_question(item: tuple[object, object]) -> bool:
+    code, text = item
+    return code in language_codes() and isinstance(text, str) and bool(text.strip()) and is_encodable(text)
 
 
 def _metric_for(facts: Sequence[Fact], needles: Sequence[str]) -> str:
@@ -292,7 +317,7 @@ def _facts(table: dict[str, Any], language: str, needles: Sequence[str]) -> tupl
     return facts, problems
 
 
-def _distractors(given: object, facts: Sequence[Fact]) -> tuple[tuple[Distractor, ...], list[str]]:
+def _distractors(given: object, facts: Sequence[Fact], rules: str) -> tuple[tuple[Distractor, ...], list[str]]:
     """The distractors of a needle's table, and what is wrong with them."""
     if not isinstance(given, list | tuple):
         return (), [f"distractors: expected a list of tables, found {given!r}"]
@@ -305,7 +330,7 @@ def _distractors(given: object, facts: Sequence[Fact]) -> tuple[tuple[Distractor
             problems.append(f"{where}: expected {{text = ..., value = [...]}}, found {item!r}")
         elif (value and not texts_of(value)) or not isinstance(value, str | list | tuple):
             problems.append(f"{where}.value: expected the spellings of the wrong answer, none empty, found {value!r}")
-        elif any(holds_group(fold(text), fact.spellings, fact.kind) for fact in facts):
+        elif any(holds_group(fold(text), fact.spellings, fact.kind, rules) for fact in facts):
             problems.append(f"{where}: {text!r} states a fact that the question asks for")
         else:
             found.append(Distractor(text.strip(), texts_of(value)))

@@ -234,5 +234,5 @@ def _chosen(options: PerplexityOptions) -> Task:
 
 PERPLEXITY = Task(
     "perplexity", 1, _ids, replayed, PerplexityOptions, context=FITTED_WHOLE,
-    coordinates=_coordinates, replay=_replay, chosen=_chosen,
+    coordinates=_coordinates, replay=_replay, chosen=_chosen, languages=(),
 )  # fmt: skip

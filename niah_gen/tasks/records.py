@@ -80,7 +80,7 @@ class Item(NamedTuple):
     `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
     limit; None for the recipe's. `literal`, `conflict`: the question in the needle's own words, and a text that says
     otherwise with the spellings of what it says, for the controls of that name. `opening`: what the prompt says before
-    the context, where the template has a place for it.
+    the context, where the template has a place for it. `question_language`: empty where it is that of the item.
     """
 
     id: str
@@ -100,6 +100,12 @@ class Item(NamedTuple):
     conflict: tuple[str, tuple[str, ...]] | None = None
     sets: tuple[int, ...] = ()
     opening: str = ""
+    question_language: str = ""
+
+    @property
+    def asked_in(self) -> str | None:
+        """The language of the question; None where there is none."""
+        return None if self.question is None else self.question_language or self.language
 
     @property
     def kinds(self) -> list[str]:
@@ -116,13 +122,14 @@ class Settings(NamedTuple):
     """What a task family sees of a recipe. `options`: an instance of the family's options.
 
     `needles`: those of the recipe, for families that hide them. `any_language`: whether needles go into corpora of
-    every language.
+    every language. `question_language`: what their questions are asked in, empty for the language of each.
     """
 
     options: Any
     needles: tuple[Needle, ...] = ()
     seed: int = 0
     any_language: bool = False
+    question_language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from niah_gen.tasks import own_spellings
+from niah_score.text.language import ALWAYS_READ
 from niah_score.text.numerals import SMALL, TENS
 
 _MONTHS = (
@@ -41,6 +43,8 @@ _CURRENCIES = {
 def number(value: Decimal, language: str) -> list[str]:
     """A number in digits and in words."""
     digits = plain(value)
+    if language not in ALWAYS_READ:
+        return _different(own_spellings.number(digits, language))
     found = [digits]
     is_whole = value == value.to_integral_value()
     if value >= 1000 and is_whole:
@@ -56,6 +60,8 @@ def number(value: Decimal, language: str) -> list[str]:
 def time(minutes: int, language: str) -> list[str]:
     """A time of day, given in minutes after midnight."""
     hour, minute = divmod(minutes, 60)
+    if language not in ALWAYS_READ:
+        return _different(own_spellings.time(hour, minute, language))
     twelve, half = (hour - 1) % 12 + 1, "pm" if hour >= 12 else "am"
     if language == "en":
         # Words are left out: "nineteen fifty-two" is a year, too.
@@ -73,6 +79,8 @@ def time(minutes: int, language: str) -> list[str]:
 
 def date(month: int, day: int, language: str) -> list[str]:
     """A day of the solar year."""
+    if language not in ALWAYS_READ:
+        return _different(own_spellings.date(month, day, language))
     if language == "zh":
         return _different([f"{month}月{day}日", f"{month}月{day}号", f"{chinese(month)}月{chinese(day)}日"])
     name, nth = _MONTHS[month - 1], f"{day}{_suffix(day)}"
@@ -91,7 +99,7 @@ def date(month: int, day: int, language: str) -> list[str]:
 
 def lunar_date(month: int, day: int, language: str) -> list[str]:
     """A day of the lunar year."""
-    if language == "en":
+    if language != "zh":
         months, days = f"{month}{_suffix(month)}", f"{day}{_suffix(day)}"
         return [f"the {days} day of the {months} lunar month", f"{days} of the {months} lunar month"]
     named = {1: "正", 11: "冬", 12: "腊"}.get(month, chinese(month))
@@ -106,6 +114,8 @@ def amount(value: Decimal, currency: str, language: str) -> list[str]:
     digits, whole, cents = plain(value), int(value), value % 1 * 100
     if cents and len(digits.partition(".")[2]) == 1:
         digits = f"{value:.2f}"
+    if language not in ALWAYS_READ:
+        return _different(own_spellings.amount(digits, currency, _CURRENCIES[currency][0].strip(), language))
     places = max(2, len(digits.partition(".")[2])) if cents else 0
     grouped = f"{value:,.{places}f}"
     is_said = whole < _LONGEST and cents == int(cents)

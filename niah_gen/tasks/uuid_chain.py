@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from niah_gen.tasks.base import Control, Task
-from niah_gen.tasks.controls import NO_CONTEXT, NOT_STATED, no_context
+from niah_gen.tasks.controls import NO_CONTEXT, no_context, not_stated
 from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 from niah_score.contract import Row
@@ -84,7 +84,7 @@ def _absent(item: Item) -> Item:
     """Without the link of the asked member nothing is associated with it; the other links stay."""
     start = re.findall(_UUID, item.question or "")[0]
     return item._replace(
-        hide=tuple(text for text in item.hide if not text.startswith(start)), answers=(NOT_STATED[item.language],)
+        hide=tuple(text for text in item.hide if not text.startswith(start)), answers=(not_stated(item.language),)
     )
 
 
@@ -102,7 +102,7 @@ def _check(row: Row, item: Item) -> Iterator[str]:
     while member in links and links[member] not in passed:
         member = links[member]
         passed.append(member)
-    expected = member if len(passed) > 1 else NOT_STATED[row["language"]]
+    expected = member if len(passed) > 1 else not_stated(row["language"])
     if row["answers"][0] != expected:
         yield f"answers begin with {row['answers'][0]!r}; the links of the prompt lead to {expected!r}"
     decoys = {word for group in row["decoys"] for word in group}

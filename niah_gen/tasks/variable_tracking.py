@@ -16,7 +16,7 @@ from itertools import pairwise
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.noise import NOISE, NoiseFiller
 from niah_gen.tasks.base import Control, Task
-from niah_gen.tasks.controls import NO_CONTEXT, NOT_STATED, absent, no_context
+from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context, not_stated
 from niah_gen.tasks.hiding import among_lines
 from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
@@ -116,7 +116,7 @@ def _check(row: Row, item: Item) -> Iterator[str]:
     while found:
         found = [name for name, source in sources.items() if source in found and name not in holding]
         holding += found
-    expected = ", ".join(holding) or NOT_STATED[row["language"]]
+    expected = ", ".join(holding) or not_stated(row["language"])
     if row["answers"][0] != expected:
         yield f"answers begin with {row['answers'][0]!r}; the assignments of the prompt give {expected!r}"
     others = set(sources) - set(holding)

@@ -43,6 +43,7 @@ class Truth(TypedDict):
     repeat: int
     seed: int
     question: str | None
+    question_language: str | None
     answers: list[str]
     keywords: list[list[str]]
     keyword_kinds: list[str]
@@ -79,7 +80,7 @@ COLUMNS = (*Truth.__annotations__, "prompt")
 # Columns with few distinct values, worth a Parquet dictionary; never the prompt, whose rows all differ.
 REPEATING_COLUMNS = (
     "task", "part", "language", "corpus", "tokenizer", "placement", "template", "control", "needle_id", "haystack_id",
-    "question", "metric", "answer_prefix", "boundary", "leak",
+    "question", "question_language", "metric", "answer_prefix", "boundary", "leak",
 )  # fmt: skip
 
 
@@ -96,8 +97,9 @@ def row_schema(form: PromptForm) -> pa.Schema:
     types = {
         "id": text, "task": text, "part": text, "language": text, "corpus": text, "tokenizer": text, "placement": text,
         "template": text, "control": text, "length": whole, "depth_percent": pa.float64(), "needle_id": text,
-        "haystack_id": text, "repeat": whole, "seed": large, "question": text, "answers": pa.list_(text),
-        "keywords": pa.list_(pa.list_(text)), "keyword_kinds": pa.list_(text), "rejects": pa.list_(pa.list_(text)),
+        "haystack_id": text, "repeat": whole, "seed": large, "question": text, "question_language": text,
+        "answers": pa.list_(text), "keywords": pa.list_(pa.list_(text)), "keyword_kinds": pa.list_(text),
+        "rejects": pa.list_(pa.list_(text)),
         "decoys": pa.list_(pa.list_(text)), "metric": text, "answer_prefix": text, "max_new_tokens": whole,
         "needles": pa.list_(text), "needle_spans": pa.list_(span), "context_message": whole,
         "needle_token_spans": pa.list_(span),

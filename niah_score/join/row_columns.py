@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 # What scores are computed from and grouped by. Everything else of a row, the prompt above all, stays on the disk.
 _TEXT = (
-    "task", "part", "language", "corpus", "tokenizer", "placement", "template", "control", "needle_id", "haystack_id",
-    "metric", "answer_prefix", "prompt_sha256",
+    "task", "part", "language", "question_language", "corpus", "tokenizer", "placement", "template", "control",
+    "needle_id", "haystack_id", "metric", "answer_prefix", "prompt_sha256",
 )  # fmt: skip
 _WHOLE = ("length", "repeat")
 _LISTS = ("answers", "needles", "keyword_kinds")

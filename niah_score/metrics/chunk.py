@@ -163,11 +163,14 @@ def _verdict(folded: str, find: Find | None, group: Group, doubts: Iterator[bool
     if find is not None:
         # Where the first find is void, another one may stand.
         return verdict(folded, group) if next(doubts) and not stands(folded, find, group) else Verdict(find, False)
-    return verdict(folded, group) if group.values and may_state(folded, group) else _NOT_NAMED
+    may_be = group.language or (group.values and may_state(folded, group))
+    return verdict(folded, group) if may_be else _NOT_NAMED
 
 
 def _easily_found(group: Group, folded: Sequence[str], spaces: Sequence[str]) -> list[Find | None]:
     """Where each text states a fact in its first spelling or in a word; None if that would take reading the text."""
+    if group.language:
+        return [None] * len(folded)
     finds: list[Find | None] = [find_as_written(text, group) if group.values else None for text in folded]
     if group.words:
         for place, may_hold in enumerate(_holding_words(group, spaces)):

@@ -12,8 +12,11 @@ from niah_score.metrics.base import Metric, Score
 from niah_score.metrics.chunk import Chunk, ScoreColumns
 from niah_score.metrics.target import Target
 from niah_score.text import WORTH, counted, fold
+from niah_score.text.language import known_language
 
 _WORD = re.compile(r"\w+")
+# A word of ASCII letters or digits, or one character of any other script with the marks on it.
+_CHARACTER = re.compile(r"[a-z0-9_]+|\w")
 
 
 def judge_char_f1(answer: str, target: Target) -> Score:
@@ -23,7 +26,8 @@ def judge_char_f1(answer: str, target: Target) -> Score:
 
 
 def judge_word_f1(answer: str, target: Target) -> Score:
-    """The same of words, which jieba tells apart in Chinese. Raises ScoreError where that is needed and missing."""
+    """The same of words, which jieba tells apart in Chinese; in languages whose words are not told apart (Japanese), of
+    characters in their script and words of other letters. Raises ScoreError where jieba is needed and missing."""
     language = target.language
     said = Counter(words_of(fold(answer), language))
     return _best_f1(said, [Counter(words_of(accepted, language)) for accepted in accepted_answers(target)])
@@ -79,8 +83,12 @@ def _char_f1_of_many(texts: list[str], accepted: list[Counter[str]]) -> list[flo
 
 def words_of(folded: str, language: str) -> list[str]:
     """The words of a folded text, which jieba tells apart in Chinese. Raises ScoreError where it is missing."""
-    if language != "zh":
+    known = known_language(language)
+    words = known.words if known else "spaces"
+    if words == "spaces":
         return _WORD.findall(folded)
+    if words == "characters":
+        return _CHARACTER.findall(folded)
     try:
         import jieba
     except ImportError:

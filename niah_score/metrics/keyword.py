@@ -75,7 +75,10 @@ def _owned_groups(target: Target) -> list[tuple[int, ...]]:
     """For each needle, the keyword groups that its text holds. None of a chain's links but the last holds any."""
     texts = [fold(needle) for needle in target.needles]
     kinds = target.keyword_kinds or (None,) * len(target.keywords)
-    return [_places([holds_group(text, *fact) for fact in zip(target.keywords, kinds, strict=True)]) for text in texts]
+    return [
+        _places([holds_group(text, *fact, target.rules) for fact in zip(target.keywords, kinds, strict=True)])
+        for text in texts
+    ]
 
 
 def _places(groups: Sequence[bool]) -> tuple[int, ...]:

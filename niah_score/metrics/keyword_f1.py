@@ -20,7 +20,7 @@ def judge_keyword_f1(answer: str, target: Target) -> Score:
     groups = target.groups
     if not groups:
         return Score(None, {"found": None, "false": None, "groups": None})
-    folded, others = fold(answer), _as_groups((*target.decoys, *target.foreign))
+    folded, others = fold(answer), _as_groups((*target.decoys, *target.foreign), target.rules)
     spaces = spaced(folded)
     finds = [find for group in groups if (find := first_standing(folded, group)) is not None]
     decoys = [
@@ -38,8 +38,8 @@ def judge_keyword_f1(answer: str, target: Target) -> Score:
 
 
 @lru_cache(maxsize=4_096)
-def _as_groups(facts: tuple[tuple[str, ...], ...]) -> tuple[Group, ...]:
-    return tuple(map(group_of, facts))
+def _as_groups(facts: tuple[tuple[str, ...], ...], language: str) -> tuple[Group, ...]:
+    return tuple(group_of(fact, None, (), language) for fact in facts)
 
 
 def _overlaps(find: Find, others: Sequence[Find]) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from niah_score.text import Group, group_of
+from niah_score.text.language import rules_code
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -15,7 +16,8 @@ class Target:
 
     `answers`: the accepted answers, at least one; the first is the reference. `keywords`: groups of spellings, of which
     an answer should hold one each. `needles`: the hidden texts. `prefix`: the text that the prompt ends with, or None.
-    `language`: a code such as `en` or `zh`; it decides how words are told apart. `keyword_kinds` and `rejects`: of each
+    `language`: a code such as `en` or `zh`; it decides how words are told apart, and by which rules values are read.
+    `question_language`: that of the question, empty where it is the same. `keyword_kinds` and `rejects`: of each
     group, what kind of fact it is and what voids a find that it touches; either may be empty, then the spellings tell
     the kind and nothing is rejected. `decoys`: the facts of distractors, a group of spellings each; `foreign`: those of
     the dataset's other needles, which a row does not state and scoring adds for `keyword_f1`.
@@ -30,13 +32,24 @@ class Target:
     rejects: tuple[tuple[str, ...], ...] = ()
     decoys: tuple[tuple[str, ...], ...] = ()
     foreign: tuple[tuple[str, ...], ...] = ()
+    question_language: str = ""
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """The keyword groups as they are looked for."""
         kinds = self.keyword_kinds or (None,) * len(self.keywords)
         rejects = self.rejects or ((),) * len(self.keywords)
-        return tuple(map(group_of, self.keywords, kinds, rejects))
+        return tuple(map(group_of, self.keywords, kinds, rejects, (self.rules,) * len(self.keywords)))
+
+    @property
+    def rules(self) -> str:
+        """The language by whose own rules facts are read: that of the needles, else of the question; mostly none."""
+        return rules_code(self.language) or rules_code(self.asked_in)
+
+    @property
+    def asked_in(self) -> str:
+        """The language of the question."""
+        return self.question_language or self.language
 
 
 def target_of(row: Mapping[str, Any]) -> Target:
@@ -50,4 +63,5 @@ def target_of(row: Mapping[str, Any]) -> Target:
         tuple(row.get("keyword_kinds") or ()),
         tuple(map(tuple, row.get("rejects") or ())),
         tuple(map(tuple, row.get("decoys") or ())),
+        question_language=row.get("question_language") or "",
     )

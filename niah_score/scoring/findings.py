@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from niah_score.metrics import Chunk, Target
 from niah_score.scoring.clauses import Clause, is_denial_alone, read_clauses, with_hints
 from niah_score.scoring.other_needles import OtherNeedle, holding_another
+from niah_score.scoring.own_phrases import languages_of, own_claims, own_finding
 from niah_score.text import as_word, first_standing, group_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def findings_of(
     for place, said in clauses.items():
         if findings[place] == "nothing":
             findings[place] = _said_instead(chunk.folded[place], said)
+    for place, finding in _by_own_phrases(chunk, findings).items():
+        findings[place] = finding
     nothing = [place for place, finding in enumerate(findings) if finding == "nothing"]
     for place in [*holding_another(chunk, folded, nothing, needle_ids, others), *_naming_decoys(chunk, nothing)]:
         findings[place] = "wrong_needle"
@@ -75,6 +78,32 @@ def _hedged(chunk: Chunk, clauses: Mapping[int, Sequence[Clause]]) -> list[int]:
     ]
     left = Chunk([asserted[place] or "" for place in doubtful], [chunk.targets[place] for place in doubtful])
     return [place for place, hits in zip(doubtful, left.hits, strict=True) if None in hits]
+
+
+def _by_own_phrases(chunk: Chunk, findings: Sequence[str | None]) -> dict[int, str]:
+    """The findings that the phrases of other languages than English and Chinese change."""
+    changed: dict[int, str] = {}
+    claims: dict[int, str] = {}
+    codes_of: dict[tuple[str, str], tuple[str, ...]] = {}
+    for place, (target, finding) in enumerate(zip(chunk.targets, findings, strict=True)):
+        if finding not in ("found", "nothing"):
+            continue
+        key = (target.language, target.asked_in)
+        if key not in codes_of:
+            codes_of[key] = languages_of(*key)
+        codes = codes_of[key]
+        if not codes:
+            continue
+        text = chunk.folded[place]
+        if finding == "nothing" and (said := own_finding(text, codes)) is not None:
+            changed[place] = said
+        elif finding == "found" and (left := own_claims(text, codes)) is not None and not _wants_denial(target):
+            claims[place] = left
+    asserted = Chunk(list(claims.values()), [chunk.targets[place] for place in claims])
+    for place, hits in zip(claims, asserted.hits, strict=True):
+        if None in hits:
+            changed[place] = "hedged"
+    return changed
 
 
 def _asserted(clauses: Sequence[Clause]) -> str | None:
@@ -124,8 +153,9 @@ def _said_instead(folded: str, clauses: Sequence[Clause]) -> str:
 
 def _naming_decoys(chunk: Chunk, places: Sequence[int]) -> list[int]:
     """Those of some rows whose answer states the fact of a distractor."""
-    return [
-        place
-        for place in places
-        if any(first_standing(chunk.folded[place], group_of(decoy)) for decoy in chunk.targets[place].decoys)
-    ]
+
+    def states(place: int, decoy: tuple[str, ...]) -> bool:
+        group = group_of(decoy, None, (), chunk.targets[place].rules)
+        return first_standing(chunk.folded[place], group) is not None
+
+    return [place for place in places if any(states(place, decoy) for decoy in chunk.targets[place].decoys)]

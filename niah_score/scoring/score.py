@@ -170,11 +170,11 @@ def targets_of(frame: pl.DataFrame, targets: pl.DataFrame) -> tuple[pl.Series, l
     """For each row the index of its target, and the targets. `targets`: as `Rows` has them."""
     import polars as pl
 
-    kinds = ["target", "answer_prefix", "language"]
+    kinds = ["target", "answer_prefix", "language", "question_language"]
     different = frame.select(kinds).unique(maintain_order=True)
     found = [
-        target_of({**listed, "answer_prefix": prefix, "language": language})
-        for listed, (_, prefix, language) in zip(
+        target_of({**listed, "answer_prefix": prefix, "language": language, "question_language": asked_in})
+        for listed, (_, prefix, language, asked_in) in zip(
             targets[different["target"]].iter_rows(named=True), different.iter_rows(), strict=True
         )
     ]

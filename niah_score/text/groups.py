@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from niah_score.text.fold import fold
+from niah_score.text.own_values import in_letters_of
 from niah_score.text.values import PAIR, TEXT, is_same, kind_of, parsed, values_held, values_in
 
 _ALPHANUMERIC = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -30,7 +31,8 @@ class Group(NamedTuple):
 
     `words`: spellings that are looked for as they stand, as whole words. `rejects`: what voids a find that it touches.
     `owner`: the names of what the fact must be said of, as one of a pair; then `rejects` are those of the other owners.
-    `written`: the first spelling of a value.
+    `written`: the first spelling of a value. `language`: whose own rules it is read by, beside those of every text;
+    empty for none.
     """
 
     kind: str
@@ -39,6 +41,7 @@ class Group(NamedTuple):
     rejects: tuple[Word, ...] = ()
     owner: tuple[Word, ...] = ()
     written: str = ""
+    language: str = ""
 
 
 class Find(NamedTuple):
@@ -60,51 +63,60 @@ def spaced(folded: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def as_word(keyword: str) -> Word:
-    """What is looked for in folded, spaced text to find a spelling."""
-    text = spaced(fold(keyword))
+def as_word(keyword: str, language: str = "") -> Word:
+    """What is looked for in folded, spaced text to find a spelling. `language`: as of `Group`."""
+    text = spaced(in_letters_of(fold(keyword), language))
     return Word(text, text[:1] in _ALPHANUMERIC, text[-1:] in _ALPHANUMERIC)
 
 
 @lru_cache(maxsize=65_536)
-def group_of(keywords: tuple[str, ...], kind: str | None = None, rejects: tuple[str, ...] = ()) -> Group:
-    """A keyword group as it is looked for. Without a `kind`, the first spelling tells it.
+def group_of(
+    keywords: tuple[str, ...], kind: str | None = None, rejects: tuple[str, ...] = (), language: str = ""
+) -> Group:
+    """A keyword group as it is looked for. Without a `kind`, the first spelling tells it. `language`: as of `Group`.
 
     Its first spelling states the value; spellings that say something else are looked for as they stand.
     """
     folded = [fold(keyword) for keyword in keywords]
     kind = kind or (kind_of(folded[0]) if folded else TEXT)
-    values = parsed(folded[0], kind) if folded else frozenset()
-    owner = tuple(map(as_word, kind.removeprefix(PAIR).split("|"))) if kind.startswith(PAIR) else ()
+    values = parsed(folded[0], kind, language) if folded else frozenset()
+    names = kind.removeprefix(PAIR).split("|") if kind.startswith(PAIR) else []
+    owner = tuple(as_word(name, language) for name in names)
     if not values:
         kind = TEXT
     words = [
-        as_word(keyword)
+        as_word(keyword, language)
         for keyword, text in zip(keywords, folded, strict=True)
-        if not any(is_same(found, wanted) for found in parsed(text, kind) for wanted in values)
+        if not any(is_same(found, wanted) for found in parsed(text, kind, language) for wanted in values)
     ]
     return Group(
-        kind, tuple(sorted(values)), tuple(words), tuple(map(as_word, rejects)), owner, folded[0] if values else ""
+        kind,
+        tuple(sorted(values)),
+        tuple(words),
+        tuple(as_word(word, language) for word in rejects),
+        owner,
+        folded[0] if values else "",
+        language,
     )
 
 
 def finds(folded: str, group: Group) -> Iterator[Find]:
     """Every place where a folded text states a fact: its spellings first, then its value in other forms."""
-    text = spaced(folded)
+    text = spaced(in_letters_of(folded, group.language))
     for word in group.words:
         place = find_word(text, word)
         while place >= 0:
             yield Find(place, place + len(word.text))
             place = find_word(text, word, place + 1)
     if group.values:
-        for value, start, end in values_in(folded, group.kind):
+        for value, start, end in values_in(folded, group.kind, group.language):
             if any(is_same(value, wanted) for wanted in group.values):
                 yield Find(start, end)
 
 
-def holds_group(folded: str, keywords: Sequence[str], kind: str | None = None) -> bool:
-    """Whether a folded text states a fact, given as a keyword group."""
-    return next(finds(folded, group_of(tuple(keywords), kind)), None) is not None
+def holds_group(folded: str, keywords: Sequence[str], kind: str | None = None, language: str = "") -> bool:
+    """Whether a folded text states a fact, given as a keyword group. `language`: as of `Group`."""
+    return next(finds(folded, group_of(tuple(keywords), kind, (), language)), None) is not None
 
 
 def holds(folded: str, keyword: str, kind: str | None = None) -> bool:

@@ -70,8 +70,11 @@ class _Signs(NamedTuple):
 def find_as_written(folded: str, group: Group) -> Find | None:
     """Where a text holds a value in the group's first spelling, if what stands around leaves no other reading.
 
-    None says nothing: the text may still state it, there or elsewhere.
+    None says nothing: the text may still state it, there or elsewhere. It is all that is said of a group that is read
+    by rules of its language's own.
     """
+    if group.language:
+        return None
     if group.kind == "number":
         digits = str(group.values[0])
         place = find_plain(folded, digits)
@@ -97,11 +100,13 @@ def _changes(before: str) -> bool:
 
 def may_state(folded: str, group: Group) -> bool:
     """Whether a folded text shows what every spelling of a group's value shows; true wherever it states the value."""
-    return any(_shows(folded, signs) for signs in _signs(group))
+    return bool(group.language) or any(_shows(folded, signs) for signs in _signs(group))
 
 
 def may_hold(folded: str, spaces: str, group: Group) -> bool:
     """Whether a folded text may state a fact, in a word or as a value; true wherever it does. `spaces`: it, spaced."""
+    if group.language:
+        return True
     return any(word.text in spaces for word in group.words) or bool(group.values and may_state(folded, group))
 
 

@@ -78,7 +78,7 @@ def amounts_in(folded: str) -> list[AmountReading]:
 
     Numbers of different units of a currency that follow each other are one amount: 4 pounds 35 is 4.35.
     """
-    parts = [_beside(folded, number) for number in numbers_in(folded)]
+    parts = [with_currency(folded, number) for number in numbers_in(folded)]
     found = [AmountReading(Amount(part.worth, part.currencies), part.start, part.end) for part in parts]
     for one, other in pairwise(parts):
         between = folded[one.end : other.start]
@@ -102,7 +102,7 @@ def amount_of(folded: str) -> Amount | None:
     return whole[0].value if whole and whole[0].value.currencies else None
 
 
-class _Money(NamedTuple):
+class PricedNumber(NamedTuple):
     """A number with the unit beside it. `share`: of what unit of its currency it counts (1, 0.1 or 0.01)."""
 
     worth: Decimal
@@ -113,21 +113,22 @@ class _Money(NamedTuple):
     end: int
 
 
-def _beside(folded: str, number: Reading) -> _Money:
+def with_currency(folded: str, number: Reading) -> PricedNumber:
+    """A number with the unit that stands beside it, if any does."""
     before = _BEFORE.search(folded, max(0, number.start - 12), number.start)
     after = _AFTER.match(folded, number.end)
     if before:
         codes = CURRENCIES[before[0].rstrip(" -")]
-        return _Money(number.value, number.value, Decimal(1), frozenset(codes), before.start(), number.end)
+        return PricedNumber(number.value, number.value, Decimal(1), frozenset(codes), before.start(), number.end)
     if not after:
-        return _Money(number.value, number.value, Decimal(1), frozenset(), number.start, number.end)
+        return PricedNumber(number.value, number.value, Decimal(1), frozenset(), number.start, number.end)
     name = after["name"]
     share = Decimal("0.01") if name in _HUNDREDTHS else Decimal("0.1") if name in _TENTHS else Decimal(1)
     codes = _HUNDREDTHS.get(name) or _TENTHS.get(name) or CURRENCIES[name]
-    return _Money(number.value * share, number.value, share, frozenset(codes), number.start, after.end())
+    return PricedNumber(number.value * share, number.value, share, frozenset(codes), number.start, after.end())
 
 
-def _cents(one: _Money, other: _Money) -> Decimal | None:
+def _cents(one: PricedNumber, other: PricedNumber) -> Decimal | None:
     """What a second number adds to a first one in whole units; None where it is no part of the same amount."""
     if one.worth != one.worth.to_integral_value() or not 0 < other.number < 100:
         return None
@@ -139,7 +140,7 @@ def _cents(one: _Money, other: _Money) -> Decimal | None:
     return other.number / 10 if other.number < 10 and "CNY" in one.currencies else other.number / 100
 
 
-def _in_three(folded: str, parts: Sequence[_Money]) -> Iterator[AmountReading]:
+def _in_three(folded: str, parts: Sequence[PricedNumber]) -> Iterator[AmountReading]:
     """Yuan, jiao and fen: 4块3毛5."""
     for one, two, three in zip(parts, parts[1:], parts[2:], strict=False):
         joined = one.end == two.start and two.end == three.start

@@ -46,6 +46,7 @@ _LETTERS = late("[a-z]+")
 # Digits with the marks that join them; without any, or with one point, they are a plain number.
 _BLOB = late(r"\d+(?:[.,:/]\d+)*")
 _PLAIN = late(r"\d+(?:\.\d+)?")
+_CONTINENTAL = late(r"\d{1,3}(?:\.\d{3})+")
 _SIDE_BY_SIDE = late(r"\d[ -]\d")
 # What may stand between the words of one number.
 _BETWEEN = late(r"(?:[\s-]|,\s?|\s?-?and-?\s?)*", re.ASCII)
@@ -169,9 +170,11 @@ def _blob_readings(token: _Token) -> Iterator[Reading]:
     place = token.start
     whole, _, decimals = text.partition(",")
     if decimals.isdigit() and len(decimals) == 1:
-        yield Reading(
-            Decimal(f"{whole}.{decimals}"), token.start, token.end
-        )  # no list has an item of one digit so close
+        # No list has an item of one digit so close. With a point before it, only 1.234,5 is a number.
+        if "." not in whole:
+            yield Reading(Decimal(f"{whole}.{decimals}"), token.start, token.end)
+        elif _CONTINENTAL.fullmatch(whole):
+            yield Reading(Decimal(f"{whole.replace('.', '')}.{decimals}"), token.start, token.end)
         return
     for part in text.split(","):
         if part.count(".") < 2:

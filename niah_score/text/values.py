@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from niah_score.text.dates import Day, date_of, dates_in, lunar_date_of, lunar_dates_in
 from niah_score.text.money import CODES, Amount, amount_of, amounts_in
 from niah_score.text.numerals import is_plain_number, number_of, numbers_in
+from niah_score.text.own_values import own_values, own_whole
 from niah_score.text.times import times_in, times_of
 
 TEXT = "text"
@@ -90,11 +91,16 @@ def kind_of(folded: str) -> str:
     return TEXT
 
 
-def parsed(folded: str, kind: str) -> frozenset[Any]:
-    """The values of a kind that a whole folded text may say; none for `text`, or where it says none."""
+def parsed(folded: str, kind: str, language: str = "") -> frozenset[Any]:
+    """The values of a kind that a whole folded text may say; none for `text`, or where it says none.
+
+    `language`: one with rules of its own, read beside those of every text; empty for none.
+    """
     if kind == TEXT or kind.startswith(PAIR):
         return frozenset()
     found = _KINDS[kind.partition(":")[0]].parse(folded)
+    if language:
+        found |= own_whole(folded, kind, language)
     code = kind.removeprefix(AMOUNT)
     if kind.startswith(AMOUNT):
         found = frozenset(
@@ -105,13 +111,26 @@ def parsed(folded: str, kind: str) -> frozenset[Any]:
     return found
 
 
-def values_in(folded: str, kind: str) -> list[Value]:
-    """The values of a kind in a folded text, in their order."""
-    return (
-        []
-        if kind == TEXT or kind.startswith(PAIR)
-        else [Value(*reading) for reading in _KINDS[kind.partition(":")[0]].read(folded)]
-    )
+def values_in(folded: str, kind: str, language: str = "") -> list[Value]:
+    """The values of a kind in a folded text, in their order. `language`: as for `parsed`.
+
+    What every text is read for counts where the language itself reads nothing there: 1 234,5 holds no 234.5 in French.
+    """
+    if kind == TEXT or kind.startswith(PAIR):
+        return []
+    found = [Value(*reading) for reading in _KINDS[kind.partition(":")[0]].read(folded)]
+    own = [Value(*reading) for reading in own_values(folded, kind, language)] if language else []
+    if not own:
+        return found
+    kept = [value for value in found if not any(_gives_way(value, one, kind) for one in own)]
+    return sorted(dict.fromkeys((*own, *kept)), key=lambda value: (value.start, value.end))
+
+
+def _gives_way(value: Value, own: Value, kind: str) -> bool:
+    """Whether a value is none beside one that the language reads: the same place or a part of it, or a time there."""
+    if kind == "time":
+        return value.start < own.end and own.start < value.end
+    return own.start <= value.start and value.end <= own.end
 
 
 @lru_cache(maxsize=8_192)

@@ -21,6 +21,8 @@ from niah_score.text.dates import MONTH_NAME
 from niah_score.text.groups import Find, Group, Word, finds, spaced
 from niah_score.text.late_pattern import late
 from niah_score.text.numerals import NUMBER_WORDS
+from niah_score.text.own_denials import is_denied, is_one_of_several
+from niah_score.text.own_values import in_letters_of
 from niah_score.text.owners import belongs
 from niah_score.text.values import Value, is_same, values_in
 
@@ -113,6 +115,10 @@ _MAY_NEGATE, _MAY_VARY = (
 
 def stands(folded: str, find: Find, group: Group) -> bool:
     """Whether a find of a group in a folded answer is none that is void."""
+    if group.language:
+        folded = in_letters_of(folded, group.language)
+        if is_denied(folded, find, group.language) or (group.values and is_one_of_several(folded, find, group)):
+            return False
     if group.owner:
         own, others = ([word.text for word in words] for words in (group.owner, group.rejects))
         if not belongs(spaced(folded), find.start, find.end, own, others):

@@ -18,8 +18,10 @@ from typing import NamedTuple
 import niah_gen
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import read_corpus
-from niah_gen.haystacks.boundaries import sentence_ends
+from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
+from niah_gen.tasks.needle_library import find_needles
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
+from niah_score.text.language import find_language
 
 BESIDE = Path(__file__).parents[3] / "shared" / "corpora"
 LENGTHS = [1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000]
@@ -27,9 +29,12 @@ RESERVE = 200
 TOKENIZERS = ("cl100k_base", "o200k_base")
 ENGLISH = ("paul_graham", "en_essays")
 CHINESE = (*(f"cdme/zh_{d}" for d in ("finance", "game", "general", "government", "movie", "tech")), "zh_articles")
+# Small texts, written for tests: at most lengths they are gone through again and again.
+TEXTS = Path(__file__).parents[1] / "corpora" / "texts"
+OTHERS = ("fr", "es", "ja", "ar")
 NEEDLES = {"en": "brannock-lighthouse", "zh": "qingmen-teahouse"}
-CLOSING = set(".!?…。！？")
-AROUND = "\"'’”)]」』）》】 \n\t\u3000"
+CLOSING = set(".!?…。！？؟۔")
+AROUND = "\"'’”)]」』）》】» \n\t\u3000\u00a0\u202f"
 
 
 class Figures(NamedTuple):
@@ -56,21 +61,23 @@ class Figures(NamedTuple):
 
 def measured(placement: str, corpus: str, tokenizer_name: str) -> Figures:
     """The figures of 21 depths x 8 lengths."""
-    language = "zh" if "zh" in corpus else "en"
+    language = language_of(corpus)
     tokenizer = find_tokenizer(tokenizer_name)
     held = "\0".join(document.text for document in read_corpus(locate(corpus)).documents).count("\ufffd")
     found = Figures(0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
     recipe = {
         "placement": placement, "corpora": [corpus], "tokenizer": tokenizer_name, "lengths": LENGTHS,
-        "template": "niah", "needles": [NEEDLES[language]], "guide": False, "reserve": RESERVE,
+        "template": "niah", "needles": [NEEDLES.get(language) or find_needles(f"single-{language}")[0].id],
+        "guide": False, "reserve": RESERVE, "form": "text",
     }  # fmt: skip
+    tag = find_language(language).prompt.document
+    joiner = len(joiner_of(language))
     for row in niah_gen.iter_rows(recipe):
         prompt = str(row["prompt"])
         needle, span = row["needles"][0], row["needle_spans"][0]
-        opening = "<document>\n" if language == "en" else "<文档>\n"
+        opening = f"<{tag}>\n"
         context = prompt.index(opening) + len(opening)
         before = prompt[context : span["start"]].rstrip(AROUND)
-        joiner = 1 if language == "en" else 0
         start = span["start"] - context
         end = prompt.index("\n</", span["end"])
         if start:
@@ -79,7 +86,7 @@ def measured(placement: str, corpus: str, tokenizer_name: str) -> Figures:
             filler = prompt[span["end"] + joiner : end]
         half = 0.0
         if placement == "native":
-            half = _half_a_segment(filler, max(0, start - joiner), row["haystack_tokens"], tokenizer)
+            half = _half_a_segment(filler, max(0, start - joiner), row["haystack_tokens"], tokenizer, language)
         error = abs(row["needle_depths"][0] - (row["depth_percent"] or 0.0))
         below = (row["length"] or 0) - RESERVE - row["prompt_tokens"]
         found = Figures(
@@ -97,9 +104,9 @@ def measured(placement: str, corpus: str, tokenizer_name: str) -> Figures:
     return found
 
 
-def _half_a_segment(filler: str, at: int, haystack_tokens: int, tokenizer: Tokenizer) -> float:
+def _half_a_segment(filler: str, at: int, haystack_tokens: int, tokenizer: Tokenizer, language: str) -> float:
     """Half of the longer segment beside a character of the filler, in percent; a token for what counting apart adds."""
-    ends = sentence_ends(filler)
+    ends = sentence_ends(filler, language)
     left = max((end for end in ends if end < at), default=0)
     right = min((end for end in ends if end > at), default=len(filler))
     longest = max(tokenizer.count(filler[left:at]), tokenizer.count(filler[at:right]))
@@ -112,6 +119,15 @@ def jobs() -> Iterator[tuple[str, str, str]]:
         for corpus in (*ENGLISH, *CHINESE):
             for tokenizer in TOKENIZERS:
                 yield placement, corpus, tokenizer
+    for code in OTHERS:
+        for tokenizer in TOKENIZERS:
+            yield "native", str(TEXTS / code), tokenizer
+
+
+def language_of(corpus: str) -> str:
+    """The language of a corpus, by its name."""
+    code = Path(corpus).name
+    return code if code in OTHERS else "zh" if "zh" in corpus else "en"
 
 
 def _set(path: str) -> None:
@@ -122,12 +138,14 @@ def main() -> None:
     if BESIDE.is_dir():
         os.environ.setdefault("NIAH_CORPORA", str(BESIDE))
     totals: dict[tuple[str, str], Figures] = {}
+    # Languages may be named as arguments, to measure these alone.
+    asked = [job for job in jobs() if not sys.argv[1:] or language_of(job[1]) in sys.argv[1:]]
     with ProcessPoolExecutor(os.cpu_count(), initializer=_set, initargs=(os.environ.get("NIAH_CORPORA", ""),)) as pool:
         for (placement, corpus, tokenizer), found in zip(
-            jobs(), pool.map(measured, *zip(*jobs(), strict=True)), strict=True
+            asked, pool.map(measured, *zip(*asked, strict=True)), strict=True
         ):
             print(f"{placement:12} {corpus:20} {tokenizer:12} {found}", file=sys.stderr, flush=True)
-            key = placement, "Chinese" if "zh" in corpus else "English"
+            key = placement, find_language(language_of(corpus)).name
             known = totals.get(key)
             totals[key] = found if known is None else known.with_more(found)
     columns = [

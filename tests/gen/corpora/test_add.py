@@ -178,8 +178,8 @@ def test_a_language_that_is_not_supported_and_a_licence_that_is_no_text_are_refu
     tmp_path: Path, folder: Path
 ) -> None:
     (tmp_path / "x.txt").write_text("Text.", "utf-8")
-    with pytest.raises(CorpusError, match="expected one of en, zh, found 'fr'"):
-        add_corpus("mine", [tmp_path / "x.txt"], language="fr", folder=folder)
+    with pytest.raises(CorpusError, match=r"'de' has no file; expected one of en, zh, ar, es, fr, ja.* write de\.toml"):
+        add_corpus("mine", [tmp_path / "x.txt"], language="de", folder=folder)
     with pytest.raises(CorpusError, match="valid text"):
         add_corpus("mine", [tmp_path / "x.txt"], license="\udcff", folder=folder)
     assert tree_but_locks(folder) == {}
@@ -268,7 +268,7 @@ def test_a_repository_of_json_lines_is_read_as_well(repository: Path, folder: Pa
         ({"documents": 0}, r"at least one document"),
         ({"revision": COMMIT}, r"is a folder here"),
         ({"name": "cdme"}, r"`niah-gen corpora fetch` installs"),
-        ({"language": "fr"}, r"expected one of en, zh"),
+        ({"language": "de"}, r"language 'de' has no file; expected one of en, zh"),
     ],
 )
 def test_what_a_repository_does_not_have_is_refused_and_nothing_is_installed(
@@ -340,3 +340,22 @@ def test_the_hub_out_of_reach_is_a_sentence(repository: Path, folder: Path, monk
     with pytest.raises(CorpusError, match=r"owner/name@0123.* cannot be loaded .*reach.*; check"):
         add_dataset("mine", "owner/name", revision=COMMIT, column="text", folder=folder)
     assert tree_but_locks(folder) == {}
+
+
+@pytest.mark.parametrize("code", ["ar", "es", "fr", "ja"])
+def test_a_corpus_in_another_language_is_added_from_a_folder_a_file_or_a_repository(
+    code: str, tmp_path: Path, folder: Path
+) -> None:
+    texts = sorted((Path(__file__).parents[2] / "corpora" / "texts" / code).iterdir())
+    record = "".join(json.dumps({"text": text.read_text("utf-8")}) + "\n" for text in texts)
+    (tmp_path / "repository").mkdir()
+    for file in (tmp_path / "one.jsonl", tmp_path / "repository" / "data.jsonl"):
+        file.write_text(record, "utf-8")
+    places = [
+        add_corpus("of-folder", [texts[0].parent], folder=folder),
+        add_corpus("of-file", [tmp_path / "one.jsonl"], folder=folder),
+        add_dataset("of-repository", str(tmp_path / "repository"), revision=None, column="text", folder=folder),
+    ]
+    corpora = [read_corpus(locate(str(place))) for place in places]
+    assert [corpus.language for corpus in corpora] == [code] * 3
+    assert len({tuple(document.text for document in corpus.documents) for corpus in corpora}) == 1

@@ -8,7 +8,8 @@ import pytest
 
 from niah_gen.corpora.documents import Document, read_documents
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.read import checked_files, corpus_digest, language_of, read_corpus
+from niah_gen.corpora.language import language_of
+from niah_gen.corpora.read import checked_files, corpus_digest, read_corpus
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import sha256_hex
 
@@ -48,6 +49,28 @@ def test_what_is_no_document_is_named_with_file_and_line(data: bytes, said: str,
 )
 def test_a_fifth_of_chinese_characters_makes_a_text_chinese(text: str, language: str) -> None:
     assert language_of([Document(part, "a", 1) for part in (text[:7], text[7:])]) == language
+
+
+TEXTS = Path(__file__).parents[2] / "corpora" / "texts"
+
+
+@pytest.mark.parametrize("language", ["ar", "es", "fr", "ja"])
+def test_a_folder_without_a_declaration_is_told_by_its_script_and_its_most_frequent_words(language: str) -> None:
+    assert read_corpus(locate(str(TEXTS / language))).language == language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("The end of the day is near, and it was not long.", "en"), ("1 2 3", "en"), ("Zug um Zug kam die Nacht.", "en")],
+)
+def test_what_nothing_else_tells_is_english(text: str, language: str) -> None:
+    assert language_of([Document(text, "a", 1)]) == language
+
+
+def test_a_script_that_no_language_file_names_is_refused_with_what_to_do() -> None:
+    with pytest.raises(CorpusError, match=r"in Cyrillic script, .*--language.*\$NIAH_LANGUAGES"):
+        language_of([Document("Утро было тихое, и река молчала. " * 50, "a", 1)])
+    assert language_of([Document("Утро было тихое, и река молчала.", "a", 1)]) == "en"
 
 
 def test_the_digest_is_of_names_and_hashes_in_reading_order_and_pins_are_checked(tmp_path: Path) -> None:

@@ -146,3 +146,55 @@ def test_an_end_without_chinese_punctuation_stands_before_white_space(
     for end in sentence_ends(text):
         stem = text[:end].rstrip("\"'’”)]」』）》】")
         assert stem[-1] in "。！？…" or end == len(text) or text[end].isspace()
+
+
+# Other languages ------------------------------------------------------------------------------------------------------
+
+
+def marked_in(text: str, language: str) -> str:
+    for end in reversed(sentence_ends(text, language)):
+        text = text[:end] + "|" + text[end:]
+    return text
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("fr", "«\u00a0Vous venez\u202f?\u00a0»| Oui\u202f!| Non."),
+        ("fr", "« Vous venez ? » demanda-t-il.| Elle hésita…| Puis non."),
+        ("fr", "M. Aubry et le Dr. Lenoir, p. ex. ici, p. 12.| Fin."),
+        ("fr", "— Venez ? — dit-il.| Bien."),
+        ("es", "¿Vienes?| ¡Claro!| «Ya voy», dijo."),
+        ("es", "—¿Vienes? —preguntó Ana.| El Sr. Ibarra calló."),
+        ("es", "«¿Y si no?», dijo.| Nada."),
+        ("ar", "هل تأتي؟| نعم!| قال: «لا».| ثم مضى."),
+        ("ar", "جاء د. سالم، ثم ذهب؛ ولم يعد.| انتهى۔| نعم."),
+        ("ja", "今日は雨だ。|「そうだ。」と言った。|本当？|はい！|『終わり。』|次。"),
+    ],
+)
+def test_sentences_end_as_each_language_writes(language: str, expected: str) -> None:
+    expected = expected if expected.endswith("|") else f"{expected}|"
+    assert marked_in(expected.replace("|", ""), language) == expected
+
+
+@steady
+@given(
+    text=st.text(st.sampled_from("ab É.!?…؟۔。」»« \u00a0\u202fととя中") | st.characters(codec="utf-8"), max_size=60),
+    language=st.sampled_from(["ar", "es", "fr", "ja"]),
+)
+def test_every_end_of_any_language_follows_its_marks(text: str, language: str) -> None:
+    from niah_score.text.language import find_language
+
+    rules = find_language(language).sentences
+    marks = {*rules.marks, *"".join(rules.marks_anywhere), *"".join(rules.closers)}
+    ends = sentence_ends(text, language)
+    assert ends == sorted(set(ends))
+    assert all(0 < end <= len(text) and text[end - 1] in marks for end in ends)
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("ja", "雨の|量を|量っていた。|ABCを|見た|"), ("fr", "Un|\u00a0deux,| trois.|"), ("ar", "نعم،| لا.|")],
+)
+def test_words_of_other_languages_end_before_white_space_or_where_hiragana_end(language: str, expected: str) -> None:
+    assert words(expected.replace("|", ""), language) == expected

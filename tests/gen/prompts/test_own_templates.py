@@ -93,7 +93,7 @@ text = "{question} {context}"
 chat = [{role = "robot", content = "{context}", name = "x"}, {role = "user"}]
 
 [niah-en]
-language = "fr"
+language = "de"
 chat = [{role = "user", content = "{context}{context}{question}"}]
 
 [c.start]
@@ -105,16 +105,16 @@ shape = 1
         ":2: [a-en].texts: unknown field; did you mean 'text'?",
         ":2: [a-en].language: is 'zh', but the name ends in '-en'; change one of them",
         ":2: [a-en]: has neither text nor chat; expected one of them, or both",
-        ":6: [b].language: is missing; expected en or zh",
+        ":6: [b].language: is missing; expected en or zh or ar or es or fr or ja",
         ":6: [b].text: with the question at the end, expected {question} once after {context}; "
         "found it 1 times before and 0 times after",
         ":6: [b].chat[1].name: unknown field; known: content, role",
         ":6: [b].chat[1].role: expected system, developer, user, assistant; found 'robot'",
         ":6: [b].chat[2].content: expected a text; found None",
         ":10: [niah-en]: a template of the package has this name; call yours another",
-        ":10: [niah-en].language: expected en or zh; found 'fr'",
+        ":10: [niah-en].language: expected en or zh or ar or es or fr or ja; found 'de'",
         ":10: [niah-en].chat: expected {context} once, where the haystack goes; found it 2 times",
-        ":14: [c].language: is missing; expected en or zh",
+        ":14: [c].language: is missing; expected en or zh or ar or es or fr or ja",
         ":14: [c.start].shape: unknown field; known: chat, text",
         ":14: [c.start].text: expected a text; found ' '",
     ]

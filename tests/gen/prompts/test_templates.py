@@ -103,7 +103,7 @@ def test_a_pair_is_found_by_its_language_and_a_whole_name_by_itself() -> None:
     assert template_for("niah", "zh") is library("niah-zh")
     assert template_for("niah-zh", "en") is library("niah-zh")
     assert template_for("gkamradt-openai", "zh") is library("gkamradt-openai")
-    assert template_for("niah", "fr") is template_for("nothing", "en") is None
+    assert template_for("niah", "de") is template_for("nothing", "en") is template_for("opencompass", "fr") is None
 
 
 def test_every_name_that_a_recipe_may_give_stands_for_something() -> None:

@@ -110,7 +110,7 @@ ACCEPTED: list[tuple[str, object]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", [0, False, {}, 1, "fr", ["en", 5], {"en": 1}, [[]], [""]])
+@pytest.mark.parametrize("value", [0, False, {}, 1, "de", ["en", 5], {"en": 1}, [[]], [""]])
 def test_languages_must_be_a_list_of_names(value: object) -> None:
     assert problems({"languages": value})
 
@@ -235,7 +235,7 @@ def test_languages_choose_among_the_corpora() -> None:
     assert {cell.language for cell in plan.cells} == {"zh"}
     with pytest.raises(RecipeError, match="languages: no corpus of en_essays is in zh"):
         make_plan(load_recipe({"languages": ["zh"], "corpora": ["en_essays"]}))
-    assert problems({"languages": ["fr"]})[0].startswith("languages: expected en or zh")
+    assert problems({"languages": ["de"]})[0].startswith("languages: expected en or zh")
 
 
 def test_corpora_of_the_users_own_are_recorded_by_name(
@@ -442,3 +442,21 @@ def test_texts_of_any_characters_read_back_the_same(text: str, question: str, de
         assert not all(part.strip() for part in (text, question, *answers))
     else:
         assert load_recipe(tomllib.loads(found.to_toml().decode())) == found
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [
+        ({"question_language": "de"}, "question_language: expected en or zh or ar"),
+        ({"question_language": 1}, "question_language: expected en or zh or ar"),
+        ({"question_language": "zh", "task": "key-values"}, "task 'key-values' asks in the language of its texts"),
+        ({"question_language": "zh", "paraphrase": True, "needles": ["velden-archive"]}, "has one wording"),
+        (
+            {"question_language": "fr", "needles": ["velden-archive"]},
+            "needle velden-archive has no question in fr",
+        ),
+        ({"question_language": "zh", "needles": ["threddle-verge"]}, "needle threddle-verge has no question in zh"),
+    ],
+)
+def test_a_question_language_that_does_not_fit_is_refused(recipe: dict[str, Any], said: str) -> None:
+    assert any(said in problem for problem in problems(recipe))

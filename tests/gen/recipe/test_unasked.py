@@ -106,3 +106,26 @@ def test_what_is_left_out_is_in_no_recorded_recipe_and_changes_no_digest(tmp_pat
     told.clear()
     assert niah_gen.build(folder / "recipe.toml", tmp_path, notice=told.append) == folder
     assert told == [f"{folder} is complete already; nothing was built"]
+
+
+TEXTS = Path(__file__).parents[2] / "corpora" / "texts"
+
+
+@pytest.mark.parametrize("language", ["ar", "es", "fr", "ja"])
+def test_a_preset_asks_for_single_facts_in_the_language_of_a_corpus_that_it_is_given(language: str) -> None:
+    asked = {"corpora": [str(TEXTS / language)], "lengths": [1000], "depths": [50]}
+    recipe, told = loaded("plain", asked)
+    needles = recipe.parts[0].needles
+    assert {needle.language for needle in needles} == {language}
+    assert len(needles) == 3
+    assert told == [f"asks for {', '.join(n.id for n in needles)}: the preset has no needle in {language}"]
+    assert {row["language"] for row in niah_gen.iter_rows(recipe)} == {language}
+
+
+def test_a_preset_keeps_its_needles_for_corpora_of_its_languages_and_named_needles_stay() -> None:
+    mixed = {"corpora": ["en_essays", str(TEXTS / "fr")]}
+    needles = loaded("plain", mixed)[0].parts[0].needles
+    assert [needle.language for needle in needles] == ["en"] * 3 + ["fr"] * 3
+    named = loaded("plain", {**mixed, "needles": ["valdorne-archives", "velden-archive"]})
+    assert [needle.id for needle in named[0].parts[0].needles] == ["valdorne-archives", "velden-archive"]
+    assert load_recipe("plain", {"corpora": ["en_essays"]}).parts[0].needles == load_recipe("plain").parts[0].needles

@@ -10,7 +10,7 @@ import niah_gen
 from niah_gen.errors import RecipeError
 from niah_gen.prompts.templates import POSITIONS, template_library
 from niah_gen.recipe.read import load_recipe
-from niah_gen.tasks.controls import NOT_STATED
+from niah_gen.tasks.controls import not_stated
 from niah_gen.tasks.needle_library import needle_library
 from niah_score.contract import Row
 from niah_score.metrics import Chunk, Target
@@ -20,9 +20,9 @@ from niah_score.scoring.findings import findings_of
 FACTS = {"en": ("drawer 417", "417"), "zh": ("第283号铁柜", "283")}
 
 
-@pytest.mark.parametrize("language", NOT_STATED)
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_our_templates_ask_for_the_words_that_the_control_absent_expects(language: str) -> None:
-    words = NOT_STATED[language].rstrip(".。")
+    words = not_stated(language).rstrip(".。")
     template = template_library()[f"niah-{language}"]
     assert set(template.wordings) == set(POSITIONS)
     for wording in template.wordings.values():
@@ -30,9 +30,9 @@ def test_our_templates_ask_for_the_words_that_the_control_absent_expects(languag
             assert sum(message["content"].count(words) for message in wording.messages(form)) == 1
 
 
-@pytest.mark.parametrize("language", NOT_STATED)
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_who_says_these_words_says_that_the_text_does_not_tell(language: str) -> None:
-    words = NOT_STATED[language]
+    words = not_stated(language)
     bare = words.rstrip(".。")
     fact, keyword = FACTS[language]
     answers = [words, bare, f"“{bare}”", f'"{bare}"', bare.lower(), f"**{bare}**"]

@@ -70,3 +70,18 @@ def test_word_f1_of_chinese_without_jieba_says_what_to_install(monkeypatch: pyte
     with pytest.raises(ScoreError, match=r"pip install 'niah-kit\[gen\]'"):
         value("word_f1", "上海", "上海", language="zh")
     assert value("word_f1", "Rome", "Rome") == 100
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "reference", "expected"),
+    [
+        ("fr", "Le 23 février", "23 février", 80.0),
+        ("es", "¿En el cajón?", "el cajón", 80.0),
+        ("ar", "في الدرجِ ٤١٧", "الدرج 417", 80.0),
+        ("ja", "群青色です", "群青色", 75.0),
+        ("ja", "ABC丸と言う", "ABC丸", 200 * 2 / (5 + 2)),
+        ("ko", "문은 녹색", "녹색", 200 / 3),
+    ],
+)
+def test_words_are_told_apart_as_the_language_says(language: str, answer: str, reference: str, expected: float) -> None:
+    assert value("word_f1", answer, reference, language=language) == pytest.approx(expected)

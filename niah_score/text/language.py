@@ -1,0 +1,253 @@
+"""Reads language files: what is said of a language is data, one TOML file each, so that anyone can add one.
+
+The files that come with the package lie in `niah_score/text/languages`; those of a user's own in the folders that
+`$NIAH_LANGUAGES` lists. docs/languages.md explains every field. A file is read when its language is first asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from niah_score.errors import LanguageError
+from niah_score.text.language_fields import FieldReader
+
+LANGUAGES_VARIABLE = "NIAH_LANGUAGES"
+SHIPPED = Path(__file__).parent / "languages"
+# What the code reads of every text, whatever its language; the others' files say what theirs adds.
+ALWAYS_READ = ("en", "zh")
+_CODE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")
+_SECTIONS = ("sentences", "prompt", "matching", "answers")
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceRules:
+    """Where sentences end: after `marks` before white space, after `marks_anywhere` whatever follows.
+
+    `closers` belong to the mark before them. None ends after `abbreviations` and their point, nor where the line goes
+    on in a small letter, with `openers` before it or not, nor after a closer that one of `continued_by` follows.
+    """
+
+    marks: str
+    marks_anywhere: tuple[str, ...]
+    closers: tuple[str, ...]
+    abbreviations: tuple[str, ...]
+    openers: str
+    continued_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWords:
+    """The words of prompts. `question` holds `{question}`; `document` is the name of the tags around the context.
+
+    `not_stated`: what an answer says where the document does not tell. `hops`: what follows the question of a chain
+    that says so. `guide`: what follows a guided question, or empty.
+    """
+
+    instruction: str
+    document: str
+    question: str
+    answer: str
+    not_stated: str
+    hops: str
+    guide: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingRules:
+    """How values and negations are written, in folded text; what en and zh have in the code.
+
+    `letters`: as which letters others compare, one for one. `thousands`: what may part the groups of a number,
+    `decimal` what stands before its decimals. `numbers`: words and what they count; `number_joints` may stand between
+    them, and `articles` are none alone. `bare_hundreds`: whether 百 and 千 need no 一.
+    `months`: the names of each. `dates`, `times`: how they are spelt, the usual
+    way first. `before_noon`, `after_noon`: what says the half of the day. `money`: the words of each currency.
+    `denied_before`, `denied_after`: patterns of what denies a fact behind or before it. `choice`: words for "or".
+    """
+
+    letters: Mapping[str, str] = field(default_factory=dict)
+    decimal: str = "."
+    thousands: str = ""
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    number_joints: tuple[str, ...] = ()
+    bare_hundreds: bool = False
+    articles: tuple[str, ...] = ()
+    months: tuple[tuple[str, ...], ...] = ()
+    dates: tuple[str, ...] = ()
+    times: tuple[str, ...] = ()
+    before_noon: tuple[str, ...] = ()
+    after_noon: tuple[str, ...] = ()
+    money: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    denied_before: tuple[str, ...] = ()
+    denied_after: tuple[str, ...] = ()
+    choice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPhrases:
+    """Patterns for folded answers: that the document does not tell, that none is given, that one is only guessed."""
+
+    absent: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()
+    guesses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Language:
+    """What the code knows of a language. `code`: the name of its file; `sha256`: of the file.
+
+    `joiner`: what parts two sentences, a space or nothing. `words`: how words
+    are told apart: by spaces, by jieba, or as characters. `bytes_per_token`: of its texts, for the sizes of files.
+    `scripts`: the first words of the Unicode names of its letters; `common_words` tell it from others of its script.
+    """
+
+    code: str
+    sha256: str
+    name: str
+    joiner: str
+    words: str
+    bytes_per_token: float
+    scripts: tuple[str, ...]
+    common_words: tuple[str, ...]
+    sentences: SentenceRules
+    prompt: PromptWords
+    matching: MatchingRules | None
+    answers: AnswerPhrases
+
+
+def language_codes() -> tuple[str, ...]:
+    """The languages that have a file, in the order of rows: English, Chinese, then the others by their codes."""
+    return tuple(_files(os.environ.get(LANGUAGES_VARIABLE, "")))
+
+
+def is_own_language(code: str) -> bool:
+    """Whether a language's file is a user's own."""
+    return _files(os.environ.get(LANGUAGES_VARIABLE, "")).get(code, SHIPPED).parent != SHIPPED
+
+
+def find_language(code: str) -> Language:
+    """A language by its code. Raises LanguageError where it has no file, or with everything that is wrong in it."""
+    file = _files(os.environ.get(LANGUAGES_VARIABLE, "")).get(code)
+    if file is None:
+        raise LanguageError(missing_language(code))
+    status = file.stat()
+    return _read(file, status.st_mtime_ns, status.st_size)
+
+
+def known_language(code: str) -> Language | None:
+    """A language by its code, None where it has no file: rows made by hand may name any."""
+    return find_language(code) if code in language_codes() else None
+
+
+def missing_language(code: str) -> str:
+    """What to do about a language without a file, a sentence."""
+    return (
+        f"language {code!r} has no file; expected one of {', '.join(language_codes())}. To add it, write {code}.toml "
+        f"with name, joiner, words and the tables [sentences] and [prompt] into a folder, and name the folder in "
+        f"${LANGUAGES_VARIABLE} (docs/languages.md has one to copy)"
+    )
+
+
+def matching_of(code: str) -> MatchingRules | None:
+    """The rules of a language beside those that hold for every text; None where it has none."""
+    found = known_language(code)
+    return found.matching if found else None
+
+
+def rules_code(code: str) -> str:
+    """The code of a language whose texts are read by rules of its own, else an empty text."""
+    return code if code not in ALWAYS_READ and matching_of(code) is not None else ""
+
+
+@lru_cache(maxsize=8)
+def _files(listed: str) -> dict[str, Path]:
+    """The file of each language. Shipped ones cannot be replaced: the same code means the same everywhere."""
+    found = {file.stem: file for file in sorted(SHIPPED.glob("*.toml"))}
+    found = {code: found[code] for code in (*ALWAYS_READ, *(code for code in found if code not in ALWAYS_READ))}
+    own: dict[str, Path] = {}
+    for folder in (Path(part).expanduser() for part in listed.split(os.pathsep) if part):
+        for file in sorted(folder.glob("*.toml")):
+            if _CODE.fullmatch(file.stem) and file.stem not in found:
+                own.setdefault(file.stem, file)
+    return found | dict(sorted(own.items()))
+
+
+@lru_cache(maxsize=64)
+def _read(file: Path, changed: int, size: int) -> Language:
+    data = file.read_bytes()
+    try:
+        table = tomllib.loads(data.decode("utf-8-sig"))
+    except ValueError as error:
+        raise LanguageError(f"{file}: cannot be read as TOML: {error}") from None
+    found, problems = parse_language(file.stem, hashlib.sha256(data).hexdigest(), table)
+    if found is None:
+        raise LanguageError("\n  ".join([f"{file}: {len(problems)} problem{'s'[: len(problems) - 1]}", *problems]))
+    return found
+
+
+def parse_language(code: str, sha256: str, table: Mapping[str, Any]) -> tuple[Language | None, list[str]]:
+    """A language from its table, or None and everything that is wrong with it, a sentence each."""
+    problems: list[str] = []
+    top = FieldReader(table, "", problems)
+    sections = {name: FieldReader(top.table(name), f"{name}.", problems) for name in _SECTIONS}
+    one, prompt, matching, answers = (sections[name] for name in _SECTIONS)
+    language = Language(
+        code=code,
+        sha256=sha256,
+        name=top.text("name"),
+        joiner=top.one_of("joiner", (" ", "")),
+        words=top.one_of("words", ("spaces", "jieba", "characters")),
+        bytes_per_token=top.number("bytes_per_token", 4.0),
+        scripts=top.texts("scripts"),
+        common_words=top.texts("common_words"),
+        sentences=SentenceRules(
+            marks=one.text("marks"),
+            marks_anywhere=one.texts("marks_anywhere"),
+            closers=one.texts("closers"),
+            abbreviations=one.texts("abbreviations"),
+            openers=one.text("openers", ""),
+            continued_by=one.text("continued_by", ""),
+        ),
+        prompt=PromptWords(
+            instruction=prompt.text("instruction"),
+            document=prompt.word("document"),
+            question=prompt.text("question", holding="{question}"),
+            answer=prompt.text("answer"),
+            not_stated=prompt.text("not_stated"),
+            hops=prompt.text("hops", ""),
+            guide=prompt.text("guide", ""),
+        ),
+        matching=_matching(matching) if "matching" in table else None,
+        answers=AnswerPhrases(answers.patterns("absent"), answers.patterns("refuses"), answers.patterns("guesses")),
+    )
+    for reader in (top, *sections.values()):
+        reader.refuse_the_rest()
+    return (None, problems) if problems else (language, [])
+
+
+def _matching(table: FieldReader) -> MatchingRules:
+    return MatchingRules(
+        letters=table.letters("letters"),
+        decimal=table.one_of("decimal", (".", ","), "."),
+        thousands=table.text("thousands", ""),
+        numbers=table.counts("numbers"),
+        number_joints=table.texts("number_joints"),
+        bare_hundreds=table.boolean("bare_hundreds"),
+        articles=table.texts("articles"),
+        months=table.months("months"),
+        dates=table.forms("dates", ("{day}", "{month}")),
+        times=table.forms("times", ("{hour}", "{minute}")),
+        before_noon=table.texts("before_noon"),
+        after_noon=table.texts("after_noon"),
+        money=table.money("money"),
+        denied_before=table.patterns("denied_before"),
+        denied_after=table.patterns("denied_after"),
+        choice=table.texts("choice"),
+    )

@@ -1,0 +1,88 @@
+"""The needles of French, Spanish, Japanese and Arabic: a sentence each, answerable from it, and from no other text."""
+
+from __future__ import annotations
+
+import re
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from niah_gen.dataset.card_text import CANARY
+from niah_gen.haystacks.boundaries import sentence_ends
+from niah_gen.tasks.needle_doubts import doubts
+from niah_gen.tasks.needle_library import Needle, needle_files
+from niah_score.metrics.keyword import judge_keyword
+from niah_score.metrics.target import Target
+from niah_score.text import fold, holds_group
+from niah_score.text.language import rules_code
+
+FOLDER = Path(__file__).parents[2] / "niah_gen" / "library" / "needles"
+TEXTS = Path(__file__).parent / "texts"
+LANGUAGES = ("fr", "es", "ja", "ar")
+OWN = [needle for code in LANGUAGES for needle in needle_files()[f"single-{code}"]]
+each_needle = pytest.mark.parametrize("needle", OWN, ids=[needle.id for needle in OWN])
+
+
+def held(text: str, needle: Needle) -> bool:
+    kinds = zip(needle.keywords, needle.keyword_kinds, strict=True)
+    return any(holds_group(fold(text), group, kind, rules_code(needle.language)) for group, kind in kinds)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_there_are_ten_of_each_language_with_values_of_several_kinds(language: str) -> None:
+    needles = needle_files()[f"single-{language}"]
+    assert len(needles) == 10
+    assert {(needle.kind, needle.language) for needle in needles} == {("single", language)}
+    kinds = {kind.partition(":")[0] for needle in needles for kind in needle.keyword_kinds}
+    assert kinds == {"text", "number", "time", "date", "amount"}
+    assert CANARY in (FOLDER / f"single-{language}.toml").read_text("utf-8")
+
+
+@each_needle
+def test_a_needle_measures_retrieval(needle: Needle) -> None:
+    assert doubts(needle) == []
+    assert needle.metric == "keyword"
+    assert re.fullmatch(r"[a-z0-9-]{1,28}", needle.id)
+    (text,) = needle.needles
+    assert sentence_ends(text, needle.language) == [len(text)]
+    assert held(text, needle)
+    asked = dict(needle.questions)["en"]
+    assert asked.isprintable()
+    assert asked.endswith("?")
+    assert needle.question.endswith(("?", "？", "؟"))
+    assert not held(asked, needle)
+    assert not held(needle.question, needle)
+
+
+@each_needle
+def test_its_answer_scores_100(needle: Needle) -> None:
+    target = Target(
+        needle.answers, needle.keywords, needle.needles, None, needle.language, needle.keyword_kinds, needle.rejects
+    )
+    for answer in (*needle.answers, *needle.needles):
+        assert judge_keyword(answer, target).value == 100.0
+
+
+def test_no_needle_gives_away_another_of_its_language() -> None:
+    for one, other in permutations(OWN, 2):
+        if one.language == other.language:
+            said = (*other.needles, other.question, *(text for _, text in other.questions))
+            assert not [text for text in said if held(text, one)], (one.id, other.id)
+
+
+@each_needle
+def test_no_test_text_holds_its_keyword(needle: Needle) -> None:
+    for file in sorted((TEXTS / needle.language).iterdir()):
+        assert not held(file.read_text("utf-8"), needle), file.name
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_ten_english_and_ten_chinese_needles_can_be_asked_in_the_other_language(code: str) -> None:
+    other = {"en": "zh", "zh": "en"}[code]
+    asked = [needle for needle in needle_files()[f"single-{code}"] if needle.question_in(other)]
+    assert len(asked) == 10
+    for needle in asked:
+        question = needle.question_in(other)
+        assert any("\u4e00" <= char <= "\u9fff" for char in question) == (other == "zh")
+        assert not held(question, needle)

@@ -1,0 +1,124 @@
+"""What answers in French, Spanish, Japanese and Arabic say of themselves: absent, refused, hedged, or an answer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+
+from niah_score.metrics import Chunk, Target
+from niah_score.scoring.findings import findings_of
+from niah_score.scoring.own_phrases import languages_of, own_claims, own_finding
+from niah_score.text import fold
+
+
+def finding(answer: str, language: str, question_language: str = "") -> str | None:
+    target = Target(
+        ("438",), (("438",),), language=language, keyword_kinds=("number",), question_language=question_language
+    )
+    return findings_of(Chunk([answer], [target]), ["ok"], [None], ())[0]
+
+
+CASES = {
+    "fr": {
+        "said_absent": [
+            "« Non précisé »",
+            "NON PRECISE",
+            "Le document ne mentionne aucun tiroir.",
+            "Je ne trouve pas cette information.",
+            "Aucune information sur ce point.",
+            "Il n'est pas indiqué dans quel tiroir.",
+            "Je ne peux pas répondre : le document n'en parle pas.",
+            "Impossible de le savoir.",
+        ],
+        "refused": [
+            "Je ne peux pas répondre à cette demande.",
+            "Désolé, je ne suis pas en mesure de répondre.",
+            "En tant que modèle de langage, je ne peux pas donner mon avis.",
+        ],
+        "hedged": ["Ce n'est pas le tiroir 438.", "438 ou 471", "Le document ne précise rien. Peut-être le 438 ?"],
+        "found": ["438", "Tiroir 438.", "Le document précise que c'est le tiroir 438."],
+        "nothing": ["Tiroir 12.", "La cave."],
+    },
+    "es": {
+        "said_absent": [
+            "No se indica.",
+            "«no se indica»",
+            "El documento no menciona ningún cajón.",
+            "No hay información al respecto.",
+            "No encuentro la respuesta.",
+            "El texto no lo dice.",
+        ],
+        "refused": ["Lo siento, no puedo ayudar con eso.", "No puedo responder a esa solicitud."],
+        "hedged": ["No es el cajón 438.", "438 o 471", "El texto no lo dice. Quizá el 438."],
+        "found": ["En el cajón 438.", "Cuatrocientos treinta y ocho"],
+        "nothing": ["En el cajón 9.", "En la bodega."],
+    },
+    "ja": {
+        "said_absent": [
+            "記載なし。",
+            "「記載なし」",
+            "文書には記載されていません。",
+            "わかりません。",
+            "該当する情報は見つかりませんでした。",
+            "文書中に番号は書かれていません。",
+        ],
+        "refused": ["申し訳ありませんが、お答えできません。", "そのご質問には回答いたしかねます。"],
+        "hedged": ["438号ではありません。", "438または471です。"],
+        "found": ["第438号です。", "四百三十八号"],
+        "nothing": ["第12号です。", "蔵です。"],
+    },
+    "ar": {
+        "said_absent": [
+            "غير مذكور.",
+            "«غير مذكور»",
+            "لا يذكر النص رقم الدرج.",
+            "لا توجد معلومات عن ذلك في الوثيقة.",
+            "لم تُذكر هذه المعلومة، فهي غير واردة.",
+            "لا أعرف.",
+        ],
+        "refused": ["لا أستطيع الإجابة عن هذا السؤال.", "أعتذر عن الإجابة."],
+        "hedged": ["ليس الدرج ٤٣٨.", "438 أو 471"],
+        "found": ["في الدرج ٤٣٨", "أربعمئة وثمانية وثلاثون"],
+        "nothing": ["الدرج ٩", "في القبو."],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "expected", "answer"),
+    [(code, kind, text) for code, kinds in CASES.items() for kind, texts in kinds.items() for text in texts],
+)
+def test_an_answer_is_told_by_the_phrases_of_its_language(language: str, expected: str, answer: str) -> None:
+    assert finding(answer, language) == expected
+
+
+def test_the_language_of_the_question_and_that_of_the_text_both_count() -> None:
+    for language, asked_in in (("fr", "es"), ("es", "fr"), ("en", "fr"), ("zh", "ar"), ("ja", "en")):
+        for code in {language, asked_in} & set(CASES):
+            for answer in CASES[code]["said_absent"][:2]:
+                assert finding(answer, language, asked_in) == "said_absent"
+    assert languages_of("fr", "es") == ("es", "fr")
+    assert languages_of("en", "zh") == languages_of("xx", "") == ()
+
+
+def test_english_rows_are_told_by_no_other_languages_phrases() -> None:
+    assert finding("No se indica.", "en") == "nothing"
+    assert finding("Not stated.", "fr") == "said_absent"
+
+
+def test_a_wrong_answer_before_a_denial_stays_one() -> None:
+    assert finding("Le tiroir 12. Le document ne précise pas l'étage.", "fr") == "nothing"
+
+
+@examples(150)
+@given(
+    text=st.text(st.sampled_from("Je ne sais pas. Non «»。い わかりません؟ لا أعرف ") | st.characters(codec="utf-8"))
+)
+def test_any_text_is_told_without_a_slip_and_claims_are_a_part_of_it(text: str) -> None:
+    folded = fold(text)
+    for code in CASES:
+        assert own_finding(folded, (code,)) in (None, "said_absent", "refused")
+        left = own_claims(folded, (code,))
+        assert left is None or len(left) < len(folded)
