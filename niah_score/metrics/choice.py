@@ -94,16 +94,16 @@ def _plain(answer: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _patterns(letters: str) -> _Patterns:
+def _patterns(letters: str) -> _ChoicePatterns:
     one = rf"[(\[]?[{letters}][)\].]?"
     joint = r"\s*(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*)?"
     listed = rf"{one}(?:{joint}{one})*(?![A-Za-z0-9'])"
     small = rf"[(\[]?([{letters.lower()}])[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))"
     behind = rf"(?<![A-Za-z0-9])[(\[]?([{letters}])[)\].]?\s*(?:{_IS_RIGHT})"
-    return _Patterns(re.compile(listed), re.compile(small), re.compile(behind), frozenset(letters))
+    return _ChoicePatterns(re.compile(listed), re.compile(small), re.compile(behind), frozenset(letters))
 
 
-class _Patterns(NamedTuple):
+class _ChoicePatterns(NamedTuple):
     """How letters are written: capitals in a list, one small letter, and a letter that is called right."""
 
     listed: re.Pattern[str]

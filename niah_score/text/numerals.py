@@ -169,12 +169,9 @@ def _blob_readings(token: _Token) -> Iterator[Reading]:
         return
     place = token.start
     whole, _, decimals = text.partition(",")
-    if decimals.isdigit() and len(decimals) == 1:
-        # No list has an item of one digit so close. With a point before it, only 1.234,5 is a number.
-        if "." not in whole:
-            yield Reading(Decimal(f"{whole}.{decimals}"), token.start, token.end)
-        elif _CONTINENTAL.fullmatch(whole):
-            yield Reading(Decimal(f"{whole.replace('.', '')}.{decimals}"), token.start, token.end)
+    # No list has an item of one digit so close. With a point before it, only 1.234,5 is a number.
+    if decimals.isdigit() and len(decimals) == 1 and ("." not in whole or _CONTINENTAL.fullmatch(whole)):
+        yield Reading(Decimal(f"{whole.replace('.', '')}.{decimals}"), token.start, token.end)
         return
     for part in text.split(","):
         if part.count(".") < 2:

@@ -28,6 +28,9 @@ def read(text: str) -> list[str]:
         ("1318feet", ["1318"]),
         ("GBP4.35", ["4.35"]),
         ("417th", ["417"]),
+        ("1.234,5", ["1234.5"]),
+        ("0.5,4", ["0.5", "4"]),
+        ("1,2.3.4,5", ["1", "5"]),
         ("#3,174, #8,662", ["3174", "8662"]),
         ("1,417", ["1417"]),
         ("£2746.00", ["2746"]),
@@ -130,6 +133,12 @@ def test_plain_digits_that_are_found_are_a_number_that_is_read(text: str) -> Non
     for digits in ("1", "12", "012"):
         place = find_plain(folded, digits)
         assert place < 0 or Reading(Decimal(digits), place, place + len(digits)) in found
+
+
+@examples(300)
+@given(text=st.text("017.,:/", min_size=3, max_size=12))
+def test_digits_with_any_marks_between_them_are_read(text: str) -> None:
+    assert all(text[reading.start : reading.end].strip("017.,") == "" for reading in numbers_in(text))
 
 
 @pytest.mark.parametrize("text", ["007", "12345678901234567", "drawer 417", "", "1,2,3", "second"])
