@@ -207,6 +207,13 @@ def test_digits_of_any_kind_are_one_number_in_every_language(language: str, digi
         ("19 heures 52", "time", "19:52", "fr"),
         ("a las 9:37 de la noche", "time", "21:37", "es"),
         ("21.37 h", "time", "21:37", "es"),
+        ("9:37 p. m.", "time", "21:37", "es"),
+        ("a las 9.37 p.m.", "time", "21:37", "es"),
+        ("7:52 PM", "time", "19:52", "fr"),
+        ("19 heures et 52 minutes", "time", "19:52", "fr"),
+        ("el 14 de nov.", "date", "14 de noviembre", "es"),
+        ("Il n'y a plus de train après 19 h 52.", "time", "19:52", "fr"),
+        ("Ce n'est pas 437 mais 438", "number", "438", "fr"),
         ("午後7時52分です", "time", "19:52", "ja"),
         ("１９時５２分", "time", "19:52", "ja"),
         ("الساعة ٧:٥٢ مساءً", "time", "19:52", "ar"),
@@ -260,6 +267,9 @@ def test_a_fact_counts_in_every_usual_spelling(answer: str, kind: str, fact: str
         ("ليس الدرج 417", "number", "417", "ar"),
         ("417 أو 471", "number", "417", "ar"),
         ("438 est faux", "number", "438", "fr"),
+        ("437 et non 438", "number", "438", "fr"),
+        ("a las 9:37 a. m.", "time", "21:37", "es"),
+        ("el 437, no 438", "number", "438", "es"),
     ],
 )
 def test_what_is_another_fact_or_denied_or_guessed_at_counts_nowhere(
