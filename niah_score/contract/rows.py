@@ -73,8 +73,9 @@ class Row(Truth):
     prompt: str | list[Message]
 
 
-# Raised with every new column, and with what decides which keywords a haystack may hold. The plan digest holds it, so
-# that an older folder is never taken for a complete one.
+# The columns of version 1 are frozen: another column, order or type is another SCHEMA_VERSION, which readers of this
+# one refuse by name. The revision is raised with what decides which keywords a haystack may hold. The plan digest
+# holds it, so that an older folder is never taken for a complete one.
 ROW_REVISION = 3
 COLUMNS = (*Truth.__annotations__, "prompt")
 # Columns with few distinct values, worth a Parquet dictionary; never the prompt, whose rows all differ.

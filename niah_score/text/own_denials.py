@@ -42,7 +42,9 @@ def _compiled(language: Language) -> _Denials:
     spaces = language.words == "spaces"
     gap = _BETWEEN if spaces else r"[^\s]{0,4}"
     unit, beside = (r"(?:[\s-]?[^\W\d_]{1,12})?", r"(?:[^\W\d_]+\s+){0,3}") if spaces else (r"\D{0,3}", r"\D{0,4}")
-    choice = rf"{unit}[\s,،、]*(?:{words})\s*{beside}"
+    # The "o" of "sino" is no "or".
+    edge = r"\b" if spaces else ""
+    choice = rf"{unit}[\s,،、]*{edge}(?:{words}){edge}\s*{beside}"
     return _Denials(
         re.compile(rf"(?:{before}){gap}$") if before else _NEVER,
         re.compile(after) if after else _NEVER,

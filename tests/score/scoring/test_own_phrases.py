@@ -72,6 +72,7 @@ CASES = {
             "En el cajón 438.",
             "Cuatrocientos treinta y ocho",
             "No se guarda en la sala, sino en el cajón 438.",
+            "No es el cajón 437 sino el 438.",
             "El cajón, que no se abre nunca con llave, es el 438.",
             "En el cajón 438, sin más datos.",
         ],
