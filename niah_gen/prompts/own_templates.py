@@ -20,9 +20,9 @@ from niah_gen.prompts.templates import (
     Template,
     Wording,
     base_name,
+    named_template,
     parse_template,
     template_for,
-    template_library,
     wrong_sides,
 )
 from niah_score.contract import Message, PromptForm
@@ -96,7 +96,7 @@ def wrong_tables(tables: object) -> Iterator[str]:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             yield f"[{name}]: expected a name of at most 64 letters, digits, - and _"
             continue
-        if any(template_for(name, code) for code in language_codes()) or template_library().get(base_name(name)):
+        if any(template_for(name, code) for code in language_codes()) or named_template(base_name(name), {}):
             yield f"[{name}]: a template of the package has this name; call yours another"
         if base_name(name) != name and base_name(name) in tables:
             yield f"[{name}]: stands beside [{base_name(name)}], which is for every language; call one of them another"

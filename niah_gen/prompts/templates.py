@@ -128,8 +128,11 @@ def template_library() -> dict[str, Template]:
     return dict(sorted((_library() | {template.name: template for template in made}).items()))
 
 
-def _named(name: str, own: Mapping[str, Template]) -> Template | None:
-    """The template of exactly that name. Only the language file that it is made of is read."""
+def named_template(name: str, own: Mapping[str, Template]) -> Template | None:
+    """The template of exactly that name, of the recipe's `own` or the library's; None if there is none.
+
+    Only the language file that it is made of is read. Raises LanguageError where that is not what it should be.
+    """
     found = own.get(name) or _library().get(name)
     code = name.removeprefix(f"{MADE}-")
     if found is None and code != name and code in language_codes():
@@ -222,15 +225,15 @@ def template_names(own: Mapping[str, Template] | None = None) -> list[str]:
 
 def template_for(name: str, language: str, own: Mapping[str, Template] | None = None) -> Template | None:
     """The template that a name stands for in a language; None if there is none."""
-    return _named(name, own or {}) or _named(f"{name}-{language}", own or {})
+    return named_template(name, own or {}) or named_template(f"{name}-{language}", own or {})
 
 
 def template_family(
     name: str, own: Mapping[str, Template] | None = None, languages: Sequence[str] = ALWAYS_READ
 ) -> dict[str, object]:
     """Everything that a template name stands for in some languages, which digests cover."""
-    whole = _named(name, own or {})
-    members = [whole] if whole else [_named(f"{name}-{code}", own or {}) for code in languages]
+    whole = named_template(name, own or {})
+    members = [whole] if whole else [named_template(f"{name}-{code}", own or {}) for code in languages]
     return {member.name: _digested(member) for member in members if member}
 
 

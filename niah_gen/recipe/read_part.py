@@ -12,7 +12,7 @@ from niah_gen.errors import NiahError, RecipeError, suggestion
 from niah_gen.haystacks.boundaries import BOUNDARIES
 from niah_gen.haystacks.placements import PLACEMENTS
 from niah_gen.prompts.own_templates import is_file, own_templates, read_template_file, wrong_tables
-from niah_gen.prompts.templates import POSITIONS, guide_problem, template_library, template_names
+from niah_gen.prompts.templates import POSITIONS, guide_problem, named_template, template_names
 from niah_gen.recipe.presets import preset_text
 from niah_gen.recipe.recipe import Part
 from niah_gen.recipe.schedules import depth_schedule, length_schedule
@@ -272,7 +272,7 @@ class PartReader(Fields):
             self.problems.append(f"lengths: the rows of task {task.name!r} need lengths; expected at least 1 token")
         if task is not None and not self.problems:
             self.problems += task.wrong_settings(settings_of(part, task))
-        template = {**template_library(), **own_templates(part.templates)}.get(part.template)
+        template = named_template(part.template, own_templates(part.templates))
         for needle in part.needles:
             if part.guide and template:
                 problem = guide_problem(template, part.placement, needle.id, needle.question)
