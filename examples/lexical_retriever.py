@@ -46,7 +46,10 @@ END_OF_SENTENCE = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"”’)]))\s+|(?<=[。！？])(?![”’」』）])|(?<=[。！？][”’」』）])|\n+"
 )
 # What stands before the question in the prompts of this project, NeedleBench and LLMTest_NeedleInAHaystack.
-ASKED = re.compile(r"(?:^Question:|^问题：|Now, the question is:|现在请问：|</context>\n\n)[ ]*(.+)", re.MULTILINE)
+ASKED = re.compile(
+    r"(?:^Question\s?:|^问题：|^Pregunta:|^質問：|^السؤال:|Now, the question is:|现在请问：|</context>\n\n)[ ]*(.+)",
+    re.MULTILINE,
+)
 
 
 def files_of(dataset: Path) -> list[Path]:
