@@ -118,8 +118,8 @@ def _check_reach(places: Sequence[int], row: TargetRow) -> None:
         )
     if places[-1] < row.start or row.end - places[-1] > _LONGEST_TOKEN:
         raise UnreadableError(
-            f"its last token begins at character {places[-1]:,}, but the target goes to {row.end:,}; was the prompt cut "
-            "by the server?"
+            f"its last token begins at character {places[-1]:,}, but the target goes to {row.end:,}; was the prompt "
+            "cut by the server?"
         )
 
 

@@ -323,7 +323,8 @@ def test_hostile_records_are_counted_and_no_number_of_them_is_used(
 def test_files_that_are_none_end_with_a_sentence(dataset: Path, tmp_path: Path) -> None:
     for name, data, told in (
         ("empty.jsonl", b"", "no log-probabilities"), ("noise.jsonl", bytes(range(256)), "UTF-8"),
-        ("none.parquet", b"PAR1 nothing PAR1", "Parquet"), ("gone.jsonl", None, "no such file.*expected files of log-probabilities"),
+        ("none.parquet", b"PAR1 nothing PAR1", "Parquet"),
+        ("gone.jsonl", None, "no such file.*expected files of log-probabilities"),
         ("prose.jsonl", b"It is 42.\n", "none of 1 records can be read"),
     ):  # fmt: skip
         if data is not None:
