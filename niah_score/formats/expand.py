@@ -19,17 +19,17 @@ _PACKED = (".gz", ".zst")
 _DIGITS = re.compile(r"(\d+)")
 
 
-def expand(patterns: Sequence[str | Path]) -> list[Path]:
+def expand(patterns: Sequence[str | Path], what: str = "answer files") -> list[Path]:
     """The files that some paths, folders and patterns name, where they are named first. `-` is standard input.
 
-    Raises ScoreError for one that names nothing.
+    `what`: is expected there, for errors. Raises ScoreError for one that names nothing.
     """
     found: dict[Path, Path] = {}
     for pattern in patterns:
-        for path in _named(pattern):
+        for path in _named(pattern, what):
             found.setdefault(_real(path), path)
     if not found:
-        raise ScoreError("no answer files named; expected files, folders or patterns")
+        raise ScoreError(f"no {what} named; expected files, folders or patterns")
     return list(found.values())
 
 
@@ -41,7 +41,7 @@ def _real(path: Path) -> Path:
         return path.absolute()
 
 
-def _named(pattern: str | Path) -> list[Path]:
+def _named(pattern: str | Path, what: str) -> list[Path]:
     if str(pattern) == DASH:
         return [Path(DASH)]
     try:
@@ -49,27 +49,27 @@ def _named(pattern: str | Path) -> list[Path]:
         if str(path) == DASH:  # ./- is a file
             path = path.absolute()
         if path.is_dir():
-            return _in_folder(path)
+            return _in_folder(path, what)
         if path.exists() or path.is_symlink():
             return [path]
         matches = [Path(match) for match in glob.glob(str(path), recursive=True)]
     except (OSError, ValueError, RuntimeError) as error:
-        raise ScoreError(f"{str(pattern)!r}: cannot be looked up ({error}); expected answer files") from None
+        raise ScoreError(f"{str(pattern)!r}: cannot be looked up ({error}); expected {what}") from None
     if not matches:
-        raise ScoreError(f"{path}: no such file, folder or pattern with matches; expected answer files")
+        raise ScoreError(f"{path}: no such file, folder or pattern with matches; expected {what}")
     matches.sort(key=_natural)
     files = [match for match in matches if not match.is_dir()]
     # A pattern that matches both files and folders means the files.
-    return files or [file for match in matches for file in _in_folder(match)]
+    return files or [file for match in matches for file in _in_folder(match, what)]
 
 
-def _in_folder(folder: Path) -> list[Path]:
+def _in_folder(folder: Path, what: str) -> list[Path]:
     files = [path for path in folder.rglob("*") if path.is_file() and _may_hold_answers(path.relative_to(folder))]
     # lm-evaluation-harness writes its scores beside the samples.
     sampled = {path.parent for path in files if path.name.startswith("samples_")}
     files = [path for path in files if not (path.parent in sampled and path.name.startswith("results_"))]
     if not files:
-        raise ScoreError(f"{folder}: no answer files in this folder; expected files with {', '.join(_SUFFIXES)}")
+        raise ScoreError(f"{folder}: no {what} in this folder; expected files with {', '.join(_SUFFIXES)}")
     return sorted(files, key=_natural)
 
 

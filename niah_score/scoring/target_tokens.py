@@ -19,6 +19,8 @@ from niah_score.join.target_rows import TargetRow
 
 Per = Literal["token", "byte"]
 PER = ("token", "byte")
+# The longest tokens of vocabularies are runs of 128 spaces or so.
+_LONGEST_TOKEN = 256
 
 
 class Measured(NamedTuple):
@@ -34,7 +36,11 @@ class Measured(NamedTuple):
 
 
 class OtherTokenizerError(Exception):
-    """Why the tokens of a record are not those of the dataset."""
+    """Why the tokens of a record are not those of the dataset. `unstated`: nothing in the record contradicts it."""
+
+    def __init__(self, why: str, *, unstated: bool = False) -> None:
+        super().__init__(why)
+        self.unstated = unstated
 
 
 def check_tokenizer(stated: str | None, row: TargetRow, per: Per) -> None:
@@ -61,12 +67,8 @@ def target_of(found: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, s
             raise OtherTokenizerError(f"it has {count:,} tokens of a prompt of {row.prompt_tokens:,}{_why(found)}")
         before = count - row.prompt_tokens
         return _measured(values[before + row.first : before + row.last], row.target_bytes)
-    if places is not None:
-        if places[-1] >= row.chars:
-            raise UnreadableError(
-                f"text_offset goes to {places[-1]:,}, but the prompt has {row.chars:,} characters; expected places in "
-                "characters, not in bytes"
-            )
+    if places:
+        _check_reach(places, row)
         return _measured(values[_begin(places, row.start) : bisect_left(places, row.end)], row.target_bytes)
     if known and stated in (None, row.tokenizer):
         before = count - row.prompt_tokens
@@ -107,6 +109,20 @@ def _places(texts: Sequence[str] | None, row: TargetRow) -> list[int] | None:
     return None
 
 
+def _check_reach(places: Sequence[int], row: TargetRow) -> None:
+    """Raise UnreadableError for places beyond the prompt, or that end so early that the target's end has no tokens."""
+    if places[-1] >= row.chars:
+        raise UnreadableError(
+            f"text_offset goes to {places[-1]:,}, but the prompt has {row.chars:,} characters; expected places in "
+            "characters, not in bytes"
+        )
+    if places[-1] < row.start or row.end - places[-1] > _LONGEST_TOKEN:
+        raise UnreadableError(
+            f"its last token begins at character {places[-1]:,}, but the target goes to {row.end:,}; was the prompt "
+            "cut by the server?"
+        )
+
+
 def _begin(places: Sequence[int], start: int) -> int:
     """The first token that begins at or behind a place; a token such as BOS before the text begins nowhere in it."""
     if start:
@@ -141,7 +157,9 @@ def _sum_over_target(found: SummedLogProbs, row: TargetRow, per: Per, stated: st
             )
         return Measured(found.total, found.tokens, 0, row.target_bytes)
     if found.tokens is None and stated is None:
-        raise OtherTokenizerError("it says neither how many tokens its sum is over nor which tokenizer it has")
+        raise OtherTokenizerError(
+            "it says neither how many tokens its sum is over nor which tokenizer it has", unstated=True
+        )
     if found.tokens is not None and found.tokens != row.tokens:
         raise OtherTokenizerError(f"its sum is over {found.tokens:,} tokens, the row's target has {row.tokens:,}")
     return Measured(found.total, row.tokens, 0, row.target_bytes)

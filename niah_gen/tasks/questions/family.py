@@ -117,6 +117,9 @@ def _item(settings: Settings, cell: Cell) -> Item:
     options = settings.options
     question = _question(options, cell.needle)
     hide = question.evidence
+    if options.pad == "none":
+        # In the document they stand in its order, whatever the file's is; needles are numbered by that.
+        hide = tuple(sorted(hide, key=question.document.index))
     if options.pad == "document":
         hide = (question.document.strip(),)
     return Item(

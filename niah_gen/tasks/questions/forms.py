@@ -140,9 +140,10 @@ def _check_evidence(row: RowFields, document: str, evidence: Sequence[str]) -> N
             where = "nowhere in the document" if at < 0 else "in the document more than once"
             expected = "evidence: expected a passage that stands in the document once"
             row.problems.append(f"{expected}; {shown(passage)} is {where}")
-        placed.append((at, at + len(passage)))
+        if at >= 0:
+            placed.append((at, at + len(passage)))
     placed.sort()
-    if any(left[1] > right[0] >= 0 for left, right in pairwise(placed)):
+    if any(left[1] > right[0] for left, right in pairwise(placed)):
         row.problems.append("evidence: two passages overlap; give them as one")
 
 
@@ -160,10 +161,13 @@ def _of_options(
         row.wrong(column, f"2 to {len(LETTERS)} different options", options)
         return open_truth(question, answers, "choice")
     found: set[int] = set()
+    bare_options = [option.strip() for option in options]
     for text in answers:
         bare = text.strip()
-        if bare in options:
-            found.add(options.index(bare))
+        if text in options:
+            found.add(options.index(text))
+        elif bare in bare_options:
+            found.add(bare_options.index(bare))
         elif set(bare) <= set(LETTERS[: len(options)]):
             found |= {LETTERS.index(letter) for letter in bare}
         else:

@@ -24,6 +24,12 @@ _BATCH = 4
 _SHOWN = 60
 _LONGEST_ID = 64
 _BEGINNING = 4096
+# What other files begin with, and what to do with them.
+_OTHER_KINDS = (
+    (b"PAR1", "Parquet by its content; let its name end in .parquet"),
+    (b"\x1f\x8b", "packed with gzip, expected plain JSON Lines; unpack it"),
+    (b"\x28\xb5\x2f\xfd", "packed with zstd, expected plain JSON Lines; unpack it"),
+)
 # Rows of a file that are kept as read: several questions about one document stand side by side.
 _KEPT_ROWS = 2
 
@@ -192,12 +198,18 @@ _Row = tuple[RowPlace, Mapping[str, Any] | str]
 
 def _json_lines(path: Path) -> Iterator[_Row]:
     with path.open("rb") as file:
-        if file.read(_BEGINNING).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+        head = file.read(_BEGINNING)
+        for sign, what in _OTHER_KINDS:
+            if head.startswith(sign):
+                raise RecipeError([f"options.file: {path.name} is {what}"])
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            # Where both files had one name, the shell would empty the array before Python reads it.
+            goal = f"{path.stem}-lines.jsonl" if path.suffix == ".jsonl" else f"{path.stem}.jsonl"
             raise RecipeError(
                 [
                     f"options.file: {path.name} is a JSON array, expected a JSON object a line; write one of it: "
                     f'python -c "import json; [print(json.dumps(row)) for row in json.load(open({path.name!r}))]" '
-                    f"> {path.stem}.jsonl"
+                    f"> {goal}"
                 ]
             )
         file.seek(0)

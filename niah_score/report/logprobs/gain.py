@@ -117,6 +117,8 @@ def gain(
         raise ScoreError("missing: 'partial' is for windows; the gain of an answer needs all of its tokens")
     files = [log_probs] if isinstance(log_probs, str | Path) else list(log_probs)
     targets = read_targets(Path(dataset), windows=False)
+    if all(row.control is not None or row.answer is None for row in targets.rows):
+        raise ScoreError(f"{dataset}: no row has an accepted answer; windows are scored by niah-score perplexity")
 
     def take(record: LogProbRecord, row: TargetRow, stated: str | None) -> Measured:
         if row.answer is None:
@@ -130,15 +132,15 @@ def gain(
     if sum(statuses.values()) != len(scores):
         raise AssertionError(f"statuses {statuses} do not sum up to {len(scores)} rows")
     asking = [score for score in scores if score.status in ("scored", "incomplete")]
-    if not asking:
-        raise ScoreError(f"{dataset}: no row has an accepted answer; windows are scored by niah-score perplexity")
     lacking = [score for score in asking if any(score.totals.get(name) is None for name in CONDITIONS)]
     if asked.missing == "error" and lacking:
         shown = ", ".join(score.row.id for score in lacking[:_SHOWN]) + (", ..." if len(lacking) > _SHOWN else "")
         first = f"; the first problem: {problem}" if (problem := next(iter([*problems, *found.problems]), None)) else ""
+        counts = {name: sum(score.totals.get(name) is None for score in asking) for name in CONDITIONS}
+        which = ", ".join(f"{name} in {count:,}" for name, count in counts.items() if count)
         raise ScoreError(
-            f"{len(lacking):,} of {len(asking):,} rows lack a log-probability of {', '.join(CONDITIONS)} ({shown})"
-            f"{first}; ask for them again, or say --missing exclude"
+            f"{len(lacking):,} of {len(asking):,} rows lack a log-probability: {which} ({shown}){first}; ask for them "
+            "again, or say --missing exclude, also where the export has no such line for a row"
         )
     conditions = {name: sum(score.totals.get(name) is not None for score in asking) for name in CONDITIONS}
     problems += [
@@ -159,9 +161,11 @@ def _scored(row: TargetRow, found: Measures, per: str, problems: list[Problem]) 
         return GainScore(row, {}, 0, "no_answer" if row.answer is None else "control")
     measured = {name: found.found.get((row.id, name)) for name in CONDITIONS}
     totals = {name: None if one is None or one.missing else one.total for name, one in measured.items()}
-    sizes = {one.tokens if per == "token" else one.bytes for one in measured.values() if one is not None}
+    stated = [one.tokens if per == "token" else one.bytes for one in measured.values() if one is not None]
+    # A sum that is missing may come without its number of tokens.
+    sizes = {size for size in stated if size is not None}
     if len(sizes) > 1:
-        counts = ", ".join(str(size) for size in sorted(size or 0 for size in sizes))
+        counts = ", ".join(map(str, sorted(sizes)))
         problems.append(
             Problem(
                 "other_tokens", "", None, row.id, f"{row.id!r}: its answer has {counts} tokens under its conditions"

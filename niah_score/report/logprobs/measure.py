@@ -61,7 +61,7 @@ def check_asked(asked: Asked) -> None:
 
 def measures(targets: TargetRows, files: Sequence[str | Path], asked: Asked, take: Take) -> Measures:
     """Join records to rows. Raises ScoreError, also for tokens of another tokenizer than the dataset's."""
-    paths = expand(files)
+    paths = expand(files, "files of log-probabilities")
     names = [without_surrogates(str(path)) for path in paths]
     forced = log_prob_format(asked.format)
     rows = targets.joinable
@@ -120,9 +120,10 @@ def _answers(
 def _other_tokenizer(path: Path, line: int, row: TargetRow, error: OtherTokenizerError, asked: Asked) -> str:
     what = f"{path}:{line}: row {row.id}: {error}. These are not tokens of {row.tokenizer!r}, the dataset's tokenizer"
     if asked.per == "token":
+        same = f"; if it is the dataset's and records cannot say so, say --tokenizer {row.tokenizer}"
         return (
-            f"{what}: build the dataset with the model's (--tokenizer), or normalise by bytes (--per byte); if it is "
-            f"the dataset's and records cannot say so, say --tokenizer {row.tokenizer}"
+            f"{what}: build the dataset with the model's (--tokenizer), or normalise by bytes (--per byte)"
+            f"{same if error.unstated else ''}"
         )
     return f"{what}, and by bytes they cannot be told apart either"
 

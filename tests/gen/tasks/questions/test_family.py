@@ -125,6 +125,18 @@ def test_a_parquet_file_makes_the_same_prompts_as_its_lines(tmp_path: Path) -> N
         assert lines == columns
 
 
+def test_passages_stand_at_their_spans_in_whichever_order_the_file_names_them(tmp_path: Path) -> None:
+    passages = ["Ida Holt lit the lamp.", "The harbour froze."]
+    document = f"It rained. {passages[0]} The fair was late. {passages[1]} Nobody came."
+    row = {"document": document, "question": "Who?", "answers": ["Ida"], "evidence": passages[::-1]}
+    file = write_set(tmp_path / "own.jsonl", [row])
+    folder = niah_gen.build(recipe_of(file), tmp_path / "out", formats=["jsonl"])
+    (found,) = read(folder, "jsonl/en/test-00000-of-00001.jsonl")
+    assert found["needles"] == passages
+    assert [text_of(found)[span["start"] : span["end"]] for span in found["needle_spans"]] == passages
+    assert prove(folder).problems == ()
+
+
 def test_a_document_that_is_shorter_than_the_length_stays_whole(tmp_path: Path) -> None:
     rows = list(niah_gen.iter_rows(recipe_of(made(tmp_path, "plain", "en"), {"lengths": [16000]})))
     assert all(one.document in text_of(row) for one, row in zip(told("en"), rows, strict=True))

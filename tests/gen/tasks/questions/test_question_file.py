@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -44,6 +45,35 @@ def test_blank_lines_and_line_ends_of_windows_and_a_byte_order_mark_are_no_rows(
     file = read_questions(path, "", ())
     assert list(file.places) == ["q1", "q3"]
     assert file.question("q3").document == ROW["document"]
+
+
+def test_the_command_for_a_json_array_never_writes_over_the_array(tmp_path: Path) -> None:
+    for name, goal in (("own.jsonl", "> own-lines.jsonl"), ("own.json", "> own.jsonl")):
+        (tmp_path / name).write_text(json.dumps([ROW]), "utf-8")
+        (problem,) = problems_of(tmp_path / name)
+        assert problem.endswith(goal)
+
+
+def test_packed_files_and_parquet_of_another_name_are_told_for_what_they_are(tmp_path: Path) -> None:
+    packed = tmp_path / "own.jsonl.gz"
+    packed.write_bytes(gzip.compress(json.dumps(ROW).encode()))
+    renamed = of_rows(tmp_path, ROW, name="own.parquet").rename(tmp_path / "own.pq")
+    assert problems_of(packed) == [
+        "options.file: own.jsonl.gz is packed with gzip, expected plain JSON Lines; unpack it"
+    ]
+    assert problems_of(renamed) == ["options.file: own.pq is Parquet by its content; let its name end in .parquet"]
+
+
+def test_a_passage_that_is_nowhere_overlaps_with_none(tmp_path: Path) -> None:
+    (problem,) = problems_of(of_rows(tmp_path, {**ROW, "evidence": ["no such passage", "Ida"]}))
+    assert problem.endswith("'no such passage' is nowhere in the document")
+
+
+def test_an_option_is_an_answer_with_the_white_space_around_it(tmp_path: Path) -> None:
+    row = {**ROW, "choices": ["Ness", "Holt "]}
+    for answer in ("Holt ", "Holt", "B"):
+        file = read_questions(of_rows(tmp_path, {**row, "answers": [answer]}, name=f"{len(answer)}.jsonl"), "", ())
+        assert file.question("q1").answers[0] == "B"
 
 
 def test_every_problem_is_told_with_line_and_field_up_to_twenty(tmp_path: Path) -> None:

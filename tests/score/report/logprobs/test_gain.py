@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_log_probs import encoding, ids_of, log_probs, rows_of, written
+from made_log_probs import encoding, ids_of, log_probs, rows_of, windows, written
 
 import niah_gen
 from niah_gen.export.export import export
@@ -80,6 +80,33 @@ def test_gain_and_recovery_are_what_their_formulas_say(
             name = line["id"]
             assert line["gain"] == pytest.approx(gains[name] / tokens[name])
             assert (line["recovery"] is None) == (oracle[name] <= 0)
+
+
+def test_a_sum_that_is_null_needs_no_number_of_tokens(
+    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    first = records[0]
+    records[0] = {"id": first["id"], "condition": first["condition"], "logprob_sum": None}
+    report = scored(dataset, records, tmp_path, missing="exclude")
+    assert report.statuses["incomplete"] == 1
+    assert [(problem.kind, problem.message) for problem in report.problems] == [
+        ("missing", f"{first['id']!r} lacks {first['condition']}")
+    ]
+
+
+def test_a_refusal_counts_the_conditions_that_lack(
+    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    rest = [one for one in records if one["condition"] != "needle"]
+    count = len(records) // 3
+    with pytest.raises(ScoreError, match=f"{count} of {count} rows lack a log-probability: needle in {count} "):
+        scored(dataset, rest, tmp_path)
+
+
+def test_a_set_of_windows_is_sent_to_its_own_command(tmp_path: Path) -> None:
+    file = written(tmp_path / "p.jsonl", [{"id": "x", "logprob_sum": -1.0, "token_count": 1}])
+    with pytest.raises(ScoreError, match="windows are scored by niah-score perplexity"):
+        gain(windows(tmp_path / "set"), file)
 
 
 def test_rows_of_controls_are_asked_nothing_and_counted_apart(

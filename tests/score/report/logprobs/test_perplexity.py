@@ -196,6 +196,40 @@ def test_offsets_in_bytes_are_refused(dataset: Path, tmp_path: Path) -> None:
         perplexity(dataset, written(tmp_path / "p.jsonl", [record]), asked=Asked(per="byte"))
 
 
+def test_offsets_that_end_before_the_target_does_are_refused(dataset: Path, tmp_path: Path) -> None:
+    for row in (one for one in rows_of(dataset) if one["length"] == 640):
+        begins = offsets_of(row["prompt"], "o200k_base")
+        begins = [begin for begin in begins if begin < row["target_span"]["end"] - 300]
+        if len(begins) < 2:
+            continue
+        record = {"id": row["id"], "token_logprobs": [None] + [-1.0] * (len(begins) - 1), "text_offset": begins}
+        with pytest.raises(ScoreError, match="was the prompt cut by the server"):
+            perplexity(dataset, written(tmp_path / "p.jsonl", [record]), asked=Asked(per="byte", missing="exclude"))
+
+
+def test_a_response_whose_prompt_has_no_tokens_is_refused_with_a_sentence(dataset: Path, tmp_path: Path) -> None:
+    row = rows_of(dataset)[0]
+    logprobs = {"token_logprobs": [None, -1.0], "tokens": ["It", " is"], "text_offset": [0, 2]}
+    body = {"choices": [{"text": "It is", "logprobs": logprobs}], "usage": {"prompt_tokens": 0}}
+    file = written(tmp_path / "p.jsonl", [{"custom_id": row["id"], "response": {"body": body}}])
+    for per in ("byte", "token"):
+        with pytest.raises(ScoreError, match="it has 0 tokens of a prompt of"):
+            perplexity(dataset, file, asked=Asked(per=per))  # type: ignore[arg-type]
+
+
+def test_a_tokenizer_is_to_be_named_only_where_nothing_contradicts_it(
+    dataset: Path, records: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    records[0]["token_logprobs"].pop()
+    with pytest.raises(ScoreError) as caught:
+        perplexity(dataset, written(tmp_path / "p.jsonl", records))
+    assert "say --tokenizer" not in str(caught.value)
+    row = rows_of(dataset)[0]
+    unstated = {"id": row["id"], "logprob_sum": -3.0}
+    with pytest.raises(ScoreError, match="say --tokenizer cl100k_base"):
+        perplexity(dataset, written(tmp_path / "p.jsonl", [unstated]))
+
+
 def test_without_places_another_tokenizer_is_refused_by_bytes_too(dataset: Path, tmp_path: Path) -> None:
     file = written(tmp_path / "p.jsonl", token_records(dataset, "o200k_base"))
     with pytest.raises(ScoreError, match="nothing tells where each begins: add their texts"):
@@ -289,7 +323,8 @@ def test_hostile_records_are_counted_and_no_number_of_them_is_used(
 def test_files_that_are_none_end_with_a_sentence(dataset: Path, tmp_path: Path) -> None:
     for name, data, told in (
         ("empty.jsonl", b"", "no log-probabilities"), ("noise.jsonl", bytes(range(256)), "UTF-8"),
-        ("none.parquet", b"PAR1 nothing PAR1", "Parquet"), ("gone.jsonl", None, "no such file"),
+        ("none.parquet", b"PAR1 nothing PAR1", "Parquet"),
+        ("gone.jsonl", None, "no such file.*expected files of log-probabilities"),
         ("prose.jsonl", b"It is 42.\n", "none of 1 records can be read"),
     ):  # fmt: skip
         if data is not None:
