@@ -214,7 +214,7 @@ def test_a_response_whose_prompt_has_no_tokens_is_refused_with_a_sentence(datase
     file = written(tmp_path / "p.jsonl", [{"custom_id": row["id"], "response": {"body": body}}])
     for per in ("byte", "token"):
         with pytest.raises(ScoreError, match="it has 0 tokens of a prompt of"):
-            perplexity(dataset, file, asked=Asked(per=per))  # type: ignore[arg-type]
+            perplexity(dataset, file, asked=Asked(per=per))
 
 
 def test_a_tokenizer_is_to_be_named_only_where_nothing_contradicts_it(
