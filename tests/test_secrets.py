@@ -79,6 +79,11 @@ niah-score plot scores --out plot.png
 niah-score score DATASET answers.jsonl --missing zero --model other --out others
 niah-score compare scores others --out comparison
 ! niah-score compare scores nowhere
+niah-score gain DATASET gains.jsonl --missing exclude --out gained
+! niah-score gain DATASET answers.jsonl
+niah-gen build perplexity --length 128 --set options.tokens=128 --set options.documents=1 --format jsonl --out windows
+niah-score perplexity SHARDS logprobs.jsonl --out windows/scored
+! niah-score perplexity DATASET gains.jsonl
 niah-score formats
 niah-score judge export DATASET scores --model m --out judged
 ! niah-score judge export DATASET nowhere --model m --out judged
@@ -106,6 +111,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     handler.close()
 
 
+def written(file: Path, records: list[dict[str, object]]) -> None:
+    file.write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")
+
+
 def test_six_secrets_are_on_no_disk_and_in_no_output_of_any_command(place: Path) -> None:
     (place / "text.txt").write_text("A first sentence stands here. A second one follows it. " * 40, "utf-8")
     (place / "broken").mkdir()
@@ -124,6 +133,15 @@ def test_six_secrets_are_on_no_disk_and_in_no_output_of_any_command(place: Path)
             ids = [json.loads(row)["id"] for file in Path(dataset).glob("jsonl/*/*.jsonl") for row in file.open()]
             answers = [json.dumps({"id": name, "prediction": "Blue."}) for name in ids[1:]]
             (place / "answers.jsonl").write_text("\n".join(answers) + "\n", "utf-8")
+            sums = [{"id": name, "condition": asked} for name in ids for asked in ("full", "alone", "needle")]
+            written(place / "gains.jsonl", [{**row, "logprob_sum": -1.0, "token_count": 2} for row in sums])
+        if " build perplexity " in line:
+            rows = [json.loads(row) for file in Path(printed).glob("jsonl/*/*.jsonl") for row in file.open()]
+            spans = {row["id"]: row["target_token_span"] for row in rows}
+            written(
+                place / "logprobs.jsonl",
+                [{"id": i, "logprob_sum": -1.0, "token_count": at["end"] - at["start"]} for i, at in spans.items()],
+            )
     files = [path for path in place.rglob("*") if path.is_file()]
     assert len(files) > 40
     for secret in SECRETS.values():
