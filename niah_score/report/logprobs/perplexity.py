@@ -76,8 +76,9 @@ class PerplexityReport:
 
     @property
     def exit_code(self) -> int:
-        """0, or 3 where inputs had problems; what is missing is scored only if asked for."""
-        return 3 if {problem.kind for problem in self.problems} - set(ACCEPTED_PROBLEMS) else 0
+        """0, or 3 where inputs had problems or no row is scored; what is missing is scored only if asked for."""
+        had_problems = bool({problem.kind for problem in self.problems} - set(ACCEPTED_PROBLEMS))
+        return 3 if had_problems or not any(score.counts for score in self.scores) else 0
 
     @property
     def signature(self) -> str:

@@ -359,3 +359,12 @@ def test_a_set_of_questions_is_no_perplexity_set(tmp_path: Path) -> None:
     dataset = niah_gen.build("smoke", tmp_path, overrides={"lengths": [1000], "depths": [50]})
     with pytest.raises(ScoreError, match=r"have no target_span.*niah-score gain"):
         perplexity(dataset, written(tmp_path / "p.jsonl", [{"id": "a", "logprob_sum": -1.0}]))
+
+
+def test_a_file_in_which_every_log_probability_is_missing_scores_nothing_and_says_so(
+    dataset: Path, tmp_path: Path
+) -> None:
+    nothing = [{"id": row["id"], "token_logprobs": [None] * row["prompt_tokens"]} for row in rows_of(dataset)]
+    report = perplexity(dataset, written(tmp_path / "p.jsonl", nothing), asked=Asked(missing="exclude"))
+    assert not any(score.counts for score in report.scores)
+    assert report.exit_code == 3
