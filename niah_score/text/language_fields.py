@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -9,6 +10,8 @@ from typing import Any
 
 _CURRENCY = re.compile("[A-Z]{3}")
 _WORD = re.compile(r"\w+")
+_UNESCAPED = r"(?<!\\)(?:\\\\)*"
+_GROUP_REFERENCE = re.compile(rf"{_UNESCAPED}(?:\\[1-9]|\(\?P[<=]|\(\?\()")
 
 
 class FieldReader:
@@ -75,11 +78,11 @@ class FieldReader:
         return values[0]
 
     def number(self, name: str, default: float) -> float:
-        """A number above 0."""
+        """A finite number above 0."""
         found = self._take(name, default)
-        if isinstance(found, int | float) and not isinstance(found, bool) and found > 0:
+        if isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < math.inf:
             return float(found)
-        self._wrong(name, "a number above 0", found)
+        self._wrong(name, "a finite number above 0", found)
         return default
 
     def boolean(self, name: str) -> bool:
@@ -98,14 +101,12 @@ class FieldReader:
         return ()
 
     def patterns(self, name: str) -> tuple[str, ...]:
-        """A list of regular expressions, none of which matches an empty text."""
+        """A list of regular expressions that can be joined to one, none of which matches an empty text."""
         found = self.texts(name)
         for number, pattern in enumerate(found):
-            try:
-                if re.compile(pattern).search("") is not None:
-                    self._problems.append(f"{self._where}{name}[{number}]: {pattern!r} matches an empty text")
-            except re.error as error:
-                self._problems.append(f"{self._where}{name}[{number}]: {pattern!r} is no regular expression: {error}")
+            problem = _pattern_problem(pattern)
+            if problem:
+                self._problems.append(f"{self._where}{name}[{number}]: {pattern!r} {problem}")
         return found
 
     def forms(self, name: str, fields: Sequence[str]) -> tuple[str, ...]:
@@ -157,3 +158,19 @@ class FieldReader:
             return {code: tuple(words) for code, words in found.items()}
         self._wrong(name, "ISO codes such as EUR, each with a list of words", found)
         return {}
+
+
+def _pattern_problem(pattern: str) -> str:
+    """What is wrong with a regular expression that is joined to others; empty if nothing is."""
+    try:
+        if re.compile(pattern).search("") is not None:
+            return "matches an empty text"
+    except re.error as error:
+        return f"is no regular expression: {error}"
+    if _GROUP_REFERENCE.search(pattern):
+        return "names or refers to a group, whose number changes when the patterns are joined; write it without"
+    try:
+        re.compile(f"(?:{pattern})")
+    except re.error as error:
+        return f"cannot be joined to the others: {error}; texts are in small letters, so (?i) is not needed"
+    return ""

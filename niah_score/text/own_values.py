@@ -31,6 +31,8 @@ _CLAUSE_END = late(r"[;!?。；！？，、،؛؟\n]|, |\. |\.$")
 _NEAR = 32  # code points beside a time in which a half of the day is looked for
 _ONE_POINT = late(r"\d+\.\d+")
 _NEVER = late("(?!)")
+# An escape of a regular expression, whose letter is none of the text, or what stands up to the next one.
+_ESCAPE_OR_TEXT = late(r"(?s)\\.|[^\\]+")
 _KANJI = late("(?<![〇零一二三四五六七八九十百千万亿])[〇零一二三四五六七八九十百千万亿]{2,}")
 # 三百一 is 301, not 310 as in Chinese.
 _LAST = late("(?<=[百千万亿])(?=[一二三四五六七八九]$)")
@@ -70,7 +72,11 @@ def in_letters_of(folded: str, code: str) -> str:
 
 def folded_pattern(pattern: str, rules: MatchingRules) -> str:
     """A regular expression of a language file as folded texts need it: letters alone are changed, one for one."""
-    return arabic_letters(simplified(pattern)).translate({ord(one): other for one, other in rules.letters.items()})
+    letters = {ord(one): other for one, other in rules.letters.items()}
+    return _ESCAPE_OR_TEXT.sub(
+        lambda found: found[0] if found[0][0] == "\\" else found[0].translate(letters),
+        arabic_letters(simplified(pattern)),
+    )
 
 
 def patterns_of(code: str) -> _Patterns:

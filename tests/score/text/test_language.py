@@ -11,6 +11,7 @@ from niah_score.errors import LanguageError
 from niah_score.text.language import (
     ALWAYS_READ,
     SHIPPED,
+    MatchingRules,
     find_language,
     is_own_language,
     known_language,
@@ -18,6 +19,7 @@ from niah_score.text.language import (
     parse_language,
     rules_code,
 )
+from niah_score.text.own_values import folded_pattern
 
 SMALLEST = """
 name = "Welsh"
@@ -117,7 +119,7 @@ denied_before = ["(", "x*"]
         "name: is missing; expected a text",
         "joiner: found '-'; expected one of ' ', ''",
         "words: found 'tokens'",
-        "bytes_per_token: found 0; expected a number above 0",
+        "bytes_per_token: found 0; expected a finite number above 0",
         "direktion: unknown field",
         "sentences.marks: found ''",
         "sentences.closers: found [1]",
@@ -151,3 +153,34 @@ def test_every_field_of_the_smallest_file_is_needed() -> None:
         for name in table[section]:
             less = {**table, section: {key: value for key, value in table[section].items() if key != name}}
             assert len(parse_language("cy", "", less)[1]) == 1, name
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("(?i)nid", "cannot be joined to the others"),
+        ("(?P<n>nid|ni)", "names or refers to a group"),
+        (r"(n)id\\1", "names or refers to a group"),
+    ],
+)
+def test_a_pattern_that_cannot_be_joined_to_others_is_refused(pattern: str, problem: str) -> None:
+    table = tomllib.loads(f'{SMALLEST}[matching]\ndenied_before = ["na", "{pattern}"]')
+    found, problems = parse_language("cy", "", table)
+    assert found is None
+    assert [said.partition(": ")[0] for said in problems] == ["matching.denied_before[1]"]
+    assert problem in problems[0]
+
+
+def test_a_pattern_may_have_groups_and_escaped_backslashes() -> None:
+    table = tomllib.loads(f"{SMALLEST}[matching]\ndenied_before = ['(na|nid)', '\\\\1']")
+    assert parse_language("cy", "", table)[1] == []
+
+
+def test_texts_without_end_for_a_token_are_refused() -> None:
+    _, problems = parse_language("cy", "", tomllib.loads(f"bytes_per_token = inf\n{SMALLEST}"))
+    assert problems == ["bytes_per_token: found inf; expected a finite number above 0"]
+
+
+def test_letters_of_a_language_leave_the_escapes_of_its_patterns_alone() -> None:
+    rules = MatchingRules(letters={"b": "v", "w": "v"})
+    assert folded_pattern(r"\bwb\w\\b", rules) == r"\bvv\w\\v"
