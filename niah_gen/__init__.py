@@ -6,8 +6,8 @@ niah_gen.iter_rows("cdme-8k")                the same rows, one at a time, in me
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+# As typing has it; importing that takes longer than all else here, and a command has to hear Ctrl-C before.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from niah_gen.dataset.build import build as build
     from niah_gen.dataset.build import iter_rows as iter_rows

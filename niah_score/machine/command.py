@@ -23,7 +23,7 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any, NamedTuple, NoReturn, ParamSpec
 
-from niah_score.machine.interrupts import end_interrupted, was_interrupted, watch_interrupts
+from niah_score.machine.interrupts import end_interrupted, raise_interrupts, was_interrupted
 from niah_score.machine.standard_streams import flush_streams, prepare_streams
 
 Arguments = ParamSpec("Arguments")
@@ -49,16 +49,15 @@ _NO_MEMORY = (
 )  # fmt: skip
 
 
-def run_command(program: str, commands: str, advice: str) -> NoReturn:
-    """Run a program: import the module that holds its typer `app`, call it, and end the process.
+def run_command(program: str, commands: str) -> NoReturn:
+    """Run a program that watches interrupts: import the module with its typer `app`, call it, and end the process.
 
-    advice: what the line about an interrupt adds. The interpreter is not taken down piece by piece: everything is
+    The interpreter is not taken down piece by piece: everything is
     written and synced, and the system takes vocabularies and arrays back at once.
     """
-    # First, or the pipe of interrupts gets the number of a stream that was closed.
-    prepare_streams()
-    watch_interrupts(program, advice)
     try:
+        # First, or another file gets the number of a stream that was closed.
+        prepare_streams()
         code = _code_of(importlib.import_module(commands).app, program)
         try:
             flush_streams()
@@ -114,6 +113,7 @@ def reported(
         @wraps(command)
         def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
             try:
+                raise_interrupts()
                 command(*args, **kwargs)
             except BaseException as error:
                 if was_interrupted():
