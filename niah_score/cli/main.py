@@ -21,7 +21,7 @@ def main() -> None:
     """Entry point of `niah-score`."""
     from niah_score.machine.interrupts import watch_interrupts
 
-    watch_interrupts("niah-score", "nothing was written")
+    watch_interrupts("niah-score")
     from niah_score.machine.command import run_command
 
     run_command("niah-score", "niah_score.cli.commands")

@@ -102,11 +102,11 @@ def _run_exit_functions() -> None:
 
 
 def reported(
-    program: str, expected: Callable[[BaseException], Ending | None], advice: str
+    program: str, expected: Callable[[BaseException], Ending | None], advice: str = ""
 ) -> Callable[[Callable[Arguments, None]], Callable[Arguments, None]]:
     """Decorates a command: expected errors end it in a sentence and their exit code; bugs keep their traceback.
 
-    expected: the ending of errors that the package itself raises. advice: as in `run_command`.
+    expected: the ending of errors that the package itself raises. advice: as in `watch_interrupts`.
     """
 
     def decorated(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
@@ -120,7 +120,7 @@ def reported(
                     # Libraries turn an interrupt into errors of their own; `run_command` says the line.
                     raise SystemExit(130) from None
                 if isinstance(error, KeyboardInterrupt):
-                    say(program, f"interrupted; {advice}")
+                    say(program, f"interrupted; {advice}" if advice else "interrupted")
                     raise SystemExit(130) from None
                 ending = expected(error) or system_ending(error)
                 if ending is None:
