@@ -136,8 +136,8 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
             "| name | files | documents | tokens | never used | licence | source |",
             "|---|---|---|---|---|---|---|",
             *[
-                f"| {in_markdown(c.name)} | {c.files} | {_documents(c)} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
-                f"| {in_markdown(c.license)} | {in_markdown(c.source)} |"
+                f"| {in_markdown(c.name)} | {c.files} | {_documents(c)} | {c.tokens:,} "
+                f"| {100 * c.share_left_out:.1f} % | {in_markdown(c.license)} | {in_markdown(c.source)} |"
                 for c in corpora
             ],
             "",

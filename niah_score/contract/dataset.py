@@ -118,7 +118,10 @@ def data_path(format: str, stem: str) -> str:
 
 
 def file_problem(folder: Path, entry: FileEntry) -> str | None:
-    """What is wrong with a file against its entry; None if it is intact. Raises OSError where the disk does not tell."""
+    """What is wrong with a file against its entry; None if it is intact.
+
+    Raises OSError where the disk does not tell.
+    """
     path = folder / entry.path
     try:
         with open_regular(path) as file:

@@ -33,6 +33,11 @@ class TokenizerEntry:
     name: str
     sha256: str
 
+    @staticmethod
+    def of(record: Any) -> TokenizerEntry:
+        """The entry in a record. Raises KeyError, TypeError or ValueError where it is none."""
+        return _entry(TokenizerEntry, record)
+
 
 @dataclass(frozen=True, slots=True)
 class DrawEntry:
@@ -94,6 +99,11 @@ class FileEntry:
     sha256: str
     rows: int | None
     bytes: int
+
+    @staticmethod
+    def of(record: Any) -> FileEntry:
+        """The entry in a record. Raises KeyError, TypeError or ValueError where it is none."""
+        return _entry(FileEntry, record)
 
     @property
     def suffix(self) -> str:
@@ -213,11 +223,11 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
 
 def _parse_manifest(record: dict[str, Any]) -> Manifest:
     known = {name: record[name] for name in Manifest.__slots__ if name not in ("notes", "parts")}
-    known["tokenizer"] = _entry(TokenizerEntry, record["tokenizer"])
+    known["tokenizer"] = TokenizerEntry.of(record["tokenizer"])
     known["corpora"] = tuple(map(CorpusEntry.of, record["corpora"]))
     known["notes"] = tuple(map(_text, record.get("notes", ())))
-    known["parts"] = _parts(record.get("parts", ()))
-    known["files"] = tuple(_entry(FileEntry, item) for item in record["files"])
+    known["parts"] = parts_of(record.get("parts", ()))
+    known["files"] = tuple(map(FileEntry.of, record["files"]))
     manifest = _typed(Manifest(**known))
     for digest in (manifest.plan_digest, manifest.content_digest):
         if not _DIGEST.fullmatch(digest):
@@ -234,8 +244,11 @@ def _text(value: object) -> str:
     return value
 
 
-def _parts(records: list[dict[str, Any]]) -> tuple[PartEntry, ...]:
-    """The parts, if their weights can be weights and their names tell them apart. Raises ValueError."""
+def parts_of(records: Any) -> tuple[PartEntry, ...]:
+    """The parts in a list of records, if their weights can be weights and their names tell them apart.
+
+    Raises KeyError, TypeError or ValueError.
+    """
     parts = tuple(_entry(PartEntry, item) for item in records)
     for part in parts:
         if not 0 <= part.weight <= sys.float_info.max:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 
 class NoRegularFileError(OSError):
     """A path leads to a folder, a pipe, a socket or a device."""
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a file for reading. Raises OSError, and for what is no regular file NoRegularFileError, without waiting."""
     # Looked at first, as opening a device can do something to it; and again, in case something else took its place.
     _refuse_no_file(os.stat(path).st_mode, path)

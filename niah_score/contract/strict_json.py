@@ -37,8 +37,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
-        raise ValueError(f"the key {twice[:40]!r} stands twice in one object")
+        for name, _ in pairs:
+            if name in seen:
+                raise ValueError(f"the key {name[:40]!r} stands twice in one object")
+            seen.add(name)
     return found
 
 

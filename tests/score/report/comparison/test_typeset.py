@@ -84,7 +84,9 @@ def test_hostile_texts_read_in_markdown_as_they_are(text: str) -> None:
     for block in reader.parse("\n".join(as_markdown(table(text, TableCell("1.0"))))):
         kinds.add(block.type)
         if block.type == "inline":
-            assert {part.type for part in block.children or ()} <= {"text", "text_special", "code_inline"}, block.content
+            assert {part.type for part in block.children or ()} <= {"text", "text_special", "code_inline"}, (
+                block.content
+            )
             cells.append("".join(part.content for part in block.children or ()))
     shown = one_line(text).strip()
     assert cells == [shown, "run", "1k", shown, "1.0", shown] or not shown
