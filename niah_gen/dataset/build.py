@@ -20,6 +20,7 @@ from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.complete import Notice, complete, plan_sheet, usable_record
 from niah_gen.dataset.folders import SHEET, BuildFolders, forget_empty, lock
 from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, ShardRecord, write_shard
+from niah_gen.dataset.sheet import sheet_bytes
 from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_gen.progress import Progress
@@ -28,7 +29,7 @@ from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, PlannedPart, make_plan
 from niah_gen.tasks.controls import NO_CONTEXT
-from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
+from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, file_problem, open_dataset
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
 from niah_score.text.language import find_language
@@ -119,7 +120,7 @@ def _build_part(
     with lock(target, part=f"part-{part % of}-of-{of}"):
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         _write_shards(plan, target, formats, numbers, jobs, progress)
-        write_atomically(target.partial / SHEET, canonical_json(plan_sheet(plan, formats)))
+        write_atomically(target.partial / SHEET, sheet_bytes(plan_sheet(plan, formats)))
     return target.partial
 
 
@@ -134,7 +135,7 @@ def _write_shards(
     """Write the shards of those numbers that are not there yet; the records of all of them, in order."""
     done: dict[int, ShardRecord] = {}
     for number in numbers:
-        record = usable_record(target, plan.digest, number, formats)
+        record = usable_record(target, plan.digest, number, plan.shards[number].stem, formats)
         if isinstance(record, ShardRecord):
             done[number] = record
     # The largest first: then the smaller ones fill the gaps at the end, and their memory is there already.
