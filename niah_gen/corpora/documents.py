@@ -192,7 +192,7 @@ def _read_parquet(path: Path, name: str, field: str, wanted: Wanted) -> Iterator
 
     try:
         # Without pre-buffering, and with a buffer, column chunks are read piece by piece instead of whole.
-        with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(path)), pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
             names = file.schema_arrow.names
             if field not in names:
                 raise CorpusError(f"{path}: no column {field!r}; it has {', '.join(names)}")

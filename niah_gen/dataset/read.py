@@ -52,12 +52,13 @@ def row_groups_of(folder: Path, path: str) -> list[RowGroup]:
     """The row groups of a data file, in row order. A Parquet file whose footer cannot be read counts as one."""
     if not path.endswith(".parquet"):
         return [RowGroup(path, -1, 0)]
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     found = []
     before = 0
     try:
-        with _reading(folder / path), pq.ParquetFile(folder / path) as file:
+        with _reading(folder / path), pq.ParquetFile(pa.OSFile(os.fsencode(folder / path))) as file:
             for number in range(file.metadata.num_row_groups):
                 found.append(RowGroup(path, number, before))
                 before += file.metadata.row_group(number).num_rows
@@ -99,9 +100,10 @@ def _json(line: bytes) -> Any:
 
 
 def _group(path: Path, group: int, columns: Sequence[str] | None) -> Iterator[Callable[[], Any]]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
         table = file.read_row_group(group, columns=columns and list(columns))
     for number in range(len(table)):
         yield partial(_record, table, number)
@@ -126,9 +128,10 @@ def columns_in(path: Path, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     Of a Parquet file nothing else is read. Raises IntegrityError if it cannot be read to its end.
     """
     if path.suffix == ".parquet":
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with _reading(path), pq.ParquetFile(path) as file:
+        with _reading(path), pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
             there = [name for name in names if name in file.schema_arrow.names]
             rows: Iterator[Any] = iter(file.read(columns=there).to_pylist())
     else:

@@ -122,7 +122,10 @@ def _write_parquet(frame: pl.DataFrame, path: Path, report: Report) -> None:
 
     about = {"niah_score": json.dumps({"dataset": report.dataset, "digest8": report.digest8, "model": report.model})}
     schema = frame.head(0).to_arrow().schema.with_metadata(about)
-    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer:
+    with (
+        path.open("wb") as file,
+        pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer,
+    ):
         for part in frame.iter_slices(100_000):
             writer.write_table(part.to_arrow().cast(schema))
 
