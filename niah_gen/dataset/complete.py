@@ -17,7 +17,7 @@ from typing import Any
 from niah_gen.dataset.card import cell_rows, dataset_card
 from niah_gen.dataset.card_text import CellRows
 from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, lock, refuse_links
-from niah_gen.dataset.preview import chosen_rows, write_entry, write_preview
+from niah_gen.dataset.preview import write_entry, write_preview
 from niah_gen.dataset.shards import ShardRecord
 from niah_gen.dataset.sheet import read_sheet
 from niah_gen.dataset.word_overlap import kept
@@ -104,7 +104,6 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         "formats": list(formats),
         "shards": [shard.stem for shard in plan.shards],
         "cells": [list(cell) for cell in cell_rows((cell.length, cell.depth, cell.control) for cell in plan.cells)],
-        "preview": chosen_rows(plan),
         "parts": parts,
         "recipe": plan.recipe.table(),
         "tokenizer": asdict(TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)),
@@ -159,10 +158,8 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
     digest = content_digest(digest for record in records for digest in record.digests)
     files = [write_entry(target.dataset / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
-    format = sheet["formats"][0]
-    of_format = [next(entry for entry in record.files if entry.suffix == format) for record in records]
-    shown = [(target.dataset / of_format[number].path, place) for number, place in sheet["preview"]]
-    files.append(write_preview(target.dataset, shown, format, recipe.form))
+    shown = [row for record in records for row in record.shown]
+    files.append(write_preview(target.dataset, shown, sheet["formats"][0], recipe.form))
     manifest = Manifest(
         schema_version=SCHEMA_VERSION,
         name=recipe.name,

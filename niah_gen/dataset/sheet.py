@@ -63,8 +63,6 @@ def _check(sheet: Mapping[str, Any]) -> None:
     _want(_texts(stems) and all(_STEM.fullmatch(stem) and is_safe_path(stem) for stem in stems), "shards")
     _want(len({stem.casefold() for stem in stems}) == len(stems), "shards")
     _want(isinstance(sheet["cells"], list) and all(map(_is_cell, sheet["cells"])), "cells")
-    preview = sheet["preview"]
-    _want(isinstance(preview, list) and all(_is_place(item, len(stems)) for item in preview), "preview")
     _want(isinstance(sheet["recipe"], dict), "recipe")
     _want(isinstance(sheet["corpora"], list), "corpora")
     _want(_texts(sheet.get("notes", [])), "notes")
@@ -94,8 +92,3 @@ def _is_cell(value: object) -> bool:
     length, depth, control, rows = value
     is_depth = depth is None or (isinstance(depth, int | float) and not isinstance(depth, bool) and 0 <= depth <= 100)
     return _is_whole(length) and _is_whole(rows) and is_depth and (control is None or isinstance(control, str))
-
-
-def _is_place(value: object, shards: int) -> bool:
-    """Whether it is the number of a shard and a place in it."""
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value)) and value[0] < shards
