@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import Any
 
 from niah_gen.errors import NiahError, ResourceError
@@ -76,6 +76,9 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
             os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         elif where != _AUTO:
             _reach(where)
+        # Ray prints what became of workers and machines, at times only when it ends. What matters of it is told by
+        # whoever waits for them.
+        held.enter_context(redirect_stdout(held.enter_context(open(os.devnull, "w"))))
         held.callback(ray.shutdown)
         try:
             with _own_handler():

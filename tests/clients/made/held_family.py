@@ -1,7 +1,7 @@
 """A task family whose rows can be held, or fail, in the middle of a file: what tests of workers build.
 
-The variable NIAH_HELD names a folder. In a worker of Ray, the second repeat of a row writes `begun-PID`, with the node's
-id, and waits for `go`, once there is a file `hold`; it raises what the file `raise` says.
+The variable NIAH_HELD names a folder. In a worker of Ray, where there is a file `hold`, the second repeat of a row
+writes `begun-PID`, with the node's id, and waits for `go`; where there is a file `raise`, it raises what that says.
 """
 
 from __future__ import annotations

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +149,12 @@ def begun(folder: Path) -> list[tuple[int, str]]:
     return [(int(file.name.split("-")[1]), file.read_text("utf-8")) for file in sorted(folder.glob("begun-*"))]
 
 
+def enough(folder: Path, number: int) -> list[tuple[int, str]]:
+    """All workers that were held, once there are so many."""
+    found = begun(folder)
+    return found if len(found) >= number else []
+
+
 def below(pid: int) -> set[int]:
     """The processes below one, with itself."""
     listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
@@ -204,15 +212,13 @@ def test_the_bundled_corpora_and_all_formats_come_out_the_same(machines: Machine
     assert verify(folder)[1] == []
 
 
-def test_a_worker_that_is_killed_is_replaced(
-    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
-) -> None:
+def test_a_worker_that_is_killed_is_replaced(machines: Machines, tmp_path: Path, one_process: dict[str, bytes]) -> None:
     machines.fill()
     (tmp_path / "hold").touch()
     with started(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
-        held = until(lambda: len(begun(tmp_path)) == 2 and begun(tmp_path), process)
+        held = until(partial(enough, tmp_path, 2), process)
         os.kill(held[0][0], signal.SIGKILL)
-        assert until(lambda: len(begun(tmp_path)) == 3, process)
+        assert until(partial(enough, tmp_path, 3), process)
         assert not list((tmp_path / "out").rglob(MANIFEST))
         (tmp_path / "go").touch()
         folder = end(process).folder
@@ -225,7 +231,7 @@ def test_the_files_of_a_node_that_is_lost_are_made_on_another(
     machines.fill()
     (tmp_path / "hold").touch()
     with started(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
-        held = until(lambda: len(begun(tmp_path)) == 2 and begun(tmp_path), process)
+        held = until(partial(enough, tmp_path, 2), process)
         (lost, node), (_, other) = held
         assert node != other
         machines.lose(node)
@@ -243,7 +249,7 @@ def test_a_file_whose_workers_all_die_ends_the_build_and_the_next_one_goes_on(
     words = [*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address, "--jobs", "1"]
     with started(*words) as process:
         for number in range(1, 5):
-            fresh = until(lambda number=number: len(begun(tmp_path)) == number and begun(tmp_path), process)  # type: ignore[misc]
+            fresh = until(partial(enough, tmp_path, number), process)
             (pid,) = alive({pid for pid, _ in fresh})
             os.kill(pid, signal.SIGKILL)
             assert gone({pid})
@@ -297,7 +303,7 @@ def test_an_interrupted_build_says_one_sentence_and_leaves_the_cluster_as_it_was
     (tmp_path / "hold").touch()
     words = [*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address]
     with started(*words) as process:
-        held = until(lambda: len(begun(tmp_path)) == 2 and begun(tmp_path), process)
+        held = until(partial(enough, tmp_path, 2), process)
         os.killpg(process.pid, signal.SIGINT)
         assert end(process) == (130, "", "niah-gen: interrupted; run the same command again to go on\n")
         assert gone({pid for pid, _ in held})
@@ -317,23 +323,22 @@ def test_an_interrupted_build_ends_the_cluster_that_it_started(tmp_path: Path, t
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
-def test_a_killed_build_takes_the_cluster_that_it_started_with_it(tmp_path: Path, sent: signal.Signals) -> None:
+def test_a_killed_build_takes_its_workers_with_it(tmp_path: Path, sent: signal.Signals) -> None:
     (tmp_path / "hold").touch()
     with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
-        until(lambda: begun(tmp_path), process)
-        processes = below(process.pid)
+        ((worker, _),) = until(lambda: begun(tmp_path), process)
         os.kill(process.pid, sent)
         assert end(process)[0] == -sent
-        assert gone(processes)
+        assert gone({worker})
 
 
 def test_a_cluster_started_for_a_build_lets_nobody_else_in(tmp_path: Path) -> None:
     (tmp_path / "hold").touch()
     with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
         until(lambda: begun(tmp_path), process)
-        shown = subprocess.run(["ps", "-eo", "ppid=,args="], capture_output=True, text=True, check=True).stdout
-        (server,) = (line for line in shown.splitlines() if line.split()[0] == str(process.pid) and "raylet" in line)
-        address = next(word.partition("=")[2] for word in server.split() if word.startswith("--gcs-address="))
+        ours = ",".join(map(str, below(process.pid)))
+        shown = subprocess.run(["ps", "-wwo", "args=", "-p", ours], capture_output=True, text=True, check=True).stdout
+        (address,) = set(re.findall(r"--gcs-address=([\d.]+:\d+)", shown))
         code = f"import ray; ray.init(address={address!r}, logging_level='CRITICAL')"
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
         assert other.returncode != 0
