@@ -17,7 +17,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from typing import Any
+from typing import IO, Any
 
 from niah_gen.errors import NiahError, ResourceError
 
@@ -80,15 +80,19 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
         # whoever waits for them.
         held.enter_context(redirect_stdout(held.enter_context(open(os.devnull, "w"))))
         held.callback(ray.shutdown)
+        printed = held.enter_context(tempfile.TemporaryFile())
         try:
-            with _own_handler():
+            with _own_handler(), _stderr_in(printed):
                 ray.init(**wanted)
         # Ray ends the process where a cluster does not answer.
         except (Exception, SystemExit) as error:  # noqa: BLE001 - every release raises others
             said = str(error).strip().partition("\n")[0] or type(error).__name__
             if where == LOCAL:
                 raise ResourceError(f"Ray cannot start a cluster on this machine: {said}") from None
-            if isinstance(error, SystemExit):
+            printed.seek(0)
+            if b"AuthToken" in printed.read():
+                said = "it asks for a token; set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
+            elif isinstance(error, SystemExit):
                 said = "no Ray cluster answers there"
             raise NiahError(f"Ray cluster {where}: cannot be joined: {said}") from None
         yield
@@ -111,6 +115,19 @@ def _reach(address: str) -> None:
             f"Ray cluster {address}: cannot be reached ({error.strerror or error}); start it with `ray start --head`, "
             "or leave the address out to build on this machine"
         ) from None
+
+
+@contextmanager
+def _stderr_in(file: IO[bytes]) -> Iterator[None]:
+    """Standard error goes into a file while the block lasts, what libraries in C write included."""
+    sys.stderr.flush()
+    before = os.dup(2)
+    try:
+        os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 @contextmanager

@@ -340,7 +340,9 @@ def test_a_cluster_started_for_a_build_lets_nobody_else_in(tmp_path: Path) -> No
         shown = subprocess.run(["ps", "-wwo", "args=", "-p", ours], capture_output=True, text=True, check=True).stdout
         (address,) = set(re.findall(r"--gcs-address=([\d.]+:\d+)", shown))
         code = f"import ray; ray.init(address={address!r}, logging_level='CRITICAL')"
-        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+        other = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
         assert other.returncode != 0
         assert "ConnectionError" in other.stderr
 
@@ -371,3 +373,10 @@ def test_a_build_in_a_process_that_is_connected_uses_that_cluster_and_keeps_it(
     finally:
         ray.shutdown()
     assert tree(folder) == one_process
+
+
+@pytest.mark.parametrize("given", ["auto", "127.0.0.1:9", "nowhere.invalid:6379", "10.0.0.1", "ray://10.0.0.1:10001"])
+def test_a_cluster_that_is_not_there_ends_the_build_with_its_address(tmp_path: Path, given: str) -> None:
+    code, printed, errors = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", given)
+    assert (code, printed, errors.count("\n")) == (2, "", 1)
+    assert errors.startswith(f"niah-gen: Ray cluster {given}: ")
