@@ -28,8 +28,9 @@ class HeldError(Exception):
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name complete and synced, or not at all. Makes the folder it is in."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The process id keeps two writers apart; a leftover of a killed one goes by `remove_leftovers`.
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # The process id keeps two writers of a machine apart, and what goes before it those of two machines that share the
+    # folder; a leftover of a killed one goes by `remove_leftovers`.
+    aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.{os.getpid()}.tmp")
     try:
         with aside.open("wb") as file:
             yield file
