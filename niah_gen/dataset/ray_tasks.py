@@ -166,7 +166,9 @@ def _record(outcome: Outcome) -> ShardRecord:
 def _see(target: BuildFolders, plan: Plan, number: int, formats: Sequence[str], node: str) -> None:
     """Look at what the first task of a machine wrote. Raises NiahError where it is not to be seen from here."""
     deadline = time.monotonic() + _SEEN_SECONDS
-    while not isinstance(found := usable_record(target, plan.digest, number, formats), ShardRecord):
+    while not isinstance(
+        found := usable_record(target, plan.digest, number, plan.shards[number].stem, formats), ShardRecord
+    ):
         if time.monotonic() > deadline:
             raise NiahError(
                 f"{target.partial}: what {node} wrote is not there ({plan.shards[number].stem}: {found}); expected a "
