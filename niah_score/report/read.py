@@ -12,6 +12,7 @@ from niah_score.contract import PartEntry, file_sha256, seal_is_broken, sha256_h
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join.join import Lines, Problem
 from niah_score.join.rows import read_rows
+from niah_score.machine.refused import is_refused
 from niah_score.report.layout import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report
 
@@ -49,6 +50,8 @@ def read(folder: str | Path) -> Report:
             f"{folder}: no scores there ({error.filename} is missing); run niah-score score first"
         ) from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError, pl.exceptions.PolarsError) as error:
+        if is_refused(error):
+            raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ScoreError(f"{folder}: not what niah-score score writes ({reason}); score again") from None
 
