@@ -170,8 +170,8 @@ def test_an_error_that_a_library_trips_over_is_told_in_its_place() -> None:
         try:
             raise OSError(errno.EMFILE, "Too many open files")
         finally:
-            _ = {}["never bound"]
-    except KeyError as error:
+            raise UnboundLocalError("what the first error kept from being bound")
+    except UnboundLocalError as error:
         ending = system_ending(error)
     assert ending is not None
     assert (ending.code, "Too many open files" in ending.sentence) == (5, True)
