@@ -63,6 +63,17 @@ def build(
     ] = "parquet",
     out: Annotated[Path, typer.Option("--out", help="Folder that dataset folders are made in.")] = Path("build"),
     jobs: Annotated[int | None, typer.Option("--jobs", help="Worker processes; by default as the size asks.")] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="processes of this machine, or ray: tasks of a Ray cluster (niah-kit[ray]).")
+    ] = "processes",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address",
+            metavar="HOST:PORT",
+            help="The Ray cluster, or auto; else $RAY_ADDRESS, else one is started for the build.",
+        ),
+    ] = None,
     shard: Annotated[
         str | None, typer.Option("--shard", metavar="I/N", help="Write every Nth file only, then run merge.")
     ] = None,
@@ -75,8 +86,9 @@ def build(
     formats = [part.strip() for part in format_.split(",") if part.strip()]
     with ProgressBar() as bar:
         folder = build_dataset(
-            recipe_of(flags, notice), out, formats=formats, jobs=jobs, shard=_shard(shard), progress=bar, notice=notice
-        )
+            recipe_of(flags, notice), out, formats=formats, jobs=jobs, engine=engine, ray_address=ray_address,
+            shard=_shard(shard), progress=bar, notice=notice,
+        )  # fmt: skip
     if shard:
         notice(f"shard {shard} is written; once all are, run `niah-gen merge {folder}`")
     typer.echo(str(folder))

@@ -10,35 +10,42 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.complete import Notice, complete, plan_sheet, usable_record
 from niah_gen.dataset.folders import SHEET, BuildFolders, forget_empty, lock
-from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, ShardRecord, write_shard
+from niah_gen.dataset.ray_cluster import load_ray
+from niah_gen.dataset.shard_builder import Advance, ShardBuilder
+from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
+from niah_gen.dataset.sheet import sheet_bytes
 from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_gen.progress import Progress
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
-from niah_gen.rows.plan import Plan, PlannedPart, make_plan
-from niah_gen.tasks.controls import NO_CONTEXT
-from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
+from niah_gen.rows.plan import Plan, make_plan
+from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, file_problem, open_dataset
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
-from niah_score.text.language import find_language
-
-Advance = Callable[[int, int], None]
 
 # A worker costs about a second to start and encodes the corpora again; below this many tokens one process, which
 # writes in a second thread anyway, is done sooner.
 _PARALLEL_TOKENS = 500_000_000
 _POLL_SECONDS = 0.2
+ENGINES = ("processes", "ray")
+
+
+class Engine(NamedTuple):
+    """What makes the shards of a build: `name`, one of ENGINES; at most `jobs` at a time; the Ray cluster's address."""
+
+    name: str = "processes"
+    jobs: int | None = None
+    ray_address: str | None = None
 
 
 def build(
@@ -47,6 +54,8 @@ def build(
     *,
     formats: Sequence[str] = ("parquet",),
     jobs: int | None = None,
+    engine: str = "processes",
+    ray_address: str | None = None,
     shard: tuple[int, int] | None = None,
     overrides: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -55,12 +64,14 @@ def build(
     """Build a dataset folder and return its path, `<out>/<name>/<version>-<digest8>`.
 
     recipe: a preset's name, a TOML file, a mapping, or a Recipe; `overrides` replace its fields (`"depths.steps": 5`).
-    formats: any of parquet, jsonl, jsonl.gz, jsonl.zst. jobs: worker processes; None decides by size. shard: (I, N)
-    writes every Nth file only and returns the partial folder, which `merge` completes once all N are written.
-    progress is told how the work goes, notice(sentence) what a user should know.
+    formats: any of parquet, jsonl, jsonl.gz, jsonl.zst. jobs: worker processes; None decides by size. engine: what
+    makes the files: `processes` of this machine, or `ray`, tasks of the Ray cluster at `ray_address` (else at
+    $RAY_ADDRESS, else one that is started here and ends with the build), whose machines share the folder `out`.
+    shard: (I, N) writes every Nth file only and returns the partial folder, which `merge` completes once all N are
+    written. progress is told how the work goes, notice(sentence) what a user should know.
 
     What is there already and intact is kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
-    LockedError (another process builds this target), and OSError.
+    LockedError (another process builds this target), ResourceError (a worker died), and OSError.
     """
     wanted = tuple(dict.fromkeys(formats))
     for suffix in wanted:
@@ -70,6 +81,14 @@ def build(
         raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
     if jobs is not None and jobs < 1:
         raise NiahError(f"jobs is {jobs}; expected at least 1")
+    if engine not in ENGINES:
+        raise NiahError(f"engine {engine!r} does not exist; expected {' or '.join(ENGINES)}")
+    if ray_address is not None and engine != "ray":
+        raise NiahError(f"an address of a Ray cluster goes with engine ray; found engine {engine!r}")
+    if engine == "ray":
+        # Before anything else is done, say so where it is not installed.
+        load_ray(ray_address)
+    makes = Engine(engine, jobs, ray_address)
     with ThreadPoolExecutor(1) as aside:
         # What writing needs loads while the corpora are encoded, which releases the interpreter.
         aside.submit(importlib.import_module, "niah_gen.dataset.arrow")
@@ -82,7 +101,7 @@ def build(
         if shard is not None:
             kept = _intact_formats(target, plan)
             if not set(wanted) <= set(kept):
-                return _build_part(plan, target, _together(wanted, kept), jobs, shard, progress)
+                return _build_part(plan, target, _together(wanted, kept), makes, shard, progress, tell)
             tell(f"{target.final} is complete already; nothing was built")
             return target.final
         with lock(target):
@@ -93,7 +112,7 @@ def build(
                 return target.final
             suffixes = _together(wanted, kept)
             sheet = aside.submit(plan_sheet, plan, suffixes)
-            records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, progress)
+            records = _write_shards(plan, target, suffixes, range(len(plan.shards)), makes, progress, tell)
             return complete(target, sheet.result(), records, tell)
 
 
@@ -109,17 +128,18 @@ def _build_part(
     plan: Plan,
     target: BuildFolders,
     formats: Sequence[str],
-    jobs: int | None,
+    engine: Engine,
     shard: tuple[int, int],
     progress: Progress | None,
+    tell: Notice,
 ) -> Path:
     part, of = shard
     if of < 1 or not 0 <= part <= of:
         raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
     with lock(target, part=f"part-{part % of}-of-{of}"):
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
-        _write_shards(plan, target, formats, numbers, jobs, progress)
-        write_atomically(target.partial / SHEET, canonical_json(plan_sheet(plan, formats)))
+        _write_shards(plan, target, formats, numbers, engine, progress, tell)
+        write_atomically(target.partial / SHEET, sheet_bytes(plan_sheet(plan, formats)))
     return target.partial
 
 
@@ -128,13 +148,14 @@ def _write_shards(
     target: BuildFolders,
     formats: Sequence[str],
     numbers: Sequence[int],
-    jobs: int | None,
+    engine: Engine,
     progress: Progress | None,
+    notice: Notice,
 ) -> list[ShardRecord]:
     """Write the shards of those numbers that are not there yet; the records of all of them, in order."""
     done: dict[int, ShardRecord] = {}
     for number in numbers:
-        record = usable_record(target, plan.digest, number, formats)
+        record = usable_record(target, plan.digest, number, plan.shards[number].stem, formats)
         if isinstance(record, ShardRecord):
             done[number] = record
     # The largest first: then the smaller ones fill the gaps at the end, and their memory is there already.
@@ -144,13 +165,19 @@ def _write_shards(
     if progress:
         progress.start(rows, tokens)
     advance = progress.advance if progress else lambda rows, tokens: None
+    jobs = engine.jobs
     if jobs is None:
         jobs = 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
     workers = min(jobs, len(missing))
-    if workers <= 1:
+    if engine.name == "ray" and missing:
+        from niah_gen.dataset.ray_tasks import write_as_tasks
+
+        address = engine.ray_address
+        done |= write_as_tasks(plan, target, formats, missing, engine.jobs, address, advance, notice)
+    elif workers <= 1:
         # Two, so that one shard can be compressed while the one before it is being synced and hashed.
         with WriterThread(GROUP_BYTES) as even, WriterThread(GROUP_BYTES) as odd:
-            builder = _ShardBuilder(plan, Assembler(plan), target, tuple(formats), (even, odd), advance)
+            builder = ShardBuilder(plan, Assembler(plan), target, tuple(formats), (even, odd), advance)
             records = {number: builder.start(number, turn) for turn, number in enumerate(missing)}
             done |= {number: record.result() for number, record in records.items()}
     else:
@@ -181,66 +208,13 @@ def _write_in_parallel(
     return done
 
 
-@dataclass(frozen=True, slots=True)
-class _ShardBuilder:
-    """What one process keeps between shards."""
-
-    plan: Plan
-    assembler: Assembler
-    target: BuildFolders
-    formats: tuple[str, ...]
-    writers: tuple[WriterThread, ...]
-    advance: Advance
-
-    def start(self, number: int, turn: int = 0) -> Future[ShardRecord]:
-        """Make a shard's rows; the future tells when its files and then its record are on disk.
-
-        Writer threads take turns.
-        """
-        plan = self.plan
-        shard = plan.shards[number]
-        cells = plan.cells[shard.first : shard.last]
-        row_bytes = int(cells[0].length * find_language(cells[0].language).bytes_per_token)
-        parts = [plan.part_of[name] for name in {cell.part for cell in cells}]
-        alike = max(map(_rows_alike, parts))
-        kinds = [planned.task.context for planned in parts]
-        quick = all(kind.repeats_text or (kind.draws_text and alike == 1) for kind in kinds)
-        job = ShardJob(
-            plan.digest,
-            number,
-            self.target.dataset,
-            shard.stem,
-            self.formats,
-            plan.recipe.form,
-            row_bytes,
-            alike,
-            quick,
-        )
-        writer = self.writers[turn % len(self.writers)]
-        written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
-
-        def record() -> ShardRecord:
-            found = written.result()
-            write_atomically(self.target.record(number), found.to_bytes())
-            return found
-
-        return writer.then(record)
-
-
-def _rows_alike(planned: PlannedPart) -> int:
-    """How many rows of a part share a haystack, at most."""
-    part = planned.part
-    twins = sum(name != NO_CONTEXT for name in part.controls)
-    return 1 if part.fresh_haystacks else len(planned.grid.depths) * (1 + twins)
-
-
-_builder: _ShardBuilder | None = None
+_builder: ShardBuilder | None = None
 
 
 def _start_worker(recipe: Recipe, drawn: Mapping[str, Corpus], target: BuildFolders, formats: tuple[str, ...]) -> None:
     global _builder
     plan = make_plan(recipe, known=drawn)
-    _builder = _ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)
+    _builder = ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)
 
 
 def _work(number: int) -> ShardRecord:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_score.contract import file_sha256, sealed
+from niah_score.contract import file_sha256, sealed, strict_json
 from niah_score.errors import IntegrityError
 from niah_score.report.charts.grid import has_grid, too_fine
 from niah_score.report.charts.heatmap import draw
@@ -71,7 +71,7 @@ def write_page(report: Report, folder: Path) -> Path:
     with hold_scores(folder, overwrite=True) as held:
         if not read(folder).scores.equals(report.scores):
             raise IntegrityError(f"{folder}: was scored again in the meantime; write the page again")
-        summary = json.loads((folder / SUMMARY).read_bytes())
+        summary = strict_json((folder / SUMMARY).read_bytes())
         # While the old page is replaced, no summary speaks of any.
         summary["files"].pop(PAGE, None)
         held.replace_one(SUMMARY, _as_json(sealed(summary)))
