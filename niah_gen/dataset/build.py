@@ -38,8 +38,9 @@ from niah_score.text.language import find_language
 Advance = Callable[[int, int], None]
 
 # A worker costs about a second to start and encodes the corpora again; below this many tokens one process, which
-# writes in a second thread anyway, is done sooner.
+# writes in a second thread anyway, is done sooner. Rows cost some tenths of a millisecond each, however short they are.
 _PARALLEL_TOKENS = 500_000_000
+_PARALLEL_ROWS = 20_000
 _POLL_SECONDS = 0.2
 
 
@@ -147,7 +148,7 @@ def _write_shards(
         progress.start(rows, tokens)
     advance = progress.advance if progress else lambda rows, tokens: None
     if jobs is None:
-        jobs = 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
+        jobs = 1 if tokens < _PARALLEL_TOKENS and rows < _PARALLEL_ROWS else os.cpu_count() or 1
     workers = min(jobs, len(missing))
     if workers <= 1:
         # Two, so that one shard can be compressed while the one before it is being synced and hashed.
