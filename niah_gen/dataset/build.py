@@ -21,6 +21,7 @@ from niah_gen.dataset.folders import SHEET, BuildFolders, forget_empty, lock
 from niah_gen.dataset.ray_cluster import load_ray
 from niah_gen.dataset.shard_builder import Advance, ShardBuilder
 from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
+from niah_gen.dataset.sheet import sheet_bytes
 from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_gen.progress import Progress
@@ -28,7 +29,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, make_plan
-from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
+from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, file_problem, open_dataset
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
 
@@ -138,7 +139,7 @@ def _build_part(
     with lock(target, part=f"part-{part % of}-of-{of}"):
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         _write_shards(plan, target, formats, numbers, engine, progress, tell)
-        write_atomically(target.partial / SHEET, canonical_json(plan_sheet(plan, formats)))
+        write_atomically(target.partial / SHEET, sheet_bytes(plan_sheet(plan, formats)))
     return target.partial
 
 
@@ -154,7 +155,7 @@ def _write_shards(
     """Write the shards of those numbers that are not there yet; the records of all of them, in order."""
     done: dict[int, ShardRecord] = {}
     for number in numbers:
-        record = usable_record(target, plan.digest, number, formats)
+        record = usable_record(target, plan.digest, number, plan.shards[number].stem, formats)
         if isinstance(record, ShardRecord):
             done[number] = record
     # The largest first: then the smaller ones fill the gaps at the end, and their memory is there already.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from niah_gen.dataset.folders import BuildFolders
+from niah_gen.dataset.preview import chosen_rows
 from niah_gen.dataset.shards import ShardJob, ShardRecord, write_shard
 from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import Plan, PlannedPart
 from niah_gen.tasks.controls import NO_CONTEXT
+from niah_gen.tasks.records import Cell
 from niah_score.machine.files import write_atomically
 from niah_score.text.language import find_language
 
@@ -28,6 +30,10 @@ class ShardBuilder:
     formats: tuple[str, ...]
     writers: tuple[WriterThread, ...]
     advance: Advance
+    shown: Mapping[int, tuple[int, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shown", chosen_rows(self.plan))
 
     def start(self, number: int, turn: int = 0) -> Future[ShardRecord]:
         """Make a shard's rows; the future tells when its files and then its record are on disk.
@@ -52,6 +58,8 @@ class ShardBuilder:
             row_bytes,
             alike,
             quick,
+            _repeated_after(parts, cells, row_bytes),
+            self.shown[number],
         )
         writer = self.writers[turn % len(self.writers)]
         written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
@@ -69,3 +77,19 @@ def _rows_alike(planned: PlannedPart) -> int:
     part = planned.part
     twins = sum(name != NO_CONTEXT for name in part.controls)
     return 1 if part.fresh_haystacks else len(planned.grid.depths) * (1 + twins)
+
+
+def _repeated_after(parts: Sequence[PlannedPart], cells: Sequence[Cell], row_bytes: int) -> int | None:
+    """After how many bytes rows repeat their own text: the size of the corpus that fills them, if that is smaller."""
+    longest = 0
+    for name in {cell.corpus for cell in cells}:
+        found = [corpus for part in parts for corpus in part.corpora if corpus.name == name and name in part.fillers]
+        if not found:
+            return None
+        size = 0
+        for document in found[0].documents:
+            size += len(document.text.encode())
+            if size >= row_bytes:
+                return None
+        longest = max(longest, size)
+    return longest
