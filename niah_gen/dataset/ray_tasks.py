@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.dataset.complete import Notice, usable_record
 from niah_gen.dataset.folders import BuildFolders
-from niah_gen.dataset.ray_cluster import cluster_address, joined, load_ray
+from niah_gen.dataset.ray_cluster import Head, cluster_address, joined, load_ray
 from niah_gen.dataset.shard_builder import Advance, ShardBuilder
 from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
 from niah_gen.dataset.writer_thread import WriterThread
@@ -108,6 +108,7 @@ def write_as_tasks(
         waiting = list(numbers)
         running: dict[Any, int] = {}
         looked_at: set[str] = set()
+        head = Head(ray)
         try:
             while waiting or running:
                 while waiting and (jobs is None or len(running) < jobs):
@@ -115,6 +116,7 @@ def write_as_tasks(
                     running[task.remote(sent, plan.digest, number)] = number
                 # Ctrl-C is heeded between two calls.
                 finished, _ = ray.wait(list(running), timeout=_POLL_SECONDS)
+                head.look()
                 for future in finished:
                     number = running.pop(future)
                     outcome = _outcome(ray, future, plan.shards[number].stem)
