@@ -193,6 +193,11 @@ def _doubled(data: bytes) -> bytes:
     return data.replace(b'"rows": 3,\n  "tokens"', b'"rows": 3,\n  "rows": 3,\n  "tokens"', 1)
 
 
+def _spelled(number: bytes) -> Callable[[Place], object]:
+    """The count of rows in other digits."""
+    return lambda place: _raw(place, lambda data: data.replace(b'"rows": 3', b'"rows": ' + number, 1))
+
+
 def _field(name: str, value: object) -> Callable[[Place], object]:
     return lambda place: place.reseal(**{name: value})
 
@@ -202,7 +207,9 @@ def _entry(path: str, **fields: object) -> Callable[[Place], object]:
 
 
 def _without(name: str) -> Callable[[Place], object]:
-    return lambda place: place.state(sealed({k: v for k, v in place.record().items() if k not in (name, "self_sha256")}))
+    return lambda place: place.state(
+        sealed({k: v for k, v in place.record().items() if k not in (name, "self_sha256")})
+    )
 
 
 def _unsealed(place: Place) -> None:
@@ -250,7 +257,7 @@ ON_FILES = (
     Attack("a data file is renamed", lambda p: (p.folder / PARQUET).rename(p.folder / "data/x"), "missing"),
     Attack("a data file is gone", lambda p: (p.folder / PARQUET).unlink(), "missing"),
     Attack("the folder of data is gone", lambda p: shutil.rmtree(p.folder / "data"), "missing"),
-    Attack("a file is there that nobody lists", lambda p: (p.folder / "data/en-600/test-00001-of-00002.parquet").touch(),
+    Attack("a file is there that nobody lists", lambda p: (p.folder / PARQUET.replace("0-of", "1-of")).touch(),
            "not in the manifest", score=0),
     Attack("a hidden file is there that nobody lists", lambda p: (p.folder / ".env").touch(), ".env", score=0),
     Attack("a file has a name that turns the terminal's text around", lambda p: (p.folder / "a\u202eb").touch(),
@@ -273,7 +280,7 @@ ON_FILES = (
 
 ON_ROWS = (
     Attack("a row stands twice", _double_row, "row", full=True, score=0),
-    Attack("the rows are another dataset's", _other_rows, "row", full=True, score=0),
+    Attack("the rows are another dataset's", _other_rows, "row", full=True),
     Attack("a span covers other text", _span, "needle", full=True, score=0),
     Attack("a span reaches beyond every text", _huge_span, "needle", full=True, score=0),
     Attack("a column has another type", _schema, "its schema is not that of rows: answers", full=True, score=2),
@@ -281,8 +288,8 @@ ON_ROWS = (
     Attack("a column is there that nobody asked for", _more_columns, "pickle", full=True, score=0),
     Attack("a line of a data file is nested 100,000 deep", _deep_line, "row", full=True, score=0),
     Attack("a Parquet file is none", _gzip_as_parquet, "cannot be read", full=True, score=2),
-    Attack("the recipe asks for something else", lambda p: p.replace("recipe.toml", b'name = "x"\n', None), "recipe.toml",
-           full=True, score=0),
+    Attack("the recipe asks for something else", lambda p: p.replace("recipe.toml", b'name = "x"\n', None),
+           "recipe.toml", full=True, score=0),
     Attack("the recipe is nested 100,000 deep", lambda p: p.replace("recipe.toml", b"a = " + b"[" * 100_000, None),
            "recipe.toml", full=True, score=0),
 )  # fmt: skip
@@ -298,10 +305,8 @@ ON_THE_MANIFEST = (
     Attack("it is a list", lambda p: p.state([1]), "not a manifest"),
     Attack("a number is NaN", _field("tokens", float("nan")), "NaN"),
     Attack("a number is infinite", _field("tokens", float("inf")), "Infinity"),
-    Attack("a number is beyond every number", lambda p: _raw(p, lambda d: d.replace(b'"rows": 3', b'"rows": 1e999', 1)),
-           "beyond every number"),
-    Attack("a number has 5,000 digits", lambda p: _raw(p, lambda d: d.replace(b'"rows": 3', b'"rows": 1' + b"0" * 5000, 1)),
-           "cannot be read as JSON"),
+    Attack("a number is beyond every number", _spelled(b"1e999"), "beyond every number"),
+    Attack("a number has 5,000 digits", _spelled(b"1" + b"0" * 5000), "cannot be read as JSON"),
     Attack("the count of rows is negative", _field("rows", -3), "rows is -3"),
     Attack("the count of rows is huge", _field("rows", 10**30), "rows is 1000"),
     Attack("the count of rows is a text", _field("rows", "3"), "rows is '3'"),
@@ -324,8 +329,8 @@ ON_THE_MANIFEST = (
     Attack("its content digest is another's", _field("content_digest", "0" * 64), "content_digest", full=True, score=0),
     Attack("its seal is gone", _unsealed, "has no self_sha256", score=0),
     Attack("its seal is null", lambda p: p.state({**p.record(), "self_sha256": None}), "damaged, or changed"),
-    Attack("a note is added under the old seal", lambda p: p.state({**p.record(), "notes": ["x"]}), "damaged, or changed"),
-    Attack("a field is added under the old seal", lambda p: p.state({**p.record(), "x": 1}), "damaged, or changed"),
+    Attack("a note is added under the old seal", lambda p: p.state({**p.record(), "notes": ["x"]}), "damaged, or"),
+    Attack("a field is added under the old seal", lambda p: p.state({**p.record(), "x": 1}), "damaged, or"),
     *(
         Attack(f"it lists {what}", lambda p, name=name: p.add(name), "does not stay inside the folder")  # type: ignore[misc]
         for what, name in HOSTILE_NAMES.items()

@@ -63,6 +63,22 @@ def _outside(place: Partial, path: str) -> None:
     place.relist(path=path, sha256=file_sha256(goal), bytes=goal.stat().st_size)
 
 
+def _absolute(place: Partial) -> None:
+    _outside(place, str(place.outside / "file"))
+
+
+def _outside_by(path: str) -> Callable[[Partial], object]:
+    return lambda place: _outside(place, path)
+
+
+def _one_byte(place: Partial) -> None:
+    (place.folder / "dataset" / DATA).write_bytes(b"x")
+
+
+def _other_tokenizer(place: Partial) -> None:
+    place.sheet.write_bytes(place.sheet.read_bytes().replace(b"cl100k", b"cl101k"))
+
+
 def _moved(place: Partial, path: str) -> None:
     """A file or folder that lies outside, with a link in its place."""
     goal = place.outside / "moved"
@@ -99,6 +115,7 @@ def _told(name: str, value: Any) -> Callable[[Partial], object]:
     return lambda place: place.say(**{name: value})
 
 
+_OTHERS = "another file's record"
 PARTIALS = (
     PartialAttack("the folder is a link", _whole, "a symbolic link, which is not followed"),
     PartialAttack("the dataset in it is a link", lambda p: _moved(p, "dataset"), "dataset: a symbolic link"),
@@ -107,13 +124,13 @@ PARTIALS = (
     PartialAttack("a data file is a link", lambda p: _moved(p, f"dataset/{DATA}"), "a symbolic link"),
     PartialAttack("a record is a link", lambda p: _moved(p, "parts/00000.json"), "00000.json is damaged"),
     PartialAttack("the place of the dataset is a link", _final, "a symbolic link, which is not followed"),
-    PartialAttack("a record names a file above", lambda p: _outside(p, "../../../../outside/file"), "another file's record"),
-    PartialAttack("a record names an absolute path", lambda p: _outside(p, str(p.outside / "file")), "another file's record"),
+    PartialAttack("a record names a file above", _outside_by("../../../../outside/file"), _OTHERS),
+    PartialAttack("a record names an absolute path", _absolute, _OTHERS),
     *(
         PartialAttack(f"a record names {what}", lambda p, name=name: p.relist(path=name), "00000.json is")  # type: ignore[misc]
         for what, name in HOSTILE_NAMES.items()
     ),
-    PartialAttack("two records have changed places", _swapped, "another file's record"),
+    PartialAttack("two records have changed places", _swapped, _OTHERS),
     PartialAttack("a record is another plan's", _told("plan_digest", "0" * 64), "written for another plan"),
     PartialAttack("a record counts tokens below 0", _told("tokens", -1), "00000.json is damaged"),
     PartialAttack("a record has numbers for digests", _told("digests", [1, 2, 3]), "00000.json is damaged"),
@@ -122,13 +139,12 @@ PARTIALS = (
     PartialAttack("a record is nested 100,000 deep", lambda p: p.record().write_bytes(b"[" * 100_000), "is damaged"),
     PartialAttack("a record is a pipe", lambda p: _pipe(p.record()), "00000.json is damaged"),
     PartialAttack("a data file is a pipe", lambda p: _pipe(p.folder / "dataset" / DATA), "no regular file"),
-    PartialAttack("a data file is another one", lambda p: (p.folder / "dataset" / DATA).write_bytes(b"x"), "1 bytes, expected"),
+    PartialAttack("a data file is another one", _one_byte, "1 bytes, expected"),
     PartialAttack("the plan is a pipe", lambda p: _pipe(p.sheet), "no part of a dataset here", code=2),
-    PartialAttack("the plan was changed", lambda p: p.sheet.write_bytes(p.sheet.read_bytes().replace(b"cl100k", b"cl101k")),
-                  "self_sha256"),
+    PartialAttack("the plan was changed", _other_tokenizer, "self_sha256"),
     PartialAttack("the plan is nested 100,000 deep", lambda p: p.sheet.write_bytes(b"[" * 100_000), "nested more than"),
     PartialAttack("the plan is of another dataset", _field("plan_digest", "0" * 64), "is of dataset 00000000"),
-    PartialAttack("the plan names a file above", _field("shards", ["../../outside/test-00000-of-00001"]), "field shards"),
+    PartialAttack("the plan names a file above", _field("shards", ["../x/test-00000-of-00001"]), "field shards"),
     PartialAttack("the plan names a format of no kind", _field("formats", ["../x"]), "field formats"),
     PartialAttack("the plan shows rows that are not there", _field("preview", [[7, 0]]), "field preview"),
     PartialAttack("the plan shows a row beyond the last", _field("preview", [[0, 999]]), "fewer rows"),

@@ -15,10 +15,16 @@ from niah_gen.cli.main import app as gen
 from niah_score.cli.main import app as score
 
 sys.path.insert(0, str(Path(__file__).parent))
-from commands import invoke  # noqa: E402
-from folders import LINES, ON_FILES, ON_ROWS, ON_THE_MANIFEST, Attack, Place  # noqa: E402
+from commands import invoke
+from folders import LINES, ON_FILES, ON_ROWS, ON_THE_MANIFEST, Attack, Place
 
-RECIPE = {"name": "attacked", "lengths": [600], "depths": [0, 50, 100], "needles": ["velden-archive"], "languages": ["en"]}
+RECIPE = {
+    "name": "attacked",
+    "lengths": [600],
+    "depths": [0, 50, 100],
+    "needles": ["velden-archive"],
+    "languages": ["en"],
+}
 
 
 @pytest.fixture(scope="session")

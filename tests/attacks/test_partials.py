@@ -13,9 +13,9 @@ import niah_gen
 from niah_gen.cli.main import app as gen
 
 sys.path.insert(0, str(Path(__file__).parent))
-from commands import invoke  # noqa: E402
-from partials import PARTIALS, Partial, PartialAttack  # noqa: E402
-from test_folders import everything  # noqa: E402
+from commands import invoke
+from partials import PARTIALS, Partial, PartialAttack
+from test_folders import everything
 
 RECIPE = {
     "name": "parts", "lengths": [600, 800], "depths": [0, 100], "needles": ["velden-archive"], "languages": ["en"],
