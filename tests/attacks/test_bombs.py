@@ -8,17 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import bombs
 import pytest
+from attacks_on_folders import LINES, PARQUET, Place
+from commands import invoke
 
 from niah_gen.cli.main import app as gen
 from niah_score.cli.main import app as score
-
-sys.path.insert(0, str(Path(__file__).parent))
-import bombs
-from commands import invoke
-from folders import LINES, PARQUET, Place
-from test_folders import place as place
-from test_folders import sound as sound
 
 ROW = {"id": "x", "answers": ["a"], "keywords": [["a"]]}
 

@@ -5,19 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import random
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from attacks_on_folders import Place
 
 from niah_gen.checks.hashes import verify
 from niah_score.contract import ContractError, Manifest, open_dataset, sealed, strict_json
-
-sys.path.insert(0, str(Path(__file__).parent))
-from folders import Place
-from test_folders import place as place
-from test_folders import sound as sound
 
 EDITS = 150
 # What `verify` takes as it is said under a seal that fits: a checksum is no signature. `verify --full` compares all but

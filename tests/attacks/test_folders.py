@@ -4,48 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from attacks_on_folders import LINES, ON_FILES, ON_ROWS, ON_THE_MANIFEST, Attack, Place, everything
+from commands import invoke
 
-import niah_gen
 from niah_gen.cli.main import app as gen
 from niah_score.cli.main import app as score
-
-sys.path.insert(0, str(Path(__file__).parent))
-from commands import invoke
-from folders import LINES, ON_FILES, ON_ROWS, ON_THE_MANIFEST, Attack, Place
-
-RECIPE = {
-    "name": "attacked",
-    "lengths": [600],
-    "depths": [0, 50, 100],
-    "needles": ["velden-archive"],
-    "languages": ["en"],
-}
-
-
-@pytest.fixture(scope="session")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A dataset, and another one of the same shape."""
-    top = tmp_path_factory.mktemp("sound")
-    other = niah_gen.build({**RECIPE, "seed": 1}, top, formats=["parquet", "jsonl"])
-    return niah_gen.build(RECIPE, top, formats=["parquet", "jsonl"]), other
-
-
-@pytest.fixture
-def place(sound: tuple[Path, Path], tmp_path: Path) -> Place:
-    (tmp_path / "outside").mkdir()
-    return Place(Path(shutil.copytree(sound[0], tmp_path / "copy")), sound[1], tmp_path / "outside")
-
-
-def everything(folder: Path) -> dict[str, tuple[int, int]]:
-    """What is in a folder and below, with sizes and times."""
-    return {
-        str(path.relative_to(folder)): (path.lstat().st_size, path.lstat().st_mtime_ns) for path in folder.rglob("*")
-    }
 
 
 def test_the_sound_dataset_is_sound(place: Place) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from attacks_on_folders import everything
+from attacks_on_parts import PARTIALS, Partial, PartialAttack
+from commands import invoke
 
 import niah_gen
 from niah_gen.cli.main import app as gen
-
-sys.path.insert(0, str(Path(__file__).parent))
-from commands import invoke
-from partials import PARTIALS, Partial, PartialAttack
-from test_folders import everything
 
 RECIPE = {
     "name": "parts", "lengths": [600, 800], "depths": [0, 100], "needles": ["velden-archive"], "languages": ["en"],

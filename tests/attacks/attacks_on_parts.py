@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from folders import HOSTILE_NAMES
+from attacks_on_folders import HOSTILE_NAMES
 
 from niah_score.contract import canonical_json, file_sha256, sealed, sha256_hex
 

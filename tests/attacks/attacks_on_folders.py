@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from niah_score.contract import FileEntry, canonical_json, file_sha256, sealed
+from niah_score.contract import canonical_json, file_sha256, sealed
 
 PARQUET = "data/en-600/test-00000-of-00001.parquet"
 LINES = "jsonl/en-600/test-00000-of-00001.jsonl"
@@ -338,6 +338,8 @@ ON_THE_MANIFEST = (
 )  # fmt: skip
 
 
-def entry_of(path: Path, name: str, rows: int | None) -> FileEntry:
-    """What a manifest says of a file."""
-    return FileEntry(name, file_sha256(path), rows, path.stat().st_size)
+def everything(folder: Path) -> dict[str, tuple[int, int]]:
+    """What is in a folder and below, with sizes and times."""
+    return {
+        str(path.relative_to(folder)): (path.lstat().st_size, path.lstat().st_mtime_ns) for path in folder.rglob("*")
+    }
