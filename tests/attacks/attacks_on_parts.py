@@ -116,6 +116,11 @@ def _told(name: str, value: Any) -> Callable[[Partial], object]:
 
 
 _OTHERS = "another file's record"
+# All of them end alike.
+OTHER_NAMES = tuple(
+    PartialAttack(f"a record names {what}", lambda p, name=name: p.relist(path=name), "00000.json is")  # type: ignore[misc]
+    for what, name in HOSTILE_NAMES.items()
+)
 PARTIALS = (
     PartialAttack("the folder is a link", _whole, "a symbolic link, which is not followed"),
     PartialAttack("the dataset in it is a link", lambda p: _moved(p, "dataset"), "dataset: a symbolic link"),
@@ -126,10 +131,7 @@ PARTIALS = (
     PartialAttack("the place of the dataset is a link", _final, "a symbolic link, which is not followed"),
     PartialAttack("a record names a file above", _outside_by("../../../../outside/file"), _OTHERS),
     PartialAttack("a record names an absolute path", _absolute, _OTHERS),
-    *(
-        PartialAttack(f"a record names {what}", lambda p, name=name: p.relist(path=name), "00000.json is")  # type: ignore[misc]
-        for what, name in HOSTILE_NAMES.items()
-    ),
+    *OTHER_NAMES,
     PartialAttack("two records have changed places", _swapped, _OTHERS),
     PartialAttack("a record is another plan's", _told("plan_digest", "0" * 64), "written for another plan"),
     PartialAttack("a record counts tokens below 0", _told("tokens", -1), "00000.json is damaged"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import bombs
 import pytest
+from _pytest.mark import ParameterSet
 from attacks_on_folders import LINES, PARQUET, Place
 from commands import invoke
 
@@ -51,11 +52,16 @@ CORPORA: dict[str, Callable[[Path], Path]] = {
 }
 
 
+def alike(names: Iterable[str], *slow: str) -> list[ParameterSet]:
+    """The names, of which those that take long to pack are tried in the soak alone."""
+    return [pytest.param(name, marks=pytest.mark.soak if name in slow else ()) for name in names]
+
+
 def told(found: subprocess.CompletedProcess[str], name: str, code: int = 5) -> None:
     assert (found.returncode, name in found.stderr, "Traceback" in found.stderr) == (code, True, False), found.stderr
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", alike(ANSWERS, "answers.jsonl.gz", "log.eval", "lines.jsonl.zst"))
 def test_answers_that_are_a_bomb_end_with_5(name: str, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
     bomb = ANSWERS[name](tmp_path / name)
@@ -71,7 +77,7 @@ def test_rows_that_are_a_bomb_end_with_5(name: str, tmp_path: Path) -> None:
     told(invoke(score, "score", bomb, tmp_path / "answers.jsonl", "--out", tmp_path / "out"), name)
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@pytest.mark.parametrize("name", alike(CORPORA, "texts.jsonl.gz", "lines.jsonl.zst"))
 def test_a_corpus_that_is_a_bomb_ends_with_5(name: str, tmp_path: Path) -> None:
     bomb = CORPORA[name](tmp_path / name)
     told(invoke(gen, "build", "--length", "600", "--corpus", bomb, "--out", tmp_path / "build"), name)
