@@ -27,6 +27,7 @@ from niah_gen.rows.corpora import draw_entry
 from niah_gen.rows.plan import Plan
 from niah_score.contract import (
     CARD,
+    DATA_FORMATS,
     MANIFEST,
     PREVIEW,
     RECIPE,
@@ -128,13 +129,12 @@ def usable_record(
         return f"{path.name} is damaged"
     if record.plan_digest != plan_digest:
         return "written for another plan"
+    known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
+    if record.number != number or not {entry.path for entry in record.files} <= known:
+        return f"{path.name} is another file's record"
     there = {entry.suffix for entry in record.files}
     if there != set(formats):
         return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
-    if record.number != number or sorted(entry.path for entry in record.files) != sorted(
-        data_path(suffix, stem) for suffix in formats
-    ):
-        return f"{path.name} is another file's record"
     linked = [entry.path for entry in record.files if (target.dataset / entry.path).is_symlink()]
     if linked:
         return f"{linked[0]}: a symbolic link; its target is not part of the dataset"

@@ -180,9 +180,11 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
         ) as opened:
             if (problem := packed_group(file, about)) is not None:
                 raise ResourceError(problem)
-            rows = batch_rows(about, _BATCH, {*wanted}.difference(texts))
-            if _is_hand_made(schema):
-                batches = _bounded(file, opened.iter_batches(rows, columns=wanted))
+            is_hand_made = _is_hand_made(schema)
+            # A column that is read as numbers holds each text once.
+            rows = batch_rows(about, _BATCH, wanted if is_hand_made else {*wanted}.difference(texts))
+            if is_hand_made:
+                batches = _bounded(file, opened.iter_batches(rows, columns=wanted), written_out=True)
                 yield from_records([row for batch in batches for row in batch.to_pylist()], file, "row")
                 return
             # First one without rows, for even a file without any must have the columns of a dataset.
@@ -207,11 +209,28 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
         ) from None
 
 
-def _bounded(file: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches of a file, as long as it is no decompression bomb. Raises ResourceError."""
+def _decoded_size(batch: pa.RecordBatch) -> int:
+    """The bytes of a batch with every text written out, also those that a dictionary holds once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    total = 0
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+        else:
+            total += column.nbytes
+    return total
+
+
+def _bounded(file: Path, batches: Iterable[pa.RecordBatch], *, written_out: bool = False) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, as long as it is no decompression bomb. Raises ResourceError.
+
+    written_out: whether every text will be written out, as objects of Python are.
+    """
     packed, done = file.stat().st_size, 0
     for batch in batches:
-        done += batch.nbytes
+        done += _decoded_size(batch) if written_out else batch.nbytes
         if (problem := bomb(file, done, packed)) is not None:
             raise ResourceError(problem)
         yield batch
