@@ -24,13 +24,13 @@ def reported(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
         from niah_gen.errors import NiahError
         from niah_score.contract import ContractError
-        from niah_score.errors import LanguageError
+        from niah_score.errors import AddressError, LanguageError, StoreError
 
         try:
             command(*args, **kwargs)
         except NiahError as error:
             fail(error, error.exit_code)
-        except LanguageError as error:
+        except (AddressError, LanguageError, StoreError) as error:
             fail(error, error.exit_code)
         except ContractError as error:
             fail(error, 4)

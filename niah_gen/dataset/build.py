@@ -12,11 +12,13 @@ import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from niah_gen.corpora.read import Corpus
+from niah_gen.dataset.at_address import BuildAddresses, begin, complete_at, put_sheet, records_at
 from niah_gen.dataset.complete import Notice, complete, plan_sheet, usable_record
 from niah_gen.dataset.folders import SHEET, BuildFolders, forget_empty, lock
 from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, ShardRecord, write_shard
@@ -29,11 +31,13 @@ from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, PlannedPart, make_plan
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
+from niah_score.machine.addresses import Address, is_address, is_address_as_path, parse_address
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
 from niah_score.text.language import find_language
 
 Advance = Callable[[int, int], None]
+Target = BuildFolders | BuildAddresses
 
 # A worker costs about a second to start and encodes the corpora again; below this many tokens one process, which
 # writes in a second thread anyway, is done sooner.
@@ -60,8 +64,43 @@ def build(
     progress is told how the work goes, notice(sentence) what a user should know.
 
     What is there already and intact is kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
-    LockedError (another process builds this target), and OSError.
+    LockedError (another process builds this target), and OSError. `build_at` builds at an address.
     """
+    if is_address(out) or is_address_as_path(out):
+        raise NiahError(f"{out}: is an address; niah_gen.build_at builds there, and takes it as a text")
+    built = _build(recipe, Path(out), formats, jobs, shard, overrides, progress, notice)
+    return Path(str(built))
+
+
+def build_at(
+    recipe: str | Path | Mapping[str, Any] | Recipe,
+    address: str,
+    *,
+    formats: Sequence[str] = ("parquet",),
+    jobs: int | None = None,
+    shard: tuple[int, int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    notice: Notice | None = None,
+) -> str:
+    """Build a dataset at an address such as `s3://bucket/path`; returns the dataset's own, which is below it.
+
+    The same as `build` otherwise; a finished dataset there is never changed. `merge_at` completes shards. Raises
+    AddressError and StoreError (of niah_score.errors) beside what `build` raises.
+    """
+    return str(_build(recipe, parse_address(address), formats, jobs, shard, overrides, progress, notice))
+
+
+def _build(
+    recipe: str | Path | Mapping[str, Any] | Recipe,
+    out: Path | Address,
+    formats: Sequence[str],
+    jobs: int | None,
+    shard: tuple[int, int] | None,
+    overrides: Mapping[str, Any] | None,
+    progress: Progress | None,
+    notice: Notice | None,
+) -> Path | Address:
     wanted = tuple(dict.fromkeys(formats))
     for suffix in wanted:
         if suffix not in DATA_FORMATS:
@@ -76,9 +115,12 @@ def build(
         tell = notice or (lambda sentence: None)
         plan = make_plan(load_recipe(recipe, overrides, notice=tell))
         check_fit(plan)
-        target = BuildFolders(Path(out) / plan.recipe.name / plan.folder_name)
         for sentence in plan.notes:
             tell(sentence)
+        if isinstance(out, Address):
+            there = BuildAddresses(out / plan.recipe.name / plan.folder_name)
+            return _build_there(plan, there, _together(wanted, ()), jobs, shard, progress, tell)
+        target = BuildFolders(out / plan.recipe.name / plan.folder_name)
         if shard is not None:
             kept = _intact_formats(target, plan)
             if not set(wanted) <= set(kept):
@@ -105,6 +147,35 @@ def iter_rows(
     return (pending.row() for pending in Assembler(plan).pending_rows(plan.cells))
 
 
+def _build_there(
+    plan: Plan,
+    target: BuildAddresses,
+    formats: Sequence[str],
+    jobs: int | None,
+    shard: tuple[int, int] | None,
+    progress: Progress | None,
+    tell: Notice,
+) -> Address:
+    """`build` at an address."""
+    numbers = range(len(plan.shards)) if shard is None else _numbers_of(plan, shard)
+    if begin(target, plan.digest, formats):
+        tell(f"{target.final} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
+        return target.final
+    _write_shards(plan, target, formats, numbers, jobs, progress)
+    if shard is None:
+        return complete_at(target, plan_sheet(plan, formats), tell)
+    put_sheet(target, plan_sheet(plan, formats))
+    return target.partial
+
+
+def _numbers_of(plan: Plan, shard: tuple[int, int]) -> list[int]:
+    """Which files are the Ith of N."""
+    part, of = shard
+    if of < 1 or not 0 <= part <= of:
+        raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
+    return [number for number in range(len(plan.shards)) if number % of == part % of]
+
+
 def _build_part(
     plan: Plan,
     target: BuildFolders,
@@ -113,11 +184,9 @@ def _build_part(
     shard: tuple[int, int],
     progress: Progress | None,
 ) -> Path:
+    numbers = _numbers_of(plan, shard)
     part, of = shard
-    if of < 1 or not 0 <= part <= of:
-        raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
     with lock(target, part=f"part-{part % of}-of-{of}"):
-        numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         _write_shards(plan, target, formats, numbers, jobs, progress)
         write_atomically(target.partial / SHEET, canonical_json(plan_sheet(plan, formats)))
     return target.partial
@@ -125,18 +194,18 @@ def _build_part(
 
 def _write_shards(
     plan: Plan,
-    target: BuildFolders,
+    target: Target,
     formats: Sequence[str],
     numbers: Sequence[int],
     jobs: int | None,
     progress: Progress | None,
 ) -> list[ShardRecord]:
     """Write the shards of those numbers that are not there yet; the records of all of them, in order."""
-    done: dict[int, ShardRecord] = {}
-    for number in numbers:
-        record = usable_record(target, plan.digest, number, formats)
-        if isinstance(record, ShardRecord):
-            done[number] = record
+    if isinstance(target, BuildAddresses):
+        found = records_at(target, plan.digest, numbers, formats)
+    else:
+        found = ((number, usable_record(target, plan.digest, number, formats)) for number in numbers)
+    done = {number: record for number, record in found if isinstance(record, ShardRecord)}
     # The largest first: then the smaller ones fill the gaps at the end, and their memory is there already.
     missing = sorted((n for n in numbers if n not in done), key=lambda n: (-_shard_tokens(plan, n), n))
     rows = sum(plan.shards[number].last - plan.shards[number].first for number in missing)
@@ -165,7 +234,7 @@ def _shard_tokens(plan: Plan, number: int) -> int:
 
 
 def _write_in_parallel(
-    plan: Plan, target: BuildFolders, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
+    plan: Plan, target: Target, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
 ) -> dict[int, ShardRecord]:
     done: dict[int, ShardRecord] = {}
     # What was drawn from a large corpus is sent, so that no worker reads all of it again.
@@ -187,7 +256,7 @@ class _ShardBuilder:
 
     plan: Plan
     assembler: Assembler
-    target: BuildFolders
+    target: Target
     formats: tuple[str, ...]
     writers: tuple[WriterThread, ...]
     advance: Advance
@@ -205,24 +274,19 @@ class _ShardBuilder:
         alike = max(map(_rows_alike, parts))
         kinds = [planned.task.context for planned in parts]
         quick = all(kind.repeats_text or (kind.draws_text and alike == 1) for kind in kinds)
-        job = ShardJob(
-            plan.digest,
-            number,
-            self.target.dataset,
-            shard.stem,
-            self.formats,
-            plan.recipe.form,
-            row_bytes,
-            alike,
-            quick,
-        )
         writer = self.writers[turn % len(self.writers)]
-        written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
+        with ExitStack() as stack:
+            folder = stack.enter_context(self.target.shard_folder())
+            form = plan.recipe.form
+            job = ShardJob(plan.digest, number, folder, shard.stem, self.formats, form, row_bytes, alike, quick)
+            written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
+            held = stack.pop_all()
 
         def record() -> ShardRecord:
-            found = written.result()
-            write_atomically(self.target.record(number), found.to_bytes())
-            return found
+            with held:
+                found = written.result()
+                self.target.keep(found, folder)
+                return found
 
         return writer.then(record)
 
@@ -237,7 +301,7 @@ def _rows_alike(planned: PlannedPart) -> int:
 _builder: _ShardBuilder | None = None
 
 
-def _start_worker(recipe: Recipe, drawn: Mapping[str, Corpus], target: BuildFolders, formats: tuple[str, ...]) -> None:
+def _start_worker(recipe: Recipe, drawn: Mapping[str, Corpus], target: Target, formats: tuple[str, ...]) -> None:
     global _builder
     plan = make_plan(recipe, known=drawn)
     _builder = _ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from niah_gen.dataset.card_text import CellRows
 from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, lock
 from niah_gen.dataset.preview import chosen_rows, write_entry, write_preview
 from niah_gen.dataset.shards import ShardRecord
-from niah_gen.dataset.word_overlap import kept
+from niah_gen.dataset.word_overlap import WordOverlap, kept
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.corpora import draw_entry
@@ -127,6 +127,39 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
 
     What making the rows noticed is told; what planning noticed is only recorded beside it.
     """
+    shown = ((target.dataset / entry.path, place) for entry, place in preview_rows(sheet, records))
+    overlap = kept(target.final, sheet["plan_digest"])
+    manifest = describe(target.dataset, sheet, records, shown, tell, overlap)
+    remove_all_but(target.dataset, {entry.path for entry in manifest.files})
+    write_atomically(target.dataset / MANIFEST, manifest.to_json())
+    if target.final.exists():
+        _replace_files(target, manifest.files)
+    else:
+        target.dataset.rename(target.final)
+    sync_folder(target.final.parent)
+    shutil.rmtree(target.partial)
+    return target.final
+
+
+def preview_rows(sheet: Mapping[str, Any], records: Sequence[ShardRecord]) -> Iterator[tuple[FileEntry, int]]:
+    """The rows that the preview shows: the data file of each, and its place in it."""
+    format = sheet["formats"][0]
+    of_format = [next(entry for entry in record.files if entry.suffix == format) for record in records]
+    return ((of_format[number], place) for number, place in sheet["preview"])
+
+
+def describe(
+    folder: Path,
+    sheet: Mapping[str, Any],
+    records: Sequence[ShardRecord],
+    shown: Iterable[tuple[Path, int]],
+    tell: Notice,
+    overlap: Sequence[WordOverlap] = (),
+) -> Manifest:
+    """Write recipe, preview and card into a folder; returns the manifest, which is not written yet.
+
+    shown: the rows of the preview, as `write_preview` takes them.
+    """
     recipe = load_recipe(sheet["recipe"], here=False)
     tokenizer = TokenizerEntry(**sheet["tokenizer"])
     corpora = tuple(map(CorpusEntry.of, sheet["corpora"]))
@@ -136,12 +169,9 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
         tell(note)
     notes = tuple(dict.fromkeys((*sheet.get("notes", ()), *made)))
     digest = content_digest(digest for record in records for digest in record.digests)
-    files = [write_entry(target.dataset / RECIPE, recipe.to_toml())]
+    files = [write_entry(folder / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
-    format = sheet["formats"][0]
-    of_format = [next(entry for entry in record.files if entry.suffix == format) for record in records]
-    shown = [(target.dataset / of_format[number].path, place) for number, place in sheet["preview"]]
-    files.append(write_preview(target.dataset, shown, format, recipe.form))
+    files.append(write_preview(folder, shown, sheet["formats"][0], recipe.form))
     manifest = Manifest(
         schema_version=SCHEMA_VERSION,
         name=recipe.name,
@@ -159,19 +189,8 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
     )
     # The card names the other files.
     cells = [CellRows(*cell) for cell in sheet["cells"]]
-    overlap = kept(target.final, manifest.plan_digest)
-    card = dataset_card(recipe, Dataset(target.final, manifest), cells, overlap)
-    files.append(write_entry(target.dataset / CARD, card))
-    manifest = replace(manifest, files=tuple(sorted(files, key=lambda entry: entry.path)))
-    remove_all_but(target.dataset, {entry.path for entry in files})
-    write_atomically(target.dataset / MANIFEST, manifest.to_json())
-    if target.final.exists():
-        _replace_files(target, manifest.files)
-    else:
-        target.dataset.rename(target.final)
-    sync_folder(target.final.parent)
-    shutil.rmtree(target.partial)
-    return target.final
+    files.append(write_entry(folder / CARD, dataset_card(recipe, Dataset(folder, manifest), cells, overlap)))
+    return replace(manifest, files=tuple(sorted(files, key=lambda entry: entry.path)))
 
 
 def _replace_files(target: BuildFolders, files: Sequence[FileEntry]) -> None:

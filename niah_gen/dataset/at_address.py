@@ -1,0 +1,305 @@
+"""Builds a dataset at an address such as `s3://bucket/path`: whole or not at all, resumable, without renames or locks.
+
+    <out>/<name>/<version>-<digest8>/             the dataset; manifest.json is written last, and without it it is none
+    <out>/<name>/<version>-<digest8>.partial/     while it is built: `claim.json`, and `parts/` with a record per shard
+
+Each shard is made in a temporary folder, uploaded, and proved by the store's checksum; then its record is written. A
+shard is used again only if its record and its objects agree.
+
+Stores have no locks that end with their holder. So the first builder writes a claim: the plan, the formats, and the
+releases of what writes the files. Whoever builds the same with the same releases writes the same bytes, and may do so
+at the same time; anybody else is refused. Claim and manifest are written only where there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from niah_gen.dataset.complete import Notice, describe, preview_rows
+from niah_gen.dataset.folders import PARTIAL, SHEET
+from niah_gen.dataset.shards import ShardRecord
+from niah_gen.errors import IntegrityError, LockedError, NiahError, listed
+from niah_score.contract import MANIFEST, VERSION, FileEntry, canonical_json, seal_is_broken, sealed
+from niah_score.errors import AddressError
+from niah_score.machine.addresses import (
+    Address,
+    StoredObject,
+    fetch,
+    object_at,
+    objects_below,
+    parse_address,
+    put_new_object,
+    put_object,
+    read_object,
+    remove_objects,
+    stored_sha256,
+    upload,
+)
+from niah_score.machine.fetched import manifest_at
+from niah_score.machine.scratch import scratch_folder
+
+CLAIM = "claim.json"
+PARTS = "parts"
+# Requests that are under way at once, where there are many small ones.
+_THREADS = 8
+# What decides the bytes of the files of a format, beside the plan.
+_WRITERS = {"parquet": "pyarrow", "jsonl.zst": "zstandard"}
+
+
+@dataclass(frozen=True, slots=True)
+class BuildAddresses:
+    """The places of one dataset at an address."""
+
+    final: Address
+
+    @property
+    def partial(self) -> Address:
+        return Address(f"{self.final}{PARTIAL}")
+
+    def record(self, number: int) -> Address:
+        """The record of a finished shard."""
+        return self.partial / f"{PARTS}/{number:05d}.json"
+
+    def shard_folder(self) -> AbstractContextManager[Path]:
+        """Where the files of one shard are made."""
+        return scratch_folder()
+
+    def keep(self, record: ShardRecord, folder: Path) -> None:
+        """Upload the files of a shard, then write its record. A dataset that is finished by now is left alone."""
+        if object_at(self.final / MANIFEST) is not None:
+            return
+        marks = {entry.path: upload(folder / entry.path, self.final / entry.path).mark for entry in record.files}
+        put_object(
+            self.record(record.number), canonical_json(sealed({"shard": record.to_bytes().decode(), "marks": marks}))
+        )
+
+
+def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> bool:
+    """Claim an address for a build; True if the dataset is there and complete already.
+
+    Raises IntegrityError where other objects are there or a finished dataset is damaged, NiahError where one lacks a
+    format, LockedError where another build has claimed it.
+    """
+    if _is_complete(target, plan_digest, formats):
+        return True
+    claim = canonical_json({"plan_digest": plan_digest, "formats": list(formats), "releases": _releases(formats)})
+    place = target.partial / CLAIM
+    if object_at(place) is None:
+        there = objects_below(target.final)
+        # Looked up again: another builder may have begun in between.
+        if there and object_at(place) is None:
+            head = f"{target.final}: holds {len(there)} objects and no {MANIFEST}, and is no build that was begun"
+            raise IntegrityError(listed(f"{head}; remove them, or choose another --out", list(there)))
+    if not put_new_object(place, claim) and (found := read_object(place)) != claim:
+        raise LockedError(
+            f"{target.final}: is being built otherwise, or was: with {_said(found)}; this build is with "
+            f"{_said(claim)}. Finish it with those, or remove {target.partial}/ and {target.final}/ once nobody builds "
+            "there"
+        )
+    return False
+
+
+def records_at(
+    target: BuildAddresses, plan_digest: str, numbers: Iterable[int], formats: Sequence[str]
+) -> Iterator[tuple[int, ShardRecord | str]]:
+    """The record of each shard whose objects are all intact, or what is wrong."""
+    there = objects_below(target.final)
+    written = objects_below(target.partial / PARTS)
+
+    def look(number: int) -> tuple[int, ShardRecord | str]:
+        name = target.record(number).name
+        if name not in written:
+            return number, "not written"
+        return number, _usable(target, read_object(target.record(number)), plan_digest, formats, there)
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        yield from threads.map(look, numbers)
+
+
+def put_sheet(target: BuildAddresses, sheet: Mapping[str, Any]) -> None:
+    """Write what `merge` needs to know of the plan."""
+    put_object(target.partial / SHEET, canonical_json(sheet))
+
+
+def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) -> Address:
+    """Check all shards; write recipe, preview, card and, last, the manifest; then remove claim and records.
+
+    Raises IntegrityError listing every shard that is not there or not intact, and every object that is no part of it.
+    """
+    digest, formats = sheet["plan_digest"], sheet["formats"]
+    found = dict(records_at(target, digest, range(len(sheet["shards"])), formats))
+    # Another builder of the same may have been faster.
+    if _is_complete(target, digest, formats):
+        return target.final
+    records = [record for record in found.values() if isinstance(record, ShardRecord)]
+    if len(records) < len(found):
+        problems = [
+            f"file {number} ({sheet['shards'][number]}): {record}"
+            for number, record in found.items()
+            if isinstance(record, str)
+        ]
+        head = f"{target.partial}: {len(problems)} files are not there; run their shards, or the build, again"
+        raise IntegrityError(listed(head, problems))
+    with scratch_folder() as scratch:
+        folder = scratch / "dataset"
+        shown = _fetched_one_by_one(target, preview_rows(sheet, records), scratch / "shown")
+        manifest = describe(folder, sheet, records, shown, tell)
+        others = set(objects_below(target.final)) - {entry.path for entry in manifest.files}
+        if others:
+            head = f"{target.final}: {len(others)} objects there are no part of the dataset"
+            raise IntegrityError(listed(f"{head}; remove them, and run the same command again", sorted(others)))
+        for entry in manifest.files:
+            if entry.rows is None:
+                upload(folder / entry.path, target.final / entry.path)
+        data = manifest.to_json()
+        if not put_new_object(target.final / MANIFEST, data) and read_object(target.final / MANIFEST) != data:
+            raise IntegrityError(
+                f"{target.final}: another build has finished there, and its {MANIFEST} differs; verify it: "
+                f"`niah-gen verify {target.final}`"
+            )
+    _remove_partial(target)
+    return target.final
+
+
+def merge_at(address: str, notice: Notice | None = None) -> str:
+    """Check all shards that `build --shard` wrote at an address and complete the dataset; returns its address.
+
+    address: the partial one, the dataset's, or one above that holds just one partial one. Raises IntegrityError.
+    """
+    target = _find_partial(parse_address(address))
+    try:
+        sheet = json.loads(read_object(target.partial / SHEET))
+    except ValueError:
+        raise IntegrityError(f"{target.partial / SHEET}: damaged; run any of the shards again") from None
+    tell = notice or (lambda sentence: None)
+    for note in sheet.get("notes", ()):
+        tell(note)
+    return str(complete_at(target, sheet, tell))
+
+
+def _is_complete(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> bool:
+    """Whether the finished dataset is there, every object with its size; what building it left is removed then."""
+    if object_at(target.final / MANIFEST) is None:
+        return False
+    manifest = manifest_at(target.final)
+    if manifest.plan_digest != plan_digest:
+        raise IntegrityError(
+            f"{target.final}: holds the finished dataset of another plan ({manifest.plan_digest[:16]}, this one is "
+            f"{plan_digest[:16]}); choose another --out"
+        )
+    lacking = set(formats) - {entry.suffix for entry in manifest.files if entry.rows is not None}
+    if lacking:
+        raise NiahError(
+            f"{target.final}: is finished, without {', '.join(sorted(lacking))}, and a finished dataset at an address "
+            "is never changed; choose another --out, or build it again in another place with all formats"
+        )
+    there = objects_below(target.final)
+    wrong = [entry.path for entry in manifest.files if _size(there, entry.path) != entry.bytes]
+    if wrong:
+        head = f"{target.final}: is finished, but {len(wrong)} of its objects are missing or of another size"
+        raise IntegrityError(listed(f"{head}; copy it again, or remove it and build it again", wrong))
+    _remove_partial(target)
+    return True
+
+
+def _size(there: Mapping[str, StoredObject], path: str) -> int | None:
+    return there[path].bytes if path in there else None
+
+
+def _remove_partial(target: BuildAddresses) -> None:
+    """Remove what building needed, the claim last."""
+    names = sorted(objects_below(target.partial), key=lambda name: name == CLAIM)
+    remove_objects(target.partial / name for name in names)
+
+
+def _usable(
+    target: BuildAddresses,
+    data: bytes,
+    plan_digest: str,
+    formats: Sequence[str],
+    there: Mapping[str, StoredObject],
+) -> ShardRecord | str:
+    try:
+        outer = json.loads(data)
+        record, marks = ShardRecord.from_bytes(outer["shard"].encode()), dict(outer["marks"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return "its record is damaged"
+    if record is None or seal_is_broken(outer):
+        return "its record is damaged"
+    if record.plan_digest != plan_digest:
+        return "written for another plan"
+    written = {entry.suffix for entry in record.files}
+    if written != set(formats):
+        return f"written as {', '.join(sorted(written))}, not as {', '.join(formats)}"
+    problems = [
+        problem
+        for entry in record.files
+        if (problem := _problem(target.final, entry, there.get(entry.path), marks.get(entry.path)))
+    ]
+    return "; ".join(problems) if problems else record
+
+
+def _problem(final: Address, entry: FileEntry, stored: StoredObject | None, mark: str | None) -> str | None:
+    """What is wrong with an object against its entry; read back where the store's mark does not settle it."""
+    if stored is None:
+        return f"{entry.path}: missing"
+    if stored.bytes != entry.bytes:
+        return f"{entry.path}: {stored.bytes} bytes, expected {entry.bytes}"
+    if stored.mark is not None and stored.mark == mark:
+        return None
+    found = stored_sha256(final / entry.path)
+    return None if found == entry.sha256 else f"{entry.path}: sha256 is {found}, expected {entry.sha256}"
+
+
+def _fetched_one_by_one(
+    target: BuildAddresses, rows: Iterable[tuple[FileEntry, int]], folder: Path
+) -> Iterator[tuple[Path, int]]:
+    """Rows with their data files here, of which no more than two are at a time: who reads them is one behind."""
+    kept: list[Path] = []
+    for entry, place in rows:
+        path = folder / entry.path
+        if path not in kept:
+            for old in kept[:-1]:
+                old.unlink()
+            kept = [*kept[-1:], path]
+            fetch(target.final / entry.path, path)
+        yield path, place
+
+
+def _releases(formats: Sequence[str]) -> dict[str, str]:
+    from importlib.metadata import version
+
+    found = {_WRITERS[name]: version(_WRITERS[name]) for name in formats if name in _WRITERS}
+    if "jsonl.gz" in formats:
+        found["zlib"] = zlib.ZLIB_RUNTIME_VERSION
+    return {"niah-kit": VERSION, **found}
+
+
+def _said(claim: bytes) -> str:
+    """The formats and releases of a claim, in words."""
+    try:
+        found = json.loads(claim)
+        releases = ", ".join(f"{name} {number}" for name, number in sorted(found["releases"].items()))
+        return f"{'+'.join(found['formats'])} by {releases}"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return f"a {CLAIM} that cannot be read"
+
+
+def _find_partial(address: Address) -> BuildAddresses:
+    candidates = [address] if address.name.endswith(PARTIAL) else [Address(f"{address}{PARTIAL}")]
+    found = [place for place in candidates if object_at(place / SHEET) is not None]
+    if not found:
+        ending = f"{PARTIAL}/{SHEET}"
+        below = [name.removesuffix(f"/{SHEET}") for name in objects_below(address) if name.endswith(ending)]
+        found = [address / name for name in below]
+    if len(found) != 1:
+        what = f"{len(found)} unfinished datasets ({', '.join(map(str, found))})" if found else "no part of a dataset"
+        raise AddressError(f"{address}: {what} here; name the one that `build --shard` printed, it ends in {PARTIAL}")
+    return BuildAddresses(Address(found[0].text.removesuffix(PARTIAL)))
