@@ -25,8 +25,10 @@ def reported(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
         from niah_gen.errors import NiahError
         from niah_score.contract import ContractError
         from niah_score.errors import AddressError, LanguageError, StoreError
+        from niah_score.machine.addresses import refuse_addresses
 
         try:
+            refuse_addresses(kwargs.values())
             command(*args, **kwargs)
         except NiahError as error:
             fail(error, error.exit_code)

@@ -37,8 +37,10 @@ def _reported(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
         from niah_score.contract import ContractError
         from niah_score.errors import ScoreError
+        from niah_score.machine.addresses import refuse_addresses
 
         try:
+            refuse_addresses(kwargs.values())
             command(*args, **kwargs)
         except ScoreError as error:
             _fail(error, error.exit_code)

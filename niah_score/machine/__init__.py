@@ -1,6 +1,6 @@
-"""Starts worker processes, runs what may crash apart, writes files that appear whole, and holds locks.
+"""Starts worker processes, runs what may crash apart, writes files that appear whole, holds locks, uses object stores.
 
-All that both packages ask of the machine is here.
+All that both packages ask of the machine, and of stores beyond it, is here.
 
-Imports no other room.
+Imports `contract`, and no other room.
 """

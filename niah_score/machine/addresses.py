@@ -81,6 +81,17 @@ def is_address_as_path(path: object) -> bool:
     return isinstance(path, Path) and _AS_PATH.match(path.as_posix()) is not None and not path.exists()
 
 
+def refuse_addresses(values: Iterable[object]) -> None:
+    """Raise AddressError for a path among some arguments of a command that an address was given for."""
+    for value in values:
+        for one in value if isinstance(value, list | tuple) else (value,):
+            if is_address_as_path(one):
+                raise AddressError(
+                    f"{_USER.sub('//', one.as_posix().replace(':/', '://', 1))}: is an address, and a path on this "
+                    "machine is expected here; fetch it first, with the client of its store"
+                )
+
+
 def parse_address(text: str) -> Address:
     """Read an address. Raises AddressError for one with a user, a password or a query in it, or without a path."""
     match = _ADDRESS.fullmatch(text)

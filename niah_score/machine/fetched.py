@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from niah_score.contract import MANIFEST, ContractError, Dataset, FileEntry, Manifest, file_sha256, open_dataset
 from niah_score.errors import AddressError
-from niah_score.machine.addresses import Address, fetch, object_at, parse_address, read_object
+from niah_score.machine.addresses import Address, fetch, is_address, object_at, parse_address, read_object
 from niah_score.machine.files import write_atomically
 from niah_score.machine.scratch import scratch_folder
 
@@ -16,38 +16,45 @@ _MOST_MANIFEST_BYTES = 1 << 28
 
 
 @contextmanager
-def fetched_dataset(text: str, wanted: Callable[[Dataset], list[FileEntry]] | None = None) -> Iterator[Path]:
-    """A dataset at an address as a folder of this machine, gone at the end; or one of its data files by itself.
+def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
+    """The path that a text is; or of an address, a temporary folder with the dataset, or the file, that is there.
 
-    wanted: the files to fetch; by default those with the rows in the first format there is. An error that names the
-    folder names the address instead. Raises AddressError, StoreError, ContractError (no dataset, or an object is not
-    what its manifest says) and OSError.
+    Fetched are the files with the rows, in the first format there is, or everything. An error that names the folder
+    names the address instead. Raises AddressError, StoreError, ContractError (no dataset, or an object is not what its
+    manifest says) and OSError.
     """
+    if not is_address(text):
+        yield Path(text)
+        return
     address = parse_address(text)
-    with scratch_folder() as scratch, _named(scratch, address):
+    with scratch_folder() as scratch, naming(scratch, address.parent):
+        place = scratch / address.name
         if object_at(address / MANIFEST) is None and object_at(address) is not None:
-            path = scratch / address.name
-            fetch(address, path)
-            yield path
-            return
-        folder = scratch / address.name
-        dataset = open_at(address, folder)
-        for entry in _rows_of(dataset) if wanted is None else wanted(dataset):
-            path = folder / entry.path
-            if object_at(address / entry.path) is None:
-                continue  # who reads the folder finds it missing, and says so
-            fetch(address / entry.path, path)
-            if file_sha256(path) != entry.sha256:
-                raise ContractError(
-                    f"{address / entry.path}: its sha256 is not what {MANIFEST} says; `niah-gen verify {address}` "
-                    "finds all such files; build the dataset again, or copy it again"
-                )
-        yield folder
+            fetch(address, place)
+        else:
+            dataset = open_at(address, place)
+            for entry in dataset.manifest.files if everything else [file.entry for file in dataset.files()]:
+                _fetch_entry(address, entry, place / entry.path)
+        yield place
+
+
+def _fetch_entry(address: Address, entry: FileEntry, path: Path) -> None:
+    """Fetch one file of a dataset. One that is missing is left for who reads the folder, who says so."""
+    stored = object_at(address / entry.path)
+    if stored is None:
+        return
+    if stored.bytes == entry.bytes:
+        fetch(address / entry.path, path)
+    if stored.bytes != entry.bytes or file_sha256(path) != entry.sha256:
+        raise ContractError(
+            f"{address / entry.path}: is not the file that {MANIFEST} lists; `niah-gen verify {address}` finds all "
+            "such files; copy the dataset again, or build it again"
+        )
 
 
 def manifest_at(address: Address) -> Manifest:
     """The manifest of a dataset at an address. Raises ContractError where there is none, or none that is valid."""
-    with scratch_folder() as scratch, _named(scratch, address):
+    with scratch_folder() as scratch, naming(scratch, address.parent):
         return open_at(address, scratch / address.name).manifest
 
 
@@ -64,17 +71,12 @@ def open_at(address: Address, folder: Path) -> Dataset:
     return open_dataset(folder)
 
 
-def _rows_of(dataset: Dataset) -> list[FileEntry]:
-    return [file.entry for file in dataset.files()]
-
-
 @contextmanager
-def _named(scratch: Path, address: Address) -> Iterator[None]:
-    """In errors, say the address for what lies in a scratch folder."""
+def naming(folder: Path, address: Address) -> Iterator[None]:
+    """In errors, name what lies in a folder of this machine by the address that it came from."""
     try:
         yield
     except Exception as error:
         if error.args and isinstance(error.args[0], str):
-            said = error.args[0].replace(str(scratch / address.name), str(address))
-            error.args = (said.replace(f"{scratch}/", f"{address.parent}/"), *error.args[1:])
+            error.args = (error.args[0].replace(str(folder), str(address)), *error.args[1:])
         raise
