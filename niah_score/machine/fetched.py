@@ -8,7 +8,15 @@ from pathlib import Path
 
 from niah_score.contract import MANIFEST, ContractError, Dataset, FileEntry, Manifest, file_sha256, open_dataset
 from niah_score.errors import AddressError
-from niah_score.machine.addresses import Address, fetch, is_address, object_at, parse_address, read_object
+from niah_score.machine.addresses import (
+    Address,
+    fetch,
+    is_address,
+    object_at,
+    objects_below,
+    parse_address,
+    read_object,
+)
 from niah_score.machine.files import write_atomically
 from niah_score.machine.scratch import scratch_folder
 
@@ -64,7 +72,8 @@ def open_at(address: Address, folder: Path) -> Dataset:
     try:
         data = read_object(address / MANIFEST, _MOST_MANIFEST_BYTES)
     except AddressError:
-        if object_at(address / MANIFEST) is not None:
+        # Where even the bucket is not there, listing it says so.
+        if objects_below(address).get(MANIFEST) is not None:
             raise
     else:
         write_atomically(folder / MANIFEST, data)
