@@ -11,6 +11,7 @@ from niah_gen.errors import IntegrityError, NiahError
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.corpora import bounds_of, draw_entry
 from niah_score.contract import MANIFEST, Manifest
+from niah_score.machine.addresses import is_address
 
 
 def corpus_places(manifest: Manifest, given: Sequence[str]) -> tuple[list[str], str | None]:
@@ -28,7 +29,8 @@ def corpus_places(manifest: Manifest, given: Sequence[str]) -> tuple[list[str], 
         spec = named.get(entry.sha256, entry.name)
         if entry.sha256 not in named:
             try:
-                there = corpus_sha256(locate(spec))
+                # A manifest is not trusted: what it says is looked up on this machine, never fetched.
+                there = None if is_address(spec) else corpus_sha256(locate(spec))
             except (NiahError, OSError):
                 return [], f"corpus {entry.name} is not on this machine; name its folder with --corpus"
             if there != entry.sha256:

@@ -234,18 +234,32 @@ def upload(path: Path, address: Address) -> StoredObject:
 
 
 def fetch(address: Address, path: Path) -> None:
-    """Copy an object to a file, whose folder is made. Raises AddressError, StoreError, or OSError of this machine.
+    """Copy an object to a file, whose folder is made; where the store states a checksum, it is compared.
 
-    The object must be the same before and after.
+    Raises AddressError where there is none, and StoreError where the bytes are not the store's, where the object
+    changes meanwhile, or where the file cannot be written.
     """
     before = object_at(address)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        for block in read_blocks(address):
-            file.write(block)
+    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            for block in read_blocks(address):
+                file.write(block)
+                md5.update(block)
+                sha256.update(block)
+        size = path.stat().st_size
+    except OSError as error:
+        raise StoreError(
+            f"{address}: cannot be kept in {path.parent} ({error.strerror or error}); make room there, or set TMPDIR "
+            "(for corpora XDG_CACHE_HOME) to a folder on another disk"
+        ) from None
     after = object_at(address)
-    if before != after or after is None or after.bytes != path.stat().st_size:
+    if before is None or before != after or size != before.bytes:
         raise StoreError(f"{address}: changed while it was fetched; try again once nothing writes to it")
+    kind, _, stated = (before.mark or "").partition(":")
+    if stated not in {"md5": (md5.hexdigest(),), "sha256": (sha256.hexdigest(),)}.get(kind, (stated,)):
+        raise StoreError(f"{address}: other bytes have arrived than the store says it holds; try again")
 
 
 def remove_objects(addresses: Iterable[Address]) -> None:
@@ -261,7 +275,7 @@ def remove_objects(addresses: Iterable[Address]) -> None:
 
 def _opened(address: Address) -> tuple[Any, str]:
     """The file system of an address, and what it calls the address. Nothing is remembered of what was listed."""
-    import fsspec.core  # type: ignore[import-untyped]
+    import fsspec.core
 
     more: dict[str, Any] = {"auto_mkdir": True} if address.scheme in _LOCAL else {}
     system, path = fsspec.core.url_to_fs(address.text, use_listings_cache=False, **more)
