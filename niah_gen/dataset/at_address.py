@@ -93,16 +93,20 @@ def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> b
     place = target.partial / CLAIM
     if object_at(place) is None:
         there = objects_below(target.final)
-        # Looked up again: another builder may have begun in between.
-        if there and object_at(place) is None:
+        # Looked up again: another builder may have begun, or finished, in between.
+        if there and object_at(place) is None and not _is_complete(target, plan_digest, formats):
             head = f"{target.final}: holds {len(there)} objects and no {MANIFEST}, and is no build that was begun"
             raise IntegrityError(listed(f"{head}; remove them, or choose another --out", list(there)))
-    if not put_new_object(place, claim) and (found := read_object(place)) != claim:
-        raise LockedError(
-            f"{target.final}: is being built otherwise, or was: with {_said(found)}; this build is with "
-            f"{_said(claim)}. Finish it with those, or remove {target.partial}/ and {target.final}/ once nobody builds "
-            "there"
-        )
+    if not put_new_object(place, claim):
+        found = _small(place)
+        if found is None:  # another builder has finished just now
+            return begin(target, plan_digest, formats)
+        if found != claim:
+            raise LockedError(
+                f"{target.final}: is being built otherwise, or was: with {_said(found)}; this build is with "
+                f"{_said(claim)}. Finish it with those, or remove {target.partial}/ and {target.final}/ once nobody "
+                "builds there"
+            )
     return False
 
 
@@ -114,13 +118,22 @@ def records_at(
     written = objects_below(target.partial / PARTS)
 
     def look(number: int) -> tuple[int, ShardRecord | str]:
-        name = target.record(number).name
-        if name not in written:
-            return number, "not written"
-        return number, _usable(target, read_object(target.record(number)), plan_digest, formats, there)
+        place = target.record(number)
+        data = _small(place) if place.name in written else None
+        return number, "not written" if data is None else _usable(target, data, plan_digest, formats, there)
 
     with ThreadPoolExecutor(_THREADS) as threads:
         yield from threads.map(look, numbers)
+
+
+def _small(address: Address) -> bytes | None:
+    """An object that another builder may be removing; None if it is gone."""
+    try:
+        return read_object(address)
+    except AddressError:
+        if object_at(address) is not None:
+            raise
+        return None
 
 
 def put_sheet(target: BuildAddresses, sheet: Mapping[str, Any]) -> None:
@@ -151,7 +164,7 @@ def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) 
         folder = scratch / "dataset"
         shown = _fetched_one_by_one(target, preview_rows(sheet, records), scratch / "shown")
         manifest = describe(folder, sheet, records, shown, tell)
-        others = set(objects_below(target.final)) - {entry.path for entry in manifest.files}
+        others = set(objects_below(target.final)) - {entry.path for entry in manifest.files} - {MANIFEST}
         if others:
             head = f"{target.final}: {len(others)} objects there are no part of the dataset"
             raise IntegrityError(listed(f"{head}; remove them, and run the same command again", sorted(others)))
