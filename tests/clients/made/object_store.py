@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +38,8 @@ class ObjectStore:
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._server = make_server("127.0.0.1", 0, self._answer, threaded=True)
         self._lock = threading.Lock()
-        self._writes = 0
+        self._writes = self._under_way = 0
+        self._idle = threading.Condition(self._lock)
         self.listener: Listener | None = None
         self.spoil: Callable[[str, bytes], bytes] | None = None
         self.refused = ""
@@ -72,9 +74,22 @@ class ObjectStore:
     def close(self) -> None:
         self._server.shutdown()
 
-    def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        import io
+    def settle(self) -> None:
+        """Wait until no request is under way, such as those of a process that was killed."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._under_way)
 
+    def _answer(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        with self._lock:
+            self._under_way += 1
+        try:
+            return self._answered(environ, start_response)
+        finally:
+            with self._idle:
+                self._under_way -= 1
+                self._idle.notify_all()
+
+    def _answered(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if self.refused and self.refused in path:
             return _error(start_response, 403, "AccessDenied")

@@ -129,6 +129,7 @@ def killed(store: ObjectStore, folder: Path, number: int, when: str) -> int:
     )
     started.set()
     process[0].wait(timeout=300)
+    store.settle()
     store.listen(None)
     return max(seen, default=0)
 
@@ -142,7 +143,8 @@ def test_a_build_that_is_killed_at_a_write_is_no_dataset_and_goes_on(
     whole = {f"{top}/{name}": digest for name, digest in expected.items()}
     for number in numbers:
         store.empty()
-        assert killed(store, tmp_path, number, when) == number
+        # Two shards are written at once, so that another write may be under way.
+        assert killed(store, tmp_path, number, when) >= number
         there = store.objects()
         finished = f"{top}/manifest.json" in there
         assert finished == (number > 9 or (number, when) == (9, "after"))
