@@ -20,7 +20,7 @@ from niah_score.errors import AddressError, StoreError
 from niah_score.machine.addresses import Address
 
 RECIPE: dict[str, Any] = {
-    "name": "far", "needles": ["velden-archive"], "languages": ["en"], "lengths": [400, 500, 600], "depths": [0, 100],
+    "name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500, 600], "depths": [0, 100],
 }  # fmt: skip
 OUT = f"{BUCKET}/out"
 
