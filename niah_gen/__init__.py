@@ -7,10 +7,8 @@ niah_gen.iter_rows("cdme-8k")                the same rows, one at a time, in me
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from niah_score.contract import VERSION
-
+# As typing has it; importing that takes longer than all else here, and a command has to hear Ctrl-C before.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from niah_gen.dataset.at_address import merge_at as merge_at
     from niah_gen.dataset.build import build as build
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from niah_gen.errors import NiahError as NiahError
     from niah_gen.recipe.read import load_recipe as load_recipe
     from niah_gen.recipe.recipe import Recipe as Recipe
-
-__version__ = VERSION
 
 _HOMES = {
     "NiahError": "errors",
@@ -38,6 +34,10 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> object:
     """Public names are loaded when they are first used, so that importing the package costs nothing."""
+    if name == "__version__":
+        from niah_score.contract import VERSION
+
+        return VERSION
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from niah_gen.checks.hashes import manifest_problems
-from niah_score.contract import MANIFEST, FileEntry, Manifest
+from niah_score.contract import MANIFEST, FileEntry, Manifest, read_sealed_manifest
 from niah_score.machine.addresses import Address, StoredObject, objects_below, parse_address, stored_sha256
-from niah_score.machine.fetched import manifest_at
+from niah_score.machine.fetched import manifest_here
 
 
 def verify_at(text: str) -> tuple[Manifest, list[str]]:
@@ -14,7 +14,8 @@ def verify_at(text: str) -> tuple[Manifest, list[str]]:
     Nothing is kept on this machine. Raises ContractError where no valid manifest is, AddressError and StoreError.
     """
     address = parse_address(text)
-    manifest = manifest_at(address)
+    with manifest_here(address) as folder:
+        manifest, unsealed = read_sealed_manifest(folder)
     there = objects_below(address)
     found = [_problem(address, entry, there.get(entry.path)) for entry in manifest.files]
     problems = [problem for problem in found if problem]
@@ -24,6 +25,7 @@ def verify_at(text: str) -> tuple[Manifest, list[str]]:
         for name in there
         if name not in listed
     ]
+    problems += [unsealed] if unsealed else []
     return manifest, problems + manifest_problems(manifest)
 
 

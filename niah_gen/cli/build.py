@@ -64,6 +64,17 @@ def build(
         str, typer.Option("--out", help="Folder that dataset folders are made in, or an address such as s3://b/niah.")
     ] = "build",
     jobs: Annotated[int | None, typer.Option("--jobs", help="Worker processes; by default as the size asks.")] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="processes of this machine, or ray: tasks of a Ray cluster (niah-kit[ray]).")
+    ] = "processes",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address",
+            metavar="HOST:PORT",
+            help="The Ray cluster, or auto; else $RAY_ADDRESS, else one is started for the build.",
+        ),
+    ] = None,
     shard: Annotated[
         str | None, typer.Option("--shard", metavar="I/N", help="Write every Nth file only, then run merge.")
     ] = None,
@@ -79,8 +90,9 @@ def build(
     with ProgressBar() as bar:
         make = build_at if is_address(out) else build_dataset
         folder = make(
-            recipe_of(flags, notice), out, formats=formats, jobs=jobs, shard=_shard(shard), progress=bar, notice=notice
-        )
+            recipe_of(flags, notice), out, formats=formats, jobs=jobs, engine=engine, ray_address=ray_address,
+            shard=_shard(shard), progress=bar, notice=notice,
+        )  # fmt: skip
     if shard:
         notice(f"shard {shard} is written; once all are, run `niah-gen merge {folder}`")
     typer.echo(str(folder))

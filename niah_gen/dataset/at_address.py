@@ -14,19 +14,20 @@ at the same time; anybody else is refused. Claim and manifest are written only w
 from __future__ import annotations
 
 import json
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from niah_gen.dataset.complete import Notice, describe, preview_rows
-from niah_gen.dataset.folders import PARTIAL, SHEET
+from niah_gen.dataset.complete import Notice, describe, usable_record, wrong_record
+from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders
+from niah_gen.dataset.releases import releases_of
 from niah_gen.dataset.shards import ShardRecord
+from niah_gen.dataset.sheet import read_sheet, sheet_bytes
 from niah_gen.errors import IntegrityError, LockedError, NiahError, listed
-from niah_score.contract import MANIFEST, VERSION, FileEntry, canonical_json, seal_is_broken, sealed
+from niah_score.contract import MANIFEST, FileEntry, canonical_json, seal_is_broken, sealed, strict_json
 from niah_score.errors import AddressError
 from niah_score.machine.addresses import (
     Address,
@@ -42,15 +43,14 @@ from niah_score.machine.addresses import (
     stored_sha256,
     upload,
 )
-from niah_score.machine.fetched import manifest_at
+from niah_score.machine.fetched import manifest_at, naming
 from niah_score.machine.scratch import scratch_folder
 
 CLAIM = "claim.json"
 PARTS = "parts"
 # Requests that are under way at once, where there are many small ones.
 _THREADS = 8
-# What decides the bytes of the files of a format, beside the plan.
-_WRITERS = {"parquet": "pyarrow", "jsonl.zst": "zstandard"}
+_MOST_RECORD_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,9 @@ class BuildAddresses:
         )
 
 
+Target = BuildFolders | BuildAddresses
+
+
 def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> bool:
     """Claim an address for a build; True if the dataset is there and complete already.
 
@@ -89,7 +92,7 @@ def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> b
     """
     if _is_complete(target, plan_digest, formats):
         return True
-    claim = canonical_json({"plan_digest": plan_digest, "formats": list(formats), "releases": _releases(formats)})
+    claim = canonical_json({"plan_digest": plan_digest, "formats": list(formats), "releases": releases_of(formats)})
     place = target.partial / CLAIM
     if object_at(place) is None:
         there = objects_below(target.final)
@@ -110,26 +113,37 @@ def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> b
     return False
 
 
-def records_at(
-    target: BuildAddresses, plan_digest: str, numbers: Iterable[int], formats: Sequence[str]
-) -> Iterator[tuple[int, ShardRecord | str]]:
-    """The record of each shard whose objects are all intact, or what is wrong."""
+def found_records(
+    target: Target, plan_digest: str, stems: Mapping[int, str], formats: Sequence[str]
+) -> dict[int, ShardRecord | str]:
+    """The record of each shard whose files or objects are all intact, or what is wrong. `stems`: by their numbers."""
+    if isinstance(target, BuildFolders):
+        return {number: usable_record(target, plan_digest, number, stem, formats) for number, stem in stems.items()}
     there = objects_below(target.final)
     written = objects_below(target.partial / PARTS)
 
-    def look(number: int) -> tuple[int, ShardRecord | str]:
+    def look(number: int) -> ShardRecord | str:
         place = target.record(number)
         data = _small(place) if place.name in written else None
-        return number, "not written" if data is None else _usable(target, data, plan_digest, formats, there)
+        if data is None:
+            return "not written"
+        record, marks = _read_record(data)
+        if record is None:
+            return f"{place.name} is damaged"
+        if wrong := wrong_record(record, plan_digest, number, stems[number], formats):
+            return wrong
+        problems = [_problem(final, entry, there.get(entry.path), marks.get(entry.path)) for entry in record.files]
+        return "; ".join(filter(None, problems)) or record
 
+    final = target.final
     with ThreadPoolExecutor(_THREADS) as threads:
-        yield from threads.map(look, numbers)
+        return dict(zip(stems, threads.map(look, stems), strict=True))
 
 
 def _small(address: Address) -> bytes | None:
     """An object that another builder may be removing; None if it is gone."""
     try:
-        return read_object(address)
+        return read_object(address, _MOST_RECORD_BYTES)
     except AddressError:
         if object_at(address) is not None:
             raise
@@ -138,7 +152,7 @@ def _small(address: Address) -> bytes | None:
 
 def put_sheet(target: BuildAddresses, sheet: Mapping[str, Any]) -> None:
     """Write what `merge` needs to know of the plan."""
-    put_object(target.partial / SHEET, canonical_json(sheet))
+    put_object(target.partial / SHEET, sheet_bytes(sheet))
 
 
 def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) -> Address:
@@ -147,7 +161,7 @@ def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) 
     Raises IntegrityError listing every shard that is not there or not intact, and every object that is no part of it.
     """
     digest, formats = sheet["plan_digest"], sheet["formats"]
-    found = dict(records_at(target, digest, range(len(sheet["shards"])), formats))
+    found = found_records(target, digest, dict(enumerate(sheet["shards"])), formats)
     # Another builder of the same may have been faster.
     if _is_complete(target, digest, formats):
         return target.final
@@ -162,8 +176,7 @@ def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) 
         raise IntegrityError(listed(head, problems))
     with scratch_folder() as scratch:
         folder = scratch / "dataset"
-        shown = _fetched_one_by_one(target, preview_rows(sheet, records), scratch / "shown")
-        manifest = describe(folder, sheet, records, shown, tell)
+        manifest = describe(folder, sheet, records, tell)
         others = set(objects_below(target.final)) - {entry.path for entry in manifest.files} - {MANIFEST}
         if others:
             head = f"{target.final}: {len(others)} objects there are no part of the dataset"
@@ -187,10 +200,14 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
     address: the partial one, the dataset's, or one above that holds just one partial one. Raises IntegrityError.
     """
     target = _find_partial(parse_address(address))
-    try:
-        sheet = json.loads(read_object(target.partial / SHEET))
-    except ValueError:
-        raise IntegrityError(f"{target.partial / SHEET}: damaged; run any of the shards again") from None
+    with scratch_folder() as scratch, naming(scratch, target.partial):
+        fetch(target.partial / SHEET, scratch / SHEET)
+        sheet = read_sheet(scratch / SHEET)
+    if not target.final.name.endswith(f"-{sheet['plan_digest'][:8]}"):
+        raise IntegrityError(
+            f"{target.partial}: its {SHEET} is of dataset {sheet['plan_digest'][:8]}; it was renamed, or is another "
+            "build's: run any of the shards again"
+        )
     tell = notice or (lambda sentence: None)
     for note in sheet.get("notes", ()):
         tell(note)
@@ -232,34 +249,18 @@ def _remove_partial(target: BuildAddresses) -> None:
     remove_objects(target.partial / name for name in names)
 
 
-def _usable(
-    target: BuildAddresses,
-    data: bytes,
-    plan_digest: str,
-    formats: Sequence[str],
-    there: Mapping[str, StoredObject],
-) -> ShardRecord | str:
+def _read_record(data: bytes) -> tuple[ShardRecord | None, Mapping[str, Any]]:
+    """A record, and what the store said of its objects; None if it is damaged."""
     try:
-        outer = json.loads(data)
-        record, marks = ShardRecord.from_bytes(outer["shard"].encode()), dict(outer["marks"])
+        outer = strict_json(data)
+        if seal_is_broken(outer) or not isinstance(outer["marks"], dict):
+            return None, {}
+        return ShardRecord.from_bytes(outer["shard"].encode()), outer["marks"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return "its record is damaged"
-    if record is None or seal_is_broken(outer):
-        return "its record is damaged"
-    if record.plan_digest != plan_digest:
-        return "written for another plan"
-    written = {entry.suffix for entry in record.files}
-    if written != set(formats):
-        return f"written as {', '.join(sorted(written))}, not as {', '.join(formats)}"
-    problems = [
-        problem
-        for entry in record.files
-        if (problem := _problem(target.final, entry, there.get(entry.path), marks.get(entry.path)))
-    ]
-    return "; ".join(problems) if problems else record
+        return None, {}
 
 
-def _problem(final: Address, entry: FileEntry, stored: StoredObject | None, mark: str | None) -> str | None:
+def _problem(final: Address, entry: FileEntry, stored: StoredObject | None, mark: object) -> str | None:
     """What is wrong with an object against its entry; read back where the store's mark does not settle it."""
     if stored is None:
         return f"{entry.path}: missing"
@@ -269,30 +270,6 @@ def _problem(final: Address, entry: FileEntry, stored: StoredObject | None, mark
         return None
     found = stored_sha256(final / entry.path)
     return None if found == entry.sha256 else f"{entry.path}: sha256 is {found}, expected {entry.sha256}"
-
-
-def _fetched_one_by_one(
-    target: BuildAddresses, rows: Iterable[tuple[FileEntry, int]], folder: Path
-) -> Iterator[tuple[Path, int]]:
-    """Rows with their data files here, of which no more than two are at a time: who reads them is one behind."""
-    kept: list[Path] = []
-    for entry, place in rows:
-        path = folder / entry.path
-        if path not in kept:
-            for old in kept[:-1]:
-                old.unlink()
-            kept = [*kept[-1:], path]
-            fetch(target.final / entry.path, path)
-        yield path, place
-
-
-def _releases(formats: Sequence[str]) -> dict[str, str]:
-    from importlib.metadata import version
-
-    found = {_WRITERS[name]: version(_WRITERS[name]) for name in formats if name in _WRITERS}
-    if "jsonl.gz" in formats:
-        found["zlib"] = zlib.ZLIB_RUNTIME_VERSION
-    return {"niah-kit": VERSION, **found}
 
 
 def _said(claim: bytes) -> str:

@@ -7,19 +7,19 @@ and the manifest at the end: until then the old one stands, and `verify` names w
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from niah_gen.dataset.card import cell_rows, dataset_card
 from niah_gen.dataset.card_text import CellRows
-from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, lock
-from niah_gen.dataset.preview import chosen_rows, write_entry, write_preview
+from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, lock, refuse_links
+from niah_gen.dataset.preview import write_entry, write_preview
 from niah_gen.dataset.shards import ShardRecord
+from niah_gen.dataset.sheet import read_sheet
 from niah_gen.dataset.word_overlap import WordOverlap, kept
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.recipe.read import load_recipe
@@ -39,11 +39,17 @@ from niah_score.contract import (
     PartEntry,
     TokenizerEntry,
     content_digest,
+    data_path,
     file_problem,
+    parts_of,
+    read_regular,
 )
+from niah_score.contract.regular_files import NoRegularFileError
 from niah_score.machine.files import move_file, remove_all_but, sync_folder, write_atomically
 
 Notice = Callable[[str], None]
+# A line of some 70 bytes for each row of a shard.
+_MOST_RECORD = 512 * 2**20
 
 
 def merge(folder: str | Path, notice: Notice | None = None) -> Path:
@@ -54,14 +60,16 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     """
     target = _find_partial(Path(folder))
     with lock(target):
-        try:
-            sheet = json.loads((target.partial / SHEET).read_text("utf-8"))
-        except ValueError:
-            raise IntegrityError(f"{target.partial / SHEET}: damaged; run any of the shards again") from None
+        sheet = read_sheet(target.partial / SHEET)
+        if not target.final.name.endswith(f"-{sheet['plan_digest'][:8]}"):
+            raise IntegrityError(
+                f"{target.partial}: its {SHEET} is of dataset {sheet['plan_digest'][:8]}; the folder was renamed, or "
+                "the file is another build's: run any of the shards again"
+            )
         records: list[ShardRecord] = []
         problems: list[str] = []
         for number, stem in enumerate(sheet["shards"]):
-            record = usable_record(target, sheet["plan_digest"], number, sheet["formats"])
+            record = usable_record(target, sheet["plan_digest"], number, stem, sheet["formats"])
             if isinstance(record, ShardRecord):
                 records.append(record)
             else:
@@ -96,7 +104,6 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         "formats": list(formats),
         "shards": [shard.stem for shard in plan.shards],
         "cells": [list(cell) for cell in cell_rows((cell.length, cell.depth, cell.control) for cell in plan.cells)],
-        "preview": chosen_rows(plan),
         "parts": parts,
         "recipe": plan.recipe.table(),
         "tokenizer": asdict(TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)),
@@ -105,21 +112,41 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def usable_record(target: BuildFolders, plan_digest: str, number: int, formats: Sequence[str]) -> ShardRecord | str:
-    """The record of a shard whose files are all intact, or what is wrong."""
+def usable_record(
+    target: BuildFolders, plan_digest: str, number: int, stem: str, formats: Sequence[str]
+) -> ShardRecord | str:
+    """The record of a shard whose files are all intact, or what is wrong. `stem`: of its files' names."""
     path = target.record(number)
-    if not path.is_file():
+    try:
+        data = b"" if path.is_symlink() else read_regular(path, _MOST_RECORD)
+    except FileNotFoundError:
         return "not written"
-    record = ShardRecord.from_bytes(path.read_bytes())
+    except (NoRegularFileError, ValueError):
+        data = b""
+    record = ShardRecord.from_bytes(data)
     if record is None:
         return f"{path.name} is damaged"
+    if wrong := wrong_record(record, plan_digest, number, stem, formats):
+        return wrong
+    linked = [entry.path for entry in record.files if (target.dataset / entry.path).is_symlink()]
+    if linked:
+        return f"{linked[0]}: a symbolic link; its target is not part of the dataset"
+    problems = [problem for entry in record.files if (problem := file_problem(target.dataset, entry))]
+    return "; ".join(problems) if problems else record
+
+
+def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, formats: Sequence[str]) -> str | None:
+    """What is wrong with a record that is whole, whatever its files are; None if it is the one that is asked for."""
     if record.plan_digest != plan_digest:
         return "written for another plan"
     there = {entry.suffix for entry in record.files}
     if there != set(formats):
         return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
-    problems = [problem for entry in record.files if (problem := file_problem(target.dataset, entry))]
-    return "; ".join(problems) if problems else record
+    if record.number != number or sorted(entry.path for entry in record.files) != sorted(
+        data_path(suffix, stem) for suffix in formats
+    ):
+        return "its record is another file's"
+    return None
 
 
 def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
@@ -127,9 +154,7 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
 
     What making the rows noticed is told; what planning noticed is only recorded beside it.
     """
-    shown = ((target.dataset / entry.path, place) for entry, place in preview_rows(sheet, records))
-    overlap = kept(target.final, sheet["plan_digest"])
-    manifest = describe(target.dataset, sheet, records, shown, tell, overlap)
+    manifest = describe(target.dataset, sheet, records, tell, kept(target.final, sheet["plan_digest"]))
     remove_all_but(target.dataset, {entry.path for entry in manifest.files})
     write_atomically(target.dataset / MANIFEST, manifest.to_json())
     if target.final.exists():
@@ -141,29 +166,18 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
     return target.final
 
 
-def preview_rows(sheet: Mapping[str, Any], records: Sequence[ShardRecord]) -> Iterator[tuple[FileEntry, int]]:
-    """The rows that the preview shows: the data file of each, and its place in it."""
-    format = sheet["formats"][0]
-    of_format = [next(entry for entry in record.files if entry.suffix == format) for record in records]
-    return ((of_format[number], place) for number, place in sheet["preview"])
-
-
 def describe(
     folder: Path,
     sheet: Mapping[str, Any],
     records: Sequence[ShardRecord],
-    shown: Iterable[tuple[Path, int]],
     tell: Notice,
     overlap: Sequence[WordOverlap] = (),
 ) -> Manifest:
-    """Write recipe, preview and card into a folder; returns the manifest, which is not written yet.
-
-    shown: the rows of the preview, as `write_preview` takes them.
-    """
+    """Write recipe, preview and card into a folder; returns the manifest, which is not written yet."""
     recipe = load_recipe(sheet["recipe"], here=False)
-    tokenizer = TokenizerEntry(**sheet["tokenizer"])
+    tokenizer = TokenizerEntry.of(sheet["tokenizer"])
     corpora = tuple(map(CorpusEntry.of, sheet["corpora"]))
-    parts = tuple(PartEntry(**entry) for entry in sheet["parts"])
+    parts = parts_of(sheet["parts"])
     made = dict.fromkeys(note for record in records for note in record.notes)
     for note in made:
         tell(note)
@@ -171,6 +185,7 @@ def describe(
     digest = content_digest(digest for record in records for digest in record.digests)
     files = [write_entry(folder / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
+    shown = [row for record in records for row in record.shown]
     files.append(write_preview(folder, shown, sheet["formats"][0], recipe.form))
     manifest = Manifest(
         schema_version=SCHEMA_VERSION,
@@ -203,6 +218,8 @@ def _replace_files(target: BuildFolders, files: Sequence[FileEntry]) -> None:
 
 
 def _find_partial(folder: Path) -> BuildFolders:
+    if folder.is_symlink():
+        refuse_links(BuildFolders(folder.with_name(folder.name.removesuffix(PARTIAL))))
     folder = folder.resolve()
     candidates = [folder, folder.with_name(folder.name + PARTIAL)]
     if folder.is_dir():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
-from niah_score.errors import IntegrityError, ScoreError
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import find_files, read_intact
 from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
+from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
 
 if TYPE_CHECKING:
     import polars as pl
@@ -170,13 +171,17 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
         wanted = [name for name in (*row_columns(), "answer") if name in schema.names]
         texts = _shared_texts(about, wanted)
         with pq.ParquetFile(file, page_checksum_verification=True, metadata=about, read_dictionary=texts) as opened:
+            if (problem := packed_group(file, about)) is not None:
+                raise ResourceError(problem)
+            rows = batch_rows(about, _BATCH, {*wanted}.difference(texts))
             if _is_hand_made(schema):
-                yield from_records(opened.read(wanted).to_pylist(), file, "row")
+                batches = _bounded(file, opened.iter_batches(rows, columns=wanted))
+                yield from_records([row for batch in batches for row in batch.to_pylist()], file, "row")
                 return
             # First one without rows, for even a file without any must have the columns of a dataset.
             # `Schema.empty_table` would import pandas.
             empty = pa.Table.from_batches([], schema).select(wanted)
-            batches = chain([empty], opened.iter_batches(_BATCH, columns=wanted))
+            batches = chain([empty], _bounded(file, opened.iter_batches(rows, columns=wanted)))
             before = 0
             for batch in batches:
                 frame = pl.from_arrow(batch)
@@ -191,6 +196,16 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
         raise IntegrityError(
             f"{file}: cannot be read as Parquet ({next(iter(str(error).splitlines()), '')}); build it again"
         ) from None
+
+
+def _bounded(file: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, as long as it is no decompression bomb. Raises ResourceError."""
+    packed, done = file.stat().st_size, 0
+    for batch in batches:
+        done += batch.nbytes
+        if (problem := bomb(file, done, packed)) is not None:
+            raise ResourceError(problem)
+        yield batch
 
 
 def _is_hand_made(schema: pa.Schema) -> bool:
@@ -245,20 +260,29 @@ def _from_json_lines(file: Path) -> RowsPart:
     return from_records(records, file, "line")
 
 
+def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Bytes, as long as no line of them is too long. Raises ResourceError."""
+    packed, held = file.stat().st_size, 0
+    for chunk in chunks:
+        end = chunk.rfind(b"\n")
+        held = len(chunk) - end - 1 if end >= 0 else held + len(chunk)
+        if (problem := long_line(file, held, packed)) is not None:
+            raise ResourceError(problem)
+        yield chunk
+
+
 def _lines(file: Path) -> Iterator[bytes]:
     """Lines of a file; without the limit on unpacking that answers have, for prompts are near-copies of each other."""
     import zstandard
 
-    from niah_score.formats.containers.streams import MAX_LINE, file_range, is_packed, lines, pieces, without_mark
+    from niah_score.formats.containers.streams import file_range, is_packed, lines, pieces, without_mark
 
     with file.open("rb") as stream:
         first = stream.read(16)
         stream.seek(0)
         chunks = pieces(stream, first) if is_packed(first) else file_range(file, stream, 0, None)
         try:
-            for batch, _ in lines(without_mark(chunks)):
-                if None in batch:
-                    raise ScoreError(f"{file}: a line of more than {MAX_LINE:,} bytes; expected a row a line")
+            for batch, _ in lines(_bounded_lines(file, without_mark(chunks))):
                 yield from batch
         except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
             raise IntegrityError(f"{file}: damaged or cut off ({error}); build the dataset again") from None

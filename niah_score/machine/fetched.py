@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from niah_score.contract import MANIFEST, ContractError, Dataset, FileEntry, Manifest, file_sha256, open_dataset
+from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, file_sha256, open_dataset
 from niah_score.errors import AddressError
 from niah_score.machine.addresses import (
     Address,
@@ -40,7 +40,7 @@ def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
         if object_at(address / MANIFEST) is None and object_at(address) is not None:
             fetch(address, place)
         else:
-            dataset = open_at(address, place)
+            dataset = open_dataset(_fetch_manifest(address, place))
             for entry in dataset.manifest.files if everything else [file.entry for file in dataset.files()]:
                 _fetch_entry(address, entry, place / entry.path)
         yield place
@@ -62,12 +62,19 @@ def _fetch_entry(address: Address, entry: FileEntry, path: Path) -> None:
 
 def manifest_at(address: Address) -> Manifest:
     """The manifest of a dataset at an address. Raises ContractError where there is none, or none that is valid."""
+    with manifest_here(address) as folder:
+        return open_dataset(folder).manifest
+
+
+@contextmanager
+def manifest_here(address: Address) -> Iterator[Path]:
+    """A temporary folder with the manifest of a dataset at an address, if it has one; errors name the address."""
     with scratch_folder() as scratch, naming(scratch, address.parent):
-        return open_at(address, scratch / address.name).manifest
+        yield _fetch_manifest(address, scratch / address.name)
 
 
-def open_at(address: Address, folder: Path) -> Dataset:
-    """Fetch the manifest of a dataset into a folder, and open it: its files are listed and not there."""
+def _fetch_manifest(address: Address, folder: Path) -> Path:
+    """Fetch the manifest of a dataset into a folder; nothing where there is none."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         data = read_object(address / MANIFEST, _MOST_MANIFEST_BYTES)
@@ -77,7 +84,7 @@ def open_at(address: Address, folder: Path) -> Dataset:
             raise
     else:
         write_atomically(folder / MANIFEST, data)
-    return open_dataset(folder)
+    return folder
 
 
 @contextmanager

@@ -79,6 +79,8 @@ def hold(folder: Path, files: FileSet, *, overwrite: bool) -> Iterator[HeldFolde
     staging = folder / STAGING
     if staging.is_symlink() or (staging.exists() and not staging.is_dir()):
         raise ScoreError(f"{staging}: is no folder, so it is none of ours; remove it, or choose another --out")
+    if (staging / _BEFORE).is_symlink():
+        raise ScoreError(f"{staging / _BEFORE}: is a link, so it is none of ours; remove it, or choose another --out")
     with ExitStack() as stack:
         stack.callback(_remove_empty, [staging, *(path for path in (folder, *folder.parents) if not path.exists())])
         try:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_score.contract import file_sha256, sealed
+from niah_score.contract import file_sha256, sealed, strict_json
 from niah_score.errors import IntegrityError
 from niah_score.report.charts.grid import has_grid, too_fine
 from niah_score.report.charts.heatmap import draw
@@ -71,7 +71,7 @@ def write_page(report: Report, folder: Path) -> Path:
     with hold_scores(folder, overwrite=True) as held:
         if not read(folder).scores.equals(report.scores):
             raise IntegrityError(f"{folder}: was scored again in the meantime; write the page again")
-        summary = json.loads((folder / SUMMARY).read_bytes())
+        summary = strict_json((folder / SUMMARY).read_bytes())
         # While the old page is replaced, no summary speaks of any.
         summary["files"].pop(PAGE, None)
         held.replace_one(SUMMARY, _as_json(sealed(summary)))
@@ -122,7 +122,10 @@ def _write_parquet(frame: pl.DataFrame, path: Path, report: Report) -> None:
 
     about = {"niah_score": json.dumps({"dataset": report.dataset, "digest8": report.digest8, "model": report.model})}
     schema = frame.head(0).to_arrow().schema.with_metadata(about)
-    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer:
+    with (
+        path.open("wb") as file,
+        pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer,
+    ):
         for part in frame.iter_slices(100_000):
             writer.write_table(part.to_arrow().cast(schema))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def parquet_rows(path: str) -> Iterator[bytes]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(path)), page_checksum_verification=True) as file:
             for batch in file.iter_batches(64):
                 for row in batch.to_pylist():
                     yield json.dumps({name: value for name, value in row.items() if value is not None}).encode()

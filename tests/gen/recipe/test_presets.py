@@ -21,11 +21,12 @@ from niah_gen.tasks.published.ruler.family import TASKS as RULER_TASKS
 from niah_gen.tasks.registry import find_task
 
 PUBLISHED = {
-    "gkamradt-single", "gkamradt-multi", "gkamradt-classic", "cdme-8k", "cdme-32k", "cdme-200k", "cdme-8k-cot2-italy",
-    "cdme-8k-cot3-italy", "cdme-processed-8k", "needlehaystack2-single", "needlehaystack2-multi",
-    "needlehaystack2-uuid", "needlehaystack2-uuid-chain", "needlebench2-single", "needlebench2-reasoning", "needlebench2-retrieval",
-    "needlebench2-atc", "nolima", "mrcr", "longbench-passage_retrieval_en", "longbench-passage_retrieval_zh",
-    "longbench-passage_count", *(f"ruler-{task}" for task in RULER_TASKS),
+    "gkamradt-single", "gkamradt-multi", "gkamradt-classic", "cdme-8k", "cdme-32k", "cdme-200k",
+    "cdme-8k-cot2-italy", "cdme-8k-cot3-italy", "cdme-processed-8k", "needlehaystack2-single",
+    "needlehaystack2-multi", "needlehaystack2-uuid", "needlehaystack2-uuid-chain", "needlebench2-single",
+    "needlebench2-reasoning", "needlebench2-retrieval", "needlebench2-atc", "nolima", "mrcr",
+    "longbench-passage_retrieval_en", "longbench-passage_retrieval_zh", "longbench-passage_count",
+    *(f"ruler-{task}" for task in RULER_TASKS),
 }  # fmt: skip
 OURS = {
     "default", "plain", "smoke", "variable-tracking", "variable-prose", "uuid-chain", "ancestral-trace",
