@@ -236,6 +236,7 @@ def test_bytes_that_arrive_broken_are_told(store: ObjectStore, near: Path, here:
     store.spoil = lambda path, body: body[:-9] + bytes(9) if path.endswith(spoilt) else body
     printed = here(*BUILD, "--out", OUT, expect=5)
     assert f"{spoilt}: " in printed
+    assert "Traceback" not in printed
     assert not [name for name in store.names() if name.endswith("manifest.json")]
     store.spoil = None
     here(*BUILD, "--out", OUT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,21 @@ def test_the_manifest_is_written_last_and_the_claim_first_and_removed_last(store
     after = done[done.index(f"create {near.name}/{MANIFEST}") + 1 :]
     assert len(after) == 4
     assert all(line.startswith(f"remove {partial}/") for line in after)
+
+
+def test_no_more_than_two_shards_of_a_process_are_on_its_disk_and_none_at_the_end(
+    store: type[MadeStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: list[int] = []
+
+    def look(kind: str, path: str) -> None:
+        seen.append(len({found.parents[1] for found in tmp_path.rglob("test-0*")}))
+
+    store.on_write = look
+    niah_gen.build_at({**RECIPE, "lengths": [400 + 20 * turn for turn in range(9)]}, OUT)
+    assert 1 <= max(seen) <= 2
+    assert list(tmp_path.iterdir()) == []
 
 
 class KilledError(BaseException):

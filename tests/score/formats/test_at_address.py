@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from made_store import BUCKET, MadeStore, made_store
 
 from niah_score.errors import AddressError
-from niah_score.formats import expand
+from niah_score.formats import at_address, expand
 from niah_score.formats.at_address import answers_here
 
 
@@ -37,6 +39,21 @@ def test_objects_patterns_and_folders_are_read_as_files_of_this_machine_are(stor
     assert read(f"{BUCKET}/run/*/*.csv", f"{BUCKET}/run/x_2.jsonl") == ["run/deep/y.csv", "run/x_2.jsonl"]
     assert read(f"{BUCKET}/run") == ["run/deep/y.csv", "run/x_2.jsonl", "run/x_10.jsonl"]
     assert read(f"{BUCKET}/run/notes.txt") == ["run/notes.txt"]
+
+
+@pytest.mark.parametrize("name", ["../../../../tmp/out.jsonl", "/tmp/out.jsonl", "a/../../x.jsonl", "a\\..\\x.jsonl"])
+def test_no_name_of_an_object_leads_out_of_the_folder(
+    store: type[MadeStore], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.objects[f"bucket/run/{name}"] = b"{}"
+    with pytest.raises(AddressError, match="is no name that a file can have"), answers_here([f"{BUCKET}/run/*.jsonl"]):
+        pass
+    fetched: list[Path] = []
+    monkeypatch.setattr(at_address, "fetch", lambda address, path: fetched.append(path))
+    with suppress(AddressError), answers_here([f"{BUCKET}/run"]) as answers:
+        folder = Path(answers.named[0]).resolve()
+        assert [path for path in fetched if folder not in path.resolve().parents] == []
+    assert not [path for path in fetched if ".." in path.parts]
 
 
 def test_paths_stay_what_they_are() -> None:
