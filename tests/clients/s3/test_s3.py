@@ -72,6 +72,18 @@ def files_of(folder: Path) -> dict[str, str]:
     }
 
 
+def written(store: ObjectStore) -> list[Write]:
+    """What is written from now on, until somebody else listens."""
+    writes: list[Write] = []
+
+    def listener(write: Write, when: str) -> None:
+        if when == "before":
+            writes.append(write)
+
+    store.listen(listener)
+    return writes
+
+
 def as_built(store: ObjectStore, near: Path) -> bool:
     """Whether the bucket holds the dataset, byte for byte, and nothing else."""
     return store.objects() == {f"deep/er/far/{near.name}/{name}": digest for name, digest in files_of(near).items()}
@@ -80,14 +92,13 @@ def as_built(store: ObjectStore, near: Path) -> bool:
 def test_a_build_writes_the_bytes_that_a_folder_would_hold_and_nothing_else(
     store: ObjectStore, near: Path, here: Callable[..., str]
 ) -> None:
-    order: list[str] = []
-    store.listen(lambda write, when: order.append(f"{write.method} {write.path}") if when == "before" else None)
+    order = written(store)
     printed = here(*BUILD, "--out", OUT)
     assert f"{OUT}/far/{near.name}" in printed.splitlines()
     assert as_built(store, near)
-    written = [line for line in order if line.startswith("PUT ") and ".partial" not in line]
-    assert written[-1].endswith("/manifest.json")
-    assert len(written) == len(files_of(near))
+    uploads = [write.path for write in order if write.method == "PUT" and ".partial" not in write.path]
+    assert uploads[-1].endswith("/manifest.json")
+    assert len(uploads) == len(files_of(near))
     before = len(order)
     assert "complete already" in here(*BUILD, "--out", OUT)
     assert len(order) == before
@@ -151,17 +162,15 @@ def test_a_build_that_is_killed_at_a_write_is_no_dataset_and_goes_on(
         if finished:  # killed while records were removed
             assert there.items() >= whole.items()
         records = [name for name in there if "/parts/" in name]
-        again: list[Write] = []
-        store.listen(lambda write, now, told=again: told.append(write) if now == "before" else None)
+        again = written(store)
         here(*SMALL, "--out", OUT)
         store.listen(None)
         assert store.objects() == whole, (number, when)
         # What has a record is not uploaded again.
         uploads = [write for write in again if write.method == "PUT" and "test-0" in write.path]
         assert len(uploads) == (0 if finished else 2 - len(records)), (number, when)
-    started: list[Write] = []
     store.empty()
-    store.listen(lambda write, now: started.append(write) if now == "before" else None)
+    started = written(store)
     here(*SMALL, "--out", OUT)
     assert len(started) == WRITES
 
@@ -177,12 +186,11 @@ def test_what_was_changed_is_found_and_only_that_is_built_again(
     printed = here("niah-gen", "merge", f"{OUT}/far/{near.name}.partial", expect=4)
     assert "en-500/test-00000-of-00001.parquet: sha256 is" in printed
     assert not [name for name in store.names() if name.endswith("manifest.json")]
-    written: list[Write] = []
-    store.listen(lambda write, now: written.append(write) if now == "before" else None)
+    again = written(store)
     here(*BUILD, "--out", OUT, "--shard", "2/2")
-    assert sum("test-0" in write.path for write in written) in (0, 2)
+    assert sum("test-0" in write.path for write in again) in (0, 2)
     here(*BUILD, "--out", OUT, "--shard", "1/2")
-    assert sum("test-0" in write.path for write in written) == 2
+    assert sum("test-0" in write.path for write in again) == 2
     here("niah-gen", "merge", OUT)
     assert as_built(store, near)
     store.files.pipe_file(damaged, bytes([good[0] ^ 1]) + good[1:])
@@ -214,7 +222,7 @@ def test_two_builders_at_once_write_the_same(store: ObjectStore, near: Path, tmp
     said = [process.communicate(timeout=300)[1].decode() for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     # What the slower one wrote after the faster one was done goes with the next build.
-    run([*BUILD, "--out", OUT], tmp_path, **store.environment)
+    run([*BUILD, "--out", OUT], tmp_path, 0, **store.environment)
     assert as_built(store, near)
 
 
@@ -287,8 +295,7 @@ def test_answers_and_dataset_are_scored_where_they_are_as_on_this_machine(
     here("niah-score", "score", near, "m/*.jsonl", *flags, "--out", "scores", expect=3)
     expected = files_of(tmp_path / "scores")
     dataset, scores = f"{OUT}/far/{near.name}", f"s3://{BUCKET}/scores/m"
-    order: list[str] = []
-    store.listen(lambda write, when: order.append(f"{write.method} {write.path}") if when == "before" else None)
+    order = written(store)
     for answers in (f"s3://{BUCKET}/answers/m/*.jsonl", f"s3://{BUCKET}/answers/m"):
         words = ["niah-score", "score", dataset, answers, *flags, "--out", scores, "--overwrite"]
         printed = here(*words, expect=3)
@@ -297,9 +304,8 @@ def test_answers_and_dataset_are_scored_where_they_are_as_on_this_machine(
         assert found.keys() == expected.keys()
         named = {"problems.jsonl", "report.html", "summary.json"}  # they name the answer files
         assert {name for name in found if found[name] != expected[name]} == named
-        assert order[-1].endswith("/summary.json")
-        assert order[-1].startswith("PUT")
-    assert [line for line in order if line.startswith("DELETE")] == [f"DELETE /{BUCKET}/scores/m/summary.json"]
+        assert (order[-1].method, order[-1].path) == ("PUT", f"/{BUCKET}/scores/m/summary.json")
+    assert [write.path for write in order if write.method == "DELETE"] == [f"/{BUCKET}/scores/m/summary.json"]
     again = [*words[:-1]]
     assert "holds scores already" in here(*again, expect=2)
     file = f"{dataset}/data/en-500/test-00000-of-00001.parquet"

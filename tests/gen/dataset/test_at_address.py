@@ -130,7 +130,7 @@ def test_a_build_that_ends_at_any_write_is_no_dataset_and_is_finished_by_the_nex
             assert below(store, place) == tree(near)
         records = [name for name in store.objects if "/parts/" in name]
         done: list[str] = []
-        store.on_write = lambda kind, path, done=done: done.append(path)  # type: ignore[misc]
+        store.on_write = lambda kind, path, done=done: done.append(path)
         build()
         store.on_write = None
         assert below(store, "out") == {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
@@ -184,7 +184,7 @@ def test_a_shard_whose_object_or_record_is_not_what_it_was_is_built_again(
             with pytest.raises(IntegrityError, match="1 files are not there"):
                 niah_gen.merge_at(OUT)
             done: list[str] = []
-            store.on_write = lambda kind, path, done=done: done.append(path)  # type: ignore[misc]
+            store.on_write = lambda kind, path, done=done: done.append(path)
             build(formats=("parquet",))
             store.on_write = None
             assert sum("/test-0" in path for path in done) == 1
