@@ -38,8 +38,14 @@ def hash_files(folder: Path) -> Hashed:
     listed = {entry.path for entry in manifest.files} | {MANIFEST}
     problems += _strangers(folder, listed)
     problems += [unsealed] if unsealed else []
+    problems += manifest_problems(manifest)
+    return Hashed(manifest, problems, [entry for entry, problem in found if not problem])
+
+
+def manifest_problems(manifest: Manifest) -> list[str]:
+    """What does not agree within a manifest, whatever its files hold."""
     times = Counter(entry.path for entry in manifest.files)
-    problems += [f"manifest.json: lists {name} {count} times" for name, count in times.items() if count > 1]
+    problems = [f"manifest.json: lists {name} {count} times" for name, count in times.items() if count > 1]
     rows: dict[str, int] = {}
     for entry in manifest.files:
         if entry.rows is not None:
@@ -51,7 +57,7 @@ def hash_files(folder: Path) -> Hashed:
     ]
     if manifest.rows and not rows:
         problems.append(f"manifest.json: lists no file with rows, it says {manifest.rows}")
-    return Hashed(manifest, problems, [entry for entry, problem in found if not problem])
+    return problems
 
 
 def _problem(folder: Path, entry: FileEntry) -> str | None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.corpora.read import Corpus
-from niah_gen.dataset.complete import Notice, complete, plan_sheet, usable_record
+from niah_gen.dataset.at_address import BuildAddresses, Target, begin, complete_at, found_records, put_sheet
+from niah_gen.dataset.complete import Notice, complete, plan_sheet
 from niah_gen.dataset.folders import SHEET, BuildFolders, forget_empty, lock
 from niah_gen.dataset.ray_cluster import load_ray
 from niah_gen.dataset.shard_builder import Advance, ShardBuilder
@@ -30,6 +31,7 @@ from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, make_plan
 from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, file_problem, open_dataset
+from niah_score.machine.addresses import Address, is_address, is_address_as_path, parse_address
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
 
@@ -72,8 +74,48 @@ def build(
     written. progress is told how the work goes, notice(sentence) what a user should know.
 
     What is there already and intact is kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
-    LockedError (another process builds this target), ResourceError (a worker died), and OSError.
+    LockedError (another process builds this target), ResourceError (a worker died), and OSError. `build_at` builds at
+    an address.
     """
+    if is_address(out) or is_address_as_path(out):
+        raise NiahError(f"{out}: is an address; niah_gen.build_at builds there, and takes it as a text")
+    makes = Engine(engine, jobs, ray_address)
+    return Path(str(_build(recipe, Path(out), formats, makes, shard, overrides, progress, notice)))
+
+
+def build_at(
+    recipe: str | Path | Mapping[str, Any] | Recipe,
+    address: str,
+    *,
+    formats: Sequence[str] = ("parquet",),
+    jobs: int | None = None,
+    engine: str = "processes",
+    ray_address: str | None = None,
+    shard: tuple[int, int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    notice: Notice | None = None,
+) -> str:
+    """Build a dataset at an address such as `s3://bucket/path`; returns the dataset's own, which is below it.
+
+    The same as `build` otherwise; a finished dataset there is never changed. `merge_at` completes shards. Raises
+    AddressError and StoreError (of niah_score.errors) beside what `build` raises.
+    """
+    makes = Engine(engine, jobs, ray_address)
+    return str(_build(recipe, parse_address(address), formats, makes, shard, overrides, progress, notice))
+
+
+def _build(
+    recipe: str | Path | Mapping[str, Any] | Recipe,
+    out: Path | Address,
+    formats: Sequence[str],
+    makes: Engine,
+    shard: tuple[int, int] | None,
+    overrides: Mapping[str, Any] | None,
+    progress: Progress | None,
+    notice: Notice | None,
+) -> Path | Address:
+    name, jobs, ray_address = makes
     wanted = tuple(dict.fromkeys(formats))
     for suffix in wanted:
         if suffix not in DATA_FORMATS:
@@ -82,23 +124,25 @@ def build(
         raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
     if jobs is not None and jobs < 1:
         raise NiahError(f"jobs is {jobs}; expected at least 1")
-    if engine not in ENGINES:
-        raise NiahError(f"engine {engine!r} does not exist; expected {' or '.join(ENGINES)}")
-    if ray_address is not None and engine != "ray":
-        raise NiahError(f"an address of a Ray cluster goes with engine ray; found engine {engine!r}")
-    if engine == "ray":
+    if name not in ENGINES:
+        raise NiahError(f"engine {name!r} does not exist; expected {' or '.join(ENGINES)}")
+    if ray_address is not None and name != "ray":
+        raise NiahError(f"an address of a Ray cluster goes with engine ray; found engine {name!r}")
+    if name == "ray":
         # Before anything else is done, say so where it is not installed.
         load_ray(ray_address)
-    makes = Engine(engine, jobs, ray_address)
     with ThreadPoolExecutor(1) as aside:
         # What writing needs loads while the corpora are encoded, which releases the interpreter.
         aside.submit(importlib.import_module, "niah_gen.dataset.arrow")
         tell = notice or (lambda sentence: None)
         plan = make_plan(load_recipe(recipe, overrides, notice=tell))
         check_fit(plan)
-        target = BuildFolders(Path(out) / plan.recipe.name / plan.folder_name)
         for sentence in plan.notes:
             tell(sentence)
+        if isinstance(out, Address):
+            there = BuildAddresses(out / plan.recipe.name / plan.folder_name)
+            return _build_there(plan, there, _together(wanted, ()), makes, shard, progress, tell)
+        target = BuildFolders(out / plan.recipe.name / plan.folder_name)
         if shard is not None:
             kept = _intact_formats(target, plan)
             if not set(wanted) <= set(kept):
@@ -125,6 +169,35 @@ def iter_rows(
     return (pending.row() for pending in Assembler(plan).pending_rows(plan.cells))
 
 
+def _build_there(
+    plan: Plan,
+    target: BuildAddresses,
+    formats: Sequence[str],
+    engine: Engine,
+    shard: tuple[int, int] | None,
+    progress: Progress | None,
+    tell: Notice,
+) -> Address:
+    """`build` at an address."""
+    numbers = range(len(plan.shards)) if shard is None else _numbers_of(plan, shard)
+    if begin(target, plan.digest, formats):
+        tell(f"{target.final} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
+        return target.final
+    _write_shards(plan, target, formats, numbers, engine, progress, tell)
+    if shard is None:
+        return complete_at(target, plan_sheet(plan, formats), tell)
+    put_sheet(target, plan_sheet(plan, formats))
+    return target.partial
+
+
+def _numbers_of(plan: Plan, shard: tuple[int, int]) -> list[int]:
+    """Which files are the Ith of N."""
+    part, of = shard
+    if of < 1 or not 0 <= part <= of:
+        raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
+    return [number for number in range(len(plan.shards)) if number % of == part % of]
+
+
 def _build_part(
     plan: Plan,
     target: BuildFolders,
@@ -134,11 +207,9 @@ def _build_part(
     progress: Progress | None,
     tell: Notice,
 ) -> Path:
+    numbers = _numbers_of(plan, shard)
     part, of = shard
-    if of < 1 or not 0 <= part <= of:
-        raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
     with lock(target, part=f"part-{part % of}-of-{of}"):
-        numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         _write_shards(plan, target, formats, numbers, engine, progress, tell)
         write_atomically(target.partial / SHEET, sheet_bytes(plan_sheet(plan, formats)))
     return target.partial
@@ -146,7 +217,7 @@ def _build_part(
 
 def _write_shards(
     plan: Plan,
-    target: BuildFolders,
+    target: Target,
     formats: Sequence[str],
     numbers: Sequence[int],
     engine: Engine,
@@ -154,11 +225,8 @@ def _write_shards(
     notice: Notice,
 ) -> list[ShardRecord]:
     """Write the shards of those numbers that are not there yet; the records of all of them, in order."""
-    done: dict[int, ShardRecord] = {}
-    for number in numbers:
-        record = usable_record(target, plan.digest, number, plan.shards[number].stem, formats)
-        if isinstance(record, ShardRecord):
-            done[number] = record
+    found = found_records(target, plan.digest, {number: plan.shards[number].stem for number in numbers}, formats)
+    done = {number: record for number, record in found.items() if isinstance(record, ShardRecord)}
     # The largest first: then the smaller ones fill the gaps at the end, and their memory is there already.
     missing = sorted((n for n in numbers if n not in done), key=lambda n: (-_shard_tokens(plan, n), n))
     rows = sum(plan.shards[number].last - plan.shards[number].first for number in missing)
@@ -193,7 +261,7 @@ def _shard_tokens(plan: Plan, number: int) -> int:
 
 
 def _write_in_parallel(
-    plan: Plan, target: BuildFolders, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
+    plan: Plan, target: Target, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
 ) -> dict[int, ShardRecord]:
     done: dict[int, ShardRecord] = {}
     # What was drawn from a large corpus is sent, so that no worker reads all of it again.
@@ -212,7 +280,7 @@ def _write_in_parallel(
 _builder: ShardBuilder | None = None
 
 
-def _start_worker(recipe: Recipe, drawn: Mapping[str, Corpus], target: BuildFolders, formats: tuple[str, ...]) -> None:
+def _start_worker(recipe: Recipe, drawn: Mapping[str, Corpus], target: Target, formats: tuple[str, ...]) -> None:
     global _builder
     plan = make_plan(recipe, known=drawn)
     _builder = ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)

@@ -20,7 +20,7 @@ from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, lock, refuse_
 from niah_gen.dataset.preview import write_entry, write_preview
 from niah_gen.dataset.shards import ShardRecord
 from niah_gen.dataset.sheet import read_sheet
-from niah_gen.dataset.word_overlap import kept
+from niah_gen.dataset.word_overlap import WordOverlap, kept
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.corpora import draw_entry
@@ -127,14 +127,8 @@ def usable_record(
     record = ShardRecord.from_bytes(data)
     if record is None:
         return f"{path.name} is damaged"
-    if record.plan_digest != plan_digest:
-        return "written for another plan"
-    known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
-    if record.number != number or not {entry.path for entry in record.files} <= known:
-        return f"{path.name} is another file's record"
-    there = {entry.suffix for entry in record.files}
-    if there != set(formats):
-        return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
+    if wrong := wrong_record(record, plan_digest, number, stem, formats):
+        return wrong
     linked = [entry.path for entry in record.files if (target.dataset / entry.path).is_symlink()]
     if linked:
         return f"{linked[0]}: a symbolic link; its target is not part of the dataset"
@@ -142,11 +136,44 @@ def usable_record(
     return "; ".join(problems) if problems else record
 
 
+def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, formats: Sequence[str]) -> str | None:
+    """What is wrong with a record that is whole, whatever its files are; None if it is the one that is asked for."""
+    if record.plan_digest != plan_digest:
+        return "written for another plan"
+    known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
+    if record.number != number or not {entry.path for entry in record.files} <= known:
+        return "it is another file's record"
+    there = {entry.suffix for entry in record.files}
+    if there != set(formats):
+        return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
+    return None
+
+
 def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
     """Write card, recipe and, last, the manifest; give the folder its name.
 
     What making the rows noticed is told; what planning noticed is only recorded beside it.
     """
+    manifest = describe(target.dataset, sheet, records, tell, kept(target.final, sheet["plan_digest"]))
+    remove_all_but(target.dataset, {entry.path for entry in manifest.files})
+    write_atomically(target.dataset / MANIFEST, manifest.to_json())
+    if target.final.exists():
+        _replace_files(target, manifest.files)
+    else:
+        target.dataset.rename(target.final)
+    sync_folder(target.final.parent)
+    shutil.rmtree(target.partial)
+    return target.final
+
+
+def describe(
+    folder: Path,
+    sheet: Mapping[str, Any],
+    records: Sequence[ShardRecord],
+    tell: Notice,
+    overlap: Sequence[WordOverlap] = (),
+) -> Manifest:
+    """Write recipe, preview and card into a folder; returns the manifest, which is not written yet."""
     recipe = load_recipe(sheet["recipe"], here=False)
     tokenizer = TokenizerEntry.of(sheet["tokenizer"])
     corpora = tuple(map(CorpusEntry.of, sheet["corpora"]))
@@ -156,10 +183,10 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
         tell(note)
     notes = tuple(dict.fromkeys((*sheet.get("notes", ()), *made)))
     digest = content_digest(digest for record in records for digest in record.digests)
-    files = [write_entry(target.dataset / RECIPE, recipe.to_toml())]
+    files = [write_entry(folder / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
     shown = [row for record in records for row in record.shown]
-    files.append(write_preview(target.dataset, shown, sheet["formats"][0], recipe.form))
+    files.append(write_preview(folder, shown, sheet["formats"][0], recipe.form))
     manifest = Manifest(
         schema_version=SCHEMA_VERSION,
         name=recipe.name,
@@ -177,19 +204,8 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
     )
     # The card names the other files.
     cells = [CellRows(*cell) for cell in sheet["cells"]]
-    overlap = kept(target.final, manifest.plan_digest)
-    card = dataset_card(recipe, Dataset(target.final, manifest), cells, overlap)
-    files.append(write_entry(target.dataset / CARD, card))
-    manifest = replace(manifest, files=tuple(sorted(files, key=lambda entry: entry.path)))
-    remove_all_but(target.dataset, {entry.path for entry in files})
-    write_atomically(target.dataset / MANIFEST, manifest.to_json())
-    if target.final.exists():
-        _replace_files(target, manifest.files)
-    else:
-        target.dataset.rename(target.final)
-    sync_folder(target.final.parent)
-    shutil.rmtree(target.partial)
-    return target.final
+    files.append(write_entry(folder / CARD, dataset_card(recipe, Dataset(folder, manifest), cells, overlap)))
+    return replace(manifest, files=tuple(sorted(files, key=lambda entry: entry.path)))
 
 
 def _replace_files(target: BuildFolders, files: Sequence[FileEntry]) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import IntegrityError, LockedError
-from niah_score.machine.files import HeldError, locked, remove_leftovers
+from niah_score.machine.files import HeldError, locked, remove_leftovers, write_atomically
 
 PARTIAL = ".partial"
 # The file of a partial folder that says what completing the dataset needs to know of its plan.
@@ -42,6 +43,14 @@ class BuildFolders:
     def record(self, number: int) -> Path:
         """The record of a finished shard."""
         return self.parts / f"{number:05d}.json"
+
+    def shard_folder(self) -> AbstractContextManager[Path]:
+        """Where the files of a shard are made: in their place."""
+        return nullcontext(self.dataset)
+
+    def keep(self, record: ShardRecord, folder: Path) -> None:
+        """Write the record of a shard whose files are in `folder`."""
+        write_atomically(self.record(record.number), record.to_bytes())
 
 
 @contextmanager

@@ -13,16 +13,15 @@ import platform
 import sys
 import time
 import traceback
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from niah_gen.dataset.complete import Notice, usable_record
-from niah_gen.dataset.folders import BuildFolders
+from niah_gen.dataset.at_address import Target, found_records
+from niah_gen.dataset.complete import Notice
 from niah_gen.dataset.ray_cluster import Head, cluster_address, joined, load_ray
+from niah_gen.dataset.releases import release_here, releases_of
 from niah_gen.dataset.shard_builder import Advance, ShardBuilder
 from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
 from niah_gen.dataset.writer_thread import WriterThread
@@ -65,14 +64,14 @@ class Outcome(NamedTuple):
     unprepared: bool = False
 
 
-def make_order(plan: Plan, target: BuildFolders, formats: Sequence[str]) -> Order:
+def make_order(plan: Plan, target: Target, formats: Sequence[str]) -> Order:
     """The order for the shards of a plan."""
     # What was drawn from a large corpus is sent, so that no worker reads all of it again.
     drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
     return Order(
         plan.digest,
         plan.recipe.pins,
-        _versions(formats),
+        releases_of(formats),
         os.getcwd(),
         tuple(entry or os.getcwd() for entry in sys.path),
         {name: value for name, value in os.environ.items() if name.startswith("NIAH_")},
@@ -82,7 +81,7 @@ def make_order(plan: Plan, target: BuildFolders, formats: Sequence[str]) -> Orde
 
 def write_as_tasks(
     plan: Plan,
-    target: BuildFolders,
+    target: Target,
     formats: Sequence[str],
     numbers: Sequence[int],
     jobs: int | None,
@@ -165,12 +164,11 @@ def _record(outcome: Outcome) -> ShardRecord:
     raise error
 
 
-def _see(target: BuildFolders, plan: Plan, number: int, formats: Sequence[str], node: str) -> None:
+def _see(target: Target, plan: Plan, number: int, formats: Sequence[str], node: str) -> None:
     """Look at what the first task of a machine wrote. Raises NiahError where it is not to be seen from here."""
     deadline = time.monotonic() + _SEEN_SECONDS
-    while not isinstance(
-        found := usable_record(target, plan.digest, number, plan.shards[number].stem, formats), ShardRecord
-    ):
+    stems = {number: plan.shards[number].stem}
+    while not isinstance(found := found_records(target, plan.digest, stems, formats)[number], ShardRecord):
         if time.monotonic() > deadline:
             raise NiahError(
                 f"{target.partial}: what {node} wrote is not there ({plan.shards[number].stem}: {found}); expected a "
@@ -211,7 +209,7 @@ def _builder(order: Order, node: str) -> ShardBuilder:
         os.chdir(order.folder)
     sys.path += [entry for entry in order.path if entry not in sys.path]
     os.environ.update(order.settings)
-    here = {name: _version(name) for name in order.versions}
+    here = {name: release_here(name) for name in order.versions}
     if here != order.versions:
         raise IntegrityError(_differs(node, order.versions, here, "install the same versions on every machine"))
     recipe, drawn, target, formats = pickle.loads(order.given)  # noqa: S301 - written by the build
@@ -233,20 +231,6 @@ def _differs(node: str, wanted: Mapping[str, str], found: Mapping[str, str], adv
         if wanted.get(name) != found.get(name)
     ]
     return listed(f"{node} would make another dataset; {advice}", other)
-
-
-_SUFFIX_WRITERS = {"parquet": "pyarrow", "jsonl.gz": "zlib", "jsonl.zst": "zstandard"}
-
-
-def _versions(formats: Sequence[str]) -> dict[str, str]:
-    """Versions of what decides the rows of a plan and the bytes of its files."""
-    names = ["niah-kit", *(_SUFFIX_WRITERS[suffix] for suffix in formats if suffix in _SUFFIX_WRITERS)]
-    return {name: _version(name) for name in names}
-
-
-def _version(name: str) -> str:
-    # An editable install's metadata may be older than its code.
-    return {"niah-kit": VERSION, "zlib": zlib.ZLIB_RUNTIME_VERSION}.get(name) or version(name)
 
 
 def _portable(error: Exception) -> Exception:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from niah_gen.dataset.folders import BuildFolders
+from niah_gen.dataset.at_address import Target
 from niah_gen.dataset.preview import chosen_rows
 from niah_gen.dataset.shards import ShardJob, ShardRecord, write_shard
 from niah_gen.dataset.writer_thread import WriterThread
@@ -14,7 +15,6 @@ from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import Plan, PlannedPart
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import Cell
-from niah_score.machine.files import write_atomically
 from niah_score.text.language import find_language
 
 Advance = Callable[[int, int], None]
@@ -26,7 +26,7 @@ class ShardBuilder:
 
     plan: Plan
     assembler: Assembler
-    target: BuildFolders
+    target: Target
     formats: tuple[str, ...]
     writers: tuple[WriterThread, ...]
     advance: Advance
@@ -36,7 +36,7 @@ class ShardBuilder:
         object.__setattr__(self, "shown", chosen_rows(self.plan))
 
     def start(self, number: int, turn: int = 0) -> Future[ShardRecord]:
-        """Make a shard's rows; the future tells when its files and then its record are on disk.
+        """Make a shard's rows; the future tells when its files and then its record are kept.
 
         Writer threads take turns.
         """
@@ -48,26 +48,29 @@ class ShardBuilder:
         alike = max(map(_rows_alike, parts))
         kinds = [planned.task.context for planned in parts]
         quick = all(kind.repeats_text or (kind.draws_text and alike == 1) for kind in kinds)
-        job = ShardJob(
-            plan.digest,
-            number,
-            self.target.dataset,
-            shard.stem,
-            self.formats,
-            plan.recipe.form,
-            row_bytes,
-            alike,
-            quick,
-            _repeated_after(parts, cells, row_bytes),
-            self.shown[number],
-        )
         writer = self.writers[turn % len(self.writers)]
-        written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
+        with ExitStack() as stack:
+            job = ShardJob(
+                plan.digest,
+                number,
+                stack.enter_context(self.target.shard_folder()),
+                shard.stem,
+                self.formats,
+                plan.recipe.form,
+                row_bytes,
+                alike,
+                quick,
+                _repeated_after(parts, cells, row_bytes),
+                self.shown[number],
+            )
+            written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
+            held = stack.pop_all()
 
         def record() -> ShardRecord:
-            found = written.result()
-            write_atomically(self.target.record(number), found.to_bytes())
-            return found
+            with held:
+                found = written.result()
+                self.target.keep(found, job.folder)
+                return found
 
         return writer.then(record)
 

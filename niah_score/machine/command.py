@@ -100,8 +100,11 @@ def reported(
     def decorated(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
         @wraps(command)
         def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+            from niah_score.machine.addresses import refuse_addresses
+
             try:
                 raise_interrupts()
+                refuse_addresses(kwargs.values())
                 command(*args, **kwargs)
             except BaseException as error:
                 if was_interrupted():
