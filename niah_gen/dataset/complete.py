@@ -56,7 +56,7 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     with lock(target):
         try:
             sheet = json.loads((target.partial / SHEET).read_text("utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise IntegrityError(f"{target.partial / SHEET}: damaged; run any of the shards again") from None
         records: list[ShardRecord] = []
         problems: list[str] = []

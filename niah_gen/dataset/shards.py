@@ -80,7 +80,7 @@ class ShardRecord:
             return ShardRecord(
                 body["plan_digest"], body["number"], files, tuple(body["digests"]), body["tokens"], tuple(body["notes"])
             )
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
 
