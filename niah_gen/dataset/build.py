@@ -28,7 +28,16 @@ from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, PlannedPart, make_plan
 from niah_gen.tasks.controls import NO_CONTEXT
-from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
+from niah_score.contract import (
+    CARD,
+    DATA_FORMATS,
+    ContractError,
+    Row,
+    canonical_json,
+    file_problem,
+    open_dataset,
+    sealed,
+)
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
 from niah_score.text.language import find_language
@@ -119,7 +128,7 @@ def _build_part(
     with lock(target, part=f"part-{part % of}-of-{of}"):
         numbers = [number for number in range(len(plan.shards)) if number % of == part % of]
         _write_shards(plan, target, formats, numbers, jobs, progress)
-        write_atomically(target.partial / SHEET, canonical_json(plan_sheet(plan, formats)))
+        write_atomically(target.partial / SHEET, canonical_json(sealed(plan_sheet(plan, formats))))
     return target.partial
 
 

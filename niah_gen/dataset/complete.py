@@ -31,6 +31,7 @@ from niah_score.contract import (
     PREVIEW,
     RECIPE,
     SCHEMA_VERSION,
+    SEAL,
     VERSION,
     CorpusEntry,
     Dataset,
@@ -40,6 +41,7 @@ from niah_score.contract import (
     TokenizerEntry,
     content_digest,
     file_problem,
+    seal_is_broken,
 )
 from niah_score.machine.files import move_file, remove_all_but, sync_folder, write_atomically
 
@@ -54,10 +56,7 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     """
     target = _find_partial(Path(folder))
     with lock(target):
-        try:
-            sheet = json.loads((target.partial / SHEET).read_text("utf-8"))
-        except (ValueError, RecursionError):
-            raise IntegrityError(f"{target.partial / SHEET}: damaged; run any of the shards again") from None
+        sheet = _read_sheet(target.partial / SHEET)
         records: list[ShardRecord] = []
         problems: list[str] = []
         for number, stem in enumerate(sheet["shards"]):
@@ -73,6 +72,18 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
         for note in sheet.get("notes", ()):
             tell(note)
         return complete(target, sheet, records, tell)
+
+
+def _read_sheet(path: Path) -> dict[str, Any]:
+    """What `plan_sheet` says, from its file. Raises IntegrityError if it is not as it was written."""
+    try:
+        sheet = json.loads(path.read_text("utf-8"))
+        whole = isinstance(sheet, dict) and SEAL in sheet and not seal_is_broken(sheet)
+    except (ValueError, RecursionError):
+        whole = False
+    if not whole:
+        raise IntegrityError(f"{path}: damaged; run any of the shards again")
+    return dict(sheet)
 
 
 def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from niah_score.contract.digests import content_digest as content_digest
 from niah_score.contract.digests import file_sha256 as file_sha256
 from niah_score.contract.digests import prompt_digest as prompt_digest
 from niah_score.contract.digests import row_digest as row_digest
+from niah_score.contract.digests import SEAL as SEAL
 from niah_score.contract.digests import seal_is_broken as seal_is_broken
 from niah_score.contract.digests import sealed as sealed
 from niah_score.contract.digests import sha256_hex as sha256_hex
