@@ -314,6 +314,7 @@ READERS: dict[str, FuzzedReader] = {
         of_files(
             "texts", "niah-gen corpora show FILE", "niah-gen corpora add own FILE --language en",
             f"niah-gen build plain --needle velden-archive --corpus FILE --language en,zh {_BUILD}", every=(1, 3, 4),
+            also="corpus length",
         )
     ),
     "recipes": FuzzedReader(of_files("recipes", "niah-gen plan FILE")),
