@@ -20,6 +20,8 @@ SECRETS = {
 }
 # Nobody listens there.
 CLOSED = "http://127.0.0.1:9"
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty working directory, secrets in the environment, a Hub that does not answer, logs at their fullest."""

@@ -27,12 +27,12 @@ from niah_score.contract.dataset import data_path as data_path
 from niah_score.contract.dataset import dataset_of as dataset_of
 from niah_score.contract.dataset import file_problem as file_problem
 from niah_score.contract.dataset import open_dataset as open_dataset
+from niah_score.contract.digests import SEAL as SEAL
 from niah_score.contract.digests import canonical_json as canonical_json
 from niah_score.contract.digests import content_digest as content_digest
 from niah_score.contract.digests import file_sha256 as file_sha256
 from niah_score.contract.digests import prompt_digest as prompt_digest
 from niah_score.contract.digests import row_digest as row_digest
-from niah_score.contract.digests import SEAL as SEAL
 from niah_score.contract.digests import seal_is_broken as seal_is_broken
 from niah_score.contract.digests import sealed as sealed
 from niah_score.contract.digests import sha256_hex as sha256_hex

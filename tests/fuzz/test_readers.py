@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ from fuzzed_readers import CORPUS, READERS
 PROGRAM = Path(fuzzed_readers.__file__)
 ROOT = Path(__file__).parents[2]
 # A round gives every reader a case, the fast ones some more.
-ROUNDS, SOAK_ROUNDS, SOAK_PARTS = 3, 150, 6
+ROUNDS, SOAK_ROUNDS, SOAK_PARTS = 2, 100, 4
 
 
 def faults(work: Path, first: int, last: int) -> list[str]:
@@ -57,8 +58,6 @@ def test_none_of_many_damaged_files_crashes_a_reader(tmp_path: Path, part: int) 
 
 def test_a_case_is_the_same_in_every_run(tmp_path: Path) -> None:
     place = fuzzed_readers.Place(*[tmp_path] * 6)
-    import random
-
     seeds = fuzzed_readers.seeds_of("recipes")
     drawn = [fuzzed_readers.damaged(place, random.Random("recipes/7"), seeds).read_bytes() for _ in range(2)]
     assert drawn[0] == drawn[1]

@@ -68,11 +68,12 @@ def answered(dataset: Path, path: Path, first: str = "Blue.") -> Path:
 def used(dataset: Path, place: Path) -> dict[str, int]:
     """What each command took that reads a dataset."""
     place.mkdir()
+    answers = answered(dataset, place / "a.jsonl")
     lines: dict[str, list[object]] = {
         "verify": ["niah-gen", "verify", dataset],
         "show": ["niah-gen", "show", dataset, "--row", "2", "--whole"],
         "export": ["niah-gen", "export", dataset, "--to", "openai-batch", "--model", "m", "--out", place / "x"],
-        "score": ["niah-score", "score", dataset, answered(dataset, place / "a.jsonl"), "--out", place / "s", "--jobs", "1"],
+        "score": ["niah-score", "score", dataset, answers, "--out", place / "s", "--jobs", "1"],
     }  # fmt: skip
     return {name: peak(*words)[1] for name, words in lines.items()}
 

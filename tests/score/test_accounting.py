@@ -148,7 +148,7 @@ def counted(written: Sequence[Written], mode: str) -> tuple[Lines, dict[str, int
                 kept[said.row] = said
                 continue
             counts["duplicate"] += 1
-            ambiguous = ambiguous or not ("error" in (said.what, before.what))
+            ambiguous = ambiguous or "error" not in (said.what, before.what)
             if (said.what == "error", mode != "last") < (before.what == "error", True):
                 kept[said.row] = said
     lines = Lines(*(counts[name] for name in Lines._fields))
@@ -177,7 +177,7 @@ def test_the_counts_are_the_damage_that_was_done(
         return evaluate(folder / "rows.jsonl", paths, missing="zero", on_duplicate=mode, metrics=["keyword"])
 
     if not any(kept) or (mode == "error" and ambiguous):
-        with pytest.raises(ScoreError, match="answer a row again|belongs to dataset|no answers"):
+        with pytest.raises(ScoreError, match=r"answer a row again|belongs to dataset|no answers"):
             scored()
         return
     report = scored()
@@ -187,7 +187,10 @@ def test_the_counts_are_the_damage_that_was_done(
     assert sum(report.statuses.values()) == len(ROWS)
     assert report.scores["score"].to_list() == [100.0 if said and said.what == "right" else 0.0 for said in kept]
     kinds = Counter(problem.kind for problem in report.problems)
-    told = {"missing": statuses.get("missing", 0), **{k: getattr(lines, k) for k in ("duplicate", "unknown", "malformed")}}
+    told = {
+        "missing": statuses.get("missing", 0),
+        **{k: getattr(lines, k) for k in ("duplicate", "unknown", "malformed")},
+    }
     assert dict(kinds) == {kind: count for kind, count in told.items() if count}
     # Neither do the counts depend on the order in which files are named, where no answer stands twice.
     if not lines.duplicate and turned == 3:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from typer.testing import CliRunner
+
 import niah_gen.cli.main
 import niah_score.cli.main
-from typer.testing import CliRunner
 
 APPS = {"niah-gen": niah_gen.cli.main.app, "niah-score": niah_score.cli.main.app}
 # Stands in what commands read: it runs nowhere, and would be seen by its name if it did.
@@ -116,7 +117,9 @@ def run_every_command(place: Path, lines: str = LINES) -> Iterator[Ran]:
 
 def prepare(place: Path) -> None:
     """What the lines name and no command writes."""
-    (place / "text.txt").write_text(f"A first sentence stands here. A second one follows it. {WOULD_RUN} " * 40, "utf-8")
+    (place / "text.txt").write_text(
+        f"A first sentence stands here. A second one follows it. {WOULD_RUN} " * 40, "utf-8"
+    )
     (place / "broken").mkdir()
     (place / "broken" / "manifest.json").write_text(json.dumps({"schema_version": 1, "name": WOULD_RUN}), "utf-8")
 

@@ -10,6 +10,8 @@ process can use up: a case that needs more is killed by SIGPROF.
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import os
 import random
@@ -21,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import zstandard
 from mutations import mutated
 from typer.testing import CliRunner
 
@@ -120,15 +123,12 @@ def of_files(kind: str, *lines: str, names: Sequence[str] = (), every: Sequence[
 
 def answers(place: Place, rng: random.Random) -> Iterator[Ended]:
     """Answer files of every stack and container, to rows that have their ids."""
-    seeds = [path for path in sorted(ANSWERS.iterdir())]
+    seeds = sorted(ANSWERS.iterdir())
     suffix = rng.choice(sorted({seed.suffix for seed in seeds}))
     path = damaged(place, rng, [seed for seed in seeds if seed.suffix == suffix])
     if path.suffix in (".jsonl", ".csv", ".tsv", ".json") and rng.random() < 0.2:
-        import gzip
-
-        import zstandard
-
-        whole = rng.choice([gzip.compress, zstandard.compress])(path.read_bytes())
+        data = path.read_bytes()
+        whole = gzip.compress(data, mtime=0) if rng.random() < 0.5 else zstandard.compress(data)
         path.write_bytes(mutated([whole], rng) if rng.random() < 0.7 else whole)
     yield _evaluated(place.work / "rows.jsonl", path, path)
 
@@ -194,8 +194,6 @@ def contents(place: Place, rng: random.Random) -> Iterator[Ended]:
     entry = rng.choice([*record["files"], *(file for file in record["files"] if file["rows"])])
     path = folder / entry["path"]
     path.write_bytes(mutated([path.read_bytes()], rng))
-    import hashlib
-
     entry |= {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "bytes": path.stat().st_size}
     if path.suffix == ".parquet":
         # JSONL is read where there is no Parquet.
@@ -226,8 +224,6 @@ def scores(place: Place, rng: random.Random) -> Iterator[Ended]:
     else:
         path.write_bytes(data)
         if rng.random() < 0.7:
-            import hashlib
-
             record = json.loads((folder / "summary.json").read_bytes())
             record["files"][name]["sha256"] = hashlib.sha256(data).hexdigest()
             (folder / "summary.json").write_text(json.dumps(sealed(record)), "utf-8")
@@ -256,8 +252,7 @@ def verdicts(place: Place, rng: random.Random) -> Iterator[Ended]:
 def shards(place: Place, rng: random.Random) -> Iterator[Ended]:
     """The records of shards, and the plan beside them."""
     folder = _copied(place.parts.parent, place.work / "parts") / place.parts.name
-    files = [path for path in folder.rglob("*.json")] or [folder]
-    path = rng.choice(sorted(files))
+    path = rng.choice(sorted(folder.rglob("*.json")))
     path.write_bytes(mutated([path.read_bytes()], rng))
     yield run(f"niah-gen list {folder.parent}", folder)
     yield run(f"niah-gen merge {folder}", folder, path)
@@ -274,8 +269,6 @@ def corpus_declarations(place: Place, rng: random.Random) -> Iterator[Ended]:
     folder = place.work / "own"
     folder.mkdir(exist_ok=True)
     shutil.copy(CORPUS / "texts" / "a.txt", folder / "a.txt")
-    import hashlib
-
     right = (CORPUS / "corpora" / "corpus.toml").read_text("utf-8")
     right = right.replace("SHA", hashlib.sha256((folder / "a.txt").read_bytes()).hexdigest())
     (folder / "corpus.toml").write_bytes(mutated([right.encode()], rng))
@@ -289,7 +282,8 @@ def languages(place: Place, rng: random.Random) -> Iterator[Ended]:
     os.environ["NIAH_LANGUAGES"] = str(folder)
     try:
         yield run(f"niah-gen corpora add own {CORPUS}/texts/a.txt --language xx", path, "corpus", "own")
-        yield run(f"niah-gen build plain --needle {place.work}/needle-xx.toml --corpus {place.work}/home/niah/corpora/own "
+        own = place.work / "home" / "niah" / "corpora" / "own"
+        yield run(f"niah-gen build plain --needle {place.work}/needle-xx.toml --corpus {own} "
                   f"--length 600 --depths 50 --out {place.work}/built", path, "own", "xx", "corpus")  # fmt: skip
         yield _evaluated(place.work / "rows-xx.jsonl", place.work / "answers.jsonl", path)
     finally:
@@ -324,7 +318,8 @@ READERS: dict[str, FuzzedReader] = {
         of_files("templates", f"niah-gen build plain --needle velden-archive --template FILE {_BUILD}")
     ),
     "system": FuzzedReader(
-        of_files("texts-of-users", "niah-gen plan plain --chat --needle velden-archive --length 600 --system-file FILE", also="length")
+        of_files("texts-of-users", "niah-gen plan plain --chat --needle velden-archive --length 600 --system-file FILE",
+                 also="length")
     ),
     "questions": FuzzedReader(
         of_files("questions", "niah-gen plan questions --set options.file=FILE",
@@ -343,18 +338,20 @@ READERS: dict[str, FuzzedReader] = {
                  "--corpus en_essays --set options.count=2 --length 2000 --depths 50 --repeats 1 --out OUT")
     ),
     "needlebench-names": FuzzedReader(
-        of_files("needlebench-names", "niah-gen build needlebench2-atc --set options.names=FILE --out OUT", also="options.names")
+        of_files("needlebench-names", "niah-gen build needlebench2-atc --set options.names=FILE --out OUT",
+                 also="options.names")
     ),
     "squad": FuzzedReader(
-        of_files("ruler-squad", "niah-gen build ruler-qa_1 --set options.questions=FILE --corpus en_essays --length 700 "
-                 "--repeats 1 --out OUT")
+        of_files("ruler-squad", "niah-gen build ruler-qa_1 --set options.questions=FILE --corpus en_essays "
+                 "--length 700 --repeats 1 --out OUT")
     ),
     "hotpotqa": FuzzedReader(
         of_files("ruler-hotpotqa", "niah-gen build ruler-qa_1 --set options.task=qa_2 --set options.questions=FILE "
                  "--corpus en_essays --length 700 --repeats 1 --out OUT")
     ),
     "words": FuzzedReader(
-        of_files("ruler-words", "niah-gen build ruler-cwe --set options.words=FILE --corpus en_essays --length 800 --repeats 1 --out OUT",
+        of_files("ruler-words", "niah-gen build ruler-cwe --set options.words=FILE --corpus en_essays --length 800 "
+                 "--repeats 1 --out OUT",
                  also="length")
     ),
     "tokenizers": FuzzedReader(
@@ -365,7 +362,9 @@ READERS: dict[str, FuzzedReader] = {
     "chat-templates": FuzzedReader(
         of_files("chat-templates", "niah-gen recount DATASET --tokenizer FOLDER", names=["tokenizer_config.json"])
     ),
-    "rubrics": FuzzedReader(of_files("rubrics", "niah-score judge export DATASET SCORES --model m --rubric FILE --out OUT")),
+    "rubrics": FuzzedReader(
+        of_files("rubrics", "niah-score judge export DATASET SCORES --model m --rubric FILE --out OUT")
+    ),
     "pictures": FuzzedReader(of_files("pictures", "niah-score plot FILE --terminal")),
 }  # fmt: skip
 
@@ -412,7 +411,8 @@ def prepared(work: Path) -> Place:
     rows = [json.loads(line) for line in (cases / "rows.jsonl").open()]
     _lines(cases / "answers-to-rows.jsonl", [{"id": row["id"], "prediction": row["answers"][0]} for row in rows])
     (cases / "longbench.toml").write_text(
-        'name = "own"\ntask = "longbench-file"\nlanguages = ["en"]\n[options]\ndataset = "passage_retrieval_en"\nrows = 2\n'
+        'name = "own"\ntask = "longbench-file"\nlanguages = ["en"]\n'
+        '[options]\ndataset = "passage_retrieval_en"\nrows = 2\n'
     )
     for name in ("said", "gains", "logprobs"):
         shutil.copy(clean / f"{name}.jsonl", cases / f"{'answers' if name == 'said' else name}.jsonl")

@@ -1,4 +1,4 @@
-"""Damages files by a seed: flipped bits, cuts, insertions, splices of two files, pieces that repeat, values that jump."""
+"""Damages files by a seed: flips bits, cuts, inserts, splices two files, repeats pieces, replaces values and keys."""
 
 from __future__ import annotations
 
@@ -11,11 +11,26 @@ PIECES = (
     b"\0", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\n\n", b"\x1b[2J", b'"', b"'", b"\\", b",", b"[",
     b"]", b"{", b"}", b"=", b"null", b"true", b"-1", b"0", b"1e999", b"NaN", b"18446744073709551617", b"9" * 5000,
     b"\\ud800", b"\\u0000", b"../../x", b"/etc/passwd", b"[" * 3000, b'{"a":' * 3000, "\u202e".encode(),
-    "e\u0301".encode(), b"a" * 5000, b"{0}", b"{question}", b"%s", b"{{", b"(?:", b"(a+)+$", b"[]", b"{}", b'""', b"0.5",
+    "e\u0301".encode(), b"a" * 5000, b"{0}", b"{question}", b"%s", b"{{", b"(?:", b"(a+)+$", b"[]", b"{}", b'""',
     b"\na = " + b"[" * 3000 + b"\n", b"\n" + b"a." * 2000 + b"a = 1\n", b"\nx = 1979-05-27T07:32:00Z\n",
 )  # fmt: skip
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
-_VALUES = (b"-1", b"0", b"1", b"1.5", b"3000000000", b"1e999", b"NaN", b"null", b"true", b'"x"', b'""', b"[]", b"{}", b"[[]]")
+_VALUES = (
+    b"-1",
+    b"0",
+    b"1",
+    b"1.5",
+    b"3000000000",
+    b"1e999",
+    b"NaN",
+    b"null",
+    b"true",
+    b'"x"',
+    b'""',
+    b"[]",
+    b"{}",
+    b"[[]]",
+)
 _VALUE = re.compile(rb'(?<=[:=])\s*(?:"[^"\n]*"|-?[\d.]+|true|false|null|\[[^\[\]\n]*\]|\{[^{}\n]*\})')
 _KEY = re.compile(rb'(?m)(?:"(\w+)"\s*:|^\s*(\w+)\s*=)')
 

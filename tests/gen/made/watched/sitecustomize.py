@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from types import FrameType
 from typing import Any
 
 FOLDER = os.path.realpath(os.environ["NIAH_WATCHED"])
@@ -107,13 +108,13 @@ def _inside(path: Any) -> bool:
 
 
 def _callers(count: int = 6) -> list[str]:
-    frame = sys._getframe(1)
-    found = []
+    frame: FrameType | None = sys._getframe(1)
+    found: list[str] = []
     while frame is not None and len(found) < count:
         name = frame.f_code.co_filename
         if name != __file__ and not name.startswith("<"):
             found.append(f"{name}:{frame.f_lineno}")
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return found or [""]
 
 
