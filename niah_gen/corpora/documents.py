@@ -222,7 +222,7 @@ def _read_parquet(path: Path, name: str, field: str, wanted: Wanted) -> Iterator
                         raise CorpusError(f"{path}: row {number}: expected a string in {field!r}, found {value!r:.80}")
                     summary = None if summaries is None else _value(summaries, place, path, number, "summary")
                     yield Document(value, name, number, summary if isinstance(summary, str) else "")
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowException, ValueError) as error:
         raise CorpusError(f"{path}: not a readable Parquet file ({error})") from None
     except OSError as error:
         if error.errno is not None:

@@ -145,7 +145,7 @@ def _declared(folder: Path) -> Located | None:
         return None
     try:
         declaration = parse_declaration(tomllib.loads(path.read_text("utf-8")), str(path))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path}: not valid TOML ({error})") from None
     # The folder's name, as that is what a name is looked up by.
     return Located(folder.resolve().name, folder, declaration)

@@ -27,6 +27,7 @@ from niah_score.contract.dataset import data_path as data_path
 from niah_score.contract.dataset import dataset_of as dataset_of
 from niah_score.contract.dataset import file_problem as file_problem
 from niah_score.contract.dataset import open_dataset as open_dataset
+from niah_score.contract.digests import SEAL as SEAL
 from niah_score.contract.digests import canonical_json as canonical_json
 from niah_score.contract.digests import content_digest as content_digest
 from niah_score.contract.digests import file_sha256 as file_sha256
