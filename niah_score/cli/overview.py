@@ -61,7 +61,7 @@ def print_heatmap(report: Report) -> None:
     from niah_score.report.charts.grid import has_grid, too_fine
     from niah_score.report.report import report_grids
 
-    if not has_grid(report.scored.frame):
+    if not has_grid(report.scored):
         return
     grids = report_grids(report)
     if why := next(filter(None, map(too_fine, grids)), None):

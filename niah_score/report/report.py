@@ -126,7 +126,7 @@ class Report:
         return f"<Report {title_of(self.model, self.dataset, self.digest8)}: {score_text(score)}, n {score.n:,}>"
 
     def _repr_html_(self) -> str:
-        grids = report_grids(self) if has_grid(self.scored.frame) else []
+        grids = report_grids(self) if has_grid(self.scored) else []
         remark = next(filter(None, map(too_fine, grids)), None)
         if remark:
             return html_of(self.overview, [], remark=f"no heatmap: {remark}")
@@ -144,11 +144,14 @@ def report_grids(report: Report, metric: str = "score", language: str | None = N
     Cells of several parts would show which parts have rows there rather than how hard a place is. A part without
     lengths and depths has no grid. Raises what `report_grid` does.
     """
+    import polars as pl
+
     asked = report.every_row.asked
     grids = []
     for part in report.summary["headline"]["parts"] if report.parts else ():
-        rows = asked.only(asked.frame["part"] == part["name"])
-        if not has_grid(rows.frame if language is None else rows.frame.filter(language=language)):
+        of_part = asked.where("part", part["name"])
+        rows = asked.only(pl.Series(of_part))
+        if not has_grid(rows if language is None else rows.only(pl.Series(rows.where("language", language)))):
             continue
         named = f"{part['name']}, {weight_text(part)}"
         grids.append(grid_of(rows, metric, language, model=named, dataset=f"{report.dataset} {report.digest8}"))

@@ -158,5 +158,5 @@ def _groups(report: Report) -> pl.DataFrame:
 
 def _draw(report: Report, folder: Path) -> None:
     """The heatmap of each row's own metric, where rows have lengths and depths, and not too many of them."""
-    if has_grid(report.scored.frame) and not any(map(too_fine, grids := report_grids(report))):
+    if has_grid(report.scored) and not any(map(too_fine, grids := report_grids(report))):
         draw(grids, *(folder / name for name in PICTURES), title=title_of_grids(report, grids))
