@@ -8,7 +8,6 @@ rows (prompts, cells, order) knows no ranges.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.errors import IntegrityError
@@ -30,7 +29,7 @@ from niah_score.join.join import (
 from niah_score.join.reading import Batch, schema
 from niah_score.join.rows import Rows
 from niah_score.join.rows_on_disk import RowsOnDisk
-from niah_score.join.spool import Extent, Spool
+from niah_score.join.spool import Extent, Scratch, Spool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,22 +75,22 @@ def join_on_disk(
     rows: RowsOnDisk,
     names: Sequence[str],
     batches: Iterable[Batch],
-    folder: Path,
+    scratch: Scratch,
     *,
     on_duplicate: str = "error",
     repeats_are_samples: bool = False,
     by_order: bool = False,
 ) -> JoinedOnDisk:
-    """As `join`; `folder` holds the temporary files. Raises what that does, and ResourceError where the disk is full."""
+    """As `join`; `scratch` is for temporary files. Raises what that does, and ResourceError where the disk is full."""
     import polars as pl
 
     malformed: list[Problem] = []
-    read = _Shared(rows, Spool(folder, "answers-read"))
+    read = _Shared(rows, Spool(scratch, "answers-read"))
     for file, answers, broken in batches:
         malformed += malformed_problems(broken, names[file])
         read.add(answers)
     read.flush()
-    joining = _Joining(rows, names, read, Spool(folder, "answers"), "samples" if repeats_are_samples else on_duplicate)
+    joining = _Joining(rows, names, read, Spool(scratch, "answers"), "samples" if repeats_are_samples else on_duplicate)
     lost = joining.every_part()
     may_be = may_be_placed(lost)
     strange = lost
@@ -207,9 +206,7 @@ class _Shared:
         part = self._first_ids.search_sorted(frame["id"], side="right").cast(pl.Int64) - 1
         part = pl.select(pl.when(frame["id"].is_null()).then(-1).otherwise(part).alias("part"))["part"]
         for (number,), some in (
-            frame.with_columns(part)
-            .partition_by("part", maintain_order=True, include_key=False, as_dict=True)
-            .items()
+            frame.with_columns(part).partition_by("part", maintain_order=True, include_key=False, as_dict=True).items()
         ):
             (self.lost if number < 0 else self.of_part[number]).append(self.spool.put(some))
 
@@ -248,7 +245,7 @@ class _Joining:
         return pl.concat(lost).sort("nth")
 
     def again_with(self, found: pl.DataFrame) -> None:
-        """Join anew the parts that answers have come to by other ways; their places count from the first of all rows."""
+        """Join anew the parts that answers came to otherwise; the places of these count from the first of all rows."""
         import polars as pl
 
         for number, (first, last) in enumerate(self._read.chunks):
@@ -275,9 +272,7 @@ class _Joining:
         known, left_out = without_duplicates(known, self._names, rows, self._repeats)
         if self._repeats == "samples":
             known = known.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("place").alias("sample"))
-        others = other_prompts(known, rows).select(
-            "nth", "file", "line", "prompt_sha256", "chat_sha256", "row_id"
-        )
+        others = other_prompts(known, rows).select("nth", "file", "line", "prompt_sha256", "chat_sha256", "row_id")
         places = known["place"].unique()
         missing: list[str] = []
         if len(places) < rows.table.height:

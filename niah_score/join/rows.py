@@ -268,9 +268,7 @@ def _from_json_lines(file: Path) -> Iterator[RowsPart]:
             ) from None
         if not isinstance(record, dict):
             raise ScoreError(f"{file}:{number}: expected a JSON object with id, answers and keywords")
-        records.append(
-            {"line": number, **{name: record[name] for name in columns if name in record}}
-        )
+        records.append({"line": number, **{name: record[name] for name in columns if name in record}})
         if len(records) == _BATCH:
             yield from_records(records, file, "line", before)
             before += len(records)

@@ -8,8 +8,9 @@ are never more rows in memory than a run has, however many the dataset holds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,13 +28,16 @@ from niah_score.join.rows import (
     sorted_rows,
     together,
 )
-from niah_score.join.spool import Extent, Spool
+from niah_score.join.spool import Extent, Scratch, Spool
 
 if TYPE_CHECKING:
     import polars as pl
 
-# Datasets of more rows are kept on the disk.
+# Datasets of more rows, or with more bytes of answers, are kept on the disk.
 MOST_IN_MEMORY = 262_144
+MOST_BYTES_IN_MEMORY = 256_000_000
+# Rows that are scored together are fewer where their answers are larger than that.
+_CHUNK_BYTES = 64_000_000
 _PAGE_ROWS = 2_048
 # Every how many rows of a run an id is kept, to cut by.
 _STEP = 64
@@ -56,7 +60,8 @@ class RowsOnDisk:
     """The truth of a large dataset, sorted by id, in `chunks`; all else is as `Rows` has it.
 
     `metrics`: how many rows are judged by each. `needles`: of each needle the name, language and keyword groups that
-    the first row with it has.
+    the first row with it has. `judged_by`: the different sets of metrics that rows of a chunk are judged by, in the
+    order of the first chunk of each.
     """
 
     spool: Spool
@@ -68,6 +73,7 @@ class RowsOnDisk:
     parts: tuple[PartEntry, ...]
     metrics: dict[str, int]
     needles: tuple[tuple[str | None, str, list[list[str]]], ...]
+    judged_by: tuple[tuple[str, ...], ...]
 
     def some(self, first: int, last: int) -> Rows:
         """The rows of some chunks, from the number `first` to `last`, that one not counted."""
@@ -80,9 +86,19 @@ class RowsOnDisk:
         """All rows in memory."""
         return self.some(0, len(self.chunks))
 
+    def of_ids(self, ids: pl.Series) -> Rows:
+        """The rows of some ids."""
+        found = []
+        for chunk in self.chunks:
+            table = self.spool.get(chunk.table)
+            own = table.filter(table["id"].is_in(ids.implode()))
+            if own.height:
+                found.append(RowsPart(own, self.spool.get(chunk.targets)))
+        return Rows(*together(found), self.name, self.digest8, self.manifest, self.parts)
 
-def read_truth(dataset: Path, folder: Callable[[], Path]) -> Rows | RowsOnDisk:
-    """Read a dataset's truth. `folder`: asked for where to put what does not fit into memory.
+
+def read_truth(dataset: Path, scratch: Scratch, answer_bytes: int = 0) -> Rows | RowsOnDisk:
+    """Read a dataset's truth. `scratch`: for what does not fit into memory; `answer_bytes`: how large its answers are.
 
     Raises what `read_rows` does, and ResourceError where there is no room on the disk.
     """
@@ -93,9 +109,16 @@ def read_truth(dataset: Path, folder: Callable[[], Path]) -> Rows | RowsOnDisk:
     for part in parts:
         held.append(part)
         count += part.table.height
-        if count > MOST_IN_MEMORY:
-            return _on_disk(found, _after(held, parts), dataset, folder())
+        if count > MOST_IN_MEMORY or answer_bytes > MOST_BYTES_IN_MEMORY:
+            return _on_disk(found, _after(held, parts), dataset, scratch, answer_bytes)
     return sorted_rows(found, held, dataset)
+
+
+def metrics_of(rows: Rows | RowsOnDisk) -> dict[str, int]:
+    """How many rows are judged by each metric, by name."""
+    if isinstance(rows, RowsOnDisk):
+        return rows.metrics
+    return dict(rows.table["metric"].value_counts().sort("metric").iter_rows())
 
 
 def _after(held: list[RowsPart], rest: Iterator[RowsPart]) -> Iterator[RowsPart]:
@@ -175,8 +198,10 @@ def _put(spool: Spool, table: pl.DataFrame, targets: pl.DataFrame) -> tuple[Exte
     return spool.put(table.with_columns(codes)), spool.put(targets[own])
 
 
-def _on_disk(found: DatasetFiles, parts: Iterator[RowsPart], dataset: Path, folder: Path) -> RowsOnDisk:
-    read = Spool(folder, "rows-read")
+def _on_disk(
+    found: DatasetFiles, parts: Iterator[RowsPart], dataset: Path, scratch: Scratch, answer_bytes: int
+) -> RowsOnDisk:
+    read = Spool(scratch, "rows-read")
     runs = _Runs(read)
     held: list[RowsPart] = []
     for part in parts:
@@ -186,9 +211,12 @@ def _on_disk(found: DatasetFiles, parts: Iterator[RowsPart], dataset: Path, fold
     if held:
         runs.add(held)
     check_count(runs.rows, found.manifest, dataset)
-    gathered = _Gathered(Spool(folder, "rows"), found, dataset)
+    rows = CHUNK_ROWS
+    while rows > 64 and rows * (answer_bytes // runs.rows) > _CHUNK_BYTES:
+        rows //= 2
+    gathered = _Gathered(Spool(scratch, "rows"), found, dataset, rows)
     cuts = runs.cuts()
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in pairwise(cuts):
         gathered.add(runs.between(low, high))
     read.drop()
     return gathered.end()
@@ -197,8 +225,8 @@ def _on_disk(found: DatasetFiles, parts: Iterator[RowsPart], dataset: Path, fold
 class _Gathered:
     """Rows that come sorted by id, put into a file by chunks, and what is to be known of all of them."""
 
-    def __init__(self, spool: Spool, found: DatasetFiles, dataset: Path) -> None:
-        self._spool, self._found, self._dataset = spool, found, dataset
+    def __init__(self, spool: Spool, found: DatasetFiles, dataset: Path, chunk: int) -> None:
+        self._spool, self._found, self._dataset, self._chunk = spool, found, dataset, chunk
         self._left: RowsPart | None = None
         self._chunks: list[RowsChunk] = []
         self._rows = 0
@@ -206,6 +234,7 @@ class _Gathered:
         self._last: str | None = None
         self._again: dict[str, None] = {}
         self._metrics: Counter[str] = Counter()
+        self._judged_by: dict[tuple[str, ...], None] = {}
         self._needles: dict[str | None, tuple[str, list[list[str]]]] = {}
 
     def add(self, parts: Sequence[RowsPart]) -> None:
@@ -217,7 +246,7 @@ class _Gathered:
         self._look(table, targets)
         if self._left is not None:
             table, targets = together([self._left, RowsPart(table, targets)])
-        whole = table.height // CHUNK_ROWS * CHUNK_ROWS
+        whole = table.height // self._chunk * self._chunk
         self._put(table.head(whole), targets)
         self._left = RowsPart(table.tail(table.height - whole), targets) if whole < table.height else None
 
@@ -232,14 +261,15 @@ class _Gathered:
         needles = tuple((name, *about) for name, about in self._needles.items())
         return RowsOnDisk(
             self._spool, tuple(self._chunks), self._rows, found.name, digest8, found.manifest, found.parts,
-            dict(sorted(self._metrics.items())), needles,
+            dict(sorted(self._metrics.items())), needles, tuple(self._judged_by),
         )  # fmt: skip
 
     def _put(self, table: pl.DataFrame, targets: pl.DataFrame) -> None:
-        for chunk in table.iter_slices(CHUNK_ROWS):
+        for chunk in table.iter_slices(self._chunk):
             found = _put(self._spool, chunk, targets)
             self._chunks.append(RowsChunk(self._rows, chunk.height, chunk["id"][0], *found))
             self._rows += chunk.height
+            self._judged_by.setdefault(tuple(sorted(chunk["metric"].unique().to_list())))
 
     def _look(self, table: pl.DataFrame, targets: pl.DataFrame) -> None:
         import polars as pl

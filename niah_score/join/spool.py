@@ -24,16 +24,34 @@ class Extent(NamedTuple):
     size: int
 
 
+class Scratch:
+    """A temporary folder, made when a file is first put into it, which goes with the last object that refers to it."""
+
+    def __init__(self) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def path(self, name: str) -> Path:
+        """Where a file of that name belongs. Raises ResourceError where no folder can be made."""
+        if self._folder is None:
+            try:
+                self._folder = tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True)
+            except OSError as error:
+                raise full_disk(Path(tempfile.gettempdir()), error) from None
+        return Path(self._folder.name) / name
+
+
 class Spool:
     """A file that frames are added to. `path`: where it is, for other processes to read from."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.path = folder / name
+    def __init__(self, scratch: Scratch, name: str) -> None:
+        self.path = scratch.path(name)
+        # Its folder stays as long as this does.
+        self._scratch = scratch
         self._end = 0
         try:
             self._file = self.path.open("xb", buffering=0)
         except OSError as error:
-            raise _full(self.path, error) from None
+            raise full_disk(self.path, error) from None
 
     def put(self, frame: pl.DataFrame) -> Extent:
         """Add a frame. Raises ResourceError where there is no room for it."""
@@ -48,7 +66,7 @@ class Spool:
             while left:
                 left = left[self._file.write(left) :]
         except OSError as error:
-            raise _full(self.path, error) from None
+            raise full_disk(self.path, error) from None
         self._end += found.size
         return found
 
@@ -71,9 +89,10 @@ def read_extent(path: Path, where: Extent) -> pl.DataFrame:
         return pl.read_ipc_stream(io.BytesIO(file.read(where.size)))
 
 
-def _full(path: Path, error: OSError) -> ResourceError:
+def full_disk(path: Path, error: OSError) -> ResourceError:
+    """What is said where a temporary file cannot be written."""
     return ResourceError(
-        f"{path}: cannot be written to ({error.strerror or error}); so many rows are scored by way of temporary files in "
-        f"{tempfile.gettempdir()}, which need about as much room as the answers: make room there, or name another folder "
-        "in TMPDIR"
+        f"{path}: cannot be written to ({error.strerror or error}); what does not fit into memory is kept in temporary "
+        f"files in {tempfile.gettempdir()}, which need about as much room as the answers: make room there, or name "
+        "another folder in TMPDIR"
     )

@@ -65,12 +65,12 @@ def distinct(keys: Whole, size: int) -> tuple[Whole, Codes]:
     import numpy as np
 
     # Of less than 2^32 rows, places need half the room.
-    kind = np.uint32 if len(keys) < 2**32 else np.int64
+    kind: Any = np.uint32 if len(keys) < 2**32 else np.int64
     if size <= 4 * len(keys):
         seen = np.zeros(size, np.bool_)
         seen[keys] = True
-        found = np.flatnonzero(seen)
-        places = np.zeros(size, kind)
+        found: Whole = np.flatnonzero(seen)
+        places: Codes = np.zeros(size, kind)
         places[found] = np.arange(len(found), dtype=kind)
         return found, places[keys]
     order = None if bool((keys[1:] >= keys[:-1]).all()) else np.argsort(keys)
@@ -78,7 +78,7 @@ def distinct(keys: Whole, size: int) -> tuple[Whole, Codes]:
     new = np.empty(len(keys), np.bool_)
     new[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    place = np.cumsum(new, dtype=kind)
+    place: Codes = np.cumsum(new, dtype=kind)
     place -= kind(1)
     if order is not None:
         unordered = place

@@ -35,6 +35,10 @@ class FrameColumns:
         self.height = frame.height
         self.kinds: dict[str, pl.DataType] = dict(frame.schema)
 
+    def numbers_among_all(self, rows: pl.Series) -> pl.Series:
+        """The numbers of some rows: a frame knows of no others."""
+        return rows
+
     def filter(self, which: pl.Series) -> FrameColumns:
         """Some of the rows."""
         return FrameColumns(self.frame.filter(which))
@@ -74,6 +78,12 @@ class CodedColumns:
         import polars as pl
 
         return pl.DataFrame([self.column(name) for name in self.kinds])
+
+    def numbers_among_all(self, rows: pl.Series) -> pl.Series:
+        """The numbers of some rows among all that are held."""
+        import polars as pl
+
+        return rows if self._which is None else pl.Series(self._which[rows.to_numpy()])
 
     def filter(self, which: pl.Series) -> CodedColumns:
         """Some of the rows."""
@@ -201,10 +211,13 @@ def _numbers(column: pl.Series) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 class ColumnCoder:
-    """Makes coded columns of frames that come one after the other, `rows` in all."""
+    """Makes coded columns of frames that come one after the other, `rows` in all.
+
+    `kinds`: the columns that are taken.
+    """
 
     def __init__(self, kinds: dict[str, pl.DataType], rows: int) -> None:
-        self._kinds, self._rows, self._end = kinds, rows, 0
+        self.kinds, self._rows, self._end = kinds, rows, 0
         self._columns = {name: _Coder(rows) for name in kinds}
 
     def add(self, frame: pl.DataFrame) -> None:
@@ -215,14 +228,14 @@ class ColumnCoder:
             if name in frame.columns:
                 coder.add(frame[name], self._end)
             else:
-                coder.add(pl.repeat(None, frame.height, dtype=self._kinds[name], eager=True), self._end)
+                coder.add(pl.repeat(None, frame.height, dtype=self.kinds[name], eager=True), self._end)
         self._end += frame.height
 
     def end(self) -> CodedColumns:
         """All rows."""
         if self._end != self._rows:
             raise AssertionError(f"{self._end} rows were given, and not {self._rows}")
-        return CodedColumns(self._kinds, {name: one.end() for name, one in self._columns.items()}, self._rows)
+        return CodedColumns(self.kinds, {name: one.end() for name, one in self._columns.items()}, self._rows)
 
 
 class _Coder:

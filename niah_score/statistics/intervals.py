@@ -25,7 +25,7 @@ excludes 0 where p is below 0.05. V counts one more row without a difference: th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 

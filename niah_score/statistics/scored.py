@@ -76,6 +76,10 @@ class Scored:
         """The names of all columns."""
         return list(self._columns.kinds)
 
+    def numbers_among_all(self, rows: pl.Series) -> pl.Series:
+        """The numbers that some of the rows have among those that these were cut out of."""
+        return self._columns.numbers_among_all(rows)
+
     def column(self, name: str) -> pl.Series:
         """The values of one column."""
         return self._columns.column(name)

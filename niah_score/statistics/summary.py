@@ -33,7 +33,9 @@ def summary_of(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",
     without keywords).
     """
     scored = as_scored(scores)
-    statuses, findings = (_counted(scored, name, known) for name, known in (("status", STATUSES), ("finding", FINDINGS)))
+    statuses, findings = (
+        _counted(scored, name, known) for name, known in (("status", STATUSES), ("finding", FINDINGS))
+    )
     assert sum(statuses.values()) == sum(findings.values()) == scored.height
     return {
         "controls": controls_of(scored),
