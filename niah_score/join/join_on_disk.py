@@ -272,7 +272,9 @@ class _Joining:
         known, left_out = without_duplicates(known, self._names, rows, self._repeats)
         if self._repeats == "samples":
             known = known.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("place").alias("sample"))
+        # A frame without rows may still hold the texts of those that it was made of.
         others = other_prompts(known, rows).select("nth", "file", "line", "prompt_sha256", "chat_sha256", "row_id")
+        others = others if others.height else pl.DataFrame(schema=others.schema)
         places = known["place"].unique()
         missing: list[str] = []
         if len(places) < rows.table.height:

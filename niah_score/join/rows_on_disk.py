@@ -144,7 +144,7 @@ class _Runs:
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
         self.pages: list[_Page] = []
-        self.ids: list[pl.Series] = []
+        self.ids: list[str] = []
         self.rows = 0
 
     def add(self, parts: list[RowsPart]) -> None:
@@ -157,7 +157,8 @@ class _Runs:
         table = table.insert_column(0, order)
         self.rows += table.height
         table = table[table["id"].arg_sort()]
-        self.ids.append(table["id"].gather_every(_STEP))
+        # Not as a series, which would keep all ids of the run.
+        self.ids += table["id"].gather_every(_STEP).to_list()
         for page in table.iter_slices(_PAGE_ROWS):
             found = _put(self._spool, page, targets)
             self.pages.append(_Page(page["id"][0], page["id"][-1], *found))
@@ -181,11 +182,8 @@ class _Runs:
 
     def cuts(self) -> list[str | None]:
         """Ids that divide all rows into ranges of about a run, null at both ends."""
-        import polars as pl
-
-        ids = pl.concat(self.ids).sort()
         step = max(1, MOST_IN_MEMORY // _STEP)
-        inner = dict.fromkeys(ids.gather_every(step, step).to_list())
+        inner = dict.fromkeys(sorted(self.ids)[step::step])
         return [None, *inner, None]
 
 
