@@ -159,7 +159,7 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
         raise RecipeError(["cannot be read as TOML: its brackets are nested too deep"], str(path)) from None
     except FileNotFoundError:
         raise RecipeError([f"{path}: no such file"]) from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise RecipeError([f"cannot be read as TOML: {error}"], str(path)) from None
     raw.setdefault("name", path.stem)
     return raw, str(path)

@@ -18,11 +18,13 @@ from niah_score.contract import (
 )
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.join import Lines, Problem
-from niah_score.join.rows import read_rows
+from niah_score.join.rows_on_disk import MOST_IN_MEMORY, read_truth
+from niah_score.join.spool import Scratch
 from niah_score.machine.refused import is_refused
 from niah_score.machine.unpacking import packed_group
 from niah_score.report.layout import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report
+from niah_score.report.scores_file import ScoresFile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,16 +47,17 @@ def read(folder: str | Path) -> Report:
         found = _summary(folder)
         _refuse_other_types(found)
         data = _listed_files(folder, found["files"])
-        scores = _frame(folder / SCORES, data[SCORES])
-        samples = _frame(folder / SAMPLES, data[SAMPLES]) if SAMPLES in data else None
+        scores, samples = (_table(folder / name, data.get(name)) for name in (SCORES, SAMPLES))
+        if scores is None:
+            raise FileNotFoundError(2, "", str(folder / SCORES))
         problems = [Problem(**strict_json(line.encode())) for line in data[PROBLEMS].decode().split("\n") if line]
         return Report(
             dataset=found["dataset"]["name"],
             digest8=found["dataset"]["digest8"],
             model=found["model"],
             metrics=tuple(found["signatures"]),
-            scores=scores,
-            samples=samples,
+            table=scores,
+            sample_table=samples,
             statuses=found["statuses"],
             lines=Lines(**found["lines"]),
             problems=problems,
@@ -118,17 +121,27 @@ def _summary(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, bytes]:
-    """The bytes of the files that a report is made of. Raises IntegrityError if a listed file is not what was written.
+def _table(path: Path, data: bytes | str | None) -> pl.DataFrame | ScoresFile | None:
+    """Scores as they were read, or, where only the sha256 is known, as a file."""
+    if data is None:
+        return None
+    return ScoresFile(path, sha256=data) if isinstance(data, str) else _frame(path, data)
 
-    A table, picture or page may be gone; if it is there, it must be of the same run.
+
+def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, Any]:
+    """The bytes of the files that a report is made of; of large tables the sha256.
+
+    Raises IntegrityError if a listed file is not what was written. A table, picture or page may be gone; if it is
+    there, it must be of the same run.
     """
-    data = {}
+    data: dict[str, Any] = {}
     for name in FILES:
         path = folder / name
         if name not in listed:
             continue
-        if name in (SCORES, SAMPLES, PROBLEMS):
+        if name in (SCORES, SAMPLES) and _is_large(path):
+            data[name] = found = file_sha256(path)
+        elif name in (SCORES, SAMPLES, PROBLEMS):
             with open_regular(path) as file:
                 data[name] = file.read()
             found = sha256_hex(data[name])
@@ -144,9 +157,21 @@ def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, bytes]:
     return data
 
 
+def _is_large(path: Path) -> bool:
+    """Whether a table of scores has more rows than are held in memory; of a damaged one, its sha256 tells."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_regular(path) as file:
+            return bool(pq.read_metadata(file).num_rows > MOST_IN_MEMORY)
+    except (pa.ArrowException, OSError):
+        return False
+
+
 def with_texts(report: Report, dataset: Path) -> Report:
     """A report with the texts of its dataset's rows. Raises IntegrityError if it was made for another dataset."""
-    rows = read_rows(dataset)
+    rows = read_truth(dataset, Scratch())
     if rows.digest8 != report.digest8:
         raise IntegrityError(
             f"{dataset}: is {rows.name} ({rows.digest8}), the scores are of {report.dataset} ({report.digest8}); "
