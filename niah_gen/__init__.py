@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from niah_score.contract import VERSION
-
 if TYPE_CHECKING:
     from niah_gen.dataset.build import build as build
     from niah_gen.dataset.build import iter_rows as iter_rows
@@ -17,8 +15,6 @@ if TYPE_CHECKING:
     from niah_gen.errors import NiahError as NiahError
     from niah_gen.recipe.read import load_recipe as load_recipe
     from niah_gen.recipe.recipe import Recipe as Recipe
-
-__version__ = VERSION
 
 _HOMES = {
     "NiahError": "errors",
@@ -33,6 +29,10 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> object:
     """Public names are loaded when they are first used, so that importing the package costs nothing."""
+    if name == "__version__":
+        from niah_score.contract import VERSION
+
+        return VERSION
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -1,6 +1,6 @@
-"""Starts worker processes, runs what may crash apart, writes files that appear whole, and holds locks.
+"""Runs commands to their end, starts worker processes, runs what may crash apart, writes files whole, and holds locks.
 
 All that both packages ask of the machine is here.
 
-Imports no other room.
+Imports `text` alone, to show safely what it says.
 """

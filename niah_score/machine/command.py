@@ -1,0 +1,178 @@
+"""Runs a command from its first import to its end: interrupts, streams, expected errors and exit codes.
+
+Both programs end alike:
+
+| code | |
+|---|---|
+| 1 | a bug of ours, with its traceback |
+| 2 | an argument that is wrong, or names what does not exist or is of another kind |
+| 5 | what the system refuses: disk, memory, permission, a read-only file system, too many open files |
+| 130, 143, 129 | Ctrl-C, SIGTERM, a closed terminal |
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any, NamedTuple, NoReturn, ParamSpec
+
+from niah_score.machine.interrupts import end_interrupted, was_interrupted, watch_interrupts
+from niah_score.machine.standard_streams import flush_streams, prepare_streams
+
+Arguments = ParamSpec("Arguments")
+
+
+class Ending(NamedTuple):
+    """How an expected error ends a command: what is said on standard error, and the exit code."""
+
+    sentence: str
+    code: int
+
+
+# What an argument is to blame for: it names something that does not exist, or is of another kind.
+_NAMED_WRONGLY = (
+    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL,
+    errno.ENOTEMPTY, errno.EXDEV, errno.ENXIO, errno.ENODEV, errno.ESPIPE,
+)  # fmt: skip
+# What libraries say when the system gives them no memory or no thread.
+_NO_MEMORY = (
+    "cannot allocate memory", "failed to allocate", "unable to allocate", "memory allocation", "out of memory",
+    "malloc of size", "realloc of size", "can't start new thread", "failed to map segment", "threadpoolbuilderror",
+    "capacity overflow", "cannot create thread", "resource temporarily unavailable",
+)  # fmt: skip
+
+
+def run_command(program: str, commands: str, advice: str) -> NoReturn:
+    """Run a program: import the module that holds its typer `app`, call it, and end the process.
+
+    advice: what the line about an interrupt adds. The interpreter is not taken down piece by piece: everything is
+    written and synced, and the system takes vocabularies and arrays back at once.
+    """
+    # First, or the pipe of interrupts gets the number of a stream that was closed.
+    prepare_streams()
+    watch_interrupts(program, advice)
+    try:
+        code = _code_of(importlib.import_module(commands).app, program)
+        try:
+            flush_streams()
+        except OSError as error:
+            code = _told(program, error)
+    except KeyboardInterrupt:
+        code = 130
+    if was_interrupted() and code:
+        with suppress(BaseException):
+            _run_exit_functions()
+        end_interrupted()
+    _run_exit_functions()
+    os._exit(code)
+
+
+def _code_of(app: Callable[[], object], program: str) -> int:
+    try:
+        app()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the end of the program
+        return _told(program, error)
+    return 0
+
+
+def _told(program: str, error: BaseException) -> int:
+    """Tell an error that ends the program; its exit code."""
+    ending = system_ending(error)
+    if ending is not None:
+        say(program, ending.sentence)
+    elif not was_interrupted():
+        with suppress(OSError):
+            traceback.print_exception(error)
+    return ending.code if ending is not None else 1
+
+
+def _run_exit_functions() -> None:
+    # Processes apart end here, and semaphores of worker processes are given back.
+    atexit._run_exitfuncs()
+
+
+def reported(
+    program: str, expected: Callable[[BaseException], Ending | None], advice: str
+) -> Callable[[Callable[Arguments, None]], Callable[Arguments, None]]:
+    """Decorates a command: expected errors end it in a sentence and their exit code; bugs keep their traceback.
+
+    expected: the ending of errors that the package itself raises. advice: as in `run_command`.
+    """
+
+    def decorated(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
+        @wraps(command)
+        def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+            try:
+                command(*args, **kwargs)
+            except BaseException as error:
+                if was_interrupted():
+                    # Libraries turn an interrupt into errors of their own; `run_command` says the line.
+                    raise SystemExit(130) from None
+                if isinstance(error, KeyboardInterrupt):
+                    say(program, f"interrupted; {advice}")
+                    raise SystemExit(130) from None
+                ending = expected(error) or system_ending(error)
+                if ending is None:
+                    raise
+                say(program, ending.sentence)
+                raise SystemExit(ending.code) from None
+
+        return run
+
+    return decorated
+
+
+def say(program: str, sentence: str) -> None:
+    """Say a sentence on standard error, as the program."""
+    from niah_score.text.visible import visible
+
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"{program}: {visible(sentence)}\n")
+        sys.stderr.flush()
+
+
+def system_ending(error: BaseException) -> Ending | None:
+    """How an error of the machine ends a command; None for all others."""
+    if isinstance(error, MemoryError) or _is_of_memory(error):
+        return Ending("not enough memory", 5)
+    if isinstance(error, OSError):
+        return Ending(os_error_sentence(error), 2 if error.errno in _NAMED_WRONGLY else 5)
+    if isinstance(error, UnicodeEncodeError) and any(_is_undecoded(word) for word in sys.argv):
+        return Ending(
+            f"an argument holds characters that the encoding of this locale ({sys.getfilesystemencoding()}) does not "
+            "have; set PYTHONUTF8=1, or LC_ALL to a locale of UTF-8",
+            2,
+        )
+    return None
+
+
+def os_error_sentence(error: OSError) -> str:
+    """What the system refused, and where."""
+    names: list[Any] = [name for name in (error.filename, error.filename2) if name is not None]
+    where = " -> ".join(os.fsdecode(name) if isinstance(name, bytes | str) else str(name) for name in names)
+    return f"{where}: {error.strerror or error}" if where else str(error.strerror or error)
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    """Whether a library tells of missing memory in its own words: panics of Rust, libraries that cannot be mapped."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOMEM, errno.EAGAIN)
+    if isinstance(error, ImportError | RuntimeError | SystemError) or type(error).__name__ == "PanicException":
+        said = str(error).lower()
+        return any(words in said for words in _NO_MEMORY)
+    return False
+
+
+def _is_undecoded(word: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in word)
