@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from niah_gen.corpora.read import Corpus
-from niah_gen.dataset.complete import Notice, complete, plan_sheet, usable_record
-from niah_gen.dataset.folders import SHEET, BuildFolders, forget_empty, lock
+from niah_gen.dataset.complete import Notice, complete, forget_built, intact_formats, plan_sheet, usable_record
+from niah_gen.dataset.folders import SHEET, BuildFolders, lock
 from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, ShardRecord, write_shard
 from niah_gen.dataset.writer_thread import WriterThread
-from niah_gen.errors import IntegrityError, NiahError, ResourceError
+from niah_gen.errors import NiahError, ResourceError
 from niah_gen.progress import Progress
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, PlannedPart, make_plan
 from niah_gen.tasks.controls import NO_CONTEXT
-from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
+from niah_score.contract import DATA_FORMATS, Row, canonical_json
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
 from niah_score.text.language import find_language
@@ -80,16 +80,16 @@ def build(
         for sentence in plan.notes:
             tell(sentence)
         if shard is not None:
-            kept = _intact_formats(target, plan)
+            kept = intact_formats(target, plan.digest)
             if not set(wanted) <= set(kept):
                 return _build_part(plan, target, _together(wanted, kept), jobs, shard, progress)
             tell(f"{target.final} is complete already; nothing was built")
             return target.final
         with lock(target):
-            kept = _intact_formats(target, plan)
+            kept = intact_formats(target, plan.digest)
             if set(wanted) <= set(kept):
                 tell(f"{target.final} is complete already; nothing was built")
-                forget_empty(target)
+                forget_built(target, kept)
                 return target.final
             suffixes = _together(wanted, kept)
             sheet = aside.submit(plan_sheet, plan, suffixes)
@@ -252,23 +252,3 @@ def _work(number: int) -> ShardRecord:
 def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
     return tuple(suffix for suffix in DATA_FORMATS if suffix in (*wanted, *kept))
 
-
-def _intact_formats(target: BuildFolders, plan: Plan) -> tuple[str, ...]:
-    """The formats of a finished dataset whose files are all intact; none if there is no such dataset.
-
-    Raises IntegrityError if only the card was changed: those are somebody's own words, which building would replace.
-    """
-    try:
-        dataset = open_dataset(target.final)
-    except ContractError:
-        return ()
-    if dataset.manifest.plan_digest != plan.digest:
-        return ()
-    problems = {entry.path: file_problem(target.final, entry) for entry in dataset.manifest.files}
-    damaged = [path for path, problem in problems.items() if problem]
-    if damaged == [CARD] and (target.final / CARD).is_file():
-        raise IntegrityError(
-            f"{target.final / CARD}: changed since it was written; keep your words elsewhere and run "
-            f"`niah-gen card {target.final}`, then build"
-        )
-    return () if damaged else dataset.formats

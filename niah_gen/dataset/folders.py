@@ -6,13 +6,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from niah_gen.dataset.moving import finish_moving
 from niah_gen.errors import LockedError
-from niah_score.machine.files import HeldError, locked, remove_leftovers
+from niah_score.contract import CARD, MANIFEST
+from niah_score.machine.files import HeldError, locked, make_folder, remove_aside, remove_leftovers
 
 PARTIAL = ".partial"
 # The file of a partial folder that says what completing the dataset needs to know of its plan.
@@ -60,7 +64,8 @@ def lock(target: BuildFolders, part: str | None = None) -> Iterator[None]:
                     held.enter_context(locked(path))
                 _prepare(target)
                 # Nobody else is writing here, so what is half-written was left by a killed build.
-                remove_leftovers(target.dataset)
+                remove_leftovers(target.partial)
+                remove_aside([target.final / CARD, target.final / MANIFEST])
             else:
                 held.enter_context(locked(folder / f".{name}.{part}.lock"))
                 # Other parts look in too, each for a moment.
@@ -73,16 +78,36 @@ def lock(target: BuildFolders, part: str | None = None) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def hold_finished(dataset: Path) -> Iterator[None]:
+    """Hold a finished dataset alone, whose files are then what its manifest lists. Raises LockedError.
+
+    Where nobody may write beside it, nobody builds it.
+    """
+    target = BuildFolders(Path(os.path.abspath(dataset)))
+    if not target.final.is_dir() or not os.access(target.final.parent, os.W_OK):
+        yield
+        return
+    there = target.partial.exists()
+    with lock(target):
+        if not there:
+            forget(target)
+        yield
+
+
 def _prepare(target: BuildFolders) -> None:
-    """Make the partial folder."""
-    target.dataset.mkdir(parents=True, exist_ok=True)
-    target.parts.mkdir(exist_ok=True)
+    """Make the partial folder, once what a killed command began to move is moved."""
+    if finish_moving(target.partial, target.final):
+        forget(target)
+    make_folder(target.dataset)
+    make_folder(target.parts)
 
 
-def forget_empty(target: BuildFolders) -> None:
-    """Remove the partial folder unless parts are in it: they may belong to another format that is being built."""
-    for folder in (target.dataset, target.parts, target.partial):
-        try:
-            folder.rmdir()
-        except OSError:
-            return
+def forget(target: BuildFolders) -> None:
+    """Remove the partial folder. What says how to complete it goes last: until then the same command can go on."""
+    for path in sorted(target.partial.iterdir(), key=lambda path: path.name == SHEET):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    target.partial.rmdir()

@@ -21,9 +21,10 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from typing import Any, NamedTuple, NoReturn, ParamSpec
+from typing import NamedTuple, NoReturn, ParamSpec
 
 from niah_score.machine.interrupts import end_interrupted, was_interrupted, watch_interrupts
+from niah_score.machine.refusals import refusal
 from niah_score.machine.standard_streams import flush_streams, prepare_streams
 
 Arguments = ParamSpec("Arguments")
@@ -147,7 +148,7 @@ def system_ending(error: BaseException) -> Ending | None:
     if isinstance(error, MemoryError) or _is_of_memory(error):
         return Ending("not enough memory", 5)
     if isinstance(error, OSError):
-        return Ending(os_error_sentence(error), 2 if error.errno in _NAMED_WRONGLY else 5)
+        return Ending(refusal(error), 2 if error.errno in _NAMED_WRONGLY else 5)
     if isinstance(error, UnicodeEncodeError) and any(_is_undecoded(word) for word in sys.argv):
         return Ending(
             f"an argument holds characters that the encoding of this locale ({sys.getfilesystemencoding()}) does not "
@@ -155,13 +156,6 @@ def system_ending(error: BaseException) -> Ending | None:
             2,
         )
     return None
-
-
-def os_error_sentence(error: OSError) -> str:
-    """What the system refused, and where."""
-    names: list[Any] = [name for name in (error.filename, error.filename2) if name is not None]
-    where = " -> ".join(os.fsdecode(name) if isinstance(name, bytes | str) else str(name) for name in names)
-    return f"{where}: {error.strerror or error}" if where else str(error.strerror or error)
 
 
 def _is_of_memory(error: BaseException) -> bool:

@@ -35,7 +35,7 @@ from niah_score.report.opencompass_summary import opencompass_summary
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
 from niah_score.report.report import Report, report_grids, title_of_grids
-from niah_score.report.staging import FileSet, HeldFolder, hold
+from niah_score.machine.staging import FileSet, HeldFolder, hold
 
 if TYPE_CHECKING:
     import polars as pl

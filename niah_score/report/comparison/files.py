@@ -14,7 +14,7 @@ from niah_score.report.charts.palette import Palette, find_palette
 from niah_score.report.comparison.side_by_side import SideBySide
 from niah_score.report.comparison.tables import lines_of
 from niah_score.report.csv_files import write_csv
-from niah_score.report.staging import FileSet, hold
+from niah_score.machine.staging import FileSet, hold
 from niah_score.statistics.effective_length import as_record
 from niah_score.statistics.figures import Figure
 from niah_score.statistics.paired import Difference, Pair
