@@ -19,6 +19,7 @@ from typing import Any
 from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.complete import Notice, complete, forget_built, intact_formats, plan_sheet, usable_record
 from niah_gen.dataset.folders import SHEET, BuildFolders, lock
+from niah_gen.dataset.room import check_room
 from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, ShardRecord, write_shard
 from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.errors import NiahError, ResourceError
@@ -82,6 +83,7 @@ def build(
         if shard is not None:
             kept = intact_formats(target, plan.digest)
             if not set(wanted) <= set(kept):
+                check_room(plan, target, _together(wanted, kept), max(1, shard[1]), tell)
                 return _build_part(plan, target, _together(wanted, kept), jobs, shard, progress)
             tell(f"{target.final} is complete already; nothing was built")
             return target.final
@@ -92,6 +94,7 @@ def build(
                 forget_built(target, kept)
                 return target.final
             suffixes = _together(wanted, kept)
+            check_room(plan, target, suffixes, 1, tell)
             sheet = aside.submit(plan_sheet, plan, suffixes)
             records = _write_shards(plan, target, suffixes, range(len(plan.shards)), jobs, progress)
             return complete(target, sheet.result(), records, tell)
@@ -251,4 +254,3 @@ def _work(number: int) -> ShardRecord:
 
 def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
     return tuple(suffix for suffix in DATA_FORMATS if suffix in (*wanted, *kept))
-

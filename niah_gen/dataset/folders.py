@@ -48,11 +48,11 @@ class BuildFolders:
 
 
 @contextmanager
-def lock(target: BuildFolders, part: str | None = None) -> Iterator[None]:
+def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) -> Iterator[None]:
     """Hold a target alone, or one part of it. Raises LockedError; a killed holder leaves no lock.
 
     Parts are built beside each other, but not beside the whole: that takes every part's lock as well, and a part looks
-    in at the whole's lock before it begins.
+    in at the whole's lock before it begins. make: the partial folder, for a build.
     """
     folder, name = target.final.parent, target.final.name
     whole = folder / f".{name}.build.lock"
@@ -62,7 +62,7 @@ def lock(target: BuildFolders, part: str | None = None) -> Iterator[None]:
                 held.enter_context(locked(whole))
                 for path in sorted(folder.glob(f".{name}.part-*.lock")):
                     held.enter_context(locked(path))
-                _prepare(target)
+                _prepare(target, make)
                 # Nobody else is writing here, so what is half-written was left by a killed build.
                 remove_leftovers(target.partial)
                 remove_aside([target.final / CARD, target.final / MANIFEST])
@@ -70,7 +70,7 @@ def lock(target: BuildFolders, part: str | None = None) -> Iterator[None]:
                 held.enter_context(locked(folder / f".{name}.{part}.lock"))
                 # Other parts look in too, each for a moment.
                 with locked(whole, _LOOK_IN_SECONDS):
-                    _prepare(target)
+                    _prepare(target, make)
         except HeldError as error:
             raise LockedError(
                 f"{target.final}: another process is building it ({error.path} is held); wait for it to end"
@@ -88,19 +88,17 @@ def hold_finished(dataset: Path) -> Iterator[None]:
     if not target.final.is_dir() or not os.access(target.final.parent, os.W_OK):
         yield
         return
-    there = target.partial.exists()
-    with lock(target):
-        if not there:
-            forget(target)
+    with lock(target, make=False):
         yield
 
 
-def _prepare(target: BuildFolders) -> None:
-    """Make the partial folder, once what a killed command began to move is moved."""
+def _prepare(target: BuildFolders, make: bool) -> None:
+    """Finish what a killed command began to move, and make the partial folder."""
     if finish_moving(target.partial, target.final):
         forget(target)
-    make_folder(target.dataset)
-    make_folder(target.parts)
+    if make:
+        make_folder(target.dataset)
+        make_folder(target.parts)
 
 
 def forget(target: BuildFolders) -> None:

@@ -1,4 +1,4 @@
-"""Moves the files of a completed build over those of a dataset that is there already, in a way that a kill cannot spoil.
+"""Moves the files of a completed build over those of a dataset that is there, in a way that no kill can spoil.
 
     <dataset>.partial/dataset/       the new files, all of them written and synced
     <dataset>.partial/moving.json    the list of those that are moved, written before the first move

@@ -16,7 +16,7 @@ from niah_score.contract import open_dataset
 from niah_score.errors import LockedError as HeldFolderError
 from niah_score.errors import ResourceError as FullError
 from niah_score.errors import ScoreError
-from niah_score.machine.staging import FileSet, hold
+from niah_score.machine.staging import STAGING, FileSet, hold
 
 # How each option is called on the command line.
 _FLAGS = {
@@ -59,7 +59,8 @@ def export(
     dataset = open_dataset(folder)
     if out.resolve().is_relative_to(folder.resolve()):
         raise NiahError(f"--out {out} lies in the dataset; name a folder outside of it")
-    _refuse_existing(out, form, overwrite)
+    if not (out / STAGING).exists():  # else some of them may be a killed export's, which are removed first
+        _refuse_existing(out, form, overwrite)
     every = indexed(dataset)
     if not every:
         raise NiahError(f"{folder}: no rows")

@@ -8,13 +8,29 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from harness import Case, Server
+from fault_bench import Case, Server
 
 _SET = (
     "plain", "--set", "name=small", "--length", "600,900", "--depths", "0,100", "--language", "en", "--repeats", "1", "--corpus", "inputs/notes",
 )  # fmt: skip
 _BUILD = ("niah-gen", "build", *_SET, "--out", "disk")
 _FORMATS = ("--format", "parquet,jsonl")
+# Long enough to be killed in the middle.
+MANY = (
+    "plain", "--set", "name=many", "--length", "1k,2k,4k,8k", "--depths", "0,50,100", "--language", "en", "--repeats", "3",
+    "--corpus", "inputs/notes",
+)  # fmt: skip
+_EXPORTS: dict[str, tuple[str, ...]] = {
+    "openai-batch": ("--model", "m", "--max-requests", "5"), "vllm": ("--model", "m"), "text": (), "langsmith": (),
+    "lm-eval": (), "inspect": (), "lighteval": (), "opencompass": (), "opencompass-length-depth": (),
+    "loglikelihood": (), "anthropic": ("--model", "m"), "gemini": (), "vertex": (),
+}  # fmt: skip
+NAMES = (
+    "build", "build two formats", "build resumed", "build with another format", "build with Parquet beside JSONL",
+    "build over damage", "build with workers", "build a shard", "merge", "card", "page", "recount", "tokenizers",
+    *(f"export {form}" for form in _EXPORTS), "export over an export", "corpora add", "score",
+    "score over scores", "report", "plot", "compare", "judge export", "judge import", "perplexity",
+)  # fmt: skip
 
 
 class Inputs:
@@ -25,7 +41,9 @@ class Inputs:
         self.folder.mkdir(parents=True)
         notes = self.folder / "notes"
         notes.mkdir()
-        text = "".join(f"Tale {n} was told by a man of {n} years. It had an end! Was it good? It was. " for n in range(80))
+        text = "".join(
+            f"Tale {n} was told by a man of {n} years. It had an end! Was it good? It was. " for n in range(80)
+        )
         (notes / "a.txt").write_text(text)
         self.dataset = self._build("dataset", *_SET, *_FORMATS)
         self.chat = self._build("chat", *_SET, "--set", "name=chat", "--chat", "--template", "gkamradt-openai")
@@ -33,7 +51,9 @@ class Inputs:
             "windows", "perplexity", "--set", "name=windows", "--length", "200", "--corpus", "inputs/notes", "--language",
             "en", "--set", "options.tokens=200", "--set", "options.documents=1",
         )  # fmt: skip
-        rows = [json.loads(line) for file in sorted((place / self.dataset).rglob("test-*.jsonl")) for line in file.open()]
+        rows = [
+            json.loads(line) for file in sorted((place / self.dataset).rglob("test-*.jsonl")) for line in file.open()
+        ]
         for name, wrong in (("one", 0), ("two", 1)):
             lines = [
                 {"id": row["id"], "prediction": "No idea." if n % 3 < wrong else row["answers"][0]}
@@ -82,7 +102,7 @@ def _dataset_of(disk: Path) -> Path:
     return next(path for path in (disk / "small").iterdir() if not path.name.endswith(".partial"))
 
 
-def _refused_by_verify(disk: Path) -> str | None:
+def refused_by_verify(disk: Path) -> str | None:
     """What `verify` finds wrong with a dataset, or what refuses its folder."""
     from niah_gen.checks.hashes import verify
     from niah_score.contract import ContractError
@@ -131,30 +151,27 @@ def cases(inputs: Inputs) -> list[Case]:
     partial = f"disk/small/{inputs.dataset.name}.partial"
     built_name = f"disk/small/{inputs.dataset.name}"
     found = [
-        Case("build", _BUILD, refused=_refused_by_verify),
-        Case("build two formats", (*_BUILD, *_FORMATS), refused=_refused_by_verify),
-        Case("build resumed", _BUILD, resumed, refused=_refused_by_verify),
-        Case("build with another format", (*_BUILD, "--format", "jsonl"), dataset, refused=_refused_by_verify),
+        Case("build", _BUILD, refused=refused_by_verify),
+        Case("build two formats", (*_BUILD, *_FORMATS), refused=refused_by_verify),
+        Case("build resumed", _BUILD, resumed, refused=refused_by_verify),
+        Case("build with another format", (*_BUILD, "--format", "jsonl"), dataset, refused=refused_by_verify),
         Case(
             "build with Parquet beside JSONL", _BUILD, lambda disk: dataset(disk, formats=("jsonl",)),
-            refused=_refused_by_verify,
+            refused=refused_by_verify,
         ),
-        Case("build over damage", _BUILD, lambda disk: dataset(disk, damaged=True), refused=_refused_by_verify),
-        Case("build with workers", (*_BUILD, "--jobs", "2"), refused=_refused_by_verify),
+        Case("build over damage", _BUILD, lambda disk: dataset(disk, damaged=True), refused=refused_by_verify),
+        Case("build with workers", (*_BUILD, "--jobs", "2"), refused=refused_by_verify),
         Case("build a shard", (*_BUILD, "--shard", "1/2"), leaves=True),
-        Case("merge", ("niah-gen", "merge", partial), shards, refused=_refused_by_verify),
+        Case("merge", ("niah-gen", "merge", partial), shards, refused=refused_by_verify),
         Case("card", ("niah-gen", "card", built_name, "--word-overlap", "inputs/scores-one"), dataset,
-             refused=_refused_by_verify),
+             refused=refused_by_verify),
         Case("page", ("niah-gen", "page", relative, "--out", "disk/page.html"), twice=2),
         Case("recount", ("niah-gen", "recount", relative, "--tokenizer", "o200k_base", "--csv", "disk/counts.csv")),
-        Case("tokenizers", ("niah-gen", "tokenizers", "--tiktoken-cache", "disk/cache")),
+        Case("tokenizers", ("niah-gen", "tokenizers", "--tiktoken-cache", "disk/cache"), apart=True),
     ]  # fmt: skip
-    for form, flags in {
-        "openai-batch": ("--model", "m", "--max-requests", "5"), "vllm": ("--model", "m"), "text": (), "langsmith": (), "lm-eval": (),
-        "inspect": (), "lighteval": (), "opencompass": (), "opencompass-length-depth": (), "loglikelihood": (),
-        "anthropic": ("--model", "m"), "gemini": (), "vertex": (),
-    }.items():  # fmt: skip
-        found.append(Case(f"export {form}", ("niah-gen", "export", relative, "--to", form, "--out", "disk/out", *flags), twice=2))
+    for form, flags in _EXPORTS.items():
+        command = ("niah-gen", "export", relative, "--to", form, "--out", "disk/out", *flags)
+        found.append(Case(f"export {form}", command, twice=2))
     export = ("niah-gen", "export", relative, "--to", "openai-batch", "--model", "m", "--out", "disk/out")
     found.append(
         Case("export over an export", (*export, "--max-requests", "7", "--overwrite"),

@@ -1,9 +1,9 @@
 """Runs commands of both packages in forks of itself, each with its own fault; needs the shim before the C library.
 
-    LD_PRELOAD=shim.so python server.py shim.so
+    LD_PRELOAD=shim.so python fault_server.py shim.so
 
 Everything that commands import is loaded once, so that a command costs what it does and not what Python's start costs.
-A line of JSON on stdin asks for a command, a line of JSON on stdout tells how it ended.
+A line of JSON on stdin asks for commands that begin at once, a line of JSON on stdout tells how each ended.
 """
 
 from __future__ import annotations
@@ -44,11 +44,24 @@ def main() -> None:
     _warm()
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
-        request = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            _run(shim, request)
-        print(json.dumps({"code": _ended(child, request["seconds"], request["kill_after"])}), file=answers, flush=True)
+        requests = json.loads(line)
+        # All begin at once: when the pipe is closed.
+        begin, begun = os.pipe()
+        children = []
+        for request in requests:
+            child = os.fork()
+            if child == 0:
+                os.close(begun)
+                os.read(begin, 1)
+                _run(shim, request)
+            with suppress(OSError):
+                os.setpgid(child, child)  # here or there, whoever is first
+            children.append(child)
+        os.close(begin)
+        os.close(begun)
+        codes = [_ended(*each) for each in zip(children, requests, strict=True)]
+        _nobody_left()
+        print(json.dumps(codes), file=answers, flush=True)
 
 
 def _warm() -> None:
@@ -93,7 +106,9 @@ def _run(shim: ctypes.CDLL, request: dict[str, Any]) -> NoReturn:
     sys.argv = [request["program"], *request["args"]]
     code = 1
     try:
-        run = importlib.import_module("niah_gen.cli.main" if request["program"] == "niah-gen" else "niah_score.cli.main")
+        run = importlib.import_module(
+            "niah_gen.cli.main" if request["program"] == "niah-gen" else "niah_score.cli.main"
+        )
         run.main()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
@@ -106,10 +121,9 @@ def _run(shim: ctypes.CDLL, request: dict[str, Any]) -> NoReturn:
     os._exit(code)
 
 
-def _ended(child: int, seconds: float, kill_after: float | None) -> int | str:
-    """How a command ended: its exit code, minus a signal's number, or `hangs`; nothing of it runs any more then."""
-    with suppress(OSError):
-        os.setpgid(child, child)  # whoever is first
+def _ended(child: int, request: dict[str, Any]) -> int | str:
+    """How a command ended: its exit code, minus a signal's number, or `hangs`; none of its group runs any more then."""
+    seconds, kill_after = request["seconds"], request["kill_after"]
     handle = os.pidfd_open(child)
     ready = select.select([handle], [], [], seconds if kill_after is None else kill_after)[0]
     if not ready and kill_after is not None:
@@ -120,14 +134,17 @@ def _ended(child: int, seconds: float, kill_after: float | None) -> int | str:
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    # Workers and helpers of the command, which are this process's children by now.
-    with suppress(ChildProcessError, OSError):
-        signal.signal(signal.SIGALRM, _too_long)
-        signal.setitimer(signal.ITIMER_REAL, _NOBODY_LEFT_SECONDS)
+    return os.waitstatus_to_exitcode(status) if ready else "hangs"
+
+
+def _nobody_left() -> None:
+    """Wait for workers and helpers of commands, which are this process's children by now."""
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.setitimer(signal.ITIMER_REAL, _NOBODY_LEFT_SECONDS)
+    with suppress(OSError):
         while True:
             os.waitpid(-1, 0)
     signal.setitimer(signal.ITIMER_REAL, 0)
-    return os.waitstatus_to_exitcode(status) if ready else "hangs"
 
 
 def _too_long(number: int, frame: object) -> NoReturn:
