@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from niah_gen.dataset.folders import PARTIAL
+from niah_gen.dataset.moving import is_moving
 from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest
 from niah_score.text.visible import one_line
 
@@ -27,6 +29,10 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
     without a valid manifest.
     """
     hashed = hash_files(folder)
+    partial = folder.with_name(folder.name + PARTIAL)
+    if hashed.problems and is_moving(partial):
+        told = f"{partial.name} holds files that a command was moving in when it ended; the same build finishes that"
+        return hashed.manifest, [told, *hashed.problems]
     return hashed.manifest, hashed.problems
 
 

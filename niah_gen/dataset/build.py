@@ -17,20 +17,21 @@ from typing import Any, NamedTuple
 
 from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.at_address import BuildAddresses, Target, begin, complete_at, found_records, put_sheet
-from niah_gen.dataset.complete import Notice, complete, plan_sheet
-from niah_gen.dataset.folders import SHEET, BuildFolders, forget_empty, lock
+from niah_gen.dataset.complete import Notice, complete, forget_built, intact_formats, plan_sheet
+from niah_gen.dataset.folders import SHEET, BuildFolders, lock
 from niah_gen.dataset.ray_cluster import load_ray
+from niah_gen.dataset.room import check_room
 from niah_gen.dataset.shard_builder import Advance, ShardBuilder
 from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
 from niah_gen.dataset.sheet import sheet_bytes
 from niah_gen.dataset.writer_thread import WriterThread
-from niah_gen.errors import IntegrityError, NiahError, ResourceError
+from niah_gen.errors import NiahError, ResourceError
 from niah_gen.progress import Progress
 from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, make_plan
-from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, file_problem, open_dataset
+from niah_score.contract import DATA_FORMATS, Row
 from niah_score.machine.addresses import Address, is_address, is_address_as_path, parse_address
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
@@ -144,18 +145,20 @@ def _build(
             return _build_there(plan, there, _together(wanted, ()), makes, shard, progress, tell)
         target = BuildFolders(out / plan.recipe.name / plan.folder_name)
         if shard is not None:
-            kept = _intact_formats(target, plan)
+            kept = intact_formats(target, plan.digest)
             if not set(wanted) <= set(kept):
+                check_room(plan, target, _together(wanted, kept), max(1, shard[1]), tell)
                 return _build_part(plan, target, _together(wanted, kept), makes, shard, progress, tell)
             tell(f"{target.final} is complete already; nothing was built")
             return target.final
         with lock(target):
-            kept = _intact_formats(target, plan)
+            kept = intact_formats(target, plan.digest)
             if set(wanted) <= set(kept):
                 tell(f"{target.final} is complete already; nothing was built")
-                forget_empty(target)
+                forget_built(target, kept)
                 return target.final
             suffixes = _together(wanted, kept)
+            check_room(plan, target, suffixes, 1, tell)
             sheet = aside.submit(plan_sheet, plan, suffixes)
             records = _write_shards(plan, target, suffixes, range(len(plan.shards)), makes, progress, tell)
             return complete(target, sheet.result(), records, tell)
@@ -294,24 +297,3 @@ def _work(number: int) -> ShardRecord:
 
 def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
     return tuple(suffix for suffix in DATA_FORMATS if suffix in (*wanted, *kept))
-
-
-def _intact_formats(target: BuildFolders, plan: Plan) -> tuple[str, ...]:
-    """The formats of a finished dataset whose files are all intact; none if there is no such dataset.
-
-    Raises IntegrityError if only the card was changed: those are somebody's own words, which building would replace.
-    """
-    try:
-        dataset = open_dataset(target.final)
-    except ContractError:
-        return ()
-    if dataset.manifest.plan_digest != plan.digest:
-        return ()
-    problems = {entry.path: file_problem(target.final, entry) for entry in dataset.manifest.files}
-    damaged = [path for path, problem in problems.items() if problem]
-    if damaged == [CARD] and (target.final / CARD).is_file():
-        raise IntegrityError(
-            f"{target.final / CARD}: changed since it was written; keep your words elsewhere and run "
-            f"`niah-gen card {target.final}`, then build"
-        )
-    return () if damaged else dataset.formats

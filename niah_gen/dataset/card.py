@@ -12,6 +12,7 @@ from typing import Any
 
 from niah_gen.dataset.card_text import CardFacts, CellRows, card_text
 from niah_gen.dataset.features import features
+from niah_gen.dataset.folders import hold_finished
 from niah_gen.dataset.preview import preview_schema, write_entry
 from niah_gen.dataset.read import columns_in
 from niah_gen.dataset.word_overlap import WordOverlap, front_matter, kept, read_scores
@@ -96,10 +97,16 @@ def rewrite_card(folder: str | Path, *word_overlap: str | Path) -> Path:
 
     word_overlap: folders with the scores of systems that only match words, for the card to state; without any the
     figures that the card states already stay. Raises ContractError if the folder is no dataset, NiahError if the scores
-    cannot be read or are not of all its rows, IntegrityError if they are another dataset's or if rows cannot be read.
+    cannot be read or are not of all its rows, IntegrityError if they are another dataset's or if rows cannot be read,
+    LockedError if another process builds the dataset.
     """
+    with hold_finished(Path(folder)):
+        return _rewritten(Path(folder), word_overlap)
+
+
+def _rewritten(folder: Path, word_overlap: Sequence[str | Path]) -> Path:
     dataset = open_dataset(folder)
-    folder, manifest = dataset.folder, dataset.manifest
+    manifest = dataset.manifest
     overlap = tuple(read_scores(Path(scores), manifest) for scores in word_overlap)
     overlap = overlap or kept(folder, manifest.plan_digest)
     recipe = load_recipe(folder / RECIPE, here=False)

@@ -1,13 +1,12 @@
 """Completes a dataset from the shards that were written: card, recipe and, last, the manifest.
 
 What completing needs to know of the plan stands in a file of its own, so that shards that were built on several
-machines are merged with neither corpora nor tokenizer. In a folder that exists already files are replaced one by one
-and the manifest at the end: until then the old one stands, and `verify` names what it does not know.
+machines are merged with neither corpora nor tokenizer. In a folder that exists already only files are replaced that it
+lacks or holds damaged, and the manifest at the end (`moving`).
 """
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -16,7 +15,8 @@ from typing import Any
 
 from niah_gen.dataset.card import cell_rows, dataset_card
 from niah_gen.dataset.card_text import CellRows
-from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, lock, refuse_links
+from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, forget, lock, refuse_links
+from niah_gen.dataset.moving import move_in
 from niah_gen.dataset.preview import write_entry, write_preview
 from niah_gen.dataset.shards import ShardRecord
 from niah_gen.dataset.sheet import read_sheet
@@ -33,6 +33,7 @@ from niah_score.contract import (
     RECIPE,
     SCHEMA_VERSION,
     VERSION,
+    ContractError,
     CorpusEntry,
     Dataset,
     FileEntry,
@@ -42,11 +43,12 @@ from niah_score.contract import (
     content_digest,
     data_path,
     file_problem,
+    open_dataset,
     parts_of,
     read_regular,
 )
 from niah_score.contract.regular_files import NoRegularFileError
-from niah_score.machine.files import move_file, remove_all_but, sync_folder, write_atomically
+from niah_score.machine.files import remove_all_but, sync_folder, write_atomically
 
 Notice = Callable[[str], None]
 # A line of some 70 bytes for each row of a shard.
@@ -60,13 +62,26 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     Raises IntegrityError listing every part that is missing or damaged.
     """
     target = _find_partial(Path(folder))
+    tell = notice or (lambda sentence: None)
     with lock(target):
+        if not (target.partial / SHEET).is_file():
+            # A merge that was killed had only to remove what it no longer needed.
+            dataset = open_dataset(target.final)
+            forget_built(target, dataset.formats)
+            if target.partial.exists():
+                raise NiahError(f"{target.partial}: no part of a dataset here; the build that began it can go on")
+            tell(f"{target.final} is complete already; nothing was merged")
+            return target.final
         sheet = read_sheet(target.partial / SHEET)
         if not target.final.name.endswith(f"-{sheet['plan_digest'][:8]}"):
             raise IntegrityError(
                 f"{target.partial}: its {SHEET} is of dataset {sheet['plan_digest'][:8]}; the folder was renamed, or "
                 "the file is another build's: run any of the shards again"
             )
+        if set(sheet["formats"]) <= set(formats := intact_formats(target, sheet["plan_digest"])):
+            forget_built(target, formats)
+            tell(f"{target.final} is complete already; nothing was merged")
+            return target.final
         records: list[ShardRecord] = []
         problems: list[str] = []
         for number, stem in enumerate(sheet["shards"]):
@@ -78,7 +93,6 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
         if problems:
             head = f"{target.partial}: {len(problems)} files are not there; run their shards again"
             raise IntegrityError(listed(head, problems))
-        tell = notice or (lambda sentence: None)
         for note in sheet.get("notes", ()):
             tell(note)
         return complete(target, sheet, records, tell)
@@ -154,15 +168,23 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
 
     What making the rows noticed is told; what planning noticed is only recorded beside it.
     """
+    there = _intact_files(target, records)
+    records = [
+        replace(record, files=tuple(there.get(entry.path, entry) for entry in record.files)) for record in records
+    ]
     manifest = describe(target.dataset, sheet, records, tell, kept(target.final, sheet["plan_digest"]))
     remove_all_but(target.dataset, {entry.path for entry in manifest.files})
     write_atomically(target.dataset / MANIFEST, manifest.to_json())
     if target.final.exists():
-        _replace_files(target, manifest.files)
+        new = {entry.path for entry in manifest.files}
+        moved = [entry.path for entry in manifest.files if there.get(entry.path) != entry]
+        # One in another format, from before this one was added.
+        previews = [f"{PREVIEW}/{path.name}" for path in (target.final / PREVIEW).glob("*")]
+        move_in(target.partial, target.final, moved, [path for path in previews if path not in new])
     else:
         target.dataset.rename(target.final)
     sync_folder(target.final.parent)
-    shutil.rmtree(target.partial)
+    forget(target)
     return target.final
 
 
@@ -208,13 +230,48 @@ def describe(
     return replace(manifest, files=tuple(sorted(files, key=lambda entry: entry.path)))
 
 
-def _replace_files(target: BuildFolders, files: Sequence[FileEntry]) -> None:
-    for path in [*(entry.path for entry in files), MANIFEST]:
-        move_file(target.dataset / path, target.final / path)
-    # One in another format, from before this one was added.
-    for preview in (target.final / PREVIEW).iterdir():
-        if preview.relative_to(target.final).as_posix() not in {entry.path for entry in files}:
-            preview.unlink()
+def intact_formats(target: BuildFolders, plan_digest: str) -> tuple[str, ...]:
+    """The formats of a finished dataset whose files are all intact; none if there is no such dataset.
+
+    Raises IntegrityError if only the card was changed: those are somebody's own words, which building would replace.
+    """
+    try:
+        dataset = open_dataset(target.final)
+    except ContractError:
+        return ()
+    if dataset.manifest.plan_digest != plan_digest:
+        return ()
+    problems = {entry.path: file_problem(target.final, entry) for entry in dataset.manifest.files}
+    damaged = [path for path, problem in problems.items() if problem]
+    if damaged == [CARD] and (target.final / CARD).is_file():
+        raise IntegrityError(
+            f"{target.final / CARD}: changed since it was written; keep your words elsewhere and run "
+            f"`niah-gen card {target.final}`, then build"
+        )
+    return () if damaged else dataset.formats
+
+
+def forget_built(target: BuildFolders, formats: Sequence[str]) -> None:
+    """Remove the partial folder of a dataset that is complete in some formats.
+
+    It stays where finished shards are in it that have another one: a build in that format can go on from them.
+    """
+    for path in target.parts.glob("*.json"):
+        record = ShardRecord.from_bytes(path.read_bytes())
+        if record is not None and not {entry.suffix for entry in record.files} <= set(formats):
+            return
+    forget(target)
+
+
+def _intact_files(target: BuildFolders, records: Sequence[ShardRecord]) -> dict[str, FileEntry]:
+    """The intact files of a dataset that is there already and has the rows of these records."""
+    try:
+        manifest = open_dataset(target.final).manifest
+    except ContractError:
+        return {}
+    if manifest.content_digest != content_digest(digest for record in records for digest in record.digests):
+        return {}
+    return {entry.path: entry for entry in manifest.files if file_problem(target.final, entry) is None}
 
 
 def _find_partial(folder: Path) -> BuildFolders:
@@ -226,7 +283,7 @@ def _find_partial(folder: Path) -> BuildFolders:
     if folder.is_dir():
         # As deep as datasets lie in the folder that they are built in, and no deeper: it may be a whole disk.
         candidates += sorted({*folder.glob(f"*{PARTIAL}"), *folder.glob(f"*/*{PARTIAL}")})
-    found = [path for path in candidates if path.name.endswith(PARTIAL) and (path / SHEET).is_file()]
+    found = [path for path in candidates if path.name.endswith(PARTIAL) and _is_partial(path)]
     if len(found) == 1:
         return BuildFolders(found[0].with_name(found[0].name.removesuffix(PARTIAL)))
     if len(found) > 1:
@@ -236,8 +293,12 @@ def _find_partial(folder: Path) -> BuildFolders:
         what = "no such folder"
     elif not folder.is_dir():
         what = "a file, and no folder"
-    elif (folder / MANIFEST).is_file():
-        raise NiahError(f"{named}: is a finished dataset; there is nothing to merge")
     else:
         what = "no part of a dataset here"
     raise NiahError(f"{named}: {what}; name the folder that `build --shard` printed, it ends in {PARTIAL}")
+
+
+def _is_partial(folder: Path) -> bool:
+    """Whether a folder holds parts, or held those of a dataset that is complete by now."""
+    final = folder.with_name(folder.name.removesuffix(PARTIAL))
+    return (folder / SHEET).is_file() or (final / MANIFEST).is_file()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_score.machine.processes import processes
-from niah_score.machine.refused import is_refused
+from niah_score.machine.refusals import is_refused
 from niah_score.machine.unpacking import MAX_LINE, batch_rows, long_line, packed_group
 
 if TYPE_CHECKING:

@@ -110,6 +110,7 @@ def write_shard(
     shown: list[Mapping[str, Any]] = []
     files = _ShardFiles(job, writer)
     groups: list[Future[None]] = []
+    writer.unfinished[files] = files.abandon
 
     def write(group: Sequence[PendingRow]) -> None:
         files.write(group)
@@ -130,6 +131,8 @@ def write_shard(
         except BaseException as error:
             files.abandon(error)
             raise
+        finally:
+            del writer.unfinished[files]
 
     try:
         for group in _groups(drafts):
@@ -181,8 +184,9 @@ class _ShardFiles:
         )
 
     def abandon(self, error: BaseException) -> None:
-        """Remove what was written."""
-        for writer in self._writers:
+        """Remove what was written; once is enough."""
+        writers, self._writers = self._writers, []
+        for writer in writers:
             with suppress(Exception):
                 writer.close()
         self._stack.__exit__(type(error), error, error.__traceback__)

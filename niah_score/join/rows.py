@@ -20,7 +20,7 @@ from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import DatasetFiles, find_files, read_intact
 from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
-from niah_score.machine.refused import is_refused
+from niah_score.machine.refusals import is_refused
 from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
 
 if TYPE_CHECKING:

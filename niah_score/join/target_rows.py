@@ -15,7 +15,7 @@ from niah_score.contract import MANIFEST, continuation_of
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import find_files, read_intact
 from niah_score.join.rows import Rows
-from niah_score.machine.refused import is_refused
+from niah_score.machine.refusals import is_refused
 from niah_score.machine.unpacking import batch_rows, packed_group
 
 if TYPE_CHECKING:

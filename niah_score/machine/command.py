@@ -13,7 +13,6 @@ Both programs end alike:
 from __future__ import annotations
 
 import atexit
-import errno
 import importlib
 import os
 import sys
@@ -21,10 +20,10 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
-from typing import Any, NamedTuple, NoReturn, ParamSpec
+from typing import NamedTuple, NoReturn, ParamSpec
 
 from niah_score.machine.interrupts import end_interrupted, raise_interrupts, was_interrupted
-from niah_score.machine.refused import NAMED_WRONGLY, is_of_memory, is_refused
+from niah_score.machine.refusals import NAMED_WRONGLY, is_of_memory, is_refused, refusal
 from niah_score.machine.standard_streams import flush_streams, prepare_streams
 
 Arguments = ParamSpec("Arguments")
@@ -138,7 +137,7 @@ def system_ending(error: BaseException) -> Ending | None:
     if is_of_memory(error):
         return Ending("not enough memory", 5)
     if isinstance(error, OSError):
-        return Ending(os_error_sentence(error), 2 if error.errno in NAMED_WRONGLY else 5)
+        return Ending(refusal(error), 2 if error.errno in NAMED_WRONGLY else 5)
     behind = error.__cause__ or error.__context__
     if behind is not None and is_refused(behind):
         # A library tripped over what it does when the system refuses something.
@@ -150,16 +149,6 @@ def system_ending(error: BaseException) -> Ending | None:
             2,
         )
     return None
-
-
-def os_error_sentence(error: OSError) -> str:
-    """What the system refused, and where."""
-    names: list[Any] = [name for name in (error.filename, error.filename2) if name is not None]
-    where = " -> ".join(os.fsdecode(name) if isinstance(name, bytes | str) else str(name) for name in names)
-    what = str(error.strerror or error)
-    if error.errno == errno.EMFILE:
-        what += " (this process may not open more: raise `ulimit -n`)"
-    return f"{where}: {what}" if where else what
 
 
 def _about_current_folder() -> str:

@@ -20,7 +20,7 @@ from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.join import Lines, Problem
 from niah_score.join.rows_on_disk import MOST_IN_MEMORY, read_truth
 from niah_score.join.spool import Scratch
-from niah_score.machine.refused import is_refused
+from niah_score.machine.refusals import is_refused
 from niah_score.machine.unpacking import packed_group
 from niah_score.report.layout import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report

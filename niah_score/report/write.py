@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import file_sha256, sealed, strict_json
 from niah_score.errors import IntegrityError
+from niah_score.machine.staging import FileSet, HeldFolder, hold
 from niah_score.report.charts.grid import has_grid, too_fine
 from niah_score.report.charts.heatmap import draw
 from niah_score.report.csv_files import write_csv
@@ -38,7 +39,6 @@ from niah_score.report.page.render import page_of
 from niah_score.report.read import read
 from niah_score.report.report import Report, report_grids, title_of_grids
 from niah_score.report.scores_file import ScoresFile, ScoresWriter
-from niah_score.report.staging import FileSet, HeldFolder, hold
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,7 +20,7 @@ from niah_score.formats.logprobs.record import LogProbFormat, LogProbRecord
 from niah_score.formats.logprobs.served import OPENAI_ECHO, VLLM
 from niah_score.formats.record import LineError, Malformed, UnreadableError
 from niah_score.machine.apart import items_apart
-from niah_score.machine.refused import is_refused
+from niah_score.machine.refusals import is_refused
 
 # The first that fits a record reads it; the plain ones have the names that no stack uses.
 LOG_PROB_FORMATS: dict[str, LogProbFormat] = {form.name: form for form in (LM_EVAL, OPENAI_ECHO, VLLM, TOKENS, SUM)}

@@ -10,12 +10,12 @@ from typing import Any
 
 from niah_score.contract import VERSION, file_sha256, sealed
 from niah_score.join.join import Problem
+from niah_score.machine.staging import FileSet, hold
 from niah_score.report.csv_files import plain_cells
 from niah_score.report.layout import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.logprobs.gain import GainReport, gain_rows, gain_table
 from niah_score.report.logprobs.measure import accounts
 from niah_score.report.logprobs.perplexity import PerplexityReport, figure_table, score_table
-from niah_score.report.staging import FileSet, hold
 
 PERPLEXITY_CSV = "perplexity.csv"
 GAIN_CSV = "gain.csv"

@@ -261,12 +261,15 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def writer_below(out: Path, parent: subprocess.Popen[str]) -> int:
-    """The first process other than the parent that writes a data file: half-written ones are named by their writer."""
+    """The first child of a build that has a half-written data file open."""
+    data = str(out / "big")
     while parent.poll() is None:
-        for path in out.glob("big/*.partial/dataset/data/*/.*.tmp"):
-            writer = int(path.name.split(".")[-2])
-            if writer != parent.pid:
-                return writer
+        for child in Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split():
+            with suppress(OSError):
+                for handle in Path(f"/proc/{child}/fd").iterdir():
+                    opened = os.readlink(handle)
+                    if opened.startswith(data) and opened.endswith(".tmp"):
+                        return int(child)
         time.sleep(0.001)
     raise AssertionError(f"the build ended before a worker wrote anything: {parent.communicate()}")
 

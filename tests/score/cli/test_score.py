@@ -23,8 +23,8 @@ from made_commands import contract_answers, installed, run
 from niah_score.errors import ScoreError
 from niah_score.join import rows
 from niah_score.join.rows import Rows
+from niah_score.machine.staging import STAGING
 from niah_score.report.read import read
-from niah_score.report.staging import STAGING
 from niah_score.report.write import hold_scores
 
 TABLES = {
