@@ -94,10 +94,9 @@ def read_row_group(
 
 
 def _lines(path: Path) -> Iterator[Callable[[], Any]]:
-    packed = path.stat().st_size
     with _opened(path) as lines:
         while line := lines.readline(MAX_LINE + 1):
-            if (problem := long_line(path, len(line), packed)) is not None:
+            if (problem := long_line(path, len(line))) is not None:
                 raise ResourceError(problem)
             yield partial(_json, line)
 

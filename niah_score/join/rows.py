@@ -322,11 +322,11 @@ def _from_json_lines(file: Path) -> Iterator[RowsPart]:
 
 def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Bytes, as long as no line of them is too long. Raises ResourceError."""
-    packed, held = file.stat().st_size, 0
+    held = 0
     for chunk in chunks:
         end = chunk.rfind(b"\n")
         held = len(chunk) - end - 1 if end >= 0 else held + len(chunk)
-        if (problem := long_line(file, held, packed)) is not None:
+        if (problem := long_line(file, held)) is not None:
             raise ResourceError(problem)
         yield chunk
 
