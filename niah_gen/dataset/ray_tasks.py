@@ -168,10 +168,11 @@ def _record(outcome: Outcome) -> ShardRecord:
 def _see(target: BuildFolders, plan: Plan, number: int, formats: Sequence[str], node: str) -> None:
     """Look at what the first task of a machine wrote. Raises NiahError where it is not to be seen from here."""
     deadline = time.monotonic() + _SEEN_SECONDS
-    while not isinstance(found := usable_record(target, plan.digest, number, formats), ShardRecord):
+    stem = plan.shards[number].stem
+    while not isinstance(found := usable_record(target, plan.digest, number, stem, formats), ShardRecord):
         if time.monotonic() > deadline:
             raise NiahError(
-                f"{target.partial}: what {node} wrote is not there ({plan.shards[number].stem}: {found}); expected a "
+                f"{target.partial}: what {node} wrote is not there ({stem}: {found}); expected a "
                 "folder that all machines of the cluster share; name one by --out"
             )
         time.sleep(_POLL_SECONDS)
