@@ -171,7 +171,7 @@ def _see(target: Target, plan: Plan, number: int, formats: Sequence[str], node: 
     while not isinstance(found := found_records(target, plan.digest, stems, formats)[number], ShardRecord):
         if time.monotonic() > deadline:
             raise NiahError(
-                f"{target.partial}: what {node} wrote is not there ({stem}: {found}); expected a "
+                f"{target.partial}: what {node} wrote is not there ({stems[number]}: {found}); expected a "
                 "folder that all machines of the cluster share; name one by --out"
             )
         time.sleep(_POLL_SECONDS)
