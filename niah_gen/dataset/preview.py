@@ -109,6 +109,20 @@ def short_row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**short, "prompt": _short_prompt(row["prompt"], row["needle_spans"], row["context_message"])}
 
 
+def is_short_row(value: object) -> bool:
+    """Whether a value is what `short_row` makes, as it is read back from JSON."""
+    import pyarrow as pa
+
+    if not isinstance(value, dict) or set(value) != set(COLUMNS):
+        return False
+    form: PromptForm = "text" if isinstance(value["prompt"], str) else "chat"
+    try:
+        _columns([value], form)
+    except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException):
+        return False
+    return True
+
+
 def _short(value: Any) -> Any:
     if isinstance(value, list):
         return [_short(item) for item in value]
@@ -142,16 +156,18 @@ def _parquet(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from niah_gen.dataset.arrow import column
-
-    schema = preview_schema(form)
-    columns = [column([row[field.name] for row in rows], field.type) for field in schema]
     out = io.BytesIO()
     pq.write_table(
-        pa.Table.from_arrays(columns, schema=schema),
+        pa.Table.from_arrays(_columns(rows, form), schema=preview_schema(form)),
         out,
         compression="zstd",
         compression_level=9,
         write_page_checksum=True,
     )
     return out.getvalue()
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> list[pa.Array]:
+    from niah_gen.dataset.arrow import column
+
+    return [column([row[field.name] for row in rows], field.type) for field in preview_schema(form)]

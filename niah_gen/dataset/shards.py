@@ -5,7 +5,6 @@ Each file is written aside, synced, and only then given its name.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
@@ -16,7 +15,7 @@ from typing import IO, Any, Protocol
 
 from niah_gen.dataset.jsonl import JsonlWriter
 from niah_gen.dataset.parquet import ParquetWriter, compression_level
-from niah_gen.dataset.preview import short_row
+from niah_gen.dataset.preview import is_short_row, short_row
 from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.rows.assemble import PendingRow
 from niah_score.contract import (
@@ -26,6 +25,7 @@ from niah_score.contract import (
     data_path,
     file_sha256,
     sha256_hex,
+    strict_json,
 )
 from niah_score.machine.files import atomic_file
 
@@ -77,17 +77,23 @@ class ShardRecord:
     def from_bytes(data: bytes) -> ShardRecord | None:
         """The record in a file; None if it is damaged."""
         try:
-            outer = json.loads(data)
+            outer = strict_json(data)
             body = outer["record"]
             if sha256_hex(canonical_json(body)) != outer["sha256"]:
                 return None
-            files = tuple(FileEntry(**entry) for entry in body["files"])
-            return ShardRecord(
+            files = tuple(FileEntry.of(entry) for entry in body["files"])
+            record = ShardRecord(
                 body["plan_digest"], body["number"], files, tuple(body["digests"]), body["tokens"],
                 tuple(body["notes"]), tuple(body["shown"]),
             )  # fmt: skip
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
+        texts = (record.plan_digest, *record.digests, *record.notes)
+        numbers = (record.number, record.tokens)
+        is_one = all(isinstance(text, str) for text in texts) and all(type(n) is int and n >= 0 for n in numbers)
+        is_one = is_one and all(is_short_row(row) for row in record.shown)
+        counts = {entry.rows for entry in record.files}
+        return record if is_one and counts <= {len(record.digests)} else None
 
 
 def write_shard(

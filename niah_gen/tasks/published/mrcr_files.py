@@ -84,7 +84,8 @@ def _read_parquet(path: Path) -> Iterator[MrcrRow]:
                 for fields in batch.to_pylist():
                     number += 1
                     yield make(path, number, fields)
-    except pa.ArrowInvalid as error:
+    # Damaged texts are no UTF-8; damaged pages are errors of Arrow, or of the system without a number.
+    except (pa.ArrowException, ValueError, OSError) as error:
         raise RecipeError([f"options.file: {path.name} is no readable Parquet file ({error})"]) from None
 
 

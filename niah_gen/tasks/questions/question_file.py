@@ -249,7 +249,8 @@ def _parquet_rows(path: Path) -> Iterator[_Row]:
                 for fields in batch.to_pylist():
                     number += 1
                     yield RowPlace(number, 0), fields
-    except pa.ArrowInvalid as error:
+    # Damaged texts are no UTF-8; damaged pages are errors of Arrow, or of the system without a number.
+    except (pa.ArrowException, ValueError, OSError) as error:
         raise RecipeError([f"options.file: {path.name} is no readable Parquet file ({error})"]) from None
 
 
