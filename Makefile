@@ -121,6 +121,7 @@ soak: .venv/ready  ## try 40 times as many new examples in the property tests: 1
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators
 	.venv/bin/python tests/benchmarks/speed.py
+	.venv/bin/python tests/benchmarks/limits.py
 	.venv/bin/python tests/benchmarks/families.py
 	.venv/bin/python tests/benchmarks/scoring.py
 

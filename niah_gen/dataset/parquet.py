@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Text that comes again after so many bytes is still in the 4 MiB window of zstd level 9, the nominal size of a row
 # being up to a third too low; what comes again later needs the 8 MiB of level 17. A row over a shorter corpus repeats
-# that, so 14 rows of a million tokens of essays (61 MB) take 0.1 s and 0.47 MB, by level 17 0.9 s and 0.24 to 0.28 MB;
+# it, so 14 rows of a million tokens of essays (61 MB) take 0.1 s and 0.47 MB, by level 17 0.9 s and 0.24 to 0.28 MB;
 # rows of 2.5 MB, of a corpus that does not repeat, 0.2 s and 1/40 of the text, by level 17 2.4 s and 1/50.
 _LEVEL_9_AGAIN_BYTES = 3_000_000
 
