@@ -28,8 +28,9 @@ class HeldError(Exception):
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name complete and synced, or not at all. Makes the folder it is in."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The process id keeps two writers apart; a leftover of a killed one goes by `remove_leftovers`.
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # The process id keeps two writers of a machine apart, and what goes before it those of two machines that share the
+    # folder; a leftover of a killed one goes by `remove_leftovers`.
+    aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.{os.getpid()}.tmp")
     try:
         with aside.open("wb") as file:
             yield file
@@ -119,7 +120,7 @@ def _locked_file(path: Path, deadline: float) -> BinaryIO:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            file = path.open("ab")
+            file = open(path, "ab", opener=_in_place)  # noqa: SIM115 - the caller closes it
         except FileNotFoundError:
             # The last holder removed the folder just now.
             vanished += 1
@@ -139,6 +140,11 @@ def _locked_file(path: Path, deadline: float) -> BinaryIO:
             if time.monotonic() >= deadline:
                 raise HeldError(path)
             time.sleep(_POLL_SECONDS)
+
+
+def _in_place(path: str, flags: int) -> int:
+    """Open what lies at a path and not what a link there leads to, without waiting where it is a pipe."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def _stands_at(path: Path, handle: int) -> bool:

@@ -133,7 +133,8 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 def _restore(folder: Path, staging: Path, files: FileSet) -> None:
     """Put back old files that a writer had moved aside when it was killed, unless the new ones are all there."""
     before = staging / _BEFORE
-    if (folder / files.head).exists() or not (before / files.head).exists():
+    # A link there is none of ours: files of another folder are not moved into this one.
+    if before.is_symlink() or (folder / files.head).exists() or not (before / files.head).exists():
         return
     old = files.names(before)
     # Once new files come in, no old one is left there. Those that tell so go last: this too may be killed.

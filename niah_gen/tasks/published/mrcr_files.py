@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -76,7 +77,7 @@ def _read_parquet(path: Path) -> Iterator[MrcrRow]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
             wanted, make = _form_of(path, file.schema_arrow.names)
             number = 0
             for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):

@@ -7,6 +7,7 @@ document is read again when a prompt is made, so a file may be larger than memor
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -242,7 +243,7 @@ def _parquet_rows(path: Path) -> Iterator[_Row]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
             number = 0
             for batch in file.iter_batches(batch_size=_BATCH):
                 for fields in batch.to_pylist():
