@@ -124,8 +124,8 @@ def _file_url(base: str, path: str) -> str:
     if "@" in base.partition("://")[2].partition("/")[0]:
         # Not repeated here: what stands before the @ is a secret, and urllib would take it for a part of the host.
         raise CorpusError(
-            "the URL holds a name or a password before its host, which is not sent; give it without, or fetch the files "
-            "by other means and use --from FOLDER"
+            "the URL holds a name or a password before its host, which is not sent; give it without, or fetch the "
+            "files by other means and use --from FOLDER"
         )
     quoted = urllib.parse.quote(path)
     url = base.replace("{path}", quoted) if "{path}" in base else f"{base.rstrip('/')}/{quoted}"
