@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,3 +66,25 @@ def test_every_command_is_tried_and_fails_once() -> None:
     not_here = {"niah-score judge import", "niah-gen corpora fetch"}
     assert {name for name in named if not any(line.startswith(f"{name} ") for line in lines)} == not_here
     assert {name for name in named if not any(line.startswith(f"! {name} ") for line in lines)} <= cannot_fail
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "words"),
+    [
+        ("niah_gen", "niah_gen.dataset.build", ["build", "plain"]),
+        ("niah_gen", "niah_gen.export.publish", ["publish", "nowhere", "me/needles"]),
+        ("niah_score", "niah_score.evaluation", ["score", "nowhere", "nothing"]),
+    ],
+)
+def test_the_traceback_of_a_bug_shows_no_secret(package: str, module: str, words: list[str], tmp_path: Path) -> None:
+    """A module that breaks in the middle of a command."""
+    broken = f"import sys; sys.modules[{module!r}] = 5; from {package}.cli.main import main; main()"
+    root = Path(__file__).parents[1]
+    environment = {**os.environ, **SECRETS, "PYTHONPATH": str(root), "XDG_DATA_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", broken, *words],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert [name for name, value in SECRETS.items() if value in done.stdout + done.stderr] == []

@@ -20,7 +20,7 @@ RECIPES: dict[str, list[str]] = {
     "sets": ["plain", "--needle", "list-en", "--length", "2000", "--depths", "30", "--spread", "random"],
     "parts": ["default", "--length", "1000", "--repeats", "1"],
     "smoke": ["smoke"],
-    "gkamradt": ["gkamradt-classic", "--length", "1000,2000", "--depths", "0,50", "--corpus", "en_essays"],
+    "gkamradt": ["gkamradt-single", "--length", "1000,2000", "--depths", "0,50", "--corpus", "en_essays"],
     "key-values": ["key-values", "--length", "1000"],
     "passkey": ["passkey", "--length", "1000"],
     "variable-tracking": ["variable-tracking", "--length", "1000"],

@@ -58,9 +58,10 @@ niah-gen corpora list
 niah-gen corpora show en_essays
 ! niah-gen corpora show nobody
 ! niah-gen corpora fetch paul_graham --url http://127.0.0.1:9
+! niah-gen corpora fetch paul_graham --url http://me:hf_CanaryTokenOfTheHub0123456789abcdef@127.0.0.1:9
 niah-gen corpora add mine text.txt
 ! niah-gen corpora add mine nowhere.txt
-niah-score score DATASET answers.jsonl --missing zero --out scores
+niah-score score DATASET answers.jsonl --missing zero --out scores --verbose
 ! niah-score score DATASET answers.jsonl --out again
 ! niah-score score broken answers.jsonl
 niah-score report scores
