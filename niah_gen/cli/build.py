@@ -102,7 +102,8 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     part, slash, of = text.partition("/")
-    if not (slash and part.isdecimal() and of.isdecimal()):
+    # Nine digits are more shards than anybody has, and no digits of other scripts.
+    if not (slash and (part + of).isascii() and all(digits.isdigit() and len(digits) < 10 for digits in (part, of))):
         raise typer.BadParameter(f"{text!r}: expected I/N, such as 1/4", param_hint="--shard")
     return int(part), int(of)
 

@@ -58,7 +58,9 @@ def bundled_folder() -> Path:
 def search_folders() -> list[Path]:
     """Folders in which a corpus name is looked up, first match wins."""
     listed = [Path(part) for part in os.environ.get(CORPORA_VARIABLE, "").split(os.pathsep) if part]
-    return [*listed, data_folder(), bundled_folder()]
+    own = data_folder()
+    # Nobody named it, so one that may not be read, such as another user's, holds nothing.
+    return [*listed, *([own] if os.access(own, os.R_OK | os.X_OK) else []), bundled_folder()]
 
 
 def installed_names() -> list[str]:

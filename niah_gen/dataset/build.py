@@ -36,8 +36,9 @@ from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
 
 # A worker costs about a second to start and encodes the corpora again; below this many tokens one process, which
-# writes in a second thread anyway, is done sooner.
+# writes in a second thread anyway, is done sooner. Rows cost some tenths of a millisecond each, however short they are.
 _PARALLEL_TOKENS = 500_000_000
+_PARALLEL_ROWS = 20_000
 _POLL_SECONDS = 0.2
 ENGINES = ("processes", "ray")
 
@@ -235,7 +236,7 @@ def _write_shards(
     advance = progress.advance if progress else lambda rows, tokens: None
     jobs = engine.jobs
     if jobs is None:
-        jobs = 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
+        jobs = 1 if tokens < _PARALLEL_TOKENS and rows < _PARALLEL_ROWS else os.cpu_count() or 1
     workers = min(jobs, len(missing))
     if engine.name == "ray" and missing:
         from niah_gen.dataset.ray_tasks import write_as_tasks

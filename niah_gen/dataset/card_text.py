@@ -125,7 +125,7 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
         lines += ["## Parts", "", *of_parts]
     lines += _controls(facts.cells)
     if overlap:
-        lines += ["## Solvable by word overlap", "", *stated(overlap, in_markdown)]
+        lines += ["## Solvable by word overlap", "", *stated(overlap)]
     lines += ["## Grid", "", *_grid(facts.cells)]
     if corpora:
         lines += [

@@ -27,6 +27,7 @@ from niah_gen.rows.corpora import draw_entry
 from niah_gen.rows.plan import Plan
 from niah_score.contract import (
     CARD,
+    DATA_FORMATS,
     MANIFEST,
     PREVIEW,
     RECIPE,
@@ -139,13 +140,12 @@ def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, 
     """What is wrong with a record that is whole, whatever its files are; None if it is the one that is asked for."""
     if record.plan_digest != plan_digest:
         return "written for another plan"
+    known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
+    if record.number != number or not {entry.path for entry in record.files} <= known:
+        return f"{number:05d}.json is another file's record"
     there = {entry.suffix for entry in record.files}
     if there != set(formats):
         return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
-    if record.number != number or sorted(entry.path for entry in record.files) != sorted(
-        data_path(suffix, stem) for suffix in formats
-    ):
-        return "its record is another file's"
     return None
 
 
@@ -218,16 +218,26 @@ def _replace_files(target: BuildFolders, files: Sequence[FileEntry]) -> None:
 
 
 def _find_partial(folder: Path) -> BuildFolders:
+    named = folder
     if folder.is_symlink():
         refuse_links(BuildFolders(folder.with_name(folder.name.removesuffix(PARTIAL))))
     folder = folder.resolve()
     candidates = [folder, folder.with_name(folder.name + PARTIAL)]
     if folder.is_dir():
-        candidates += sorted(folder.glob(f"**/*{PARTIAL}"))
+        # As deep as datasets lie in the folder that they are built in, and no deeper: it may be a whole disk.
+        candidates += sorted({*folder.glob(f"*{PARTIAL}"), *folder.glob(f"*/*{PARTIAL}")})
     found = [path for path in candidates if path.name.endswith(PARTIAL) and (path / SHEET).is_file()]
-    if len(found) != 1:
-        what = (
-            "no part of a dataset" if not found else f"{len(found)} unfinished datasets ({', '.join(map(str, found))})"
-        )
-        raise NiahError(f"{folder}: {what} here; name the folder that `build --shard` printed, it ends in {PARTIAL}")
-    return BuildFolders(found[0].with_name(found[0].name.removesuffix(PARTIAL)))
+    if len(found) == 1:
+        return BuildFolders(found[0].with_name(found[0].name.removesuffix(PARTIAL)))
+    if len(found) > 1:
+        shown = ", ".join(map(str, found[:3])) + (", ..." if len(found) > 3 else "")
+        what = f"{len(found)} unfinished datasets here ({shown})"
+    elif not folder.exists():
+        what = "no such folder"
+    elif not folder.is_dir():
+        what = "a file, and no folder"
+    elif (folder / MANIFEST).is_file():
+        raise NiahError(f"{named}: is a finished dataset; there is nothing to merge")
+    else:
+        what = "no part of a dataset here"
+    raise NiahError(f"{named}: {what}; name the folder that `build --shard` printed, it ends in {PARTIAL}")

@@ -15,6 +15,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import IO, Any
@@ -26,6 +27,8 @@ _AUTO = "auto"
 # What goes from one process to another through Ray is small; this is the least that it takes.
 _STORE_BYTES = 75 * 1024 * 1024
 _REACH_SECONDS = 10
+# A head may be replaced; Ray itself ends this process when one has not answered for 60 seconds.
+_HEAD_SECONDS = 40
 
 
 def load_ray(address: str | None = None) -> Any:
@@ -115,6 +118,31 @@ def _reach(address: str) -> None:
             f"Ray cluster {address}: cannot be reached ({error.strerror or error}); start it with `ray start --head`, "
             "or leave the address out to build on this machine"
         ) from None
+
+
+class Head:
+    """The head of the cluster that this process has joined, which is looked at now and then."""
+
+    def __init__(self, ray: Any) -> None:
+        host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+        self._place = host.strip("[]"), int(port)
+        self._seen = self._looked = time.monotonic()
+
+    def look(self) -> None:
+        """Raise ResourceError where the head has not answered for 40 seconds. To be called often."""
+        now = time.monotonic()
+        if now - self._looked < _HEAD_SECONDS / 10:
+            return
+        self._looked = now
+        try:
+            socket.create_connection(self._place, _REACH_SECONDS).close()
+            self._seen = now
+        except OSError:
+            if now - self._seen > _HEAD_SECONDS:
+                raise ResourceError(
+                    "the head of the Ray cluster does not answer any more; start a cluster, and run the same command "
+                    "again: finished files are kept"
+                ) from None
 
 
 @contextmanager

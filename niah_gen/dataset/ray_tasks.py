@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.dataset.at_address import Target, found_records
 from niah_gen.dataset.complete import Notice
-from niah_gen.dataset.ray_cluster import cluster_address, joined, load_ray
+from niah_gen.dataset.ray_cluster import Head, cluster_address, joined, load_ray
 from niah_gen.dataset.releases import release_here, releases_of
 from niah_gen.dataset.shard_builder import Advance, ShardBuilder
 from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
@@ -107,6 +107,7 @@ def write_as_tasks(
         waiting = list(numbers)
         running: dict[Any, int] = {}
         looked_at: set[str] = set()
+        head = Head(ray)
         try:
             while waiting or running:
                 while waiting and (jobs is None or len(running) < jobs):
@@ -114,6 +115,7 @@ def write_as_tasks(
                     running[task.remote(sent, plan.digest, number)] = number
                 # Ctrl-C is heeded between two calls.
                 finished, _ = ray.wait(list(running), timeout=_POLL_SECONDS)
+                head.look()
                 for future in finished:
                     number = running.pop(future)
                     outcome = _outcome(ray, future, plan.shards[number].stem)

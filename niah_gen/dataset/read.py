@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_score.machine.processes import processes
+from niah_score.machine.refused import is_refused
 from niah_score.machine.unpacking import MAX_LINE, batch_rows, long_line, packed_group
 
 if TYPE_CHECKING:
@@ -199,11 +200,11 @@ def _reading(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except MemoryError:
-        raise
     except FileNotFoundError:
         raise IntegrityError(f"{path}: missing; verify the dataset, and build it again") from None
     except (ValueError, OSError, EOFError, zlib.error, pa.ArrowException, zstandard.ZstdError) as error:
+        if is_refused(error):
+            raise
         raise _unreadable(path, error) from None
 
 

@@ -157,6 +157,7 @@ class _ShardFiles:
     def write(self, group: Sequence[PendingRow]) -> None:
         """Append a group to every file."""
         if not self._writers:
+            self._thread.unfinished.append(self.abandon)
             for suffix, path in self._paths.items():
                 file = self._stack.enter_context(atomic_file(path))
                 self._writers.append(self._writer(suffix, file))
@@ -175,13 +176,19 @@ class _ShardFiles:
         for writer in self._writers:
             writer.close()
         self._stack.close()
+        self._finished()
         return tuple(
             FileEntry(data_path(suffix, self._job.stem), file_sha256(path), rows, path.stat().st_size)
             for suffix, path in self._paths.items()
         )
 
+    def _finished(self) -> None:
+        with suppress(ValueError):
+            self._thread.unfinished.remove(self.abandon)
+
     def abandon(self, error: BaseException) -> None:
         """Remove what was written."""
+        self._finished()
         for writer in self._writers:
             with suppress(Exception):
                 writer.close()

@@ -23,12 +23,16 @@ class WriterThread:
         self._reserve = reserve
         self._thread = ThreadPoolExecutor(1)
         self._group: Future[None] | None = None
+        # What ends work whose end is cancelled: it would leave files open.
+        self.unfinished: list[Callable[[BaseException], None]] = []
 
     def __enter__(self) -> WriterThread:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self._thread.shutdown(wait=True, cancel_futures=kind is not None)
+        for abandon in list(self.unfinished) if error is not None else ():
+            abandon(error)
 
     @cached_property
     def scratch(self) -> Scratch:

@@ -7,6 +7,7 @@ keywords; hand-made ones may say `answer` for a single answer and give keywords 
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import find_files, read_intact
 from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
+from niah_score.machine.refused import is_refused
 from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
 
 if TYPE_CHECKING:
@@ -152,6 +154,8 @@ def _parts(file: Path) -> Iterator[RowsPart]:
             magic = stream.read(4)
         yield from _from_parquet(file) if magic == b"PAR1" else [_from_json_lines(file)]
     except OSError as error:
+        if is_refused(error):
+            raise
         raise ScoreError(f"{file}: cannot be read ({error.strerror or error})") from None
 
 
@@ -165,17 +169,22 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
     import pyarrow.parquet as pq
 
     try:
-        about = pq.read_metadata(file)
+        # Arrow takes names that are no UTF-8 as bytes.
+        about = pq.read_metadata(pa.OSFile(os.fsencode(file)))
         schema = about.schema.to_arrow_schema()
         _check_version((about.metadata or {}).get(b"niah_schema_version"), file)
         wanted = [name for name in (*row_columns(), "answer") if name in schema.names]
         texts = _shared_texts(about, wanted)
-        with pq.ParquetFile(file, page_checksum_verification=True, metadata=about, read_dictionary=texts) as opened:
+        with pq.ParquetFile(
+            pa.OSFile(os.fsencode(file)), page_checksum_verification=True, metadata=about, read_dictionary=texts
+        ) as opened:
             if (problem := packed_group(file, about)) is not None:
                 raise ResourceError(problem)
-            rows = batch_rows(about, _BATCH, {*wanted}.difference(texts))
-            if _is_hand_made(schema):
-                batches = _bounded(file, opened.iter_batches(rows, columns=wanted))
+            is_hand_made = _is_hand_made(schema)
+            # A column that is read as numbers holds each text once.
+            rows = batch_rows(about, _BATCH, wanted if is_hand_made else {*wanted}.difference(texts))
+            if is_hand_made:
+                batches = _bounded(file, opened.iter_batches(rows, columns=wanted), written_out=True)
                 yield from_records([row for batch in batches for row in batch.to_pylist()], file, "row")
                 return
             # First one without rows, for even a file without any must have the columns of a dataset.
@@ -193,16 +202,35 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
                 raise IntegrityError(f"{file}: holds {before} rows and not {about.num_rows}; build it again")
     # A damaged name is no text, and polars panics over what Arrow lets pass.
     except (pa.ArrowException, OSError, ValueError, pl.exceptions.PanicException) as error:
+        if is_refused(error):
+            raise
         raise IntegrityError(
             f"{file}: cannot be read as Parquet ({next(iter(str(error).splitlines()), '')}); build it again"
         ) from None
 
 
-def _bounded(file: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches of a file, as long as it is no decompression bomb. Raises ResourceError."""
+def _decoded_size(batch: pa.RecordBatch) -> int:
+    """The bytes of a batch with every text written out, also those that a dictionary holds once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    total = 0
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+        else:
+            total += column.nbytes
+    return total
+
+
+def _bounded(file: Path, batches: Iterable[pa.RecordBatch], *, written_out: bool = False) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, as long as it is no decompression bomb. Raises ResourceError.
+
+    written_out: whether every text will be written out, as objects of Python are.
+    """
     packed, done = file.stat().st_size, 0
     for batch in batches:
-        done += batch.nbytes
+        done += _decoded_size(batch) if written_out else batch.nbytes
         if (problem := bomb(file, done, packed)) is not None:
             raise ResourceError(problem)
         yield batch

@@ -24,6 +24,7 @@ from functools import wraps
 from typing import Any, NamedTuple, NoReturn, ParamSpec
 
 from niah_score.machine.interrupts import end_interrupted, raise_interrupts, was_interrupted
+from niah_score.machine.refused import NAMED_WRONGLY, is_of_memory, is_refused
 from niah_score.machine.standard_streams import flush_streams, prepare_streams
 
 Arguments = ParamSpec("Arguments")
@@ -34,19 +35,6 @@ class Ending(NamedTuple):
 
     sentence: str
     code: int
-
-
-# What an argument is to blame for: it names something that does not exist, or is of another kind.
-_NAMED_WRONGLY = (
-    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL,
-    errno.ENOTEMPTY, errno.EXDEV, errno.ENXIO, errno.ENODEV, errno.ESPIPE,
-)  # fmt: skip
-# What libraries say when the system gives them no memory or no thread.
-_NO_MEMORY = (
-    "cannot allocate memory", "failed to allocate", "unable to allocate", "memory allocation", "out of memory",
-    "malloc of size", "realloc of size", "can't start new thread", "failed to map segment", "threadpoolbuilderror",
-    "capacity overflow", "cannot create thread", "resource temporarily unavailable",
-)  # fmt: skip
 
 
 def run_command(program: str, commands: str) -> NoReturn:
@@ -128,7 +116,7 @@ def reported(
                 ending = expected(error) or system_ending(error)
                 if ending is None:
                     raise
-                say(program, ending.sentence)
+                say(program, ending.sentence + _about_current_folder())
                 raise SystemExit(ending.code) from None
 
         return run
@@ -147,10 +135,14 @@ def say(program: str, sentence: str) -> None:
 
 def system_ending(error: BaseException) -> Ending | None:
     """How an error of the machine ends a command; None for all others."""
-    if isinstance(error, MemoryError) or _is_of_memory(error):
+    if is_of_memory(error):
         return Ending("not enough memory", 5)
     if isinstance(error, OSError):
-        return Ending(os_error_sentence(error), 2 if error.errno in _NAMED_WRONGLY else 5)
+        return Ending(os_error_sentence(error), 2 if error.errno in NAMED_WRONGLY else 5)
+    behind = error.__cause__ or error.__context__
+    if behind is not None and is_refused(behind):
+        # A library tripped over what it does when the system refuses something.
+        return system_ending(behind)
     if isinstance(error, UnicodeEncodeError) and any(_is_undecoded(word) for word in sys.argv):
         return Ending(
             f"an argument holds characters that the encoding of this locale ({sys.getfilesystemencoding()}) does not "
@@ -164,17 +156,19 @@ def os_error_sentence(error: OSError) -> str:
     """What the system refused, and where."""
     names: list[Any] = [name for name in (error.filename, error.filename2) if name is not None]
     where = " -> ".join(os.fsdecode(name) if isinstance(name, bytes | str) else str(name) for name in names)
-    return f"{where}: {error.strerror or error}" if where else str(error.strerror or error)
+    what = str(error.strerror or error)
+    if error.errno == errno.EMFILE:
+        what += " (this process may not open more: raise `ulimit -n`)"
+    return f"{where}: {what}" if where else what
 
 
-def _is_of_memory(error: BaseException) -> bool:
-    """Whether a library tells of missing memory in its own words: panics of Rust, libraries that cannot be mapped."""
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOMEM, errno.EAGAIN)
-    if isinstance(error, ImportError | RuntimeError | SystemError) or type(error).__name__ == "PanicException":
-        said = str(error).lower()
-        return any(words in said for words in _NO_MEMORY)
-    return False
+def _about_current_folder() -> str:
+    """What to add to any error where relative paths lead nowhere."""
+    try:
+        os.getcwd()
+    except OSError:
+        return " (the current folder does not exist any more: change into one that does)"
+    return ""
 
 
 def _is_undecoded(word: str) -> bool:

@@ -19,6 +19,7 @@ from niah_score.contract import (
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.join import Lines, Problem
 from niah_score.join.rows import read_rows
+from niah_score.machine.refused import is_refused
 from niah_score.machine.unpacking import packed_group
 from niah_score.report.layout import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report
@@ -68,6 +69,8 @@ def read(folder: str | Path) -> Report:
         OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError,
         pl.exceptions.PanicException, pa.ArrowException,
     ) as error:  # fmt: skip
+        if is_refused(error):
+            raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ScoreError(f"{folder}: not what niah-score score writes ({reason}); score again") from None
 

@@ -79,8 +79,6 @@ def hold(folder: Path, files: FileSet, *, overwrite: bool) -> Iterator[HeldFolde
     staging = folder / STAGING
     if staging.is_symlink() or (staging.exists() and not staging.is_dir()):
         raise ScoreError(f"{staging}: is no folder, so it is none of ours; remove it, or choose another --out")
-    if (staging / _BEFORE).is_symlink():
-        raise ScoreError(f"{staging / _BEFORE}: is a link, so it is none of ours; remove it, or choose another --out")
     with ExitStack() as stack:
         stack.callback(_remove_empty, [staging, *(path for path in (folder, *folder.parents) if not path.exists())])
         try:
@@ -135,7 +133,8 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 def _restore(folder: Path, staging: Path, files: FileSet) -> None:
     """Put back old files that a writer had moved aside when it was killed, unless the new ones are all there."""
     before = staging / _BEFORE
-    if (folder / files.head).exists() or not (before / files.head).exists():
+    # A link there is none of ours: files of another folder are not moved into this one.
+    if before.is_symlink() or (folder / files.head).exists() or not (before / files.head).exists():
         return
     old = files.names(before)
     # Once new files come in, no old one is left there. Those that tell so go last: this too may be killed.

@@ -20,6 +20,7 @@ from niah_score.formats.logprobs.record import LogProbFormat, LogProbRecord
 from niah_score.formats.logprobs.served import OPENAI_ECHO, VLLM
 from niah_score.formats.record import LineError, Malformed, UnreadableError
 from niah_score.machine.apart import items_apart
+from niah_score.machine.refused import is_refused
 
 # The first that fits a record reads it; the plain ones have the names that no stack uses.
 LOG_PROB_FORMATS: dict[str, LogProbFormat] = {form.name: form for form in (LM_EVAL, OPENAI_ECHO, VLLM, TOKENS, SUM)}
@@ -138,5 +139,7 @@ def parquet_rows(path: str) -> Iterator[bytes]:
                 for row in batch.to_pylist():
                     yield json.dumps({name: value for name, value in row.items() if value is not None}).encode()
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        if is_refused(error):
+            raise
         first = next(iter(str(error).splitlines()), "")
         yield json.dumps(f"{path}: cannot be read as Parquet ({first}); get it again").encode()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import ray
@@ -23,6 +23,8 @@ from ray.cluster_utils import Cluster
 import niah_gen
 from niah_gen.checks.hashes import verify
 from niah_score.contract import MANIFEST
+
+Started = TypeVar("Started")
 
 HERE = Path(__file__).parent
 # Seconds after which a command is taken to hang; busy machines take their time.
@@ -53,6 +55,17 @@ def one_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return tree(niah_gen.build(RECIPE, tmp_path_factory.mktemp("alone"), formats=["parquet", "jsonl"]))
 
 
+def patiently(start: Callable[[], Started], times: int = 4) -> Started:
+    """What a function starts. Ray gives a node 30 seconds, which may be too few on a busy machine."""
+    while True:
+        times -= 1
+        try:
+            return start()
+        except Exception as error:
+            if not times or "timed out during startup" not in str(error):
+                raise
+
+
 class Machines:
     """A cluster whose head does no work, and two nodes of a CPU each."""
 
@@ -72,7 +85,8 @@ class Machines:
     def fill(self) -> None:
         """Add nodes until there are two."""
         while len(self.nodes) < 2:
-            self.nodes.append(self.cluster.add_node(num_cpus=1, num_gpus=0, object_store_memory=STORE))
+            node = partial(self.cluster.add_node, num_cpus=1, num_gpus=0, object_store_memory=STORE)
+            self.nodes.append(patiently(node))
 
     def lose(self, node_id: str) -> None:
         """Kill a node outright."""
@@ -88,7 +102,7 @@ def machines() -> Iterator[Machines]:
         # What is found through the environment has to come with the build.
         for name in ("NIAH_HELD", "NIAH_CORPORA"):
             patch.delenv(name, raising=False)
-        made = Machines()
+        made = patiently(Machines)
     try:
         yield made
     finally:

@@ -141,6 +141,15 @@ def test_a_worker_looks_names_up_where_the_build_does(tmp_path: Path, monkeypatc
     assert os.environ["NIAH_CORPORA"] == str(tmp_path / "corpora")
 
 
+def test_a_folder_that_the_machines_do_not_share_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_tasks, "_SEEN_SECONDS", 0)
+    plan, target = planned(SMALL, tmp_path)
+    with pytest.raises(NiahError, match=r"what node-3 wrote is not there \(en-600/test-00000-of-00001: not written\)"):
+        ray_tasks._see(target, plan, 0, ("parquet",), "node-3")
+    assert made(make_order(plan, target, ("parquet",))).error is None
+    ray_tasks._see(target, plan, 0, ("parquet",), "node-3")
+
+
 def test_errors_come_back_from_a_worker_as_they_were() -> None:
     error = RecipeError(["a: wrong", "b: wrong, too"], "my.toml")
     error.add_note("In a worker")
