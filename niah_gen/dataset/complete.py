@@ -156,7 +156,7 @@ def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, 
         return "written for another plan"
     known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
     if record.number != number or not {entry.path for entry in record.files} <= known:
-        return "it is another file's record"
+        return f"{number:05d}.json is another file's record"
     there = {entry.suffix for entry in record.files}
     if there != set(formats):
         return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"

@@ -92,7 +92,7 @@ class ObjectStore:
     def _answered(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if self.refused and self.refused in path:
-            return _error(start_response, 403, "AccessDenied")
+            return _error(start_response, 403, "AccessDenied")[: environ["REQUEST_METHOD"] != "HEAD"]
         if environ["REQUEST_METHOD"] not in ("PUT", "POST", "DELETE"):
             return self._carried_out(environ, start_response)
         if self.spoil is not None and environ["REQUEST_METHOD"] == "PUT":
@@ -114,7 +114,7 @@ class ObjectStore:
         return list(self._moto(environ, start_response))
 
 
-def _error(start_response: Any, status: int, code: str) -> Iterable[bytes]:
+def _error(start_response: Any, status: int, code: str) -> list[bytes]:
     start_response(f"{status} {code}", [("Content-Type", "application/xml")])
     return [f"<Error><Code>{code}</Code><Message>{code} for this request</Message></Error>".encode()]
 
