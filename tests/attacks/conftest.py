@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from attacks_on_folders import Place
 
 import niah_gen
-
-# The modules that list the attacks stand beside their tests.
-sys.path.insert(0, str(Path(__file__).parent))
-from attacks_on_folders import Place
 
 RECIPE = {
     "name": "attacked", "lengths": [600], "depths": [0, 50, 100], "needles": ["velden-archive"], "languages": ["en"],

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 _SECONDS = 120.0
 
 # A place that is not there yet, or a folder, is None; a file is its bytes.
