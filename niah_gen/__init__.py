@@ -1,15 +1,18 @@
 """Builds needle-in-a-haystack datasets offline: one row for every length, depth, needle, corpus and repeat.
 
 niah_gen.build("cdme-8k", out="build")       a dataset folder, as `niah-gen build cdme-8k` makes it
+niah_gen.build_at("cdme-8k", "s3://b/niah")  the same in an object store, or at another address of fsspec's
 niah_gen.iter_rows("cdme-8k")                the same rows, one at a time, in memory
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+# As typing has it; importing that takes longer than all else here, and a command has to hear Ctrl-C before.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from niah_gen.dataset.at_address import merge_at as merge_at
     from niah_gen.dataset.build import build as build
+    from niah_gen.dataset.build import build_at as build_at
     from niah_gen.dataset.build import iter_rows as iter_rows
     from niah_gen.dataset.complete import merge as merge
     from niah_gen.errors import NiahError as NiahError
@@ -20,9 +23,11 @@ _HOMES = {
     "NiahError": "errors",
     "Recipe": "recipe.recipe",
     "build": "dataset.build",
+    "build_at": "dataset.build",
     "iter_rows": "dataset.build",
     "load_recipe": "recipe.read",
     "merge": "dataset.complete",
+    "merge_at": "dataset.at_address",
 }
 __all__ = sorted(_HOMES)
 

@@ -10,8 +10,8 @@ niah_score.plot(report, "opencompass/summary.csv", out="both.png")      draws he
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+# As typing has it; importing that takes longer than all else here, and a command has to hear Ctrl-C before.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from niah_score.contract import ContractError as ContractError
     from niah_score.errors import ScoreError as ScoreError

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from niah_gen.cli import build, corpora, datasets, export, library, publish
+from niah_gen.cli.one_command import Program
 from niah_gen.cli.reporting import reported
 
 # Plain help: the rich one costs more to import than everything else together.
-app = typer.Typer(
+app = Program(
     name="niah-gen",
     help="Build needle-in-a-haystack datasets offline, the same on every machine.",
     no_args_is_help=True,
@@ -25,7 +26,7 @@ for _command in (
     export.export, publish.publish,
     library.presets, library.needles, library.tokenizers,
 ):  # fmt: skip
-    app.command()(reported(_command))
+    app.command(_command.__name__)(reported(_command))
 app.command("list")(reported(datasets.list_datasets))
 app.add_typer(corpora.app, name="corpora")
 

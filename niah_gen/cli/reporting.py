@@ -13,9 +13,9 @@ _GENERATOR_PACKAGES = ("numpy", "tiktoken", "tomli_w", "tokenizers", "regex", "d
 def _expected(error: BaseException) -> Ending | None:
     from niah_gen.errors import NiahError
     from niah_score.contract import ContractError
-    from niah_score.errors import LanguageError
+    from niah_score.errors import AddressError, LanguageError, StoreError
 
-    if isinstance(error, NiahError | LanguageError):
+    if isinstance(error, NiahError | AddressError | LanguageError | StoreError):
         return Ending(str(error), error.exit_code)
     if isinstance(error, ContractError):
         return Ending(str(error), 4)

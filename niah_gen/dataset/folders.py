@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from niah_gen.dataset.moving import finish_moving
-from niah_gen.errors import LockedError
+from niah_gen.dataset.shards import ShardRecord
+from niah_gen.errors import IntegrityError, LockedError
 from niah_score.contract import CARD, MANIFEST
-from niah_score.machine.files import HeldError, locked, make_folder, remove_aside, remove_leftovers
+from niah_score.machine.files import HeldError, locked, make_folder, remove_aside, remove_leftovers, write_atomically
 
 PARTIAL = ".partial"
 # The file of a partial folder that says what completing the dataset needs to know of its plan.
@@ -46,6 +47,14 @@ class BuildFolders:
         """The record of a finished shard."""
         return self.parts / f"{number:05d}.json"
 
+    def shard_folder(self) -> AbstractContextManager[Path]:
+        """Where the files of a shard are made: in their place."""
+        return nullcontext(self.dataset)
+
+    def keep(self, record: ShardRecord, folder: Path) -> None:
+        """Write the record of a shard whose files are in `folder`."""
+        write_atomically(self.record(record.number), record.to_bytes())
+
 
 @contextmanager
 def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) -> Iterator[None]:
@@ -55,6 +64,7 @@ def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) ->
     in at the whole's lock before it begins. make: the partial folder, for a build.
     """
     folder, name = target.final.parent, target.final.name
+    refuse_links(target)
     whole = folder / f".{name}.build.lock"
     with ExitStack() as held:
         try:
@@ -90,6 +100,28 @@ def hold_finished(dataset: Path) -> Iterator[None]:
         return
     with lock(target, make=False):
         yield
+
+
+def refuse_links(target: BuildFolders) -> None:
+    """Raise IntegrityError where a folder of a target is a link: what is written there would land outside of it.
+
+    Folders above the target's may be links; whoever says where to build may put it on another disk.
+    """
+    for top in (target.final, target.partial, target.dataset, target.parts):
+        if top.is_symlink():
+            raise _linked(top)
+    for top in (target.final, target.partial):
+        for place, folders, _ in os.walk(top):
+            for name in folders:
+                if os.path.islink(path := os.path.join(place, name)):
+                    raise _linked(Path(path))
+
+
+def _linked(path: Path) -> IntegrityError:
+    return IntegrityError(
+        f"{path}: a symbolic link, which is not followed: what is built would land outside the folder; remove "
+        "it, or build into another folder with --out"
+    )
 
 
 def _prepare(target: BuildFolders, make: bool) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from niah_score.machine.command import run_command
-
+# As typing has it, which takes long to import.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from niah_score.cli.commands import app as app
 
@@ -21,4 +19,9 @@ def __getattr__(name: str) -> object:
 
 def main() -> None:
     """Entry point of `niah-score`."""
-    run_command("niah-score", "niah_score.cli.commands", "nothing was written")
+    from niah_score.machine.interrupts import watch_interrupts
+
+    watch_interrupts("niah-score")
+    from niah_score.machine.command import run_command
+
+    run_command("niah-score", "niah_score.cli.commands")

@@ -17,4 +17,4 @@ def _expected(error: BaseException) -> Ending | None:
     return None
 
 
-reported = command.reported("niah-score", _expected, "nothing was written")
+reported = command.reported("niah-score", _expected)

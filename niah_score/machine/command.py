@@ -23,8 +23,9 @@ from contextlib import suppress
 from functools import wraps
 from typing import NamedTuple, NoReturn, ParamSpec
 
-from niah_score.machine.interrupts import end_interrupted, was_interrupted, watch_interrupts
+from niah_score.machine.interrupts import end_interrupted, raise_interrupts, was_interrupted
 from niah_score.machine.refusals import refusal
+from niah_score.machine.refused import NAMED_WRONGLY, is_of_memory, is_refused
 from niah_score.machine.standard_streams import flush_streams, prepare_streams
 
 Arguments = ParamSpec("Arguments")
@@ -37,29 +38,15 @@ class Ending(NamedTuple):
     code: int
 
 
-# What an argument is to blame for: it names something that does not exist, or is of another kind.
-_NAMED_WRONGLY = (
-    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL,
-    errno.ENOTEMPTY, errno.EXDEV, errno.ENXIO, errno.ENODEV, errno.ESPIPE,
-)  # fmt: skip
-# What libraries say when the system gives them no memory or no thread.
-_NO_MEMORY = (
-    "cannot allocate memory", "failed to allocate", "unable to allocate", "memory allocation", "out of memory",
-    "malloc of size", "realloc of size", "can't start new thread", "failed to map segment", "threadpoolbuilderror",
-    "capacity overflow", "cannot create thread", "resource temporarily unavailable",
-)  # fmt: skip
+def run_command(program: str, commands: str) -> NoReturn:
+    """Run a program that watches interrupts: import the module with its typer `app`, call it, and end the process.
 
-
-def run_command(program: str, commands: str, advice: str) -> NoReturn:
-    """Run a program: import the module that holds its typer `app`, call it, and end the process.
-
-    advice: what the line about an interrupt adds. The interpreter is not taken down piece by piece: everything is
+    The interpreter is not taken down piece by piece: everything is
     written and synced, and the system takes vocabularies and arrays back at once.
     """
-    # First, or the pipe of interrupts gets the number of a stream that was closed.
-    prepare_streams()
-    watch_interrupts(program, advice)
     try:
+        # First, or another file gets the number of a stream that was closed.
+        prepare_streams()
         code = _code_of(importlib.import_module(commands).app, program)
         try:
             flush_streams()
@@ -104,29 +91,33 @@ def _run_exit_functions() -> None:
 
 
 def reported(
-    program: str, expected: Callable[[BaseException], Ending | None], advice: str
+    program: str, expected: Callable[[BaseException], Ending | None], advice: str = ""
 ) -> Callable[[Callable[Arguments, None]], Callable[Arguments, None]]:
     """Decorates a command: expected errors end it in a sentence and their exit code; bugs keep their traceback.
 
-    expected: the ending of errors that the package itself raises. advice: as in `run_command`.
+    expected: the ending of errors that the package itself raises. advice: as in `watch_interrupts`.
     """
 
     def decorated(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
         @wraps(command)
         def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+            from niah_score.machine.addresses import refuse_addresses
+
             try:
+                raise_interrupts()
+                refuse_addresses(kwargs.values())
                 command(*args, **kwargs)
             except BaseException as error:
                 if was_interrupted():
                     # Libraries turn an interrupt into errors of their own; `run_command` says the line.
                     raise SystemExit(130) from None
                 if isinstance(error, KeyboardInterrupt):
-                    say(program, f"interrupted; {advice}")
+                    say(program, f"interrupted; {advice}" if advice else "interrupted")
                     raise SystemExit(130) from None
                 ending = expected(error) or system_ending(error)
                 if ending is None:
                     raise
-                say(program, ending.sentence)
+                say(program, ending.sentence + _about_current_folder())
                 raise SystemExit(ending.code) from None
 
         return run
@@ -145,10 +136,14 @@ def say(program: str, sentence: str) -> None:
 
 def system_ending(error: BaseException) -> Ending | None:
     """How an error of the machine ends a command; None for all others."""
-    if isinstance(error, MemoryError) or _is_of_memory(error):
+    if is_of_memory(error):
         return Ending("not enough memory", 5)
     if isinstance(error, OSError):
-        return Ending(refusal(error), 2 if error.errno in _NAMED_WRONGLY else 5)
+        return Ending(refusal(error), 2 if error.errno in NAMED_WRONGLY else 5)
+    behind = error.__cause__ or error.__context__
+    if behind is not None and is_refused(behind):
+        # A library tripped over what it does when the system refuses something.
+        return system_ending(behind)
     if isinstance(error, UnicodeEncodeError) and any(_is_undecoded(word) for word in sys.argv):
         return Ending(
             f"an argument holds characters that the encoding of this locale ({sys.getfilesystemencoding()}) does not "
@@ -158,14 +153,13 @@ def system_ending(error: BaseException) -> Ending | None:
     return None
 
 
-def _is_of_memory(error: BaseException) -> bool:
-    """Whether a library tells of missing memory in its own words: panics of Rust, libraries that cannot be mapped."""
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOMEM, errno.EAGAIN)
-    if isinstance(error, ImportError | RuntimeError | SystemError) or type(error).__name__ == "PanicException":
-        said = str(error).lower()
-        return any(words in said for words in _NO_MEMORY)
-    return False
+def _about_current_folder() -> str:
+    """What to add to any error where relative paths lead nowhere."""
+    try:
+        os.getcwd()
+    except OSError:
+        return " (the current folder does not exist any more: change into one that does)"
+    return ""
 
 
 def _is_undecoded(word: str) -> bool:

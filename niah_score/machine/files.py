@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import platform
 import re
 import sys
 import time
+import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -32,8 +35,8 @@ class HeldError(Exception):
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name complete and synced, or not at all. Makes the folder it is in.
 
-    It is written aside, as `.NAME.tmp`, which its writer locks: what a killed writer left is written over by the next
-    one of the same file. Errors of the system name the file. Where others hold the lock, the process id is in the name.
+    It is written aside, as `.NAME.HOST.tmp`, which its writer locks: what a killed writer left is written over by the next
+    one of the same file. Errors of the system name the file.
     """
     make_folder(path.parent)
     aside, file = _aside(path)
@@ -60,8 +63,9 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 def _aside(path: Path) -> tuple[Path, IO[bytes]]:
     """An empty file beside a path, open and, where the system has locks, locked."""
-    aside = path.with_name(f".{path.name}.tmp")
-    own = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # Machines that share a folder may not see each other's locks.
+    aside = path.with_name(f".{path.name}.{_host()}.tmp")
+    own = path.with_name(f".{path.name}.{os.urandom(4).hex()}.{os.getpid()}.tmp")
     if os.name != "posix":
         return own, own.open("wb")
     with naming(path, aside, own):
@@ -81,6 +85,12 @@ def _aside(path: Path) -> tuple[Path, IO[bytes]]:
         file = _open_here(own)
         os.ftruncate(file.fileno(), 0)
         return own, file
+
+
+@cache
+def _host() -> str:
+    """Eight characters that tell machines apart."""
+    return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def _open_here(path: Path) -> IO[bytes]:
@@ -155,7 +165,7 @@ def remove_aside(paths: Iterable[Path]) -> None:
     """Remove what killed writers left half-written of these files. Nobody else may be writing them."""
     for path in paths:
         for leftover in path.parent.glob(f".{glob.escape(path.name)}.*tmp"):
-            if re.fullmatch(r"(\d+\.)?tmp", leftover.name.removeprefix(f".{path.name}.")):
+            if re.fullmatch(r"([0-9a-f]+\.){0,2}tmp", leftover.name.removeprefix(f".{path.name}.")):
                 leftover.unlink(missing_ok=True)
 
 
@@ -190,7 +200,7 @@ def _locked_file(path: Path, deadline: float) -> BinaryIO:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            file = path.open("ab")
+            file = open(path, "ab", opener=_in_place)  # noqa: SIM115 - the caller closes it
         except FileNotFoundError:
             # The last holder removed the folder just now.
             vanished += 1
@@ -210,6 +220,11 @@ def _locked_file(path: Path, deadline: float) -> BinaryIO:
             if time.monotonic() >= deadline:
                 raise HeldError(path)
             time.sleep(_POLL_SECONDS)
+
+
+def _in_place(path: str, flags: int) -> int:
+    """Open what lies at a path and not what a link there leads to, without waiting where it is a pipe."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def _stands_at(path: Path, handle: int) -> bool:

@@ -17,6 +17,8 @@ from contextlib import suppress
 
 OUTPUT = "standard output"
 _HANDLER = "niah-escaped"
+# typer takes a stream in ASCII for a mistake, and writes UTF-8 to it.
+_ASCII = "niah-ascii"
 
 
 def prepare_streams() -> None:
@@ -28,6 +30,7 @@ def prepare_streams() -> None:
             _null_as(number)
     if sys.stdin is None:
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
+    codecs.register(_own_ascii)
     codecs.register_error(_HANDLER, _escaped)
     sys.stdout = _text(1, sys.stdout)
     sys.stderr = _text(2, sys.stderr)
@@ -61,12 +64,24 @@ class _Unbroken(io.FileIO):
 
 def _text(number: int, found: object) -> io.TextIOWrapper:
     encoding = getattr(found, "encoding", None) or "utf-8"
+    if codecs.lookup(encoding).name == "ascii":
+        encoding = _ASCII
     terminal = os.isatty(number)
     escaped = "backslashreplace" if terminal or number == 2 else _HANDLER
     raw = _Unbroken(number, "w", closefd=False)
     return io.TextIOWrapper(
         io.BufferedWriter(raw), encoding, escaped, line_buffering=terminal or number == 2, write_through=number == 2
     )
+
+
+def _own_ascii(name: str) -> codecs.CodecInfo | None:
+    if name.replace("_", "-") != _ASCII:
+        return None
+    found = codecs.lookup("ascii")
+    return codecs.CodecInfo(
+        found.encode, found.decode, found.streamreader, found.streamwriter, found.incrementalencoder,
+        found.incrementaldecoder, name=_ASCII,
+    )  # fmt: skip
 
 
 def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.errors import ScoreError
 from niah_score.statistics.clusters import Clusters
+from niah_score.statistics.columns import Factor
 from niah_score.statistics.common_rows import CommonRows, common_rows
 from niah_score.statistics.figures import Figure, depth_weights, figures
 from niah_score.statistics.intervals import NO_TEST, ONE_NEEDLE, Interval, differences
-from niah_score.statistics.scored import Factor, Scored, crossed
+from niah_score.statistics.scored import Scored, crossed
 from niah_score.statistics.significance import benjamini_hochberg, holm
 
 if TYPE_CHECKING:

@@ -162,7 +162,7 @@ def cases(inputs: Inputs) -> list[Case]:
         Case("build over damage", _BUILD, lambda disk: dataset(disk, damaged=True), refused=refused_by_verify),
         Case("build with workers", (*_BUILD, "--jobs", "2"), refused=refused_by_verify),
         Case("build a shard", (*_BUILD, "--shard", "1/2"), leaves=True),
-        Case("merge", ("niah-gen", "merge", partial), shards, refused=refused_by_verify),
+        Case("merge", ("niah-gen", "merge", partial), shards, refused=refused_by_verify, twice=2),
         Case("card", ("niah-gen", "card", built_name, "--word-overlap", "inputs/scores-one"), dataset,
              refused=refused_by_verify),
         Case("page", ("niah-gen", "page", relative, "--out", "disk/page.html"), twice=2),

@@ -146,7 +146,8 @@ def split_paragraphs(kind: PassageSet, context: str) -> list[tuple[str, str]]:
     before, after = map(re.escape, kind.marker.rstrip().split("{}"))
     marks = list(re.finditer(rf"(?:\A|\n){before}(\d+){after}", context))
     ends = [*(mark.start() for mark in marks[1:]), len(context)]
-    return [(mark[1], context[mark.start() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
+    # A context without marks has one end and no paragraph.
+    return [(mark[1], context[mark.start() : end].strip()) for mark, end in zip(marks, ends, strict=False)]
 
 
 def _of_corpus(dataset: str, bench: Workbench) -> Callable[[Cell], Replayed]:

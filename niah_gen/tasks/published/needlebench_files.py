@@ -92,5 +92,5 @@ def _needles(data: bytes, name: str) -> tuple[NeedleLine, ...]:
 def _json(data: bytes, where: str) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecipeError([f"{where}: not JSON in UTF-8 ({error})"]) from None

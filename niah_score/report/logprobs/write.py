@@ -50,12 +50,14 @@ def _write(
 ) -> None:
     import polars as pl
 
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / SCORES)
+    with (folder / SCORES).open("wb") as file:
+        pl.DataFrame(rows, infer_schema_length=None).write_parquet(file)
     frame = pl.DataFrame(figures, infer_schema_length=None)
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    frame.with_columns(plain_cells(pl.col(name)) for name in texts).write_csv(folder / table)
-    with (folder / PROBLEMS).open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
+    with (folder / table).open("wb") as file:
+        frame.with_columns(plain_cells(pl.col(name)) for name in texts).write_csv(file)
+    with (folder / PROBLEMS).open("w", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
     summary = {
         "kind": table.partition(".")[0], "dataset": report.dataset, "digest8": report.digest8, "model": report.model,
         "version": VERSION, "per": report.asked.per, "missing": report.asked.missing, "signature": report.signature,

@@ -65,7 +65,7 @@ def test_json_and_csv_hold_every_figure(two: SideBySide) -> None:
 def named(name: str) -> SideBySide:
     """Two runs of which the first, its dataset and its signature have a name."""
     _, report = reports()[0]
-    small = replace(report, scores=report.scores.head(6))
+    small = replace(report, table=report.scores.head(6))
     strange = replace(small, dataset=name, signatures={"keyword": f"niah|{name}"})
     return side_by_side([(name, strange), ("other", small)])
 
