@@ -13,7 +13,6 @@ Both programs end alike:
 from __future__ import annotations
 
 import atexit
-import errno
 import importlib
 import os
 import sys

@@ -35,8 +35,8 @@ class HeldError(Exception):
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name complete and synced, or not at all. Makes the folder it is in.
 
-    It is written aside, as `.NAME.HOST.tmp`, which its writer locks: what a killed writer left is written over by the next
-    one of the same file. Errors of the system name the file.
+    It is written aside, as `.NAME.HOST.tmp`, which its writer locks: what a killed writer left is written over by the
+    next one of the same file. Errors of the system name the file.
     """
     make_folder(path.parent)
     aside, file = _aside(path)

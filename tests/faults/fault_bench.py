@@ -147,7 +147,8 @@ class Server:
         }  # fmt: skip
 
     def _asked(self, requests: Sequence[dict[str, object]]) -> list[int | str]:
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         print(json.dumps(requests), file=self._process.stdin, flush=True)
         found: list[int | str] = json.loads(self._process.stdout.readline())
         return found
@@ -197,7 +198,7 @@ class Case:
     """A command that writes below `disk`, a folder that `before` fills; it runs beside it, where `inputs` lies.
 
     `refused`: what readers find wrong with a disk that holds neither what it held before nor what the command makes.
-    `twice`: the exit code of the same command once it has succeeded. `leaves`: whether it leaves what others go on with.
+    `twice`: the exit code of the same command once it has succeeded. `leaves`: whether it leaves what others need.
     `apart`: whether each of its files is of use without the others.
     """
 
@@ -318,7 +319,7 @@ def wrong_words(ended: Ended, place: Path) -> list[str]:
 
 
 def points(operations: Sequence[str]) -> list[int]:
-    """The numbers of operations, from 1, of a run of the same one on the same file the first, the second and the last."""
+    """The numbers of operations, from 1, of a run of the same one on a file the first, the second and the last."""
     kept = []
     for number, operation in enumerate(operations, 1):
         before, after = operations[max(0, number - 3) : number - 1], operations[number : number + 1]

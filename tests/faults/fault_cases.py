@@ -11,14 +11,15 @@ from pathlib import Path
 from fault_bench import Case, Server
 
 _SET = (
-    "plain", "--set", "name=small", "--length", "600,900", "--depths", "0,100", "--language", "en", "--repeats", "1", "--corpus", "inputs/notes",
+    "plain", "--set", "name=small", "--length", "600,900", "--depths", "0,100", "--language", "en", "--repeats", "1",
+    "--corpus", "inputs/notes",
 )  # fmt: skip
 _BUILD = ("niah-gen", "build", *_SET, "--out", "disk")
 _FORMATS = ("--format", "parquet,jsonl")
 # Long enough to be killed in the middle.
 MANY = (
-    "plain", "--set", "name=many", "--length", "1k,2k,4k,8k", "--depths", "0,50,100", "--language", "en", "--repeats", "3",
-    "--corpus", "inputs/notes",
+    "plain", "--set", "name=many", "--length", "1k,2k,4k,8k", "--depths", "0,50,100", "--language", "en",
+    "--repeats", "3", "--corpus", "inputs/notes",
 )  # fmt: skip
 _EXPORTS: dict[str, tuple[str, ...]] = {
     "openai-batch": ("--model", "m", "--max-requests", "5"), "vllm": ("--model", "m"), "text": (), "langsmith": (),
@@ -48,8 +49,8 @@ class Inputs:
         self.dataset = self._build("dataset", *_SET, *_FORMATS)
         self.chat = self._build("chat", *_SET, "--set", "name=chat", "--chat", "--template", "gkamradt-openai")
         self.windows = self._build(
-            "windows", "perplexity", "--set", "name=windows", "--length", "200", "--corpus", "inputs/notes", "--language",
-            "en", "--set", "options.tokens=200", "--set", "options.documents=1",
+            "windows", "perplexity", "--set", "name=windows", "--length", "200", "--corpus", "inputs/notes",
+            "--language", "en", "--set", "options.tokens=200", "--set", "options.documents=1",
         )  # fmt: skip
         rows = [
             json.loads(line) for file in sorted((place / self.dataset).rglob("test-*.jsonl")) for line in file.open()
@@ -194,13 +195,20 @@ def _scorer_cases(inputs: Inputs, built: Path) -> list[Case]:
     return [
         Case("score", score, refused=refused, twice=2),
         Case("score over scores", (*score, "--overwrite"), _copied(scores, "scores"), refused),
-        Case("report", ("niah-score", "report", "disk/scores", "--dataset", relative), _copied(scores, "scores"), refused),
+        Case(
+            "report", ("niah-score", "report", "disk/scores", "--dataset", relative), _copied(scores, "scores"),
+            refused,
+        ),
         Case("plot", ("niah-score", "plot", "inputs/scores-one", "inputs/scores-two", "--out", "disk/plots"), twice=2),
-        Case("compare", ("niah-score", "compare", "inputs/scores-one", "inputs/scores-two", "--out", "disk/compared"), twice=2),
+        Case(
+            "compare", ("niah-score", "compare", "inputs/scores-one", "inputs/scores-two", "--out", "disk/compared"),
+            twice=2,
+        ),
         Case("judge export", (*judge, "export", relative, "inputs/scores-one", "--out", "disk/judge", "--model", "m",
                               "--max-requests", "5"), twice=2),
         Case("judge import", (*judge, "import", relative, "inputs/scores-one", "inputs/verdicts.jsonl", "--out",
                               "disk/scores"), refused=refused, twice=2),
-        Case("perplexity", ("niah-score", "perplexity", str(inputs.windows), "inputs/logprobs.jsonl", "--out", "disk/scores"),
+        Case("perplexity", ("niah-score", "perplexity", str(inputs.windows), "inputs/logprobs.jsonl", "--out",
+                            "disk/scores"),
              twice=2),
     ]  # fmt: skip
