@@ -173,10 +173,10 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
         replace(record, files=tuple(there.get(entry.path, entry) for entry in record.files)) for record in records
     ]
     manifest = describe(target.dataset, sheet, records, tell, kept(target.final, sheet["plan_digest"]))
-    remove_all_but(target.dataset, {entry.path for entry in manifest.files})
+    new = {entry.path for entry in manifest.files}
+    remove_all_but(target.dataset, new)
     write_atomically(target.dataset / MANIFEST, manifest.to_json())
     if target.final.exists():
-        new = {entry.path for entry in manifest.files}
         moved = [entry.path for entry in manifest.files if there.get(entry.path) != entry]
         # One in another format, from before this one was added.
         previews = [f"{PREVIEW}/{path.name}" for path in (target.final / PREVIEW).glob("*")]
@@ -293,12 +293,14 @@ def _find_partial(folder: Path) -> BuildFolders:
         what = "no such folder"
     elif not folder.is_dir():
         what = "a file, and no folder"
+    elif (folder / MANIFEST).is_file():
+        raise NiahError(f"{named}: is a finished dataset; there is nothing to merge")
     else:
         what = "no part of a dataset here"
     raise NiahError(f"{named}: {what}; name the folder that `build --shard` printed, it ends in {PARTIAL}")
 
 
 def _is_partial(folder: Path) -> bool:
-    """Whether a folder holds parts, or held those of a dataset that is complete by now."""
+    """Whether a folder holds parts, or is what a killed merge left once the dataset was complete."""
     final = folder.with_name(folder.name.removesuffix(PARTIAL))
-    return (folder / SHEET).is_file() or (final / MANIFEST).is_file()
+    return (folder / SHEET).is_file() or (folder.is_dir() and (final / MANIFEST).is_file())

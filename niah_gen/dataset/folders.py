@@ -17,14 +17,7 @@ from niah_gen.dataset.moving import finish_moving
 from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import IntegrityError, LockedError
 from niah_score.contract import CARD, MANIFEST
-from niah_score.machine.files import (
-    HeldError,
-    locked,
-    make_folder,
-    remove_aside,
-    remove_leftovers,
-    write_atomically,
-)
+from niah_score.machine.files import HeldError, locked, make_folder, remove_aside, remove_leftovers, write_atomically
 
 PARTIAL = ".partial"
 # The file of a partial folder that says what completing the dataset needs to know of its plan.
@@ -95,6 +88,20 @@ def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) ->
         yield
 
 
+@contextmanager
+def hold_finished(dataset: Path) -> Iterator[None]:
+    """Hold a finished dataset alone, whose files are then what its manifest lists. Raises LockedError.
+
+    Where nobody may write beside it, nobody builds it.
+    """
+    target = BuildFolders(Path(os.path.abspath(dataset)))
+    if not target.final.is_dir() or not os.access(target.final.parent, os.W_OK):
+        yield
+        return
+    with lock(target, make=False):
+        yield
+
+
 def refuse_links(target: BuildFolders) -> None:
     """Raise IntegrityError where a folder of a target is a link: what is written there would land outside of it.
 
@@ -115,20 +122,6 @@ def _linked(path: Path) -> IntegrityError:
         f"{path}: a symbolic link, which is not followed: what is built would land outside the folder; remove "
         "it, or build into another folder with --out"
     )
-
-
-@contextmanager
-def hold_finished(dataset: Path) -> Iterator[None]:
-    """Hold a finished dataset alone, whose files are then what its manifest lists. Raises LockedError.
-
-    Where nobody may write beside it, nobody builds it.
-    """
-    target = BuildFolders(Path(os.path.abspath(dataset)))
-    if not target.final.is_dir() or not os.access(target.final.parent, os.W_OK):
-        yield
-        return
-    with lock(target, make=False):
-        yield
 
 
 def _prepare(target: BuildFolders, make: bool) -> None:

@@ -11,10 +11,12 @@ from niah_gen.dataset.folders import BuildFolders
 from niah_gen.errors import ResourceError
 from niah_gen.rows.forecast import text_bytes
 from niah_gen.rows.plan import Plan
+from niah_gen.tasks.controls import NO_CONTEXT
+from niah_score.text.language import find_language
 
 # Bytes of a row that no compression takes away: its digests.
 _LEAST_OF_A_ROW = 40
-# Prompts may be shorter than asked for, by the reserve, and a token may have fewer bytes than expected.
+# Prompts may be shorter than asked for, and a token may have fewer bytes than expected.
 _LEAST_SHARE = 0.25
 
 
@@ -29,7 +31,7 @@ def check_room(
     text = text_bytes(plan)
     rows = len(plan.cells)
     # Of formats that compress, nobody can say more beforehand: neighbouring rows are near-copies.
-    least = sum(text * _LEAST_SHARE if suffix == "jsonl" else rows * _LEAST_OF_A_ROW for suffix in formats)
+    least = sum(_least_text(plan) if suffix == "jsonl" else rows * _LEAST_OF_A_ROW for suffix in formats)
     most = text * len(formats)
     place = next(folder for folder in target.final.absolute().parents if folder.is_dir())
     try:
@@ -53,6 +55,15 @@ def check_room(
             f"the prompts have some {more:,} bytes before they are compressed, and the disk of {place} has {free:,} "
             "left; if it fills up, the build ends, and the same command goes on from there once there is room"
         )
+
+
+def _least_text(plan: Plan) -> float:
+    """Bytes of all prompts, at least; those without a context count as nothing."""
+    return _LEAST_SHARE * sum(
+        max(0, cell.length - plan.part_of[cell.part].part.reserve) * find_language(cell.language).bytes_per_token
+        for cell in plan.cells
+        if cell.control != NO_CONTEXT
+    )
 
 
 def _bytes_below(folder: Path) -> int:

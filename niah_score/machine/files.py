@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import platform
 import re
 import sys
 import time
+import zlib
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -32,8 +35,8 @@ class HeldError(Exception):
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name complete and synced, or not at all. Makes the folder it is in.
 
-    It is written aside, as `.NAME.tmp`, which its writer locks: what a killed writer left is written over by the next
-    one of the same file. Errors of the system name the file. Where others hold the lock, the name is the writer's own.
+    It is written aside, as `.NAME.HOST.tmp`, which its writer locks: what a killed writer left is written over by the
+    next one of the same file. Errors of the system name the file.
     """
     make_folder(path.parent)
     aside, file = _aside(path)
@@ -60,8 +63,8 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 def _aside(path: Path) -> tuple[Path, IO[bytes]]:
     """An empty file beside a path, open and, where the system has locks, locked."""
-    aside = path.with_name(f".{path.name}.tmp")
-    # What goes before the process id keeps writers on two machines apart that share the folder.
+    # Machines that share a folder may not see each other's locks.
+    aside = path.with_name(f".{path.name}.{_host()}.tmp")
     own = path.with_name(f".{path.name}.{os.urandom(4).hex()}.{os.getpid()}.tmp")
     if os.name != "posix":
         return own, own.open("wb")
@@ -82,6 +85,12 @@ def _aside(path: Path) -> tuple[Path, IO[bytes]]:
         file = _open_here(own)
         os.ftruncate(file.fileno(), 0)
         return own, file
+
+
+@cache
+def _host() -> str:
+    """Eight characters that tell machines apart."""
+    return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def _open_here(path: Path) -> IO[bytes]:
@@ -156,7 +165,7 @@ def remove_aside(paths: Iterable[Path]) -> None:
     """Remove what killed writers left half-written of these files. Nobody else may be writing them."""
     for path in paths:
         for leftover in path.parent.glob(f".{glob.escape(path.name)}.*tmp"):
-            if re.fullmatch(r"([0-9a-f]{8}\.\d+\.)?tmp", leftover.name.removeprefix(f".{path.name}.")):
+            if re.fullmatch(r"([0-9a-f]+\.){0,2}tmp", leftover.name.removeprefix(f".{path.name}.")):
                 leftover.unlink(missing_ok=True)
 
 

@@ -147,7 +147,8 @@ class Server:
         }  # fmt: skip
 
     def _asked(self, requests: Sequence[dict[str, object]]) -> list[int | str]:
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         print(json.dumps(requests), file=self._process.stdin, flush=True)
         found: list[int | str] = json.loads(self._process.stdout.readline())
         return found
@@ -197,7 +198,7 @@ class Case:
     """A command that writes below `disk`, a folder that `before` fills; it runs beside it, where `inputs` lies.
 
     `refused`: what readers find wrong with a disk that holds neither what it held before nor what the command makes.
-    `twice`: the exit code of the same command once it has succeeded. `leaves`: whether it leaves what others go on with.
+    `twice`: the exit code of the same command once it has succeeded. `leaves`: whether it leaves what others need.
     `apart`: whether each of its files is of use without the others.
     """
 
@@ -291,7 +292,10 @@ def judged(bench: Bench, case: Case, wanted: Wanted, fault: Fault, ended: Ended)
     again = bench.run(case)
     if again.code != 0 and not (new and again.code == case.twice):
         found.append(f"the same command again ends with {again.code}: {again.err[-300:]}")
-    elif different := changed(tree(bench.disk), wanted.after):
+    # A command that has nothing to do any more leaves the lock of a dead one to the next that has.
+    elif different := [
+        path for path in changed(tree(bench.disk), wanted.after) if again.code == 0 or not path.endswith(".lock")
+    ]:
         found.append(f"the same command again leaves another {different}")
     return found
 
@@ -315,7 +319,7 @@ def wrong_words(ended: Ended, place: Path) -> list[str]:
 
 
 def points(operations: Sequence[str]) -> list[int]:
-    """The numbers of operations, from 1, of a run of the same one on the same file the first, the second and the last."""
+    """The numbers of operations, from 1, of a run of the same one on a file the first, the second and the last."""
     kept = []
     for number, operation in enumerate(operations, 1):
         before, after = operations[max(0, number - 3) : number - 1], operations[number : number + 1]

@@ -113,7 +113,7 @@ def _run(shim: ctypes.CDLL, request: dict[str, Any]) -> NoReturn:
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException:
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
     with suppress(Exception):
         sys.stdout.flush()
         sys.stderr.flush()
