@@ -201,7 +201,7 @@ def beside_published(most: int, rounds: int, folder: Path) -> str:
         "published steps": lambda out: process([sys.executable, LOOP, str(most), essays], environment),
     }
     if own := os.environ.get("NIAH_NEEDLEHAYSTACK"):
-        modules = [own, LOOP, str(most), essays, "--modules"]
+        modules: list[str | Path] = [own, LOOP, str(most), essays, "--modules"]
         runs["its own modules"] = lambda out: process(modules, environment)
     runs["ours, Parquet"] = lambda out: built(ours, out)
     runs["ours, JSONL.zst"] = lambda out: built([*ours, "--format", "jsonl.zst"], out)
