@@ -255,8 +255,8 @@ NASTY = [
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=30)
 
 
-# Thirty in `make test`, five thousand in `make soak`.
-@examples(30 if FACTOR == 1 else 125, HealthCheck.function_scoped_fixture)
+# Twenty in `make test`, five thousand in `make soak`.
+@examples(20 if FACTOR == 1 else 125, HealthCheck.function_scoped_fixture)
 @given(texts=st.lists(TEXTS, min_size=len(NASTY), max_size=len(NASTY)))
 def test_the_same_texts_in_every_plain_format_give_the_same_scores(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
@@ -302,7 +302,9 @@ def test_the_same_texts_in_every_plain_format_give_the_same_scores(
         if not any("\0" in text for text in texts):
             written[name] = b""
     pl.DataFrame(records).write_parquet(folder / "j.parquet")
-    reports = [evaluate(folder / "rows.jsonl", folder / name, model="m") for name in (*written, "j.parquet")]
+    # Metrics see texts alone, so that two of them tell as much as all.
+    few: Any = {"model": "m", "metrics": ["keyword", "exact"]}
+    reports = [evaluate(folder / "rows.jsonl", folder / name, **few) for name in (*written, "j.parquet")]
     for report in reports[1:]:
         assert report.scores.equals(reports[0].scores)
         assert (report.lines, report.statuses, report.signatures, report.problems) == (

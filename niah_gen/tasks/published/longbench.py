@@ -236,6 +236,7 @@ def _read(path: Path, dataset: str) -> list[_Filling]:
             continue
         try:
             row: Any = json.loads(line)
+            json.dumps(row, ensure_ascii=False).encode()  # half of a surrogate pair is no text
         except (ValueError, RecursionError) as error:
             raise RecipeError([f"options.file: {path}:{number}: not a JSON object ({error})"]) from None
         if not _is_row(row):

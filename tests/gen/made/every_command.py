@@ -64,7 +64,7 @@ niah-gen corpora add mine text.txt
 niah-score score DATASET answers.jsonl --missing zero --out scores --verbose
 ! niah-score score DATASET answers.jsonl --out again
 ! niah-score score broken answers.jsonl
-niah-score report scores
+niah-score report scores --dataset DATASET
 ! niah-score report nowhere
 niah-score plot scores --out plot.png
 ! niah-score plot nowhere.csv --out other.png

@@ -311,7 +311,7 @@ READERS: dict[str, FuzzedReader] = {
             also="corpus length",
         )
     ),
-    "recipes": FuzzedReader(of_files("recipes", "niah-gen plan FILE")),
+    "recipes": FuzzedReader(of_files("recipes", "niah-gen plan FILE", also="length")),
     "needles": FuzzedReader(of_files("needles", "niah-gen needles FILE",
                                      f"niah-gen build plain --needle FILE --corpus en_essays {_BUILD}", every=(1, 3))),
     "templates": FuzzedReader(
