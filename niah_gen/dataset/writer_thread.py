@@ -31,8 +31,9 @@ class WriterThread:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self._thread.shutdown(wait=True, cancel_futures=kind is not None)
-        for abandon in list(self.unfinished) if error is not None else ():
-            abandon(error)
+        if error is not None:
+            for abandon in list(self.unfinished):
+                abandon(error)
 
     @cached_property
     def scratch(self) -> Scratch:
