@@ -20,7 +20,7 @@ from niah_score.join.join_on_disk import join_on_disk
 from niah_score.join.reading import AnswerFiles
 from niah_score.join.rows import Rows, read_rows, stacked
 from niah_score.join.rows_on_disk import RowsOnDisk, metrics_of, read_truth
-from niah_score.join.samples import WAYS, one_line_each
+from niah_score.join.samples import WAYS, one_line_each, samples_type
 from niah_score.join.spool import Scratch
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, default_metrics
@@ -260,8 +260,10 @@ def _collected(chunks: Iterator[pl.DataFrame], way: str) -> ScoredTables:
         scores = [name for name in chunk.columns if name == "score" or name in METRICS]
         tables.append(one_line_each(chunk, way, scores))
         every.append(chunk)
-    table = stacked(tables)
     several = any(len(chunk) > len(rows) for chunk, rows in zip(every, tables, strict=True))
+    # Numbers of samples have one type in all chunks, also in those where every row has one.
+    kind = samples_type(several=several)
+    table = stacked([rows.with_columns(pl.col("samples").cast(kind)) for rows in tables])
     return ScoredTables(table, pl.concat(every, how="diagonal", rechunk=False) if several else None)
 
 

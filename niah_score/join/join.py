@@ -194,19 +194,19 @@ def _by_prompt(echoing: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    shared = pl.int_range(pl.len()).over("prompt_sha256").alias("nth"), pl.len().over("prompt_sha256").alias("rows")
+    shared = pl.int_range(pl.len()).over("prompt_sha256").alias("turn"), pl.len().over("prompt_sha256").alias("rows")
     prompts = (
         table.sort("order").filter(pl.col("prompt_sha256").is_not_null()).select("prompt_sha256", "place", *shared)
     )
     prompt, chat, known = pl.col("prompt_sha256"), pl.col("chat_sha256"), prompts["prompt_sha256"].implode()
     sent = pl.when(chat.is_in(known) & ~prompt.is_in(known)).then(chat).otherwise(prompt)
-    counts = prompts.filter(pl.col("nth") == 0).select("prompt_sha256", "rows")
-    nth = pl.int_range(pl.len()).over("prompt_sha256", "sample") % pl.col("rows")
+    counts = prompts.filter(pl.col("turn") == 0).select("prompt_sha256", "rows")
+    turn = pl.int_range(pl.len()).over("prompt_sha256", "sample") % pl.col("rows")
     return (
         echoing.drop("place").with_columns(sent.alias("prompt_sha256"))
         .join(counts, on="prompt_sha256", how="left", maintain_order="left")
-        .with_columns(nth.alias("nth"))
-        .join(prompts.drop("rows"), on=["prompt_sha256", "nth"], how="left", maintain_order="left")
+        .with_columns(turn.alias("turn"))
+        .join(prompts.drop("rows"), on=["prompt_sha256", "turn"], how="left", maintain_order="left")
         .select(echoing.columns)
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ from niah_score.join.join import (
 from niah_score.join.reading import Batch, schema
 from niah_score.join.rows import Rows
 from niah_score.join.rows_on_disk import RowsOnDisk
-from niah_score.join.spool import Extent, Scratch, Spool
+from niah_score.join.spool import Extent, Scratch, Spool, apart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -239,7 +239,7 @@ class _Joining:
             placed = placed_by_id(self._read.answers(self._read.of_part[number]), rows)
             away = placed["place"].is_null()
             if away.any():
-                lost.append(placed.filter(away))
+                lost.append(apart(placed.filter(away)))
                 placed = placed.filter(~away)
             self.parts.append(self._settled(number, rows, placed))
         return pl.concat(lost).sort("nth")
@@ -272,9 +272,8 @@ class _Joining:
         known, left_out = without_duplicates(known, self._names, rows, self._repeats)
         if self._repeats == "samples":
             known = known.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("place").alias("sample"))
-        # A frame without rows may still hold the texts of those that it was made of.
         others = other_prompts(known, rows).select("nth", "file", "line", "prompt_sha256", "chat_sha256", "row_id")
-        others = others if others.height else pl.DataFrame(schema=others.schema)
+        others = apart(others)
         places = known["place"].unique()
         missing: list[str] = []
         if len(places) < rows.table.height:

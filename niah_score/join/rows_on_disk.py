@@ -28,7 +28,7 @@ from niah_score.join.rows import (
     sorted_rows,
     together,
 )
-from niah_score.join.spool import Extent, Scratch, Spool
+from niah_score.join.spool import Extent, Scratch, Spool, apart
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,12 +88,17 @@ class RowsOnDisk:
 
     def of_ids(self, ids: pl.Series) -> Rows:
         """The rows of some ids."""
+        import polars as pl
+
         found = []
         for chunk in self.chunks:
             table = self.spool.get(chunk.table)
             own = table.filter(table["id"].is_in(ids.implode()))
             if own.height:
-                found.append(RowsPart(own, self.spool.get(chunk.targets)))
+                targets = self.spool.get(chunk.targets)
+                kept = own["target"].unique().sort()
+                codes = kept.search_sorted(own["target"]).cast(pl.UInt32).alias("target")
+                found.append(RowsPart(apart(own.with_columns(codes)), apart(targets[kept])))
         return Rows(*together(found), self.name, self.digest8, self.manifest, self.parts)
 
 

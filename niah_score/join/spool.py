@@ -89,6 +89,13 @@ def read_extent(path: Path, where: Extent) -> pl.DataFrame:
         return pl.read_ipc_stream(io.BytesIO(file.read(where.size)))
 
 
+def apart(frame: pl.DataFrame) -> pl.DataFrame:
+    """A copy that holds no texts but its own; some rows of a frame keep all texts that they were taken from."""
+    import polars as pl
+
+    return pl.DataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()), schema=frame.schema)
+
+
 def full_disk(path: Path, error: OSError) -> ResourceError:
     """What is said where a temporary file cannot be written."""
     return ResourceError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.join.join_on_disk import JoinedOnDisk
 from niah_score.join.rows_on_disk import RowsOnDisk
+from niah_score.join.samples import samples_type
 from niah_score.join.spool import Scratch
 from niah_score.report.layout import SAMPLES, SCORES
 from niah_score.report.scores_file import ScoresFile, ScoresWriter, coder_of
@@ -45,14 +46,17 @@ def score_large(
     Raises ResourceError where the disk is full.
     """
 
-    columns, of_rows = _columns(options, rows)
+    import polars as pl
+
+    columns, of_rows = _columns(options, rows, samples_type(several=joined.several))
     about = {"dataset": rows.name, "digest8": rows.digest8, "model": model}
     line = ScoresWriter(scratch.path(SCORES), of_rows, about)
     every = ScoresWriter(scratch.path(SAMPLES), columns, about) if joined.several else None
     coder = coder_of(of_rows, rows.height)
     for chunk in score_on_disk(rows, joined, options, pool, ahead, samples):
-        line.add(chunk.rows)
-        coder.add(chunk.rows)
+        of_chunk = chunk.rows.with_columns(pl.col("samples").cast(of_rows["samples"]))
+        line.add(of_chunk)
+        coder.add(of_chunk)
         if every is not None and chunk.samples is not None:
             every.add(chunk.samples)
     joined.spool.drop()
@@ -63,18 +67,18 @@ def score_large(
     )
 
 
-def _columns(options: ScoringOptions, rows: RowsOnDisk) -> tuple[dict[str, pl.DataType], dict[str, pl.DataType]]:
+def _columns(
+    options: ScoringOptions, rows: RowsOnDisk, of_samples: pl.DataType
+) -> tuple[dict[str, pl.DataType], dict[str, pl.DataType]]:
     """The columns of samples and of rows, in the order in which the chunks bring them.
 
     Those of a metric come where the first row is judged by it, and how many samples a row has behind the first chunk's.
     """
-    import polars as pl
-
     every: dict[str, pl.DataType] = {}
     of_rows: dict[str, pl.DataType] = {}
     for own in rows.judged_by:
         found = score_columns(options, own)
         every |= {name: kind for name, kind in found.items() if name not in every}
-        found = {**found, "samples": pl.Int64()}
+        found = {**found, "samples": of_samples}
         of_rows |= {name: kind for name, kind in found.items() if name not in of_rows and name != "sample"}
     return every, of_rows

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from niah_score.errors import IntegrityError
-from niah_score.join.spool import Scratch, full_disk
+from niah_score.join.spool import Scratch, apart, full_disk
 from niah_score.machine.files import file_state
 from niah_score.statistics.columns import CodedColumns, ColumnCoder
 
@@ -109,7 +109,7 @@ class ScoresFile:
         for number, rows in enumerate(self._group_rows):
             own = wanted.filter(pl.col("number").is_between(first, first + rows, closed="left"))
             if own.height:
-                found.append(self._group(number, None)[own["number"] - first])
+                found.append(apart(self._group(number, None)[own["number"] - first]))
                 order.append(own["nth"])
             first += rows
         if not order:
