@@ -148,8 +148,6 @@ PARTIALS = (
     PartialAttack("the plan is of another dataset", _field("plan_digest", "0" * 64), "is of dataset 00000000"),
     PartialAttack("the plan names a file above", _field("shards", ["../x/test-00000-of-00001"]), "field shards"),
     PartialAttack("the plan names a format of no kind", _field("formats", ["../x"]), "field formats"),
-    PartialAttack("the plan shows rows that are not there", _field("preview", [[7, 0]]), "field preview"),
-    PartialAttack("the plan shows a row beyond the last", _field("preview", [[0, 999]]), "fewer rows"),
     PartialAttack("the plan counts rows with texts", _field("cells", [["x"]]), "field cells"),
     PartialAttack("the plan has no corpora", _field("corpora", None), "field corpora"),
     PartialAttack("the plan's tokenizer is a number", _field("tokenizer", 3), "damaged"),

@@ -21,8 +21,9 @@ from made import CONTRACT, ROOT, WriteLines, made, right
 from made_commands import contract_answers, installed, run
 
 from niah_score.errors import ScoreError
-from niah_score.join import rows
 from niah_score.join.rows import Rows
+from niah_score.join.rows_on_disk import RowsOnDisk, read_truth
+from niah_score.join.spool import Scratch
 from niah_score.machine.staging import STAGING
 from niah_score.report.read import read
 from niah_score.report.write import hold_scores
@@ -119,11 +120,11 @@ def test_nothing_is_written_of_a_file_that_changed(
 ) -> None:
     file = write_lines("answers.jsonl", contract_answers())
 
-    def read_rows(dataset: Path) -> Rows:
+    def changing(dataset: Path, scratch: Scratch, answer_bytes: int = 0) -> Rows | RowsOnDisk:
         file.write_bytes(file.read_bytes() + b"\n")
-        return rows.read_rows(dataset)
+        return read_truth(dataset, scratch, answer_bytes)
 
-    monkeypatch.setattr("niah_score.evaluation.read_rows", read_rows)
+    monkeypatch.setattr("niah_score.evaluation.read_truth", changing)
     done = run("score", CONTRACT, file, "--out", tmp_path / "out")
     assert done.returncode == 4
     assert f"{file}: was changed or replaced while it was read" in done.stderr
