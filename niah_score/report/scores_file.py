@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _GROUP_ROWS = 100_000
+# Bytes of answers in a row group, at most by those of a chunk more.
+_GROUP_BYTES = 64_000_000
 # What no figure is made of.
 _NOT_COUNTED = ("id", "prediction", "reasoning", "error", "extracted", "capped", "sample", "samples")
 # Parts of metrics that figures are made of.
@@ -25,7 +27,10 @@ _COUNTED_PARTS = ("keyword.needles", "keyword.groups")
 
 
 class ScoresWriter:
-    """Writes frames into one file, in row groups of some 100,000 rows; the schema's metadata says what was scored."""
+    """Writes frames into one file, in row groups of some 100,000 rows; the schema's metadata says what was scored.
+
+    Where answers are long, row groups have fewer rows.
+    """
 
     def __init__(self, path: Path, columns: Mapping[str, pl.DataType], about: Mapping[str, str]) -> None:
         import polars as pl
@@ -36,6 +41,7 @@ class ScoresWriter:
         self._schema: pa.Schema = self._empty.to_arrow().schema.with_metadata(told)
         self._path = path
         self._held: list[pl.DataFrame] = []
+        self._bytes = 0
         try:
             self._writer = pq.ParquetWriter(
                 path, self._schema, compression="zstd", compression_level=1, write_page_checksum=True
@@ -46,7 +52,8 @@ class ScoresWriter:
     def add(self, frame: pl.DataFrame) -> None:
         """Take the next rows; a column that the frame lacks is null in them. Raises ResourceError on a full disk."""
         self._held.append(frame)
-        while sum(held.height for held in self._held) >= _GROUP_ROWS:
+        self._bytes += int(frame["prediction"].str.len_bytes().sum() or 0)
+        while sum(held.height for held in self._held) >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
             self._write()
 
     def end(self) -> Path:
@@ -63,6 +70,7 @@ class ScoresWriter:
         import polars as pl
 
         whole = pl.concat([self._empty, *self._held], how="diagonal", rechunk=False)
+        self._bytes = 0
         self._held = [whole.slice(_GROUP_ROWS)] if whole.height > _GROUP_ROWS else []
         try:
             self._writer.write_table(whole.head(_GROUP_ROWS).to_arrow().cast(self._schema))
