@@ -76,12 +76,17 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def text_bytes(plan: Plan) -> int:
+    """The bytes of all prompts in UTF-8, about, and rather more than fewer."""
+    return int(sum(cell.length * find_language(cell.language).bytes_per_token for cell in plan.cells))
+
+
 def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
     """What building a plan will make, line by line; `notes` come last, as a build will tell them."""
     configs: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         configs.setdefault(cell.config, []).append(cell)
-    size = sum(cell.length * find_language(cell.language).bytes_per_token for cell in plan.cells)
+    size = text_bytes(plan)
     seconds = _START_SECONDS + plan.tokens() / _TOKENS_PER_SECOND
     recipe = plan.recipe
     yield f"dataset      {recipe.name}/{plan.folder_name}"

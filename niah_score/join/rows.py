@@ -7,8 +7,9 @@ keywords; hand-made ones may say `answer` for a single answer and give keywords 
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
@@ -16,9 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
-from niah_score.errors import IntegrityError, ScoreError
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import DatasetFiles, find_files, read_intact
 from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
+from niah_score.machine.refusals import is_refused
+from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
 
 if TYPE_CHECKING:
     import polars as pl
@@ -173,6 +176,8 @@ def parts_of(file: Path) -> Iterator[RowsPart]:
             magic = stream.read(4)
         yield from _from_parquet(file) if magic == b"PAR1" else _from_json_lines(file)
     except OSError as error:
+        if is_refused(error):
+            raise
         raise ScoreError(f"{file}: cannot be read ({error.strerror or error})") from None
 
 
@@ -186,15 +191,24 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
     import pyarrow.parquet as pq
 
     try:
-        about = pq.read_metadata(file)
+        # Arrow takes names that are no UTF-8 as bytes.
+        about = pq.read_metadata(pa.OSFile(os.fsencode(file)))
         schema = about.schema.to_arrow_schema()
         _check_version((about.metadata or {}).get(b"niah_schema_version"), file)
         wanted = [name for name in (*row_columns(), "answer") if name in schema.names]
         texts = _shared_texts(about, wanted)
-        with pq.ParquetFile(file, page_checksum_verification=True, metadata=about, read_dictionary=texts) as opened:
-            if _is_hand_made(schema):
+        with pq.ParquetFile(
+            pa.OSFile(os.fsencode(file)), page_checksum_verification=True, metadata=about, read_dictionary=texts
+        ) as opened:
+            if (problem := packed_group(file, about)) is not None:
+                raise ResourceError(problem)
+            is_hand_made = _is_hand_made(schema)
+            # A column that is read as numbers holds each text once.
+            rows = batch_rows(about, _BATCH, wanted if is_hand_made else {*wanted}.difference(texts))
+            if is_hand_made:
+                batches = _bounded(file, opened.iter_batches(rows, columns=wanted), written_out=True)
                 before = 0
-                for batch in opened.iter_batches(_BATCH, columns=wanted):
+                for batch in batches:
                     yield from_records(batch.to_pylist(), file, "row", before)
                     before += batch.num_rows
                 if not before:
@@ -203,7 +217,7 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
             # First one without rows, for even a file without any must have the columns of a dataset.
             # `Schema.empty_table` would import pandas.
             empty = pa.Table.from_batches([], schema).select(wanted)
-            batches = chain([empty], opened.iter_batches(_BATCH, columns=wanted))
+            batches = chain([empty], _bounded(file, opened.iter_batches(rows, columns=wanted)))
             before = 0
             for batch in batches:
                 frame = pl.from_arrow(batch)
@@ -215,9 +229,38 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
                 raise IntegrityError(f"{file}: holds {before} rows and not {about.num_rows}; build it again")
     # A damaged name is no text, and polars panics over what Arrow lets pass.
     except (pa.ArrowException, OSError, ValueError, pl.exceptions.PanicException) as error:
+        if is_refused(error):
+            raise
         raise IntegrityError(
             f"{file}: cannot be read as Parquet ({next(iter(str(error).splitlines()), '')}); build it again"
         ) from None
+
+
+def _decoded_size(batch: pa.RecordBatch) -> int:
+    """The bytes of a batch with every text written out, also those that a dictionary holds once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    total = 0
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+        else:
+            total += column.nbytes
+    return total
+
+
+def _bounded(file: Path, batches: Iterable[pa.RecordBatch], *, written_out: bool = False) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, as long as it is no decompression bomb. Raises ResourceError.
+
+    written_out: whether every text will be written out, as objects of Python are.
+    """
+    packed, done = file.stat().st_size, 0
+    for batch in batches:
+        done += _decoded_size(batch) if written_out else batch.nbytes
+        if (problem := bomb(file, done, packed)) is not None:
+            raise ResourceError(problem)
+        yield batch
 
 
 def _is_hand_made(schema: pa.Schema) -> bool:
@@ -277,20 +320,29 @@ def _from_json_lines(file: Path) -> Iterator[RowsPart]:
         yield from_records(records, file, "line", before)
 
 
+def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Bytes, as long as no line of them is too long. Raises ResourceError."""
+    held = 0
+    for chunk in chunks:
+        end = chunk.rfind(b"\n")
+        held = len(chunk) - end - 1 if end >= 0 else held + len(chunk)
+        if (problem := long_line(file, held)) is not None:
+            raise ResourceError(problem)
+        yield chunk
+
+
 def _lines(file: Path) -> Iterator[bytes]:
     """Lines of a file; without the limit on unpacking that answers have, for prompts are near-copies of each other."""
     import zstandard
 
-    from niah_score.formats.containers.streams import MAX_LINE, file_range, is_packed, lines, pieces, without_mark
+    from niah_score.formats.containers.streams import file_range, is_packed, lines, pieces, without_mark
 
     with file.open("rb") as stream:
         first = stream.read(16)
         stream.seek(0)
         chunks = pieces(stream, first) if is_packed(first) else file_range(file, stream, 0, None)
         try:
-            for batch, _ in lines(without_mark(chunks)):
-                if None in batch:
-                    raise ScoreError(f"{file}: a line of more than {MAX_LINE:,} bytes; expected a row a line")
+            for batch, _ in lines(_bounded_lines(file, without_mark(chunks))):
                 yield from batch
         except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
             raise IntegrityError(f"{file}: damaged or cut off ({error}); build the dataset again") from None

@@ -16,8 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_score.contract import file_sha256, sealed
+from niah_score.contract import file_sha256, sealed, strict_json
 from niah_score.errors import IntegrityError
+from niah_score.machine.staging import FileSet, HeldFolder, hold
 from niah_score.report.charts.grid import has_grid, too_fine
 from niah_score.report.charts.heatmap import draw
 from niah_score.report.csv_files import write_csv
@@ -38,7 +39,6 @@ from niah_score.report.page.render import page_of
 from niah_score.report.read import read
 from niah_score.report.report import Report, report_grids, title_of_grids
 from niah_score.report.scores_file import ScoresFile, ScoresWriter
-from niah_score.report.staging import FileSet, HeldFolder, hold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,7 +74,7 @@ def write_page(report: Report, folder: Path) -> Path:
     with hold_scores(folder, overwrite=True) as held:
         if not _same_scores(read(folder), report):
             raise IntegrityError(f"{folder}: was scored again in the meantime; write the page again")
-        summary = json.loads((folder / SUMMARY).read_bytes())
+        summary = strict_json((folder / SUMMARY).read_bytes())
         # While the old page is replaced, no summary speaks of any.
         summary["files"].pop(PAGE, None)
         held.replace_one(SUMMARY, _as_json(sealed(summary)))
@@ -151,7 +151,10 @@ def _write_parquet(frame: pl.DataFrame, path: Path, report: Report) -> None:
     import pyarrow.parquet as pq
 
     schema = frame.head(0).to_arrow().schema.with_metadata({"niah_score": json.dumps(_about(report))})
-    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer:
+    with (
+        path.open("wb") as file,
+        pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer,
+    ):
         for part in frame.iter_slices(100_000):
             writer.write_table(part.to_arrow().cast(schema))
 

@@ -229,12 +229,7 @@ def main() -> None:
         encodings[name] = tokenizer.encoding
     encoding = encodings["cl100k_base"]
 
-    lengths, depths = "{min = 1000, max = 128000, steps = 15}", "{steps = 15, rounding = 'nearest'}"
-    classic = ["gkamradt-single", "--set", f"lengths={lengths}", "--set", f"depths={depths}"]
-    recipe = load_recipe(
-        "gkamradt-single",
-        {"lengths": {"min": 1000, "max": 128000, "steps": 15}, "depths": {"steps": 15, "rounding": "nearest"}},
-    )
+    recipe = load_recipe("gkamradt-classic")
     needle = recipe.parts[0].needles[0].needles
     cells = [
         lambda length=length, depth=depth: published.gkamradt_context(encoding, essays, length, depth, needle)
@@ -243,8 +238,8 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory() as folder:
         fresh = (str(Path(folder) / str(number)) for number in range(1000))
-        command("build", *classic, "--out", next(fresh))
-        baseline, rounds = in_turns(cells, lambda: command("build", *classic, "--out", next(fresh)))
+        command("build", "gkamradt-classic", "--out", next(fresh))
+        baseline, rounds = in_turns(cells, lambda: command("build", "gkamradt-classic", "--out", next(fresh)))
         line("classic grid, whole process to Parquet", baseline, rounds, 20)
 
         plan = make_plan(recipe)
@@ -258,7 +253,8 @@ def main() -> None:
         line("classic grid, generation alone, warm", baseline, [timed(generate) for _ in range(ROUNDS)], 100)
 
         native = ["plain", "--language", "en", "--corpus", "paul_graham", "--needle", "brannock-lighthouse"]
-        native += ["--set", f"lengths={lengths}", "--set", f"depths={depths}"]
+        native += ["--set", "lengths={min = 1000, max = 128000, steps = 15}"]
+        native += ["--set", "depths={steps = 15, rounding = 'nearest'}"]
         hidden = needle_library()["brannock-lighthouse"].needles
         for name, other in encodings.items():
             cells = [

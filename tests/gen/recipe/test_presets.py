@@ -21,11 +21,12 @@ from niah_gen.tasks.published.ruler.family import TASKS as RULER_TASKS
 from niah_gen.tasks.registry import find_task
 
 PUBLISHED = {
-    "gkamradt-single", "gkamradt-multi", "cdme-8k", "cdme-32k", "cdme-200k", "cdme-8k-cot2-italy", "cdme-8k-cot3-italy",
-    "cdme-processed-8k", "needlehaystack2-single", "needlehaystack2-multi", "needlehaystack2-uuid",
-    "needlehaystack2-uuid-chain", "needlebench2-single", "needlebench2-reasoning", "needlebench2-retrieval",
-    "needlebench2-atc", "nolima", "mrcr", "longbench-passage_retrieval_en", "longbench-passage_retrieval_zh",
-    "longbench-passage_count", *(f"ruler-{task}" for task in RULER_TASKS),
+    "gkamradt-single", "gkamradt-multi", "gkamradt-classic", "cdme-8k", "cdme-32k", "cdme-200k",
+    "cdme-8k-cot2-italy", "cdme-8k-cot3-italy", "cdme-processed-8k", "needlehaystack2-single",
+    "needlehaystack2-multi", "needlehaystack2-uuid", "needlehaystack2-uuid-chain", "needlebench2-single",
+    "needlebench2-reasoning", "needlebench2-retrieval", "needlebench2-atc", "nolima", "mrcr",
+    "longbench-passage_retrieval_en", "longbench-passage_retrieval_zh", "longbench-passage_count",
+    *(f"ruler-{task}" for task in RULER_TASKS),
 }  # fmt: skip
 OURS = {
     "default", "plain", "smoke", "variable-tracking", "variable-prose", "uuid-chain", "ancestral-trace",
@@ -139,10 +140,12 @@ def test_the_published_grids_are_as_published(all_corpora: Path) -> None:
         assert recipe.lengths == tuple(range(1000, 1000 * last + 1, 1000))
         assert (recipe.parts[0].repeats, recipe.parts[0].reserve, recipe.tokenizer) == (10, 200, "cl100k_base")
     assert load_recipe("cdme-200k").lengths == (*range(16_000, 192_001, 16_000), 200_000)
-    for name in ("gkamradt-single", "gkamradt-multi"):
+    for name, last, steps in (
+        ("gkamradt-single", 16_000, 35), ("gkamradt-multi", 16_000, 35), ("gkamradt-classic", 128_000, 15),
+    ):  # fmt: skip
         recipe = load_recipe(name)
-        assert list(recipe.lengths) == np.round(np.linspace(1000, 16_000, 35)).astype(int).tolist()
-        assert list(recipe.parts[0].depths) == np.round(np.linspace(0, 100, 35)).tolist()
+        assert list(recipe.lengths) == np.round(np.linspace(1000, last, steps)).astype(int).tolist()
+        assert list(recipe.parts[0].depths) == np.round(np.linspace(0, 100, steps)).tolist()
         assert recipe.form == "chat"
     assert list(load_recipe("cdme-processed-8k").parts[0].depths) == np.linspace(0, 100, 35).tolist()
 
@@ -153,6 +156,7 @@ def test_the_published_strings_are_those_of_the_shared_settings(shared: Path, al
     single, processed = dynamic["single"], published["opencompass"]["processed"]
     cases = [
         ("gkamradt-single", [gkamradt["single"]["needle"]], gkamradt["single"]),
+        ("gkamradt-classic", [gkamradt["single"]["needle"]], gkamradt["single"]),
         ("gkamradt-multi", gkamradt["multi"]["needles"], gkamradt["multi"]),
         ("cdme-8k", [single["needle"]], single),
         ("cdme-32k", [single["needle"]], single),

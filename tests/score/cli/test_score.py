@@ -24,8 +24,8 @@ from niah_score.errors import ScoreError
 from niah_score.join import rows_on_disk
 from niah_score.join.rows import Rows
 from niah_score.join.rows_on_disk import RowsOnDisk
+from niah_score.machine.staging import STAGING
 from niah_score.report.read import read
-from niah_score.report.staging import STAGING
 from niah_score.report.write import hold_scores
 
 TABLES = {

@@ -18,12 +18,13 @@ from made_comparisons import TABLES, pictures
 from made_runs import RUNS, reports
 
 from niah_score.errors import LockedError, ResourceError, ScoreError
+from niah_score.machine.staging import hold
 from niah_score.report.comparison import files
 from niah_score.report.comparison.files import as_dict, as_frame, write_comparison
 from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
 from niah_score.report.comparison.tables import lines_of
-from niah_score.report.comparison.typeset import TABLE_FORMATS, in_latex, in_markdown
-from niah_score.report.staging import hold
+from niah_score.report.comparison.typeset import TABLE_FORMATS, in_latex
+from niah_score.text.markdown import in_markdown
 
 
 @pytest.fixture(scope="module")
