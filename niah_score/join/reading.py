@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # A worker reads this much in about a fifth of a second; files of two ranges and more are worth sharing out.
 RANGE_BYTES = 16_000_000
 _BATCH = 65_536
+_BATCH_BYTES = 64_000_000
 
 
 class Batch(NamedTuple):
@@ -115,12 +116,22 @@ class AnswerFiles:
 
 
 def batches(number: int, records: Iterable[Answer | Malformed]) -> Iterator[Batch]:
-    """Records as frames of some ten thousands."""
+    """Records as frames of some ten thousands; of fewer where their texts are long."""
     stream = iter(records)
-    while batch := list(islice(stream, _BATCH)):
+    while batch := _some(stream):
         answers = [record for record in batch if isinstance(record, Answer)]
         malformed = [record for record in batch if isinstance(record, Malformed)] if len(answers) < len(batch) else []
         yield Batch(number, _frame(number, answers), malformed)
+
+
+def _some(stream: Iterator[Answer | Malformed]) -> list[Answer | Malformed]:
+    """The next records: _BATCH of them, or as many as hold about _BATCH_BYTES of text."""
+    batch: list[Answer | Malformed] = []
+    held = 0
+    while len(batch) < _BATCH and held < _BATCH_BYTES and (more := list(islice(stream, _BATCH // 64))):
+        held += sum(len(record.text or "") for record in more if isinstance(record, Answer))
+        batch += more
+    return batch
 
 
 def _frame(number: int, answers: Sequence[Answer]) -> pl.DataFrame:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import io
 import tempfile
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.errors import ResourceError
+from niah_score.machine.scratch import scratch_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,16 +30,18 @@ class Scratch:
     """A temporary folder, made when a file is first put into it, which goes with the last object that refers to it."""
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
 
     def path(self, name: str) -> Path:
         """Where a file of that name belongs. Raises ResourceError where no folder can be made."""
         if self._folder is None:
+            entered = scratch_folder()
             try:
-                self._folder = tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True)
+                self._folder = entered.__enter__()
             except OSError as error:
                 raise full_disk(Path(tempfile.gettempdir()), error) from None
-        return Path(self._folder.name) / name
+            weakref.finalize(self, entered.__exit__, None, None, None)
+        return self._folder / name
 
 
 class Spool:

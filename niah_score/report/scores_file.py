@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from niah_score.errors import IntegrityError
+from niah_score.errors import IntegrityError, ResourceError
 from niah_score.join.spool import Scratch, apart, full_disk
 from niah_score.machine.files import file_state
+from niah_score.machine.unpacking import packed_group
 from niah_score.statistics.columns import CodedColumns, ColumnCoder
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _GROUP_ROWS = 100_000
+# Bytes of answers in a row group, at most by those of a chunk more.
+_GROUP_BYTES = 64_000_000
 # What no figure is made of.
 _NOT_COUNTED = ("id", "prediction", "reasoning", "error", "extracted", "capped", "sample", "samples")
 # Parts of metrics that figures are made of.
@@ -25,7 +29,10 @@ _COUNTED_PARTS = ("keyword.needles", "keyword.groups")
 
 
 class ScoresWriter:
-    """Writes frames into one file, in row groups of some 100,000 rows; the schema's metadata says what was scored."""
+    """Writes frames into one file, in row groups of some 100,000 rows; the schema's metadata says what was scored.
+
+    Where answers are long, row groups have fewer rows.
+    """
 
     def __init__(self, path: Path, columns: Mapping[str, pl.DataType], about: Mapping[str, str]) -> None:
         import polars as pl
@@ -36,9 +43,12 @@ class ScoresWriter:
         self._schema: pa.Schema = self._empty.to_arrow().schema.with_metadata(told)
         self._path = path
         self._held: list[pl.DataFrame] = []
+        self._bytes = 0
         try:
+            # Python's own file tells which error the system gave.
+            self._file = path.open("wb")
             self._writer = pq.ParquetWriter(
-                path, self._schema, compression="zstd", compression_level=1, write_page_checksum=True
+                self._file, self._schema, compression="zstd", compression_level=1, write_page_checksum=True
             )
         except OSError as error:
             raise full_disk(path, error) from None
@@ -46,7 +56,8 @@ class ScoresWriter:
     def add(self, frame: pl.DataFrame) -> None:
         """Take the next rows; a column that the frame lacks is null in them. Raises ResourceError on a full disk."""
         self._held.append(frame)
-        while sum(held.height for held in self._held) >= _GROUP_ROWS:
+        self._bytes += int(frame["prediction"].str.len_bytes().sum() or 0)
+        while sum(held.height for held in self._held) >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
             self._write()
 
     def end(self) -> Path:
@@ -55,6 +66,7 @@ class ScoresWriter:
             self._write()
         try:
             self._writer.close()
+            self._file.close()
         except OSError as error:
             raise full_disk(self._path, error) from None
         return self._path
@@ -63,6 +75,7 @@ class ScoresWriter:
         import polars as pl
 
         whole = pl.concat([self._empty, *self._held], how="diagonal", rechunk=False)
+        self._bytes = 0
         self._held = [whole.slice(_GROUP_ROWS)] if whole.height > _GROUP_ROWS else []
         try:
             self._writer.write_table(whole.head(_GROUP_ROWS).to_arrow().cast(self._schema))
@@ -73,16 +86,20 @@ class ScoresWriter:
 class ScoresFile:
     """Scores of very many rows, which stay in their file. `sha256`: of the file, where it is known.
 
-    `scratch`: the temporary folder that the file lies in; None where it is somebody's own.
+    `scratch`: the temporary folder that the file lies in; None where it is somebody's own. Raises ResourceError for a
+    decompression bomb.
     """
 
     def __init__(self, path: Path, scratch: Scratch | None = None, sha256: str | None = None) -> None:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         self.path, self.scratch, self.sha256 = path, scratch, sha256
         # A temporary file is nobody else's, and gets a second name when it is written.
         self._state = file_state(path) if scratch is None else None
-        about = pq.read_metadata(path)
+        about = pq.read_metadata(pa.OSFile(os.fsencode(path)))
+        if (problem := packed_group(path, about)) is not None:
+            raise ResourceError(problem)
         self.height: int = about.num_rows
         self._group_rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
         told = (about.metadata or {}).get(b"niah_score", b"{}")
@@ -120,9 +137,10 @@ class ScoresFile:
     def columns(self) -> pl.DataFrame:
         """No rows, all columns."""
         import polars as pl
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        found = pl.from_arrow(pq.read_schema(self.path).empty_table())
+        found = pl.from_arrow(pq.read_schema(pa.OSFile(os.fsencode(self.path))).empty_table())
         assert isinstance(found, pl.DataFrame)
         return found
 
@@ -135,11 +153,12 @@ class ScoresFile:
 
     def _group(self, number: int, columns: Sequence[str] | None) -> pl.DataFrame:
         import polars as pl
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         if self._state is not None and file_state(self.path) != self._state:
             raise IntegrityError(f"{self.path}: changed since it was opened; run the command again")
-        with pq.ParquetFile(self.path, page_checksum_verification=True) as opened:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), page_checksum_verification=True) as opened:
             kept = None if columns is None else [name for name in columns if name in self.columns.columns]
             found = pl.from_arrow(opened.read_row_group(number, columns=kept))
         assert isinstance(found, pl.DataFrame)
