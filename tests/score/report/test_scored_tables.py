@@ -176,3 +176,13 @@ def test_a_row_that_is_there_twice_is_refused_however_far_apart(write_lines: Wri
     with taken_for_large():
         assert outcome(dataset, [answers]) == expected
     assert "'row-003' stands in" in str(expected)
+
+
+def test_samples_of_some_chunks_alone_are_scored_in_memory_too(write_lines: WriteLines) -> None:
+    rows = made(10)
+    lines = [*right(rows), {"id": "row-009", "prediction": "no"}]
+    dataset, answers = write_lines("rows.jsonl", rows), write_lines("answers.jsonl", lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("niah_score.scoring.score.CHUNK_ROWS", 3)
+        report = evaluate(dataset, answers, samples="mean")
+    assert report.scores["samples"].to_list() == [1] * 9 + [2]
