@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from peak_memory import PEAK, needs_linux
 
 from niah_gen.corpora import documents as reading
 from niah_gen.corpora.documents import Document, read_documents, wanted_documents
@@ -93,29 +94,24 @@ def test_a_parquet_file_that_was_damaged_is_said_to_be(tmp_path: Path) -> None:
         list(read_documents(path, "a"))
 
 
-_MEMORY = """
+_MEMORY = f"""{PEAK}
 import sys
-from pathlib import Path
 from niah_gen.corpora.draw import Bounds
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import corpus_figures, read_corpus
-
-def peak():
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) // 1024
 
 def read(path):
     corpus_figures(locate(path))
     return read_corpus(locate(path), Bounds(500_000, 500_000, 0))
 
 read(sys.argv[1])
-before = peak()
+before = peak_kib()
 corpus = read(sys.argv[2])
-print(peak() - before, len(corpus.documents), corpus.draw.of)
+print((peak_kib() - before) // 1024, len(corpus.documents), corpus.draw.of)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux how much memory a process has had")
+@needs_linux
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
 def test_memory_stays_flat_however_large_a_corpus_is(suffix: str, tmp_path: Path) -> None:
     body = "So it went on from day to day. " * 60
