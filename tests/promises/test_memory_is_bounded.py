@@ -26,7 +26,7 @@ done = subprocess.run(sys.argv[2:], capture_output=True, text=True,
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 print(json.dumps([done.returncode, done.stdout, done.stderr, peak]))
 """
-# Scoring holds a row of scores for each answer, and what it takes is measured with millions of them elsewhere.
+# What scoring takes for more answers is measured by tests/score/test_memory.py.
 FLAT = ("verify", "show", "export")
 RECIPE = ["plain", "--needle", "velden-archive"]
 

@@ -230,7 +230,7 @@ def _case_twins(place: Place) -> None:
     place.add("readme.MD", sha256=file_sha256(place.folder / "readme.MD"))
 
 
-# The thirteen names, of POSIX, of Windows, of neither, that have led programs out of their folders.
+# Names, of POSIX, of Windows, of neither, that have led programs out of their folders.
 HOSTILE_NAMES = {
     "an absolute path": "/etc/passwd",
     "a folder above": "../outside/file",
@@ -263,7 +263,7 @@ ON_FILES = (
     Attack("a file has a name that turns the terminal's text around", lambda p: (p.folder / "a\u202eb").touch(),
            "a\\u202eb", score=0),
     Attack("a file has a name with a line that looks like ours", lambda p: (p.folder / "a\nniah-gen: fine").touch(),
-           "not in the manifest", score=0),
+           "a niah-gen: fine: not in the manifest", score=0),
     Attack("200 files are there that nobody lists", _many, "and 180 more", score=0),
     Attack("a data file is a link to elsewhere", lambda p: _link(p, PARQUET), "a symbolic link", score=0),
     Attack("the recipe is a link to elsewhere", lambda p: _link(p, "recipe.toml"), "a symbolic link", score=0),
