@@ -119,23 +119,23 @@ app()
 """
 
 
+BOMBS = {"answers": ANSWERS, "rows": ROWS, "corpus": CORPORA}
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("name", [*ANSWERS, *ROWS, *CORPORA])
-def test_a_bomb_takes_no_memory(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in BOMBS.items() for name in names])
+def test_a_bomb_takes_no_memory(kind: str, name: str, tmp_path: Path) -> None:
     """In a process that may take 3 GiB of addresses, of which the libraries themselves take half."""
     rows, answers = tmp_path / "r.jsonl", tmp_path / "a.jsonl"
     rows.write_text(json.dumps(ROW) + "\n", "utf-8")
     answers.write_text('{"id":"x","prediction":"a"}\n', "utf-8")
-    bomb = {**ANSWERS, **ROWS, **CORPORA}[name](tmp_path / name)
-    words = ["niah", "score", str(rows), str(bomb), "--out", str(tmp_path / "out")]
-    program = "score"
-    if name in ROWS:
-        words[2:4] = [str(bomb), str(answers)]
-    if name in CORPORA and name not in ANSWERS:
-        program, words = (
-            "gen",
-            ["niah", "build", "--length", "600", "--corpus", str(bomb), "--out", str(tmp_path / "b")],
-        )
+    bomb = BOMBS[kind][name](tmp_path / name)
+    program, *asked = {
+        "answers": ["score", "score", rows, bomb],
+        "rows": ["score", "score", bomb, answers],
+        "corpus": ["gen", "build", "--length", 600, "--corpus", bomb],
+    }[kind]
+    words = ["niah", *map(str, asked), "--out", str(tmp_path / "out")]
     code = LIMITED.format(limit=3 * 2**30, program=program, words=words)
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     told(found, name)
