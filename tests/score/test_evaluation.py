@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gc
 import gzip
 import io
@@ -14,11 +13,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-import zstandard
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import CONTRACT, Record, WriteLines, made, right
-from properties import FACTOR, examples
+from properties import examples
 
 from niah_score import evaluation
 from niah_score.contract import ContractError
@@ -236,100 +234,6 @@ def test_any_bytes_are_a_report_or_a_sentence(tmp_path_factory: pytest.TempPathF
         except (ScoreError, ContractError):
             continue
         assert report.exit_code in (0, 3)
-
-
-NASTY = [
-    "001",
-    "1",
-    "1e5",
-    "true",
-    "NA",
-    "null",
-    "2024-01-01",
-    "x,y",
-    'say "x"',
-    "a\tb",
-    "日本",
-    "12345678901234567890",
-]
-TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=30)
-
-
-# Twenty in `make test`, five thousand in `make soak`.
-@examples(20 if FACTOR == 1 else 125, HealthCheck.function_scoped_fixture)
-@given(texts=st.lists(TEXTS, min_size=len(NASTY), max_size=len(NASTY)))
-def test_the_same_texts_in_every_plain_format_give_the_same_scores(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
-) -> None:
-    folder = tmp_path_factory.mktemp("formats")
-    rows = [{"id": name, "answers": [f"It is {name}."], "keywords": [[name]]} for name in NASTY]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    records = [{"id": name, "prediction": text} for name, text in zip(NASTY, texts, strict=True)]
-    batch = [
-        {
-            "custom_id": record["id"],
-            "response": {
-                "status_code": 200,
-                "body": {
-                    "object": "chat.completion",
-                    "choices": [{"index": 0, "message": {"role": "assistant", "content": record["prediction"]}}],
-                },
-            },
-            "error": None,
-        }
-        for record in records
-    ]
-    lines = "".join(json.dumps(record) + "\n" for record in records)
-    batches = "".join(json.dumps(line) + "\n" for line in batch)
-    written = {
-        "a.jsonl": lines.encode(),
-        "b.jsonl.gz": gzip.compress(lines.encode(), mtime=0),
-        "c.jsonl.zst": zstandard.compress(lines.encode()),
-        "d.json": json.dumps(records, ensure_ascii=False, indent=1).encode(),
-        "e.jsonl": batches.encode(),
-        "f.jsonl.zst": zstandard.compress(batches.encode()),
-    }
-    for name, data in written.items():
-        (folder / name).write_bytes(data)
-    for name, separator in (("g.csv", ","), ("h.tsv", "\t"), ("i.csv", ";")):
-        with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(
-                file, ["id", "prediction"], delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n"
-            )
-            writer.writeheader()
-            writer.writerows(records)
-        # A raw NUL is refused in a text format, so there is nothing to compare.
-        if not any("\0" in text for text in texts):
-            written[name] = b""
-    pl.DataFrame(records).write_parquet(folder / "j.parquet")
-    # Metrics see texts alone, so that two of them tell as much as all.
-    few: Any = {"model": "m", "metrics": ["keyword", "exact"]}
-    reports = [evaluate(folder / "rows.jsonl", folder / name, **few) for name in (*written, "j.parquet")]
-    for report in reports[1:]:
-        assert report.scores.equals(reports[0].scores)
-        assert (report.lines, report.statuses, report.signatures, report.problems) == (
-            reports[0].lines, reports[0].statuses, reports[0].signatures, reports[0].problems,
-        )  # fmt: skip
-
-
-def test_the_files_of_a_run_are_the_same_whatever_the_format_of_its_answers(
-    write_lines: WriteLines, tmp_path: Path
-) -> None:
-    rows = made(6)
-    plain = write_lines("answers.jsonl", right(rows))
-    packed = tmp_path / "answers.jsonl.zst"
-    packed.write_bytes(zstandard.compress(plain.read_bytes()))
-    table = tmp_path / "answers.parquet"
-    pl.DataFrame(right(rows)).write_parquet(table)
-    dataset = write_lines("rows.jsonl", rows)
-    first, *others = (
-        write(evaluate(dataset, file, model="m"), tmp_path / file.name.replace(".", "-"))
-        for file in (plain, packed, table)
-    )
-    whole = {path.name: path.read_bytes() for path in first.iterdir()}
-    assert {"scores.parquet", "summary.json", "report.html", "heatmap.png"} <= whole.keys()
-    for folder in others:
-        assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
 
 
 # Arguments ----------------------------------------------------------------------------------------------------------
