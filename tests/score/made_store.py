@@ -62,8 +62,9 @@ class MadeStore(fsspec.AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
         assert mode == "rb"
         path = self._strip_protocol(path)
         self._bucket(path)
-        if MadeStore.on_read:
-            MadeStore.on_read(path)
+        # A listener may take itself away in another thread.
+        if listener := MadeStore.on_read:
+            listener(path)
         if path not in self.objects:
             raise FileNotFoundError(path)
         return io.BytesIO(self.objects[path])
@@ -71,12 +72,12 @@ class MadeStore(fsspec.AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **_: object) -> None:
         path = self._strip_protocol(path)
         self._bucket(path)
-        if MadeStore.on_write:
-            MadeStore.on_write("create" if mode == "create" else "put", path)
+        if listener := MadeStore.on_write:
+            listener("create" if mode == "create" else "put", path)
         with self.lock:
             if mode == "create" and path in self.objects:
                 raise FileExistsError(path)
-            self.objects[path] = MadeStore.spoil(path, value) if MadeStore.spoil else value
+            self.objects[path] = spoil(path, value) if (spoil := MadeStore.spoil) else value
 
     def put_file(self, lpath: str, rpath: str, **_: object) -> None:
         with open(lpath, "rb") as file:
@@ -84,8 +85,8 @@ class MadeStore(fsspec.AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
 
     def rm_file(self, path: str) -> None:
         path = self._strip_protocol(path)
-        if MadeStore.on_write:
-            MadeStore.on_write("remove", path)
+        if listener := MadeStore.on_write:
+            listener("remove", path)
         with self.lock:
             if self.objects.pop(path, None) is None:
                 raise FileNotFoundError(path)

@@ -6,13 +6,13 @@ import json
 import os
 import pickle
 import tempfile
-from collections.abc import Iterator
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from folders import tree
-from made_store import BUCKET, MadeStore, below, made_store
+from made_store import BUCKET, MadeStore, below
 
 import niah_gen
 from niah_gen.dataset.at_address import BuildAddresses
@@ -25,12 +25,6 @@ RECIPE: dict[str, Any] = {
     "name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500, 600], "depths": [0, 100],
 }  # fmt: skip
 OUT = f"{BUCKET}/out"
-
-
-@pytest.fixture
-def store() -> Iterator[type[MadeStore]]:
-    with made_store() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +95,13 @@ class KilledError(BaseException):
 def stop_at(store: type[MadeStore], number: int) -> list[str]:
     """Let the first writes pass, and none from that number on; returns those that passed."""
     passed: list[str] = []
+    counting = threading.Lock()
 
     def write(kind: str, path: str) -> None:
-        if len(passed) >= number - 1:
-            raise KilledError
-        passed.append(f"{kind} {path}")
+        with counting:
+            if len(passed) >= number - 1:
+                raise KilledError
+            passed.append(f"{kind} {path}")
 
     store.on_write = write
     return passed
@@ -232,12 +228,14 @@ def test_another_builder_of_the_same_may_be_faster_at_any_write(store: type[Made
     while True:
         number += 1
         store.objects.clear()
-        count = 0
+        count, counting = 0, threading.Lock()
 
-        def write(kind: str, path: str, at: int = number) -> None:
+        def write(kind: str, path: str, at: int = number, counting: threading.Lock = counting) -> None:
             nonlocal count
-            count += 1
-            if count == at:
+            with counting:
+                count += 1
+                reached = count == at
+            if reached:
                 store.on_write = None
                 build()
 
