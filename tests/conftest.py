@@ -1,12 +1,16 @@
-"""Provides the real browser in which the pages of both packages are tested."""
+"""Provides what the tests of both packages share: the browser of their pages, and a store at addresses."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from chromium import NAMES, Chromium, find_chromium
+
+if TYPE_CHECKING:
+    from made_store import MadeStore
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +24,12 @@ def browser() -> Iterator[Chromium]:
     opened = Chromium(program)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def store() -> Iterator[type[MadeStore]]:
+    """The store in memory, empty; where tests run without fsspec, nobody asks for it."""
+    from made_store import made_store
+
+    with made_store() as made:
+        yield made

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from commands import invoke
-from made_store import BUCKET, MadeStore, made_store
+from made_store import BUCKET, MadeStore
 
 from niah_gen.cli.main import app
 from niah_score.cli.main import app as scorer
@@ -25,12 +24,6 @@ BUILD = (
     "--depths",
     "0",
 )
-
-
-@pytest.fixture
-def store() -> Iterator[type[MadeStore]]:
-    with made_store() as made:
-        yield made
 
 
 def test_a_dataset_is_built_listed_shown_verified_and_merged_at_an_address(store: type[MadeStore]) -> None:

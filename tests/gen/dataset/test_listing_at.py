@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-from made_store import BUCKET, MadeStore, made_store
+from made_store import BUCKET, MadeStore
 
 import niah_gen
 from niah_gen.dataset.listing import listing_lines
 from niah_gen.dataset.listing_at import datasets_at
 
 RECIPE = {"name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500], "depths": [0]}
-
-
-@pytest.fixture
-def store() -> Iterator[type[MadeStore]]:
-    with made_store() as made:
-        yield made
 
 
 def test_datasets_damaged_ones_and_unfinished_builds_are_told_from_each_other(store: type[MadeStore]) -> None:

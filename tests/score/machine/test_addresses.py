@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import builtins
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made_store import BUCKET, MadeStore, made_store
+from made_store import BUCKET, MadeStore
 
 from niah_score.errors import AddressError, StoreError
 from niah_score.machine.addresses import (
@@ -32,12 +32,6 @@ from niah_score.machine.addresses import (
 )
 
 SECRET = "p4ssw0rd-p4ssw0rd"
-
-
-@pytest.fixture
-def store() -> Iterator[type[MadeStore]]:
-    with made_store() as made:
-        yield made
 
 
 @pytest.mark.parametrize("text", ["s3://b/x", "gs://b", "memory://x/y", "file:///tmp/x", "S3://b/x"])

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from made_store import BUCKET, MadeStore, below, made_store
+from made_store import BUCKET, MadeStore, below
 
 from niah_score.errors import ScoreError
 from niah_score.machine.addresses import Address
 from niah_score.report.at_address import scores_for
 
 PLACE = Address(f"{BUCKET}/scores")
-
-
-@pytest.fixture
-def store() -> Iterator[type[MadeStore]]:
-    with made_store() as made:
-        yield made
 
 
 def write(*names: str, overwrite: bool = False) -> None:
