@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from made import CONTRACT
 from made_datasets import folder_of
 from made_store import BUCKET, MadeStore, made_store
 
@@ -48,7 +47,7 @@ def test_the_rows_are_fetched_and_nothing_else_unless_everything_is_asked_for(st
         assert "README.md" not in found
     assert not folder.exists()
     with dataset_here(f"{FAR}/", everything=True) as folder:
-        assert files(folder) - found == {"README.md"} & files(CONTRACT) | {"README.md"}
+        assert files(folder) - found == {"README.md"}
 
 
 def test_one_file_is_fetched_by_itself(store: type[MadeStore]) -> None:
