@@ -155,6 +155,9 @@ def test_of_parquet_files_no_prompt_is_read_but_that_of_the_row_found(
         return batches(file, rows, row_groups=row_groups, columns=columns)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", noted)
+    # What else reads rows is not there to be called.
+    for other in ("read", "read_row_group", "read_row_groups"):
+        monkeypatch.delattr(pq.ParquetFile, other)
     row_by_coordinates(grid, {"length": 900, "depth": 100.0})
     row_by_id(grid, str(row_by_number(grid, 90).row["id"]))
     assert read == [([0], None)] * 3
