@@ -296,7 +296,7 @@ def test_an_error_in_a_worker_ends_the_build_as_it_would_here(
         assert "In a worker on " in errors
 
 
-def test_a_corpus_that_a_node_lacks_or_has_otherwise_ends_the_build(
+def test_a_corpus_that_a_node_lacks_ends_the_build(
     machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machines.fill()
