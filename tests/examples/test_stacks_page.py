@@ -19,18 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import app_of
 from loopback_server import serving
 from planned_answers import SERVICES, Planned, answer_all
 from typer.testing import CliRunner
-
-import niah_gen.cli.main
-import niah_score.cli.main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "stacks.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
-APPS = {"niah-gen": niah_gen.cli.main.app, "niah-score": niah_score.cli.main.app}
 Shell = Callable[..., None]
 
 
@@ -58,7 +55,7 @@ def shell(dataset: Path, truth: list[dict[str, Any]], tmp_path: Path, monkeypatc
                 assert done.returncode == 0, f"{line}\n{done.stderr}"
             else:
                 files = [file for word in words for file in (sorted(glob.glob(word)) if "*" in word else [word])]
-                ended = CliRunner().invoke(APPS[program], files)
+                ended = CliRunner().invoke(app_of(program), files)
                 assert ended.exit_code == 0, f"{line}\n{ended.output}"
 
     return run

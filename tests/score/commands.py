@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 
 import typer
 from typer.testing import CliRunner
+
+PROGRAMS = ("niah-gen", "niah-score")
+
+
+def app_of(program: str) -> typer.Typer:
+    """The commands of a program, imported when they are asked for: tests of the scorer load no generator."""
+    app: typer.Typer = importlib.import_module(f"{program.replace('-', '_')}.cli.main").app
+    return app
 
 
 def invoke(app: typer.Typer, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,6 +77,20 @@ def token_records(dataset: Path, tokenizer: str = "cl100k_base") -> list[dict[st
         {"id": row["id"], "token_logprobs": [None, *log_probs(ids_of(row["prompt"], tokenizer))]}
         for row in rows_of(dataset)
     ]
+
+
+def sums_of(ids: Iterable[str]) -> list[dict[str, Any]]:
+    """What a model that knows nothing says of each row under each condition that a gain is computed from."""
+    return [
+        {"id": name, "condition": condition, "logprob_sum": -1.0, "token_count": 2}
+        for name in ids
+        for condition in ("full", "alone", "needle")
+    ]
+
+
+def window_sums_of(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What such a model says of the scored tokens of each window."""
+    return [{"id": row["id"], "logprob_sum": -9.5, "token_count": _new_tokens(row)} for row in rows]
 
 
 def written(path: Path, records: Sequence[object]) -> Path:

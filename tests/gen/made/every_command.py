@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from commands import app_of
+from made_log_probs import sums_of, window_sums_of
 from typer.testing import CliRunner
 
-import niah_gen.cli.main
-import niah_score.cli.main
-
-APPS = {"niah-gen": niah_gen.cli.main.app, "niah-score": niah_score.cli.main.app}
 # Stands in what commands read: it runs nowhere, and would be seen by its name if it did.
 _NAME = "_".join(("niah", "canary"))  # not whole in a source, where the watch would find it
 WOULD_RUN = f"{{{{ {_NAME} }}}} ${{{_NAME}}} __import__('os').system('{_NAME}')"
@@ -105,7 +103,7 @@ def run_every_command(place: Path, lines: str = LINES) -> Iterator[Ran]:
     for line in lines.strip().splitlines():
         fails = line.startswith("! ")
         executable, *words = line.removeprefix("! ").replace("DATASET", dataset).replace("SHARDS", printed).split()
-        done = CliRunner().invoke(APPS[executable], words)
+        done = CliRunner().invoke(app_of(executable), words)
         assert done.exit_code in ((2, 4, 5) if fails else (0, 3)), f"{line}: {done.output}{done.exception!r}"
         yield Ran(line, done.output)
         printed = done.stdout.splitlines()[-1] if done.stdout else ""
@@ -132,17 +130,12 @@ def _answer(place: Path, dataset: Path) -> None:
     answers: list[dict[str, object]] = [{"id": name, "prediction": f"Blue. {WOULD_RUN}"} for name in ids[1:]]
     written(place / "answers.jsonl", answers)
     pl.DataFrame(answers).write_parquet(place / "answers.parquet")
-    sums = [{"id": name, "condition": asked} for name in ids for asked in ("full", "alone", "needle")]
-    written(place / "gains.jsonl", [{**row, "logprob_sum": -1.0, "token_count": 2} for row in sums])
+    written(place / "gains.jsonl", sums_of(ids))
 
 
 def _answer_windows(place: Path, dataset: Path) -> None:
     rows = [json.loads(row) for file in dataset.glob("jsonl/*/*.jsonl") for row in file.open()]
-    spans = {row["id"]: row["target_token_span"] for row in rows}
-    written(
-        place / "logprobs.jsonl",
-        [{"id": i, "logprob_sum": -1.0, "token_count": at["end"] - at["start"]} for i, at in spans.items()],
-    )
+    written(place / "logprobs.jsonl", window_sums_of(rows))
 
 
 def written(file: Path, records: list[dict[str, object]]) -> None:
