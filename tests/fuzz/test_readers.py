@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 
+import fuzzed_kinds
 import fuzzed_readers
 import pytest
-from fuzzed_readers import CORPUS, READERS
+from fuzzed_kinds import CORPUS, READERS
 
 PROGRAM = Path(fuzzed_readers.__file__)
 ROOT = Path(__file__).parents[2]
+_PATHS = [ROOT, *(ROOT / "tests" / name for name in ("gen/made", "score"))]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, _PATHS))}
 # A round gives every reader a case, the fast ones some more.
 ROUNDS, SOAK_ROUNDS, SOAK_PARTS = 2, 100, 4
 
@@ -26,13 +28,11 @@ ROUNDS, SOAK_ROUNDS, SOAK_PARTS = 2, 100, 4
 def faults(work: Path, first: int, last: int) -> list[str]:
     """What went wrong in some rounds; those after a crash are run as well."""
     found: list[str] = []
-    paths = [ROOT, *(ROOT / "tests" / name for name in ("gen/made", "score"))]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     names: list[str] = list(READERS)
     while first < last:
         done = subprocess.run(
             [sys.executable, PROGRAM, work, str(first), str(last), *names],
-            env=environment, capture_output=True, text=True, errors="replace", check=False,
+            env=ENVIRONMENT, capture_output=True, text=True, errors="replace", check=False,
         )  # fmt: skip
         found += [f"{name}/{case}: {fault}" for name, case, fault in map(json.loads, done.stdout.splitlines())]
         if done.returncode == 0:
@@ -56,13 +56,31 @@ def test_none_of_many_damaged_files_crashes_a_reader(tmp_path: Path, part: int) 
     assert faults(tmp_path, ROUNDS + part * each, ROUNDS + (part + 1) * each) == []
 
 
+DRAWN = """
+import random, sys
+from hashlib import sha256
+from pathlib import Path
+from fuzzed_kinds import Place, damaged, seeds_of
+place = Place(*[Path(sys.argv[1])] * 6)
+for kind in ("recipes", "texts", "languages", "pieces"):
+    for case in range(20):
+        data = damaged(place, random.Random(f"{kind}/{case}"), seeds_of(kind)).read_bytes()
+        print(kind, case, sha256(data).hexdigest())
+"""
+
+
 def test_a_case_is_the_same_in_every_run(tmp_path: Path) -> None:
-    place = fuzzed_readers.Place(*[tmp_path] * 6)
-    seeds = fuzzed_readers.seeds_of("recipes")
-    drawn = [fuzzed_readers.damaged(place, random.Random("recipes/7"), seeds).read_bytes() for _ in range(2)]
+    drawn = [
+        subprocess.run(
+            [sys.executable, "-c", DRAWN, tmp_path], env={**ENVIRONMENT, "PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("0", "1")
+    ]  # fmt: skip
+    assert len(set(drawn[0].splitlines())) == 80
     assert drawn[0] == drawn[1]
 
 
 def test_every_folder_of_the_corpus_is_read_by_a_reader() -> None:
-    source = PROGRAM.read_text("utf-8")
+    source = "".join(Path(str(module.__file__)).read_text("utf-8") for module in (fuzzed_kinds, fuzzed_readers))
     assert [folder.name for folder in sorted(CORPUS.iterdir()) if f'"{folder.name}"' not in source] == []
