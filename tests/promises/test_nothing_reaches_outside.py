@@ -66,6 +66,9 @@ def test_neither_do_worker_processes_reach_outside(tmp_path: Path) -> None:
     [
         ("open('/tmp/niah-outside-' + str(__import__('os').getpid()), 'rb+')", "open"),
         ("import os; os.rename('/nowhere/a', '/nowhere/b')", "os.rename"),
+        ("import os; os.chdir(os.environ['NIAH_WATCHED']); os.rename('here', '../there')", "os.rename"),
+        ("import os; os.chdir(os.environ['NIAH_WATCHED']); os.mkdir('here/../../there')", "os.mkdir"),
+        ("import os; os.chdir(os.environ['NIAH_WATCHED']); os.symlink('../../there', 'here/link')", "os.symlink"),
         ("import socket; socket.create_connection(('192.0.2.1', 9), timeout=0.01)", "socket.getaddrinfo"),
         ("import os; os.system('true')", "os.system"),
         ("import subprocess; subprocess.run(['true'])", "subprocess.Popen"),
@@ -76,3 +79,13 @@ def test_neither_do_worker_processes_reach_outside(tmp_path: Path) -> None:
 def test_the_watch_sees_what_must_not_happen(source: str, event: str, tmp_path: Path) -> None:
     _, events = watched(tmp_path, "-c", source)
     assert event in {found[1] for found in events}
+
+
+def test_the_watch_lets_a_command_do_what_it_likes_in_its_folder(tmp_path: Path) -> None:
+    source = (
+        "import os; os.chdir(os.environ['NIAH_WATCHED']); os.mkdir('a', 0o700); os.rename('a', 'here/b'); "
+        "os.symlink('../here', 'here/link'); os.remove('here/link'); os.chmod('here/b', 0o755); "
+        "os.rmdir('b', dir_fd=os.open('here', os.O_RDONLY))"
+    )
+    done, events = watched(tmp_path, "-c", source)
+    assert (done.returncode, done.stderr, events) == (0, "", [])

@@ -20,9 +20,11 @@ CANARY = "niah_canary"
 # What a command may reach though it is not in FOLDER: nothing is kept there.
 _DEVICES = ("/dev/null", "/dev/tty", "/dev/shm/")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+# How many paths an event begins with, and with how many descriptors of folders, from which they lead, it ends.
 _PATHS = {
-    "os.rename": 2, "os.link": 2, "os.symlink": 2, "os.remove": 1, "os.rmdir": 1, "os.mkdir": 1, "os.truncate": 1,
-    "os.chmod": 1, "os.chown": 1, "os.utime": 1, "os.setxattr": 1, "shutil.rmtree": 1, "shutil.move": 2,
+    "os.rename": (2, 2), "os.link": (2, 2), "os.symlink": (2, 1), "os.remove": (1, 1), "os.rmdir": (1, 1),
+    "os.mkdir": (1, 1), "os.truncate": (1, 0), "os.chmod": (1, 1), "os.chown": (1, 1), "os.utime": (1, 1),
+    "os.setxattr": (1, 0), "shutil.rmtree": (1, 1), "shutil.move": (2, 0),
 }  # fmt: skip
 _NEVER = {"os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "pty.spawn",
           "smtplib.connect", "ftplib.connect", "webbrowser.open", "socket.bind", "socket.sendto"}  # fmt: skip
@@ -61,9 +63,7 @@ def _wrong(event: str, arguments: tuple[Any, ...]) -> str:
         _count("files opened for writing")
         return "" if _inside(path) else repr(path)
     if event in _PATHS:
-        wrong = [repr(path) for path in arguments[: _PATHS[event]] if isinstance(path, str | bytes | os.PathLike)
-                 and os.path.isabs(os.fsdecode(path)) and not _inside(path)]  # fmt: skip
-        return ", ".join(wrong)
+        return ", ".join(map(repr, _outside(event, arguments)))
     if event == "socket.connect":
         _count("connections")
         address = arguments[1]
@@ -97,6 +97,24 @@ def _wrong(event: str, arguments: tuple[Any, ...]) -> str:
         made = name.startswith("<") and not name.startswith("<frozen")
         return f"{name} by our own code" if made and _callers(1)[0].startswith(_OWN) else ""
     return repr(arguments)[:200] if event in _NEVER else ""
+
+
+def _outside(event: str, arguments: tuple[Any, ...]) -> list[str]:
+    """The paths of an event that lead outside. Those that begin at a folder that is open are not looked at."""
+    count, folders = _PATHS[event]
+    opened = [*(arguments[len(arguments) - folders :] * count), *[None] * count]
+    found = []
+    for number, path in enumerate(arguments[:count]):
+        if isinstance(path, int):
+            continue  # a file that is open
+        text = os.fsdecode(path)
+        if not os.path.isabs(text) and opened[number] not in (None, -1):
+            continue
+        if event == "os.symlink" and number == 0:
+            text = os.path.join(os.path.dirname(os.fsdecode(arguments[1])), text)
+        if not _inside(text):
+            found.append(text)
+    return found
 
 
 def _inside(path: Any) -> bool:
