@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ import pytest
 import ray
 import tomli_w
 from folders import tree
+from made_sessions import started
 from ray.cluster_utils import Cluster
 
 import niah_gen
@@ -123,19 +124,9 @@ class Ended(tuple[int, str, str]):
         return Path(line)
 
 
-@contextmanager
-def started(*words: str, engine: str = "ray") -> Iterator[subprocess.Popen[str]]:
+def begin(*words: str, engine: str = "ray") -> AbstractContextManager[subprocess.Popen[str]]:
     """A build in a session of its own, of which nothing is left behind."""
-    command = [sys.executable, "-m", "niah_gen.cli", "build", *words, "--engine", engine]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+    return started([sys.executable, "-m", "niah_gen.cli", "build", *words, "--engine", engine])
 
 
 def end(process: subprocess.Popen[str]) -> Ended:
@@ -144,7 +135,7 @@ def end(process: subprocess.Popen[str]) -> Ended:
 
 
 def build(*words: str) -> Ended:
-    with started(*words) as process:
+    with begin(*words) as process:
         return end(process)
 
 
@@ -205,7 +196,7 @@ def test_two_nodes_make_the_files_of_one_process(
 def test_a_cluster_started_for_the_build_makes_the_files_of_one_process_and_ends_with_it(
     tmp_path: Path, one_process: dict[str, bytes]
 ) -> None:
-    with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "2") as process:
+    with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "2") as process:
         (tmp_path / "hold").touch()
         until(lambda: begun(tmp_path), process)
         processes = below(process.pid)
@@ -219,7 +210,7 @@ def test_a_cluster_started_for_the_build_makes_the_files_of_one_process_and_ends
 def test_the_bundled_corpora_and_all_formats_come_out_the_same(machines: Machines, tmp_path: Path) -> None:
     machines.fill()
     words = ["plain", "--length", "1k,2k", "--depths", "0,50,100", "--format", "parquet,jsonl,jsonl.gz,jsonl.zst"]
-    with started(*words, "--out", str(tmp_path / "alone"), engine="processes") as process:
+    with begin(*words, "--out", str(tmp_path / "alone"), engine="processes") as process:
         alone = end(process).folder
     folder = build(*words, "--out", str(tmp_path / "out"), "--ray-address", machines.address).folder
     assert tree(folder) == tree(alone)
@@ -229,7 +220,7 @@ def test_the_bundled_corpora_and_all_formats_come_out_the_same(machines: Machine
 def test_a_worker_that_is_killed_is_replaced(machines: Machines, tmp_path: Path, one_process: dict[str, bytes]) -> None:
     machines.fill()
     (tmp_path / "hold").touch()
-    with started(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
+    with begin(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
         held = until(partial(enough, tmp_path, 2), process)
         os.kill(held[0][0], signal.SIGKILL)
         assert until(partial(enough, tmp_path, 3), process)
@@ -244,7 +235,7 @@ def test_the_files_of_a_node_that_is_lost_are_made_on_another(
 ) -> None:
     machines.fill()
     (tmp_path / "hold").touch()
-    with started(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
+    with begin(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
         held = until(partial(enough, tmp_path, 2), process)
         (lost, node), (_, other) = held
         assert node != other
@@ -261,7 +252,7 @@ def test_a_file_whose_workers_all_die_ends_the_build_and_the_next_one_goes_on(
     machines.fill()
     (tmp_path / "hold").touch()
     words = [*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address, "--jobs", "1"]
-    with started(*words) as process:
+    with begin(*words) as process:
         for number in range(1, 5):
             fresh = until(partial(enough, tmp_path, number), process)
             (pid,) = alive({pid for pid, _ in fresh})
@@ -316,7 +307,7 @@ def test_an_interrupted_build_says_one_sentence_and_leaves_the_cluster_as_it_was
     machines.fill()
     (tmp_path / "hold").touch()
     words = [*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address]
-    with started(*words) as process:
+    with begin(*words) as process:
         held = until(partial(enough, tmp_path, 2), process)
         os.killpg(process.pid, signal.SIGINT)
         assert end(process) == (130, "", "niah-gen: interrupted; run the same command again to go on\n")
@@ -328,7 +319,7 @@ def test_an_interrupted_build_says_one_sentence_and_leaves_the_cluster_as_it_was
 @pytest.mark.parametrize("target", ["the build", "all of its processes"])
 def test_an_interrupted_build_ends_the_cluster_that_it_started(tmp_path: Path, target: str) -> None:
     (tmp_path / "hold").touch()
-    with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
+    with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
         until(lambda: begun(tmp_path), process)
         processes = below(process.pid)
         (os.kill if target == "the build" else os.killpg)(process.pid, signal.SIGINT)
@@ -339,7 +330,7 @@ def test_an_interrupted_build_ends_the_cluster_that_it_started(tmp_path: Path, t
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
 def test_a_killed_build_takes_its_workers_with_it(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     (tmp_path / "hold").touch()
-    with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
+    with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
         ((worker, _),) = until(lambda: begun(tmp_path), process)
         os.kill(process.pid, sent)
         assert end(process)[0] == code
@@ -348,7 +339,7 @@ def test_a_killed_build_takes_its_workers_with_it(tmp_path: Path, sent: signal.S
 
 def test_a_cluster_started_for_a_build_lets_nobody_else_in(tmp_path: Path) -> None:
     (tmp_path / "hold").touch()
-    with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
+    with begin(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
         until(lambda: begun(tmp_path), process)
         ours = ",".join(map(str, below(process.pid)))
         shown = subprocess.run(["ps", "-wwo", "args=", "-p", ours], capture_output=True, text=True, check=True).stdout
@@ -367,7 +358,7 @@ def test_ray_address_names_the_cluster_where_no_flag_does(
     machines.fill()
     monkeypatch.setenv("RAY_ADDRESS", machines.address)
     (tmp_path / "hold").touch()
-    with started(*COMMAND, "--out", str(tmp_path / "out")) as process:
+    with begin(*COMMAND, "--out", str(tmp_path / "out")) as process:
         ((_, node), *_) = until(lambda: begun(tmp_path), process)
         assert node in {node.node_id for node in machines.nodes}
         (tmp_path / "go").touch()

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from folders import tree
+from made_sessions import needs_proc, started
 from small_dataset import SMALL, notes
 
 import niah_gen
@@ -246,20 +247,6 @@ BIG = ["plain", "--set", "name=big", "--length", "1k,2k,4k,8k,16k", "--repeats",
 PATIENCE = 600
 
 
-@contextmanager
-def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """A command in a session of its own, of which nothing is left behind."""
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
 def writer_below(out: Path, parent: subprocess.Popen[str]) -> int:
     """The first child of a build that has a half-written data file open."""
     data = str(out / "big")
@@ -274,6 +261,7 @@ def writer_below(out: Path, parent: subprocess.Popen[str]) -> int:
     raise AssertionError(f"the build ended before a worker wrote anything: {parent.communicate()}")
 
 
+@needs_proc
 @pytest.mark.parametrize("target", ["the build", "all of its processes"])
 @pytest.mark.parametrize(
     ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")]
@@ -292,6 +280,7 @@ def test_an_interrupted_build_with_workers_says_one_sentence_and_leaves_nobody(
     assert errors == f"niah-gen: {said}; run the same command again to go on\n"
 
 
+@needs_proc
 def test_nobody_complains_after_a_build_with_workers_that_was_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
     with started(command) as process:
@@ -302,6 +291,7 @@ def test_nobody_complains_after_a_build_with_workers_that_was_killed(tmp_path: P
     assert errors == ""
 
 
+@needs_proc
 def test_a_worker_that_dies_is_a_matter_of_resources_and_the_build_goes_on_from_there(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
     with started(command) as process:

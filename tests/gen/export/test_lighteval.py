@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from folders import tree
 from stub_harnesses import lighteval_tasks
 
 import niah_gen
@@ -21,10 +22,6 @@ from niah_score.contract import open_dataset
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
     return [row for file in open_dataset(folder).files() for row in rows_in(file.path)]
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def asked(module: Any, rows: list[dict[str, Any]]) -> dict[str, list[str]]:
@@ -66,7 +63,7 @@ def test_only_chosen_rows_are_asked_with_the_room_that_was_given(grid: Path, tmp
 def test_the_same_export_gives_the_same_bytes(grid: Path, tmp_path: Path) -> None:
     for name in ("one", "other"):
         export(grid, "lighteval", tmp_path / name, order="shuffled")
-    assert files_of(tmp_path / "one") == files_of(tmp_path / "other")
+    assert tree(tmp_path / "one") == tree(tmp_path / "other")
 
 
 @pytest.mark.parametrize("name", ["a.b-c_d", "9", "X" * 100])
@@ -134,11 +131,11 @@ def test_options_that_mean_nothing_to_it_are_refused(
 
 def test_an_earlier_export_is_only_replaced_when_asked(grid: Path, tmp_path: Path) -> None:
     export(grid, "lighteval", tmp_path, conditions=["every=2"])
-    before = files_of(tmp_path)
+    before = tree(tmp_path)
     assert "niah_lighteval_ids.txt" in before
     with pytest.raises(NiahError, match="of an earlier export"):
         export(grid, "lighteval", tmp_path)
-    assert files_of(tmp_path) == before
+    assert tree(tmp_path) == before
     export(grid, "lighteval", tmp_path, overwrite=True)
-    assert "niah_lighteval_ids.txt" not in files_of(tmp_path)
+    assert "niah_lighteval_ids.txt" not in tree(tmp_path)
     assert json.loads((tmp_path / "niah_lighteval_export.json").read_bytes())["is_whole"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folders import tree
 from stub_harnesses import opencompass_tasks, variables
 
 import niah_gen
@@ -49,10 +50,6 @@ def config_of(folder: Path) -> dict[str, dict[str, Any]]:
 def summarizer_of(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = variables(folder / "summarizers" / "niah_opencompass.py")["summarizer"]
     return found
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_there_is_an_entry_for_each_config_part_and_control(parts: Path, tmp_path: Path) -> None:
@@ -195,12 +192,12 @@ def test_the_same_export_gives_the_same_bytes_and_replaces_the_other_only_when_a
 ) -> None:
     for name in ("one", "other"):
         export(grid, to, tmp_path / name, conditions=["every=3"])
-    assert files_of(tmp_path / "one") == files_of(tmp_path / "other")
+    assert tree(tmp_path / "one") == tree(tmp_path / "other")
     with pytest.raises(NiahError, match="of an earlier export"):
         export(grid, "opencompass", tmp_path / "one")
     export(grid, "opencompass", tmp_path / "one", overwrite=True)
     export(grid, "opencompass", tmp_path / "new")
-    assert files_of(tmp_path / "one") == files_of(tmp_path / "new")
+    assert tree(tmp_path / "one") == tree(tmp_path / "new")
 
 
 @pytest.mark.parametrize(("options", "flag"), [({"model": "m"}, "--model"), ({"max_bytes": 9}, "--max-bytes")])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from folders import tree
 from made_datasets import folder_of
 from made_store import BUCKET, MadeStore, made_store
 
@@ -29,10 +30,6 @@ def store(tmp_path: Path) -> Iterator[type[MadeStore]]:
         yield made
 
 
-def files(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_a_path_is_itself(tmp_path: Path) -> None:
     with dataset_here(str(tmp_path)) as folder:
         assert folder == tmp_path
@@ -42,12 +39,12 @@ def test_a_path_is_itself(tmp_path: Path) -> None:
 def test_the_rows_are_fetched_and_nothing_else_unless_everything_is_asked_for(store: type[MadeStore]) -> None:
     with dataset_here(FAR) as folder:
         assert folder.name == "contract"
-        found = files(folder)
+        found = set(tree(folder))
         assert found == {MANIFEST, *(entry.entry.path for entry in open_dataset(folder).files())}
         assert "README.md" not in found
     assert not folder.exists()
     with dataset_here(f"{FAR}/", everything=True) as folder:
-        assert files(folder) - found == {"README.md"}
+        assert tree(folder).keys() - found == {"README.md"}
 
 
 def test_one_file_is_fetched_by_itself(store: type[MadeStore]) -> None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from made_sessions import needs_proc, started
 
 from niah_score.machine.processes import processes, tell
 
@@ -79,17 +80,8 @@ def script(tmp_path: Path, body: str) -> Iterator[subprocess.Popen[str]]:
         "from niah_score.machine.processes import processes\n"
         "class LostError(Exception): pass\n" + textwrap.dedent(body)
     )
-    process = subprocess.Popen(
-        [sys.executable, path],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )  # fmt: skip
-    try:
+    with started([sys.executable, path], env={**os.environ, "TMPDIR": str(tmp_path)}) as process:
         yield process
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
 
 
 def session(leader: int) -> set[int]:
@@ -108,9 +100,6 @@ def assert_nothing_is_left(process: subprocess.Popen[str], tmp_path: Path) -> No
     while session(process.pid) or list(tmp_path.glob("niah-*")):
         assert time.monotonic() < deadline, (session(process.pid), list(tmp_path.iterdir()))
         time.sleep(0.01)
-
-
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find processes")
 
 
 @needs_proc

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folders import tree
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import Record, WriteLines, made, right
@@ -62,10 +63,6 @@ def outcome(dataset: Path, files: list[Path], **how: Any) -> Report | str:
         return evaluate(dataset, files, **how)
     except ScoreError as error:
         return f"{type(error).__name__}: {error}"
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def assert_same(one: Report, other: Report) -> None:
@@ -130,7 +127,7 @@ def test_parts_controls_and_several_metrics_make_the_same_files_on_the_disk_as_i
         found = evaluate(dataset, answers[::-1], missing="zero", model="m")
         write(found, tmp_path / "on-disk")
     assert_same(expected, found)
-    ours, theirs = files_of(tmp_path / "in-memory"), files_of(tmp_path / "on-disk")
+    ours, theirs = tree(tmp_path / "in-memory"), tree(tmp_path / "on-disk")
     # Tables are equal row by row; how they lie in the file, and so the sha256 in the summary, may differ.
     assert ours.keys() == theirs.keys()
     assert {name for name in ours if ours[name] != theirs[name]} <= {"scores.parquet", "summary.json"}
@@ -145,11 +142,11 @@ def test_scores_on_the_disk_are_read_back_and_their_page_is_written_again(
         patch.setattr("niah_score.report.read.MOST_IN_MEMORY", 4)
         report = evaluate(dataset, answers, model="m")
         write(report, tmp_path / "out")
-        first = files_of(tmp_path / "out")
+        first = tree(tmp_path / "out")
         found = read(tmp_path / "out")
         assert_same(report, found)
         write_page(with_texts(found, dataset), tmp_path / "out")
-        assert files_of(tmp_path / "out") == first
+        assert tree(tmp_path / "out") == first
         again = write(found, tmp_path / "again")
         assert (again / "scores.parquet").read_bytes() == first["scores.parquet"]
 

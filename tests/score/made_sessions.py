@@ -1,0 +1,29 @@
+"""Starts commands that a test kills or interrupts, each in a session of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find processes")
+
+
+@contextmanager
+def started(command: Sequence[str | Path], **more: Any) -> Iterator[subprocess.Popen[str]]:
+    """A command in a session of its own, of which nothing is left behind."""
+    process: subprocess.Popen[str] = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
