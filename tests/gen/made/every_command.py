@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from commands import app_of
+from commands import PROGRAMS, app_of
 from made_log_probs import sums_of, window_sums_of
+from typer.main import get_command
 from typer.testing import CliRunner
 
 # Stands in what commands read: it runs nowhere, and would be seen by its name if it did.
@@ -112,6 +113,16 @@ def run_every_command(place: Path, lines: str = LINES) -> Iterator[Ran]:
             _answer(place, Path(dataset))
         if " build perplexity " in line:
             _answer_windows(place, Path(printed))
+
+
+def command_names() -> set[str]:
+    """All commands of both programs, such as "niah-gen corpora add"."""
+    named: set[str] = set()
+    for executable in PROGRAMS:
+        for name, command in get_command(app_of(executable)).commands.items():  # type: ignore[attr-defined]
+            below = getattr(command, "commands", {})
+            named |= {f"{executable} {name} {sub}" for sub in below} or {f"{executable} {name}"}
+    return named
 
 
 def prepare(place: Path) -> None:
