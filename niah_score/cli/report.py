@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from niah_score.text.visible import visible
+from niah_score.text.visible import visible_path
 
 
 def report(
@@ -35,4 +35,4 @@ def report(
         found = with_texts(found, dataset)
     else:
         typer.echo("without --dataset the page has no questions, needles and reference answers", err=True)
-    typer.echo(visible(str(write_page(found, scores))))
+    typer.echo(visible_path(write_page(found, scores)))
