@@ -91,8 +91,9 @@ def check_count(rows: int, manifest: Manifest | None, dataset: Path) -> None:
 
 
 def doubled_id(dataset: Path, name: str, several: int) -> ScoreError:
-    """What is wrong where an id stands in several rows."""
-    return ScoreError(f"{dataset}: id {name!r} stands in {several} rows or more; every id names one row")
+    """What is wrong where an id is that of two rows or more. `several`: how many such ids there are."""
+    more = "" if several < 2 else ", and so is one other id" if several == 2 else f", and so are {several - 1:,} other ids"
+    return ScoreError(f"{dataset}: id {name!r} is in two or more rows{more}; every id must name one row")
 
 
 def check_parts(table: pl.DataFrame, parts: Sequence[PartEntry], dataset: Path) -> None:
@@ -324,10 +325,12 @@ def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Bytes, as long as no line of them is too long. Raises ResourceError."""
     held = 0
     for chunk in chunks:
-        end = chunk.rfind(b"\n")
-        held = len(chunk) - end - 1 if end >= 0 else held + len(chunk)
+        first = chunk.find(b"\n")
+        held += len(chunk) if first < 0 else first
         if (problem := long_line(file, held)) is not None:
             raise ResourceError(problem)
+        if first >= 0:
+            held = len(chunk) - chunk.rfind(b"\n") - 1
         yield chunk
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from niah_score.contract import MANIFEST, continuation_of
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import find_files, read_intact
-from niah_score.join.rows import Rows
+from niah_score.join.rows import Rows, doubled_id
 from niah_score.machine.refusals import is_refused
 from niah_score.machine.unpacking import batch_rows, packed_group
 
@@ -93,8 +93,8 @@ def read_targets(dataset: Path, *, windows: bool) -> TargetRows:
     rows = [_target_row(place, row, dataset) for place, row in enumerate(columns)]
     by_id = {row.id: row for row in rows}
     if len(by_id) < len(rows):
-        again = next(row.id for row, other in zip(rows[1:], rows, strict=False) if row.id == other.id)
-        raise ScoreError(f"{dataset}: id {again!r} stands in two rows or more; every id names one row")
+        again = dict.fromkeys(row.id for row, other in zip(rows[1:], rows, strict=False) if row.id == other.id)
+        raise doubled_id(dataset, next(iter(again)), len(again))
     without = sum(row.tokens == 0 for row in rows)
     if windows and without:
         raise ScoreError(
