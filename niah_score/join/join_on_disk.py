@@ -107,10 +107,13 @@ def join_on_disk(
     others = pl.concat([part.others for part in parts]).sort("nth")
     problems = [*malformed, *unknown_problems(strange, names), *(one.problem for one in left_out)]
     problems += other_prompt_problems(others, names, joining.every_rows())
+    lines = _lines(read.lines, parts, strange, len(malformed))
+    # Beside those that are joined, they would take as much room again until all are scored.
+    read.spool.drop()
     return JoinedOnDisk(
         joining.spool,
         tuple(where for part in parts for where in part.answers),
-        _lines(read.lines, parts, strange, len(malformed)),
+        lines,
         problems,
         [name for part in parts for name in part.missing],
         any(part.several for part in parts),
@@ -190,7 +193,7 @@ class _Shared:
         nth = pl.int_range(self._read, self._read + answers.height, dtype=pl.Int64, eager=True)
         self._read += answers.height
         self._held.append(answers.with_columns(nth.alias("nth")))
-        self._bytes += int(answers["text"].str.len_bytes().sum() or 0)
+        self._bytes += sum(int(answers[name].str.len_bytes().sum() or 0) for name in ("text", "reasoning"))
         if sum(frame.height for frame in self._held) >= _MOST_HELD or self._bytes >= _MOST_BYTES:
             self.flush()
 

@@ -125,11 +125,11 @@ def batches(number: int, records: Iterable[Answer | Malformed]) -> Iterator[Batc
 
 
 def _some(stream: Iterator[Answer | Malformed]) -> list[Answer | Malformed]:
-    """The next records: _BATCH of them, or as many as hold about _BATCH_BYTES of text."""
+    """The next records: _BATCH of them, or as many as hold about _BATCH_BYTES of text and reasoning."""
     batch: list[Answer | Malformed] = []
     held = 0
     while len(batch) < _BATCH and held < _BATCH_BYTES and (more := list(islice(stream, _BATCH // 64))):
-        held += sum(len(record.text or "") for record in more if isinstance(record, Answer))
+        held += sum(len(record.text or "") + len(record.reasoning or "") for record in more if isinstance(record, Answer))
         batch += more
     return batch
 

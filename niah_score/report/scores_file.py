@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _GROUP_ROWS = 100_000
 # Bytes of answers in a row group, at most by those of a chunk more.
 _GROUP_BYTES = 64_000_000
+# The texts of answers.
+_LONG = ("prediction", "extracted", "reasoning")
 # What no figure is made of.
 _NOT_COUNTED = ("id", "prediction", "reasoning", "error", "extracted", "capped", "sample", "samples")
 # Parts of metrics that figures are made of.
@@ -56,7 +58,7 @@ class ScoresWriter:
     def add(self, frame: pl.DataFrame) -> None:
         """Take the next rows; a column that the frame lacks is null in them. Raises ResourceError on a full disk."""
         self._held.append(frame)
-        self._bytes += int(frame["prediction"].str.len_bytes().sum() or 0)
+        self._bytes += sum(int(frame[name].str.len_bytes().sum() or 0) for name in _LONG if name in frame.columns)
         while sum(held.height for held in self._held) >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
             self._write()
 
