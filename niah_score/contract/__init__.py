@@ -64,6 +64,7 @@ from niah_score.contract.names import draw_name as draw_name
 from niah_score.contract.names import is_safe_path as is_safe_path
 from niah_score.contract.names import length_name as length_name
 from niah_score.contract.names import needle_kind as needle_kind
+from niah_score.contract.regular_files import NoRegularFileError as NoRegularFileError
 from niah_score.contract.regular_files import open_regular as open_regular
 from niah_score.contract.regular_files import read_regular as read_regular
 from niah_score.contract.rows import COLUMNS as COLUMNS

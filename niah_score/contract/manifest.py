@@ -185,9 +185,12 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
         raise ContractError(
             f"{folder}: no {MANIFEST}, so this is not a finished dataset; build it again, or merge its shards"
         ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise ContractError(f"{path}: cannot be read as JSON ({reason}); build the dataset again") from None
+    except OSError as error:
+        raise ContractError(
+            f"{path}: cannot be read ({error.strerror or error}); check the file and its permissions"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise ContractError(f"{path}: cannot be read as JSON ({error}); build the dataset again") from None
     found = record.get("schema_version") if isinstance(record, dict) else None
     if isinstance(found, bool) or not isinstance(found, int) or found < 1:
         raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} (schema_version is {found!r})")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from niah_score.errors import ScoreError, listed
 from niah_score.formats.record import Answer, LineError, Malformed, NoAnswersError
 from niah_score.join.coordinates import as_json
+from niah_score.machine.refusals import reading
 from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
@@ -129,7 +130,9 @@ def _some(stream: Iterator[Answer | Malformed]) -> list[Answer | Malformed]:
     batch: list[Answer | Malformed] = []
     held = 0
     while len(batch) < _BATCH and held < _BATCH_BYTES and (more := list(islice(stream, _BATCH // 64))):
-        held += sum(len(record.text or "") + len(record.reasoning or "") for record in more if isinstance(record, Answer))
+        held += sum(
+            len(record.text or "") + len(record.reasoning or "") for record in more if isinstance(record, Answer)
+        )
         batch += more
     return batch
 
@@ -199,10 +202,8 @@ def _read_range(
 
 
 def _open(path: Path, name: Path) -> BinaryIO:
-    try:
+    with reading(name, path, advice="was it removed meanwhile?"):
         return path.open("rb")
-    except OSError as error:
-        raise ScoreError(f"{name}: cannot be read ({error.strerror}); was it removed meanwhile?") from None
 
 
 def _in_order(ranges: Iterator[_Range]) -> Iterator[Batch]:

@@ -92,7 +92,8 @@ def check_count(rows: int, manifest: Manifest | None, dataset: Path) -> None:
 
 def doubled_id(dataset: Path, name: str, several: int) -> ScoreError:
     """What is wrong where an id is that of two rows or more. `several`: how many such ids there are."""
-    more = "" if several < 2 else ", and so is one other id" if several == 2 else f", and so are {several - 1:,} other ids"
+    others = f"are {several - 1:,} other ids" if several > 2 else "is one other id"
+    more = f", and so {others}" if several > 1 else ""
     return ScoreError(f"{dataset}: id {name!r} is in two or more rows{more}; every id must name one row")
 
 

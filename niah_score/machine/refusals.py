@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from niah_score.errors import ScoreError
+
 # What may be too small: the disk, what a user may have of it, a file's size.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -66,6 +68,23 @@ def naming(path: Path, *aside: Path) -> Iterator[None]:
         if error.errno is None or error.filename not in (None, *map(str, aside)):
             raise
         raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(path)) from error
+
+
+@contextmanager
+def reading(name: Path, path: Path | None = None, *, advice: str = "") -> Iterator[None]:
+    """Tell errors of reading a file by its name in messages. `path`: where it is, if that is another one.
+
+    Raises ScoreError with the advice where the name or what it leads to is to blame, OSError where the system refuses
+    to read it: then nothing is wrong with the file.
+    """
+    try:
+        with naming(name, *(() if path is None else (path,))):
+            yield
+    except OSError as error:
+        if is_refused(error):
+            raise
+        told = f"{name}: cannot be read ({error.strerror or error})"
+        raise ScoreError(f"{told}; {advice}" if advice else told) from None
 
 
 def refusal(error: OSError, path: str | Path | None = None) -> str:

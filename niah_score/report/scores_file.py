@@ -40,7 +40,7 @@ def about_run(dataset: str, digest8: str, model: str) -> dict[str, str]:
 class ScoresWriter:
     """Writes frames into one file, in row groups of some 100,000 rows; the schema's metadata says what was scored.
 
-    Where answers are long, row groups have fewer rows. Raises OSError, which names the file, where it cannot be written.
+    Where answers are long, row groups have fewer rows. Raises OSError, naming the file, where it cannot be written.
     """
 
     def __init__(self, path: Path, columns: Mapping[str, pl.DataType], about: Mapping[str, str]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -269,6 +272,19 @@ def test_what_is_no_manifest_is_refused_with_its_path(tmp_path: Path, content: s
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ContractError, match="cannot be read as JSON"):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("error", [errno.EACCES, errno.EIO, errno.EMFILE])
+def test_a_manifest_that_the_system_does_not_read_is_not_called_broken(
+    error: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, most: int) -> bytes:
+        raise OSError(error, os.strerror(error), str(path))
+
+    monkeypatch.setattr("niah_score.contract.manifest.read_regular", refused)
+    said = f"manifest.json: cannot be read ({os.strerror(error)}); check the file and its permissions"
+    with pytest.raises(ContractError, match=re.escape(said)):
         read_manifest(tmp_path)
 
 

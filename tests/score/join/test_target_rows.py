@@ -44,7 +44,7 @@ def test_an_answer_is_what_follows_the_prompt(tmp_path: Path) -> None:
     ([{**ROW, "target_span": {"start": "1", "end": 3}}], "not within a text prompt"),
     ([{**ROW, "target_token_span": None}], "not within a text prompt"),
     ([{**ROW, "prompt": [{"role": "user", "content": "x"}]}], "not within a text prompt"),
-    ([{**ROW, "id": ""}], "has no id"), ([{**ROW, "id": None}], "has no id"), ([ROW, ROW], "id 'a' is in two or more rows;"),
+    ([{**ROW, "id": ""}], "has no id"), ([{**ROW, "id": None}], "has no id"), ([ROW, ROW], "in two or more rows;"),
     ([[1]], "expected a JSON object"), ([], "holds no rows"), ([{**ROW, "length": "long"}], "invalid literal"),
     ([{**ROW, "target_span": None}], "1 of 1 rows have no target_span"),
 ])  # fmt: skip

@@ -15,6 +15,7 @@ import pytest
 from made import WriteLines, made, right
 from made_large import taken_for_large
 
+from niah_score.contract import file_sha256
 from niah_score.errors import IntegrityError, ResourceError
 from niah_score.evaluation import evaluate
 from niah_score.report import scores_file
@@ -66,7 +67,7 @@ def test_a_full_disk_is_told_of_the_folder_for_temporary_files_or_of_that_for_th
     with pytest.raises(ResourceError, match="TMPDIR"):
         large(write_lines)
     # With another name of the model, the file is written anew.
-    with pytest.raises(ResourceError, match="out.*scores.parquet: cannot be written to .*the disk has") as found:
+    with pytest.raises(ResourceError, match=r"out.*scores\.parquet: cannot be written to .*the disk has") as found:
         write(replace(report, model="other"), tmp_path / "out")
     assert "TMPDIR" not in str(found.value)
 
@@ -89,7 +90,7 @@ def test_scores_that_changed_since_they_were_read_are_not_copied(write_lines: Wr
     report = read_large(folder)
     write(report, tmp_path / "sound")
     spoil(folder / "scores.parquet")
-    with pytest.raises(IntegrityError, match="scores.parquet: changed since it was opened"):
+    with pytest.raises(IntegrityError, match=r"scores\.parquet: changed since it was opened"):
         write(report, tmp_path / "spoiled")
     assert not (tmp_path / "spoiled").exists()
 
@@ -116,10 +117,9 @@ def test_scores_that_change_once_they_are_hashed_are_refused(
     folder = write(large(write_lines), tmp_path / "out")
     scores, other = folder / "scores.parquet", tmp_path / "other.parquet"
     other.write_bytes(scores.read_bytes())
-    sha256 = scores_file.file_sha256
 
     def changed(path: Path) -> str:
-        found = sha256(path)
+        found = file_sha256(path)
         if path == scores:
             other.replace(scores)
         return found
