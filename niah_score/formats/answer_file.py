@@ -6,7 +6,6 @@ read from its beginning again.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -57,9 +56,7 @@ class AnswerFile:
         """Where its bytes are. Standard input is kept in a temporary file, for as long as this object lives."""
         if self.name is self._given:
             return self._given
-        path = standard_input.kept()
-        weakref.finalize(self, path.unlink, missing_ok=True)
-        return path
+        return standard_input.kept(self)
 
     @property
     def format(self) -> str:

@@ -10,7 +10,6 @@ say a checksum of what they hold, or can refuse to write where something is.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_score.errors import AddressError, StoreError
+from niah_score.machine.refusals import NO_ROOM
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 # What is left of an address that was taken for a path.
@@ -28,7 +28,6 @@ _AS_PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^/]")
 # One request each: large enough for a fast network, small enough for memory.
 _BLOCK_BYTES = 16 * 1024 * 1024
 _MOST_SAID = 300
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _MAGIC = "*["
 _LOCAL = ("file", "local")
 _S3 = ("s3", "s3a")
@@ -342,7 +341,7 @@ def _told(address: Address) -> Iterator[None]:
     except Exception as error:
         # A dozen libraries lie below it, each with errors of its own.
         said, kind = _said(error), type(error).__name__
-        if isinstance(error, OSError) and error.errno in _FULL:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
         if "Credential" in kind or "DefaultCredentials" in said:
             raise AddressError(
