@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -32,13 +33,13 @@ from niah_gen.corpora.language import language_of
 from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, ResourceError, listed
 from niah_score.contract import file_sha256, is_safe_path
 from niah_score.machine.files import atomic_file
-from niah_score.machine.refusals import NO_ROOM
 
 DOCUMENTS = "documents.jsonl"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 # An owner is asked for: `load_dataset("json")` and the like are loaders, which would read the working directory.
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 # As much as `language_of` looks at.
 _SAMPLE_CHARACTERS = 100_000
 
@@ -117,7 +118,7 @@ def add_dataset(
                     if progress:
                         progress(DOCUMENTS, number, documents)
         except OSError as error:
-            if error.errno not in NO_ROOM:
+            if error.errno not in _FULL:
                 raise
             raise ResourceError(
                 f"corpus {name!r}: the disk of {target.parent} was full after {number:,} of {documents:,} rows, "

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, file_sha256, open_dataset
+from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, open_dataset
 from niah_score.errors import AddressError
 from niah_score.machine.addresses import (
     Address,
@@ -49,13 +49,11 @@ def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
 
 
 def _fetch_entry(address: Address, entry: FileEntry, path: Path) -> None:
-    """Fetch one file of a dataset. One that is missing is left for who reads the folder, who says so."""
+    """Fetch one file of a dataset. One that is missing is skipped: reading the folder reports it."""
     stored = object_at(address / entry.path)
     if stored is None:
         return
-    if stored.bytes == entry.bytes:
-        fetch(address / entry.path, path)
-    if stored.bytes != entry.bytes or file_sha256(path) != entry.sha256:
+    if stored.bytes != entry.bytes or fetch(address / entry.path, path) != entry.sha256:
         raise ContractError(
             f"{address / entry.path}: is not the file that {MANIFEST} lists; `niah-gen verify {address}` finds all "
             "such files; copy the dataset again, or build it again"
