@@ -28,7 +28,7 @@ def report(
     if dataset is None and page.is_file() and has_texts(page.read_bytes()):
         raise ScoreError(
             f"{page}: has the dataset's questions, needles and reference answers, and a page written without --dataset "
-            f"would lack them; say --dataset with the folder of {found.dataset} ({found.digest8}), or remove the page "
+            f"would lack them; pass --dataset with the folder of {found.dataset} ({found.digest8}), or remove the page "
             "first"
         )
     if dataset is not None:

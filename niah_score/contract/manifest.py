@@ -214,7 +214,8 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
         same = unicodedata.normalize("NFC", entry.path).casefold()
         if spelled.setdefault(same, entry.path) != entry.path:
             raise ContractError(
-                f"{path}: files {spelled[same]!r} and {entry.path!r} are one on some systems; do not use this dataset"
+                f"{path}: files {spelled[same]!r} and {entry.path!r} are the same file on some systems; do not use "
+                "this dataset"
             )
     if seal_is_broken(record):
         raise ContractError(
@@ -234,7 +235,7 @@ def _parse_manifest(record: dict[str, Any]) -> Manifest:
     manifest = _typed(Manifest(**known))
     for digest in (manifest.plan_digest, manifest.content_digest):
         if not _DIGEST.fullmatch(digest):
-            raise ValueError(f"{digest!r:.80} is no digest, expected hex digits")
+            raise ValueError(f"{digest!r:.80} is not a digest; expected 1 to 128 letters and digits")
     for corpus in manifest.corpora:
         if not 0 <= corpus.share_left_out <= 1:
             raise ValueError(f"share_left_out is {corpus.share_left_out}, expected 0 to 1")

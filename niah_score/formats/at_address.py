@@ -84,8 +84,6 @@ def _fetched(address: Address, folder: Path) -> tuple[str, Address]:
     for name in names:
         # Keys of objects hold anything; none may lead out of the folder.
         if name.startswith("/") or ".." in PurePosixPath(name).parts or set(name) & set("\\\0"):
-            raise AddressError(
-                f"{base}: {name!r:.200} is no name that a file can have; rename the object, or leave it out"
-            )
+            raise AddressError(f"{base}: {name!r:.200} cannot be a file name; rename the object, or leave it out")
         fetch(base / name, folder / name)
     return found, base

@@ -205,7 +205,7 @@ class _Shared:
             return
         frame = pl.concat(self._held)
         self._held, self._bytes = [], 0
-        # No id is below the first.
+        # -1 where an id sorts before every row's: it is no row's.
         part = self._first_ids.search_sorted(frame["id"], side="right").cast(pl.Int64) - 1
         part = pl.select(pl.when(frame["id"].is_null()).then(-1).otherwise(part).alias("part"))["part"]
         for (number,), some in (

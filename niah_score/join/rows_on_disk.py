@@ -41,7 +41,7 @@ _CHUNK_BYTES = 64_000_000
 _PAGE_ROWS = 2_048
 # Every how many rows of a run an id is kept, to cut by.
 _STEP = 64
-# Beyond so many needles no caller asks for them.
+# With more needles than this, no caller uses them.
 _MOST_NEEDLES = 100_000
 
 

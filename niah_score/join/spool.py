@@ -103,7 +103,7 @@ def apart(frame: pl.DataFrame) -> pl.DataFrame:
 def full_disk(path: Path, error: OSError) -> ResourceError:
     """What is said where a temporary file cannot be written."""
     return ResourceError(
-        f"{path}: cannot be written to ({error.strerror or error}); what does not fit into memory is kept in temporary "
-        f"files in {tempfile.gettempdir()}, which need about as much room as the answers: make room there, or name "
-        "another folder in TMPDIR"
+        f"{path}: cannot be written to ({error.strerror or error}); data that does not fit in memory is kept in "
+        f"temporary files in {tempfile.gettempdir()}, which need about as much space as the answers; free some there, "
+        "or set TMPDIR to another folder"
     )

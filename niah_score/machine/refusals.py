@@ -17,10 +17,10 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _ADVICE = {
     errno.EDQUOT: "your quota on that disk is used up; remove what you no longer need, or choose another folder",
     errno.EFBIG: "files of this size are not allowed there (ulimit -f, or the file system); choose another folder",
-    errno.EROFS: "choose a folder on a disk that can be written to",
+    errno.EROFS: "choose a folder on a writable disk",
     errno.EACCES: "look at its rights, or choose another place",
     errno.EPERM: "look at its rights, or choose another place",
-    errno.EIO: "the disk, or the network that it is reached through, fails: check it, then run the same command again",
+    errno.EIO: "the disk or its network connection is failing: check it, then run the same command again",
     errno.ESTALE: "the network disk went away; once it is back, run the same command again",
     errno.EMFILE: "allow more open files (ulimit -n), then run the same command again",
     errno.ENFILE: "close other programs, then run the same command again",

@@ -173,7 +173,7 @@ def _used(values: list[Any], codes: Codes) -> Factor:
 
 
 def smallest(count: int) -> type[np.unsignedinteger[Any]]:
-    """The type that holds codes below `count`, with one to spare."""
+    """The type that holds codes below `count`, and one code more."""
     import numpy as np
 
     return np.uint8 if count < 256 else np.uint16 if count < 65_536 else np.uint32

@@ -14,7 +14,6 @@ from commands import invoke
 from niah_gen.cli.main import app as gen
 from niah_score.cli.main import app as score
 
-
 NAMES = [
     HOSTILE_NAMES[what]
     for what in (

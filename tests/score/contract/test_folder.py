@@ -309,8 +309,8 @@ def test_the_parts_of_a_dataset_read_back_with_their_weights(tmp_path: Path) -> 
     ("fields", "why"),
     [
         ({"weight": -0.1}, "the weight -0.1, expected a finite number"),
-        ({"weight": float("nan")}, "NaN is no number of JSON"),
-        ({"weight": float("inf")}, "Infinity is no number of JSON"),
+        ({"weight": float("nan")}, "NaN is not valid JSON"),
+        ({"weight": float("inf")}, "Infinity is not valid JSON"),
         ({"weight": 10**400}, "the weight 1000"),
         ({"weight": True}, "weight is True"),
         ({"weight": "1"}, "weight is '1'"),
