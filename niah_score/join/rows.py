@@ -20,7 +20,7 @@ from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import DatasetFiles, find_files, read_intact
 from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
-from niah_score.machine.refusals import is_refused
+from niah_score.machine.refusals import is_refused, reading
 from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ class Rows:
         import polars as pl
 
         return pl.concat([self.table, self.targets[self.table["target"]]], how="horizontal")
+
+    def placed(self, *columns: str) -> pl.DataFrame:
+        """The table, or some columns of it, behind `place`: the index of each row."""
+        import polars as pl
+
+        table = self.table.select(columns) if columns else self.table
+        return table.with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
 
 
 def read_rows(dataset: Path) -> Rows:
@@ -173,14 +180,10 @@ def _holds_one_text(columns: Sequence[pl.Series]) -> bool:
 
 def parts_of(file: Path) -> Iterator[RowsPart]:
     """The rows of a file, some ten thousands at a time; one part at least. Raises what `read_rows` does."""
-    try:
+    with reading(file):
         with file.open("rb") as stream:
             magic = stream.read(4)
         yield from _from_parquet(file) if magic == b"PAR1" else _from_json_lines(file)
-    except OSError as error:
-        if is_refused(error):
-            raise
-        raise ScoreError(f"{file}: cannot be read ({error.strerror or error})") from None
 
 
 def _from_parquet(file: Path) -> Iterator[RowsPart]:
@@ -296,12 +299,28 @@ def _check_version(found: object, file: Path) -> None:
 
 
 def _from_json_lines(file: Path) -> Iterator[RowsPart]:
-    """A JSONL file, plain, .gz or .zst. Its prompts pass by, as lines are read whole."""
-    import orjson
-
+    """A JSONL file. Its prompts pass by, as lines are read whole."""
     records: list[dict[str, Any]] = []
     before = 0
     columns = (*row_columns(), "answer")
+    for number, record in json_objects(file):
+        records.append({"line": number, **{name: record[name] for name in columns if name in record}})
+        if len(records) == _BATCH:
+            yield from_records(records, file, "line", before)
+            before += len(records)
+            records = []
+    if records or not before:
+        yield from_records(records, file, "line", before)
+
+
+def json_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a JSONL file, plain, .gz or .zst, with the numbers of their lines.
+
+    Raises ScoreError for a line that is no object, ResourceError for one that is too long, IntegrityError for a file
+    that is damaged, and OSError.
+    """
+    import orjson
+
     for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue
@@ -313,13 +332,7 @@ def _from_json_lines(file: Path) -> Iterator[RowsPart]:
             ) from None
         if not isinstance(record, dict):
             raise ScoreError(f"{file}:{number}: expected a JSON object with id, answers and keywords")
-        records.append({"line": number, **{name: record[name] for name in columns if name in record}})
-        if len(records) == _BATCH:
-            yield from_records(records, file, "line", before)
-            before += len(records)
-            records = []
-    if records or not before:
-        yield from_records(records, file, "line", before)
+        yield number, record
 
 
 def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
