@@ -93,7 +93,7 @@ def read_extent(path: Path, where: Extent) -> pl.DataFrame:
         return pl.read_ipc_stream(io.BytesIO(file.read(where.size)))
 
 
-def apart(frame: pl.DataFrame) -> pl.DataFrame:
+def own_copy(frame: pl.DataFrame) -> pl.DataFrame:
     """A copy that holds no texts but its own; some rows of a frame keep all texts that they were taken from."""
     import polars as pl
 

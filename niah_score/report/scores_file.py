@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.contract import file_sha256
 from niah_score.errors import IntegrityError, ResourceError
-from niah_score.join.spool import Scratch, apart
+from niah_score.join.spool import Scratch, own_copy
 from niah_score.machine.files import file_state
 from niah_score.machine.refusals import naming
 from niah_score.machine.unpacking import packed_group
@@ -148,7 +148,7 @@ class ScoresFile:
         for number, rows in enumerate(self._group_rows):
             own = wanted.filter(pl.col("number").is_between(first, first + rows, closed="left"))
             if own.height:
-                found.append(apart(self._group(number, None)[own["number"] - first]))
+                found.append(own_copy(self._group(number, None)[own["number"] - first]))
                 order.append(own["nth"])
             first += rows
         if not order:
