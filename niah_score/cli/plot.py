@@ -72,10 +72,7 @@ def plot(
         for name, drawn in named.items():
             draw(drawn, *(place / file for file in names[name]), palette=colours, title=title)
 
-    with hold(folder, pictures, overwrite=True) as held:
-        there = pictures.names(folder)
-        if there and not overwrite:
-            raise ScoreError(f"{folder / there[0]}: is there already; choose another --out, or say --overwrite")
+    with hold(folder, pictures, overwrite=overwrite) as held:
         held.replace(write)
     for file in files_of:
         typer.echo(visible_path(folder / file))

@@ -75,4 +75,4 @@ from niah_score.contract.rows import Row as Row
 from niah_score.contract.rows import Span as Span
 from niah_score.contract.rows import Truth as Truth
 from niah_score.contract.rows import row_schema as row_schema
-from niah_score.contract.strict_json import strict_json as strict_json
+from niah_score.contract.sealed_json import strict_json as strict_json

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from niah_score.contract.digests import SEAL, seal_is_broken, sealed
 from niah_score.contract.names import MANIFEST, SCHEMA_VERSION, ContractError, is_safe_path
 from niah_score.contract.regular_files import read_regular
-from niah_score.contract.strict_json import strict_json
+from niah_score.contract.sealed_json import strict_json
 
 Entry = TypeVar("Entry")
 

@@ -87,15 +87,14 @@ def reading(name: Path, path: Path | None = None, *, advice: str = "") -> Iterat
         raise ScoreError(f"{told}; {advice}" if advice else told) from None
 
 
-def refusal(error: OSError, path: str | Path | None = None) -> str:
-    """An error of the system as a sentence: the file (or `path`), what was refused, and what to do where that is known.
+def refusal(error: OSError) -> str:
+    """An error of the system as a sentence: the file, what was refused, and what to do where that is known.
 
     For a full disk it says how much room is left.
     """
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
-    where = " -> ".join(names) or (str(path) if path is not None else "")
-    said = f"{where}: {reason(error)}" if where else reason(error)
-    return f"{said}; {told}" if (told := advice(error, names[-1] if names else path)) else said
+    said = f"{' -> '.join(names)}: {reason(error)}" if names else reason(error)
+    return f"{said}; {told}" if (told := advice(error, names[-1] if names else None)) else said
 
 
 def reason(error: OSError) -> str:
