@@ -18,16 +18,16 @@ from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
 from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Lines, Problem, join
 from niah_score.join.join_on_disk import join_on_disk
 from niah_score.join.reading import AnswerFiles
-from niah_score.join.rows import Rows, read_rows, stacked
+from niah_score.join.rows import read_rows, stacked
 from niah_score.join.rows_on_disk import RowsOnDisk, metrics_of, read_truth
-from niah_score.join.samples import WAYS, one_line_each, samples_type
+from niah_score.join.samples import WAYS, samples_type
 from niah_score.join.spool import Scratch
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, default_metrics
 from niah_score.report.report import Report
 from niah_score.report.scored_tables import ScoredTables, score_large
 from niah_score.scoring.extract_answer import REASONING_TAGS
-from niah_score.scoring.score import ScoringOptions, options_for, score_rows
+from niah_score.scoring.score import ScoringOptions, one_line_a_row, options_for, score_rows
 from niah_score.scoring.statuses import STATUSES
 from niah_score.text.visible import without_surrogates
 
@@ -100,7 +100,7 @@ def evaluate(
             scored = score_large(rows, of_disk, options, model, pool, 2 * jobs, samples or "mean", scratch)
         else:
             joined = join(rows, answers.names, answers, **how)
-            lines, problems, absent = joined.lines, joined.problems, _missing(rows, joined.answers)
+            lines, problems, absent = joined.lines, joined.problems, joined.missing
             _refuse_missing(absent, missing, rows.table.height, lines, problems)
             chunks = score_rows(rows, joined, options, pool, ahead=2 * jobs)
             scored = _collected(chunks, samples or "mean")
@@ -207,14 +207,6 @@ def _answer_files(
     return [read_answers(path, id_field=id_field, text_field=text_field) for path in expand(listed)]
 
 
-def _missing(rows: Rows, answers: pl.DataFrame) -> list[str]:
-    import polars as pl
-
-    answered = answers.select("place").unique()
-    places = rows.table.with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
-    return places.join(answered, on="place", how="anti", maintain_order="left")["id"].to_list()
-
-
 def _refuse_missing(absent: Sequence[str], missing: str, rows: int, lines: Lines, problems: Sequence[Problem]) -> None:
     """Raise ScoreError where rows have no answer and nobody said what they count as.
 
@@ -257,8 +249,7 @@ def _collected(chunks: Iterator[pl.DataFrame], way: str) -> ScoredTables:
 
     tables, every = [], []
     for chunk in chunks:
-        scores = [name for name in chunk.columns if name == "score" or name in METRICS]
-        tables.append(one_line_each(chunk, way, scores))
+        tables.append(one_line_a_row(chunk, way))
         every.append(chunk)
     several = any(len(chunk) > len(rows) for chunk, rows in zip(every, tables, strict=True))
     # Numbers of samples have one type in all chunks, also in those where every row has one.

@@ -101,8 +101,7 @@ def _fetched(address: Address, path: Path, stored: StoredObject, before: object)
         return {"mark": stored.mark, "bytes": stored.bytes, "sha256": here}
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        fetch(address, aside)
-        arrived = file_sha256(aside)
+        arrived = fetch(address, aside)
         # One that is the same is left alone: another process may be reading it.
         if arrived != here:
             aside.replace(path)

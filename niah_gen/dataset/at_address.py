@@ -43,7 +43,7 @@ from niah_score.machine.addresses import (
     stored_sha256,
     upload,
 )
-from niah_score.machine.fetched import manifest_at, naming
+from niah_score.machine.fetched import manifest_at, named_by_address
 from niah_score.machine.scratch import scratch_folder
 
 CLAIM = "claim.json"
@@ -200,7 +200,7 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
     address: the partial one, the dataset's, or one above that holds just one partial one. Raises IntegrityError.
     """
     target = _find_partial(parse_address(address))
-    with scratch_folder() as scratch, naming(scratch, target.partial):
+    with scratch_folder() as scratch, named_by_address(scratch, target.partial):
         fetch(target.partial / SHEET, scratch / SHEET)
         sheet = read_sheet(scratch / SHEET)
     if not target.final.name.endswith(f"-{sheet['plan_digest'][:8]}"):

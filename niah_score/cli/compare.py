@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from niah_score.text.visible import visible
+from niah_score.text.visible import visible, visible_path
 
 # The exit code of a run that dropped too far.
 GATE_FAILED = 6
@@ -43,7 +43,7 @@ def compare(
     lines = lines_of(found, form)
     if out is not None:
         folder = write_comparison(found, out, palette=palette, overwrite=overwrite)
-        typer.echo(visible(str(folder)), err=True)
+        typer.echo(visible_path(folder), err=True)
     for line in lines:
         typer.echo(visible(line))
     if fail_if_drop is None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from niah_score.cli.overview import print_overview
+from niah_score.text.visible import visible_path
 
 DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="The dataset that was scored.")]
 ScoresArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that niah-score score wrote.")]
@@ -61,7 +62,7 @@ def judge_export(
             raise ScoreError(f"{out / there[0]}: is there already; choose another --out")
         held.replace(write)
     for name, count in written:
-        typer.echo(f"{out / name}  {count:,} requests")
+        typer.echo(f"{visible_path(out / name)}  {count:,} requests")
 
 
 def judge_import(
@@ -83,5 +84,5 @@ def judge_import(
         report = with_verdicts(read(scores), dataset, list(verdicts), find_rubric(rubric), missing=missing)
         folder = write_held(report, held)
     print_overview(report)
-    typer.echo(str(folder))
+    typer.echo(visible_path(folder))
     raise typer.Exit(report.exit_code)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from niah_score.text.visible import visible
+from niah_score.text.visible import visible, visible_path
 
 if TYPE_CHECKING:
     from niah_score.report.logprobs.gain import GainReport
@@ -87,5 +87,5 @@ def _finish(report: PerplexityReport | GainReport, out: Path | None, overwrite: 
     for line in printed(report):
         typer.echo(visible(line), err=folder is not None)
     if folder is not None:
-        typer.echo(visible(str(folder)))
+        typer.echo(visible_path(folder))
     raise typer.Exit(report.exit_code)

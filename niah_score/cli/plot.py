@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from niah_score.text.visible import visible
+from niah_score.text.file_names import plain_name
+from niah_score.text.visible import visible_path
 
 if TYPE_CHECKING:
     from niah_score.report.charts.grid import Grid
@@ -71,20 +72,17 @@ def plot(
         for name, drawn in named.items():
             draw(drawn, *(place / file for file in names[name]), palette=colours, title=title)
 
-    with hold(folder, pictures, overwrite=True) as held:
-        there = pictures.names(folder)
-        if there and not overwrite:
-            raise ScoreError(f"{folder / there[0]}: is there already; choose another --out, or say --overwrite")
+    with hold(folder, pictures, overwrite=overwrite) as held:
         held.replace(write)
     for file in files_of:
-        typer.echo(visible(str(folder / file)))
+        typer.echo(visible_path(folder / file))
 
 
 def _named(grids: list[tuple[Path, Grid]], tail: str) -> dict[str, list[Grid]]:
     """Each grid with a file name of its own: its model's, and the tail."""
     found: dict[str, list[Grid]] = {}
     for _, grid in grids:
-        plain = (_plain(grid.model)[:100] or "model") + tail
+        plain = (plain_name(grid.model).strip(".-") or "model") + tail
         name, number = plain, 1
         while name.casefold() in {taken.casefold() for taken in found}:
             number += 1
@@ -95,12 +93,7 @@ def _named(grids: list[tuple[Path, Grid]], tail: str) -> dict[str, list[Grid]]:
 
 def _tail(*chosen: str | None) -> str:
     """What file names end with, so that the pictures of two metrics or languages do not meet in one folder."""
-    return "".join(f"-{_plain(part)}" for part in chosen if part)
-
-
-def _plain(text: str) -> str:
-    """A text without characters that a file system would act on."""
-    return "".join(char if char.isalnum() or char in "-_." else "-" for char in text).strip(".-")
+    return "".join(f"-{plain_name(part).strip('.-')}" for part in chosen if part)
 
 
 def _print(grids: list[Grid], palette: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from niah_score.text.visible import visible
+from niah_score.text.visible import visible_path
 
 
 def report(
@@ -28,11 +28,11 @@ def report(
     if dataset is None and page.is_file() and has_texts(page.read_bytes()):
         raise ScoreError(
             f"{page}: has the dataset's questions, needles and reference answers, and a page written without --dataset "
-            f"would lack them; say --dataset with the folder of {found.dataset} ({found.digest8}), or remove the page "
+            f"would lack them; pass --dataset with the folder of {found.dataset} ({found.digest8}), or remove the page "
             "first"
         )
     if dataset is not None:
         found = with_texts(found, dataset)
     else:
         typer.echo("without --dataset the page has no questions, needles and reference answers", err=True)
-    typer.echo(visible(str(write_page(found, scores))))
+    typer.echo(visible_path(write_page(found, scores)))

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from niah_score.cli.overview import print_heatmap, print_overview
+from niah_score.contract import is_safe_path
+from niah_score.text.file_names import plain_name
+from niah_score.text.visible import visible, visible_path
 
 if TYPE_CHECKING:
     from niah_score.formats.at_address import FetchedAnswers
@@ -86,7 +89,7 @@ def score(
         folder = write_held(report, held) if held else write(report, _folder_for(report), overwrite=overwrite)
     print_overview(report, verbose=verbose)
     print_heatmap(report)
-    typer.echo(str(far or folder))
+    typer.echo(visible_path(str(far) if far else folder))
     raise typer.Exit(report.exit_code)
 
 
@@ -107,9 +110,14 @@ def _tag(pair: str) -> tuple[str, str]:
 
 
 def _folder_for(report: Report) -> Path:
-    """scores/<dataset>-<digest8>/<model>, without characters in a name that a file system would act on."""
-    model = "".join(char if char.isalnum() or char in "-_." else "-" for char in report.model).strip(".") or "model"
-    return Path("scores") / f"{report.dataset}-{report.digest8}" / model[:100]
+    """scores/<dataset>-<digest8>/<model>, without characters in a name that a file system would act on.
+
+    Names of datasets stay as they are where they lead nowhere.
+    """
+    dataset = f"{report.dataset}-{report.digest8}"
+    if not is_safe_path(dataset) or "/" in dataset or visible(dataset) != dataset:
+        dataset = f"{plain_name(report.dataset)}-{report.digest8}"
+    return Path("scores") / dataset / (plain_name(report.model) or "model")
 
 
 def formats() -> None:

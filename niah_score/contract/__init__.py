@@ -64,6 +64,7 @@ from niah_score.contract.names import draw_name as draw_name
 from niah_score.contract.names import is_safe_path as is_safe_path
 from niah_score.contract.names import length_name as length_name
 from niah_score.contract.names import needle_kind as needle_kind
+from niah_score.contract.regular_files import NoRegularFileError as NoRegularFileError
 from niah_score.contract.regular_files import open_regular as open_regular
 from niah_score.contract.regular_files import read_regular as read_regular
 from niah_score.contract.rows import COLUMNS as COLUMNS
@@ -74,4 +75,4 @@ from niah_score.contract.rows import Row as Row
 from niah_score.contract.rows import Span as Span
 from niah_score.contract.rows import Truth as Truth
 from niah_score.contract.rows import row_schema as row_schema
-from niah_score.contract.strict_json import strict_json as strict_json
+from niah_score.contract.sealed_json import strict_json as strict_json

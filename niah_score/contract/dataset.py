@@ -120,7 +120,7 @@ def data_path(format: str, stem: str) -> str:
 def file_problem(folder: Path, entry: FileEntry) -> str | None:
     """What is wrong with a file against its entry; None if it is intact.
 
-    Raises OSError where the disk does not tell.
+    Raises OSError where the file cannot be read.
     """
     path = folder / entry.path
     try:

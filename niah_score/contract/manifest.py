@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from niah_score.contract.digests import SEAL, seal_is_broken, sealed
 from niah_score.contract.names import MANIFEST, SCHEMA_VERSION, ContractError, is_safe_path
 from niah_score.contract.regular_files import read_regular
-from niah_score.contract.strict_json import strict_json
+from niah_score.contract.sealed_json import strict_json
 
 Entry = TypeVar("Entry")
 
@@ -185,9 +185,12 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
         raise ContractError(
             f"{folder}: no {MANIFEST}, so this is not a finished dataset; build it again, or merge its shards"
         ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise ContractError(f"{path}: cannot be read as JSON ({reason}); build the dataset again") from None
+    except OSError as error:
+        raise ContractError(
+            f"{path}: cannot be read ({error.strerror or error}); check the file and its permissions"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise ContractError(f"{path}: cannot be read as JSON ({error}); build the dataset again") from None
     found = record.get("schema_version") if isinstance(record, dict) else None
     if isinstance(found, bool) or not isinstance(found, int) or found < 1:
         raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} (schema_version is {found!r})")
@@ -211,7 +214,8 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
         same = unicodedata.normalize("NFC", entry.path).casefold()
         if spelled.setdefault(same, entry.path) != entry.path:
             raise ContractError(
-                f"{path}: files {spelled[same]!r} and {entry.path!r} are one on some systems; do not use this dataset"
+                f"{path}: files {spelled[same]!r} and {entry.path!r} are the same file on some systems; do not use "
+                "this dataset"
             )
     if seal_is_broken(record):
         raise ContractError(
@@ -231,7 +235,7 @@ def _parse_manifest(record: dict[str, Any]) -> Manifest:
     manifest = _typed(Manifest(**known))
     for digest in (manifest.plan_digest, manifest.content_digest):
         if not _DIGEST.fullmatch(digest):
-            raise ValueError(f"{digest!r:.80} is no digest, expected hex digits")
+            raise ValueError(f"{digest!r:.80} is not a digest; expected 1 to 128 letters and digits")
     for corpus in manifest.corpora:
         if not 0 <= corpus.share_left_out <= 1:
             raise ValueError(f"share_left_out is {corpus.share_left_out}, expected 0 to 1")

@@ -10,7 +10,11 @@ from pathlib import Path
 
 
 class NoRegularFileError(OSError):
-    """A path leads to a folder, a pipe, a socket or a device."""
+    """A path leads to a folder, a pipe, a socket or a device; `what` says to which."""
+
+    @property
+    def what(self) -> str:
+        return str(self.strerror).partition(";")[0]
 
 
 def open_regular(path: Path) -> BufferedReader:

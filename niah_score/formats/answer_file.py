@@ -6,7 +6,6 @@ read from its beginning again.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +17,7 @@ from niah_score.formats.containers import documents, json_lines, separated, zipp
 from niah_score.formats.containers.streams import FileState, Source, opened, refuse_changed, state_of
 from niah_score.formats.record import Answer, Container, FieldNames, Format, LineError, Malformed, NoAnswersError
 from niah_score.formats.registry import FORMATS
+from niah_score.machine.refusals import reading
 
 _CONTAINERS: dict[Container, str] = {
     "json": "JSON",
@@ -56,9 +56,7 @@ class AnswerFile:
         """Where its bytes are. Standard input is kept in a temporary file, for as long as this object lives."""
         if self.name is self._given:
             return self._given
-        path = standard_input.kept()
-        weakref.finalize(self, path.unlink, missing_ok=True)
-        return path
+        return standard_input.kept(self)
 
     @property
     def format(self) -> str:
@@ -67,10 +65,8 @@ class AnswerFile:
 
     def state(self) -> FileState:
         """What tells whether it is the same file later. Raises ScoreError if it is not there."""
-        try:
+        with reading(self.name, self.path, advice="expected a file with answers"):
             return state_of(self.path)
-        except OSError as error:
-            raise ScoreError(f"{self.name}: cannot be read ({error.strerror}); expected a file with answers") from None
 
     def refuse_changed(self, before: FileState) -> None:
         """Raise IntegrityError if it is another file than it was, or has other contents."""

@@ -19,7 +19,7 @@ from niah_score.machine.addresses import (
     objects_below,
     parse_address,
 )
-from niah_score.machine.fetched import naming
+from niah_score.machine.fetched import named_by_address
 from niah_score.machine.scratch import scratch_folder
 
 
@@ -57,7 +57,7 @@ def answers_here(predictions: Sequence[str]) -> Iterator[FetchedAnswers]:
                 continue
             folder = stack.enter_context(scratch_folder())
             found, base = _fetched(parse_address(text), folder)
-            stack.enter_context(naming(folder, base))
+            stack.enter_context(named_by_address(folder, base))
             places.append((folder, base))
             named.append(found)
         yield FetchedAnswers(named, places)
@@ -84,8 +84,6 @@ def _fetched(address: Address, folder: Path) -> tuple[str, Address]:
     for name in names:
         # Keys of objects hold anything; none may lead out of the folder.
         if name.startswith("/") or ".." in PurePosixPath(name).parts or set(name) & set("\\\0"):
-            raise AddressError(
-                f"{base}: {name!r:.200} is no name that a file can have; rename the object, or leave it out"
-            )
+            raise AddressError(f"{base}: {name!r:.200} cannot be a file name; rename the object, or leave it out")
         fetch(base / name, folder / name)
     return found, base

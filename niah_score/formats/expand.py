@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 
 from niah_score.errors import ScoreError
 from niah_score.formats.standard_input import DASH
+from niah_score.machine.refusals import is_refused
 
 # In a folder much else may lie; a file that is named is read whatever its name.
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".eval", ".ndjson")
@@ -54,6 +55,8 @@ def _named(pattern: str | Path, what: str) -> list[Path]:
             return [path]
         matches = [Path(match) for match in glob.glob(str(path), recursive=True)]
     except (OSError, ValueError, RuntimeError) as error:
+        if is_refused(error):
+            raise
         raise ScoreError(f"{str(pattern)!r}: cannot be looked up ({error}); expected {what}") from None
     if not matches:
         raise ScoreError(f"{path}: no such file, folder or pattern with matches; expected {what}")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import sys
 import tempfile
+import weakref
+from contextlib import ExitStack
 from pathlib import Path
 
 from niah_score.errors import ResourceError, ScoreError
+from niah_score.machine.refusals import NO_ROOM
+from niah_score.machine.scratch import scratch_folder
 
 # How users name it, and how messages do.
 DASH = "-"
@@ -18,32 +21,32 @@ NAME = Path("standard input")
 _CHUNK = 2**20
 
 
-def kept() -> Path:
-    """A temporary file with all that is left of standard input; the caller removes it.
+def kept(owner: object) -> Path:
+    """A temporary file with all that is left of standard input, which goes with `owner`.
 
     Raises ScoreError where there is no input or it cannot be read, ResourceError where the disk cannot hold it.
     """
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
         raise ScoreError(f"{NAME}: there is none; name a file with answers")
-    handle, name = tempfile.mkstemp(prefix="niah-", suffix=".answers")
+    _refuse_device(stream)
     try:
-        with open(handle, "wb") as file:
-            _refuse_device(stream)
-            while chunk := stream.read(_CHUNK):
-                file.write(chunk)
+        with ExitStack() as stack:
+            path = stack.enter_context(scratch_folder()) / "answers"
+            with path.open("wb") as file:
+                while chunk := stream.read(_CHUNK):
+                    file.write(chunk)
+            weakref.finalize(owner, stack.pop_all().close)
+            return path
     except OSError as error:
-        Path(name).unlink()
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in NO_ROOM:
             raise ResourceError(
                 f"{NAME}: no room for it in {tempfile.gettempdir()} ({error.strerror}); name a file, or set TMPDIR to "
                 "a folder with more room"
             ) from None
+        if error.filename is not None:
+            raise  # it is about the temporary file
         raise ScoreError(f"{NAME}: cannot be read ({error.strerror}); expected a file or a pipe") from None
-    except BaseException:
-        Path(name).unlink()
-        raise
-    return Path(name)
 
 
 def _refuse_device(stream: object) -> None:

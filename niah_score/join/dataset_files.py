@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 from niah_score.contract import MANIFEST, DataFile, Dataset, Manifest, PartEntry, dataset_of, file_problem, open_dataset
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.machine.files import file_state
+from niah_score.machine.refusals import reading
 from niah_score.text.visible import without_surrogates
 
 Read = TypeVar("Read")
@@ -97,10 +98,8 @@ def _checked(file: ListedFile) -> tuple[int, ...]:
     """What tells whether the file changes from now on. Raises IntegrityError where it is not what its manifest says."""
     before = _state(file)
     if file.dataset is not None and file.listed is not None:
-        try:
+        with reading(file.path):
             problem = file_problem(file.dataset.folder, file.listed.entry)
-        except OSError as error:
-            raise ScoreError(f"{file.path}: cannot be read ({error.strerror or error})") from None
         if problem:
             raise IntegrityError(
                 f"{file.dataset.folder}: {problem}; the file is damaged or not this dataset's: copy the dataset again, "

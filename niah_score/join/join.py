@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 ON_DUPLICATE = ("error", "first", "last")
+# What scoring needs of an answer, beside the columns of its row.
+OF_ANSWERS = ("place", "sample", "text", "reasoning", "finish", "error")
 # The kind of problem of answers that are scored, and were given to another prompt than their row's.
 OTHER_PROMPT = "other_prompt"
 # The kind of what was left out and may be: a whole file without answers.
@@ -66,11 +68,13 @@ class Joined:
     """`answers`: a frame with the used answers, sorted by `place` (the row's index in the table) and `sample`.
 
     It has the columns of `reading.schema()` but what only joining needs: id, prompts' hashes, position, reference.
+    `missing`: the ids of rows without an answer.
     """
 
     answers: pl.DataFrame
     lines: Lines
     problems: list[Problem]
+    missing: list[str]
 
 
 def join(
@@ -120,7 +124,15 @@ def join(
     known = known.drop(
         "id", "prompt_sha256", "chat_sha256", "in_template", "position", "reference", "coordinates", "why_lost"
     )
-    return Joined(known.sort("place", "sample"), lines, problems)
+    return Joined(known.sort("place", "sample"), lines, problems, missing_ids(rows, known["place"]))
+
+
+def missing_ids(rows: Rows, places: pl.Series) -> list[str]:
+    """The ids of the rows at whose places no answer is, in their order."""
+    answered = places.unique().to_frame("place")
+    if answered.height == rows.table.height:
+        return []
+    return rows.placed("id").join(answered, on="place", how="anti", maintain_order="left")["id"].to_list()
 
 
 def malformed_problems(found: Sequence[Malformed], name: str) -> list[Problem]:
@@ -148,8 +160,7 @@ def placed_by_id(frame: pl.DataFrame, rows: Rows) -> pl.DataFrame:
     """Answers with the `place` of the row that has their id, null where none has; and a null `why_lost`."""
     import polars as pl
 
-    places = rows.table.select("id").with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
-    frame = frame.join(places, on="id", how="left", maintain_order="left")
+    frame = frame.join(rows.placed("id"), on="id", how="left", maintain_order="left")
     return frame.with_columns(pl.lit(None, pl.String).alias("why_lost"))
 
 
@@ -177,8 +188,7 @@ def placed_otherwise(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, b
     nameless = nameless & ~located
     found = [frame.filter(~(echoing | located | nameless))]
     if echoing.any():
-        table = rows.table.with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
-        found.append(_by_prompt(frame.filter(echoing), table))
+        found.append(_by_prompt(frame.filter(echoing), rows.placed("order", "prompt_sha256")))
     if located.any():
         found.append(by_coordinates(frame.filter(located), rows, names))
     if nameless.any():

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.errors import IntegrityError
 from niah_score.join.join import (
+    OF_ANSWERS,
     LeftOut,
     Lines,
     Problem,
     made_for_others,
     malformed_problems,
     may_be_placed,
+    missing_ids,
     other_prompt_problems,
     other_prompts,
     placed_by_id,
@@ -29,7 +31,7 @@ from niah_score.join.join import (
 from niah_score.join.reading import Batch, schema
 from niah_score.join.rows import Rows
 from niah_score.join.rows_on_disk import RowsOnDisk
-from niah_score.join.spool import Extent, Scratch, Spool, apart
+from niah_score.join.spool import Extent, Scratch, Spool, own_copy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +43,6 @@ _PART_CHUNKS = 4
 # Answers are shared out when so many have been read, or texts of so many bytes.
 _MOST_HELD = 131_072
 _MOST_BYTES = 64_000_000
-# What scoring needs of an answer.
-_SCORED = ("place", "sample", "text", "reasoning", "finish", "error")
 
 
 class JoinedOnDisk(NamedTuple):
@@ -107,10 +107,13 @@ def join_on_disk(
     others = pl.concat([part.others for part in parts]).sort("nth")
     problems = [*malformed, *unknown_problems(strange, names), *(one.problem for one in left_out)]
     problems += other_prompt_problems(others, names, joining.every_rows())
+    lines = _lines(read.lines, parts, strange, len(malformed))
+    # Beside those that are joined, they would take as much room again until all are scored.
+    read.spool.drop()
     return JoinedOnDisk(
         joining.spool,
         tuple(where for part in parts for where in part.answers),
-        _lines(read.lines, parts, strange, len(malformed)),
+        lines,
         problems,
         [name for part in parts for name in part.missing],
         any(part.several for part in parts),
@@ -190,7 +193,7 @@ class _Shared:
         nth = pl.int_range(self._read, self._read + answers.height, dtype=pl.Int64, eager=True)
         self._read += answers.height
         self._held.append(answers.with_columns(nth.alias("nth")))
-        self._bytes += int(answers["text"].str.len_bytes().sum() or 0)
+        self._bytes += sum(int(answers[name].str.len_bytes().sum() or 0) for name in ("text", "reasoning"))
         if sum(frame.height for frame in self._held) >= _MOST_HELD or self._bytes >= _MOST_BYTES:
             self.flush()
 
@@ -202,7 +205,7 @@ class _Shared:
             return
         frame = pl.concat(self._held)
         self._held, self._bytes = [], 0
-        # No id is below the first.
+        # -1 where an id sorts before every row's: it is no row's.
         part = self._first_ids.search_sorted(frame["id"], side="right").cast(pl.Int64) - 1
         part = pl.select(pl.when(frame["id"].is_null()).then(-1).otherwise(part).alias("part"))["part"]
         for (number,), some in (
@@ -239,7 +242,7 @@ class _Joining:
             placed = placed_by_id(self._read.answers(self._read.of_part[number]), rows)
             away = placed["place"].is_null()
             if away.any():
-                lost.append(apart(placed.filter(away)))
+                lost.append(own_copy(placed.filter(away)))
                 placed = placed.filter(~away)
             self.parts.append(self._settled(number, rows, placed))
         return pl.concat(lost).sort("nth")
@@ -273,13 +276,9 @@ class _Joining:
         if self._repeats == "samples":
             known = known.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("place").alias("sample"))
         others = other_prompts(known, rows).select("nth", "file", "line", "prompt_sha256", "chat_sha256", "row_id")
-        others = apart(others)
-        places = known["place"].unique()
-        missing: list[str] = []
-        if len(places) < rows.table.height:
-            ids = rows.table.select("id").with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
-            missing = ids.join(places.to_frame(), on="place", how="anti", maintain_order="left")["id"].to_list()
-        answers = known.select(_SCORED).sort("place", "sample")
+        others = own_copy(others)
+        missing = missing_ids(rows, known["place"])
+        answers = known.select(OF_ANSWERS).sort("place", "sample")
         where, start = [], 0
         first, last = self._read.chunks[number]
         begin = self._rows.chunks[first].first
@@ -289,4 +288,5 @@ class _Joining:
             where.append(self.spool.put(own))
             start = end
         used = known.select(pl.col("file").cast(pl.Int32), pl.col("line").cast(pl.Int64))
-        return _PartJoined(where, used, left_out, others, missing, len(places) < known.height)
+        several = known["place"].n_unique() < known.height
+        return _PartJoined(where, used, left_out, others, missing, several)

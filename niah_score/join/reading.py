@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from niah_score.errors import ScoreError, listed
 from niah_score.formats.record import Answer, LineError, Malformed, NoAnswersError
 from niah_score.join.coordinates import as_json
+from niah_score.machine.refusals import reading
 from niah_score.text.visible import without_surrogates
 
 if TYPE_CHECKING:
@@ -125,11 +126,13 @@ def batches(number: int, records: Iterable[Answer | Malformed]) -> Iterator[Batc
 
 
 def _some(stream: Iterator[Answer | Malformed]) -> list[Answer | Malformed]:
-    """The next records: _BATCH of them, or as many as hold about _BATCH_BYTES of text."""
+    """The next records: _BATCH of them, or as many as hold about _BATCH_BYTES of text and reasoning."""
     batch: list[Answer | Malformed] = []
     held = 0
     while len(batch) < _BATCH and held < _BATCH_BYTES and (more := list(islice(stream, _BATCH // 64))):
-        held += sum(len(record.text or "") for record in more if isinstance(record, Answer))
+        held += sum(
+            len(record.text or "") + len(record.reasoning or "") for record in more if isinstance(record, Answer)
+        )
         batch += more
     return batch
 
@@ -199,10 +202,8 @@ def _read_range(
 
 
 def _open(path: Path, name: Path) -> BinaryIO:
-    try:
+    with reading(name, path, advice="was it removed meanwhile?"):
         return path.open("rb")
-    except OSError as error:
-        raise ScoreError(f"{name}: cannot be read ({error.strerror}); was it removed meanwhile?") from None
 
 
 def _in_order(ranges: Iterator[_Range]) -> Iterator[Batch]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.errors import ScoreError
+from niah_score.join.spool import own_copy
 from niah_score.text.values import is_kind, kinds_expected
 
 if TYPE_CHECKING:
@@ -64,8 +65,7 @@ def completed(frame: pl.DataFrame, file: Path, before: int = 0) -> RowsPart:
     try:
         # Lists are slow to sort and to send; rows of one needle share them.
         targets, target = different(frame.select(name for name in listed if name in frame.columns))
-        # By Arrow they are copied: as they are, they would keep all texts of the batch that they were taken from.
-        targets = pl.DataFrame(_as_schema(targets, listed).to_arrow(compat_level=pl.CompatLevel.oldest()))
+        targets = own_copy(_as_schema(targets, listed))
         table = _as_schema(frame, [name for name in schema if name not in listed]).with_columns(target)
     except pl.exceptions.PolarsError as error:
         raise ScoreError(f"{file}: a column is not what the contract says: {str(error).splitlines()[0]}") from None

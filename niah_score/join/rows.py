@@ -20,7 +20,7 @@ from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import DatasetFiles, find_files, read_intact
 from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
-from niah_score.machine.refusals import is_refused
+from niah_score.machine.refusals import is_refused, reading
 from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ class Rows:
         import polars as pl
 
         return pl.concat([self.table, self.targets[self.table["target"]]], how="horizontal")
+
+    def placed(self, *columns: str) -> pl.DataFrame:
+        """The table, or some columns of it, behind `place`: the index of each row."""
+        import polars as pl
+
+        table = self.table.select(columns) if columns else self.table
+        return table.with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
 
 
 def read_rows(dataset: Path) -> Rows:
@@ -91,8 +98,10 @@ def check_count(rows: int, manifest: Manifest | None, dataset: Path) -> None:
 
 
 def doubled_id(dataset: Path, name: str, several: int) -> ScoreError:
-    """What is wrong where an id stands in several rows."""
-    return ScoreError(f"{dataset}: id {name!r} stands in {several} rows or more; every id names one row")
+    """What is wrong where an id is that of two rows or more. `several`: how many such ids there are."""
+    others = f"are {several - 1:,} other ids" if several > 2 else "is one other id"
+    more = f", and so {others}" if several > 1 else ""
+    return ScoreError(f"{dataset}: id {name!r} is in two or more rows{more}; every id must name one row")
 
 
 def check_parts(table: pl.DataFrame, parts: Sequence[PartEntry], dataset: Path) -> None:
@@ -171,14 +180,10 @@ def _holds_one_text(columns: Sequence[pl.Series]) -> bool:
 
 def parts_of(file: Path) -> Iterator[RowsPart]:
     """The rows of a file, some ten thousands at a time; one part at least. Raises what `read_rows` does."""
-    try:
+    with reading(file):
         with file.open("rb") as stream:
             magic = stream.read(4)
         yield from _from_parquet(file) if magic == b"PAR1" else _from_json_lines(file)
-    except OSError as error:
-        if is_refused(error):
-            raise
-        raise ScoreError(f"{file}: cannot be read ({error.strerror or error})") from None
 
 
 def _from_parquet(file: Path) -> Iterator[RowsPart]:
@@ -294,12 +299,28 @@ def _check_version(found: object, file: Path) -> None:
 
 
 def _from_json_lines(file: Path) -> Iterator[RowsPart]:
-    """A JSONL file, plain, .gz or .zst. Its prompts pass by, as lines are read whole."""
-    import orjson
-
+    """A JSONL file. Its prompts pass by, as lines are read whole."""
     records: list[dict[str, Any]] = []
     before = 0
     columns = (*row_columns(), "answer")
+    for number, record in json_objects(file):
+        records.append({"line": number, **{name: record[name] for name in columns if name in record}})
+        if len(records) == _BATCH:
+            yield from_records(records, file, "line", before)
+            before += len(records)
+            records = []
+    if records or not before:
+        yield from_records(records, file, "line", before)
+
+
+def json_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a JSONL file, plain, .gz or .zst, with the numbers of their lines.
+
+    Raises ScoreError for a line that is no object, ResourceError for one that is too long, IntegrityError for a file
+    that is damaged, and OSError.
+    """
+    import orjson
+
     for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue
@@ -311,23 +332,19 @@ def _from_json_lines(file: Path) -> Iterator[RowsPart]:
             ) from None
         if not isinstance(record, dict):
             raise ScoreError(f"{file}:{number}: expected a JSON object with id, answers and keywords")
-        records.append({"line": number, **{name: record[name] for name in columns if name in record}})
-        if len(records) == _BATCH:
-            yield from_records(records, file, "line", before)
-            before += len(records)
-            records = []
-    if records or not before:
-        yield from_records(records, file, "line", before)
+        yield number, record
 
 
 def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Bytes, as long as no line of them is too long. Raises ResourceError."""
     held = 0
     for chunk in chunks:
-        end = chunk.rfind(b"\n")
-        held = len(chunk) - end - 1 if end >= 0 else held + len(chunk)
+        first = chunk.find(b"\n")
+        held += len(chunk) if first < 0 else first
         if (problem := long_line(file, held)) is not None:
             raise ResourceError(problem)
+        if first >= 0:
+            held = len(chunk) - chunk.rfind(b"\n") - 1
         yield chunk
 
 

@@ -28,7 +28,7 @@ from niah_score.join.rows import (
     sorted_rows,
     together,
 )
-from niah_score.join.spool import Extent, Scratch, Spool, apart
+from niah_score.join.spool import Extent, Scratch, Spool, own_copy
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,7 @@ _CHUNK_BYTES = 64_000_000
 _PAGE_ROWS = 2_048
 # Every how many rows of a run an id is kept, to cut by.
 _STEP = 64
-# Beyond so many needles no caller asks for them.
+# With more needles than this, no caller uses them.
 _MOST_NEEDLES = 100_000
 
 
@@ -98,7 +98,7 @@ class RowsOnDisk:
                 targets = self.spool.get(chunk.targets)
                 kept = own["target"].unique().sort()
                 codes = kept.search_sorted(own["target"]).cast(pl.UInt32).alias("target")
-                found.append(RowsPart(apart(own.with_columns(codes)), apart(targets[kept])))
+                found.append(RowsPart(own_copy(own.with_columns(codes)), own_copy(targets[kept])))
         return Rows(*together(found), self.name, self.digest8, self.manifest, self.parts)
 
 

@@ -93,7 +93,7 @@ def read_extent(path: Path, where: Extent) -> pl.DataFrame:
         return pl.read_ipc_stream(io.BytesIO(file.read(where.size)))
 
 
-def apart(frame: pl.DataFrame) -> pl.DataFrame:
+def own_copy(frame: pl.DataFrame) -> pl.DataFrame:
     """A copy that holds no texts but its own; some rows of a frame keep all texts that they were taken from."""
     import polars as pl
 
@@ -103,7 +103,7 @@ def apart(frame: pl.DataFrame) -> pl.DataFrame:
 def full_disk(path: Path, error: OSError) -> ResourceError:
     """What is said where a temporary file cannot be written."""
     return ResourceError(
-        f"{path}: cannot be written to ({error.strerror or error}); what does not fit into memory is kept in temporary "
-        f"files in {tempfile.gettempdir()}, which need about as much room as the answers: make room there, or name "
-        "another folder in TMPDIR"
+        f"{path}: cannot be written to ({error.strerror or error}); data that does not fit in memory is kept in "
+        f"temporary files in {tempfile.gettempdir()}, which need about as much space as the answers; free some there, "
+        "or set TMPDIR to another folder"
     )

@@ -9,17 +9,14 @@ import os
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from niah_score.contract import MANIFEST, continuation_of
+from niah_score.contract import continuation_of
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import find_files, read_intact
-from niah_score.join.rows import Rows
-from niah_score.machine.refusals import is_refused
+from niah_score.join.rows import IdDigest, Rows, check_count, doubled_id, json_objects
+from niah_score.machine.refusals import is_refused, reading
 from niah_score.machine.unpacking import batch_rows, packed_group
-
-if TYPE_CHECKING:
-    pass
 
 _GROUP = 64
 
@@ -83,18 +80,13 @@ def read_targets(dataset: Path, *, windows: bool) -> TargetRows:
 
     found = find_files(dataset)
     columns = read_intact(found, _rows)
-    if not columns:
-        raise ScoreError(f"{dataset}: holds no rows")
-    if found.manifest is not None and len(columns) != found.manifest.rows:
-        raise IntegrityError(
-            f"{dataset}: its files hold {len(columns)} rows, {MANIFEST} says {found.manifest.rows}; build it again"
-        )
+    check_count(len(columns), found.manifest, dataset)
     columns.sort(key=lambda row: str(row["id"]))
     rows = [_target_row(place, row, dataset) for place, row in enumerate(columns)]
     by_id = {row.id: row for row in rows}
     if len(by_id) < len(rows):
-        again = next(row.id for row, other in zip(rows[1:], rows, strict=False) if row.id == other.id)
-        raise ScoreError(f"{dataset}: id {again!r} stands in two rows or more; every id names one row")
+        again = dict.fromkeys(row.id for row, other in zip(rows[1:], rows, strict=False) if row.id == other.id)
+        raise doubled_id(dataset, next(iter(again)), len(again))
     without = sum(row.tokens == 0 for row in rows)
     if windows and without:
         raise ScoreError(
@@ -106,13 +98,9 @@ def read_targets(dataset: Path, *, windows: bool) -> TargetRows:
         schema={"id": pl.String, "prompt_sha256": pl.String, "target": pl.UInt32},
     ).with_row_index("order")
     targets = pl.DataFrame({"answers": [[""]], "keywords": [[[""]]]})
-    digest8 = found.manifest.digest8 if found.manifest else _digest8(by_id)
+    digest8 = found.manifest.digest8 if found.manifest else IdDigest().add(table["id"]).digest8
     joinable = Rows(table, targets, found.name, digest8, found.manifest, found.parts)
     return TargetRows(by_id, {row.prompt_sha256: row for row in reversed(rows)}, joinable)
-
-
-def _digest8(ids: dict[str, TargetRow]) -> str:
-    return sha256("\n".join(ids).encode()).hexdigest()[:8]
 
 
 _COLUMNS = (
@@ -123,8 +111,12 @@ _COLUMNS = (
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:
     """Rows of a data file with the text of their target measured instead of the prompt."""
-    for row in _from_parquet(file) if file.suffix == ".parquet" else _from_json_lines(file):
-        yield _measured(row, file)
+    with reading(file):
+        if file.suffix == ".parquet":
+            yield from (_measured(row, file) for row in _from_parquet(file))
+        else:
+            for _, row in json_objects(file):
+                yield _measured({name: row.get(name) for name in _COLUMNS}, file)
 
 
 def _from_parquet(file: Path) -> Iterator[dict[str, Any]]:
@@ -143,29 +135,6 @@ def _from_parquet(file: Path) -> Iterator[dict[str, Any]]:
             raise
         first = next(iter(str(error).splitlines()), "")
         raise IntegrityError(f"{file}: cannot be read as Parquet ({first}); build it again") from None
-
-
-def _from_json_lines(file: Path) -> Iterator[dict[str, Any]]:
-    import orjson
-
-    from niah_score.formats.containers.streams import opened
-
-    with opened(file) as source:
-        number = 0
-        for block, _ in source.blocks():
-            for line in block:
-                number += 1
-                if line is None or not line.strip():
-                    continue
-                try:
-                    row = orjson.loads(line)
-                except orjson.JSONDecodeError as error:
-                    raise ScoreError(
-                        f"{file}:{number}: no JSON object ({error}); expected a row of a dataset"
-                    ) from None
-                if not isinstance(row, dict):
-                    raise ScoreError(f"{file}:{number}: expected a JSON object, a row of a dataset")
-                yield {name: row.get(name) for name in _COLUMNS}
 
 
 def _measured(row: dict[str, Any], file: Path) -> dict[str, Any]:

@@ -5,12 +5,11 @@ An address is told from a path by its `scheme://`. Credentials come from where t
 is loaded with the first address that is used.
 
 A store has neither renames nor locks. What it has is enough: an object appears whole or not at all, and most stores
-say a checksum of what they hold, or can refuse to write where something is.
+report a checksum of what they hold, or can refuse to write where something is.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_score.errors import AddressError, StoreError
+from niah_score.machine.refusals import NO_ROOM
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 # What is left of an address that was taken for a path.
@@ -28,7 +28,6 @@ _AS_PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^/]")
 # One request each: large enough for a fast network, small enough for memory.
 _BLOCK_BYTES = 16 * 1024 * 1024
 _MOST_SAID = 300
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _MAGIC = "*["
 _LOCAL = ("file", "local")
 _S3 = ("s3", "s3a")
@@ -65,7 +64,7 @@ class Address:
 
 
 class StoredObject(NamedTuple):
-    """What a store says of an object. `mark` changes with its bytes (`etag:...`, `md5:...`); None if there is none."""
+    """What a store reports about an object. `mark` changes with its bytes (`etag:...`, `md5:...`), None without one."""
 
     bytes: int
     mark: str | None
@@ -87,8 +86,8 @@ def refuse_addresses(values: Iterable[object]) -> None:
         for one in value if isinstance(value, list | tuple) else (value,):
             if is_address_as_path(one):
                 raise AddressError(
-                    f"{_USER.sub('//', one.as_posix().replace(':/', '://', 1))}: is an address, and a path on this "
-                    "machine is expected here; fetch it first, with the client of its store"
+                    f"{_USER.sub('//', one.as_posix().replace(':/', '://', 1))}: is an address, but a local path is "
+                    "expected here; download it first with the store's own client"
                 )
 
 
@@ -117,7 +116,7 @@ def parse_address(text: str) -> Address:
 def objects_below(address: Address) -> dict[str, StoredObject]:
     """Every object whose name begins with an address and a slash, by the rest of its name, sorted.
 
-    An address that is itself an object has the empty name. None is there where the bucket is and nothing else.
+    An address that is itself an object has the empty name. Empty where the bucket exists but holds nothing there.
     """
     with _told(address):
         system, path = _opened(address)
@@ -130,7 +129,7 @@ def objects_below(address: Address) -> dict[str, StoredObject]:
 
 
 def object_at(address: Address) -> StoredObject | None:
-    """What the store says of an object; None if there is none. A bucket that does not exist holds none."""
+    """What the store reports about an object; None if there is none. A bucket that does not exist holds none."""
     with _told(address):
         system, path = _opened(address)
         try:
@@ -158,7 +157,7 @@ def is_pattern(address: Address) -> bool:
 
 
 def read_blocks(address: Address) -> Iterator[bytes]:
-    """The bytes of an object, some 16 MiB at a time. Raises AddressError if there is none."""
+    """The bytes of an object, up to 16 MiB at a time. Raises AddressError if there is none."""
     with _told(address):
         system, path = _opened(address)
         with system.open(path, "rb", block_size=_BLOCK_BYTES, cache_type="none") as file:
@@ -233,8 +232,8 @@ def upload(path: Path, address: Address) -> StoredObject:
     return stored
 
 
-def fetch(address: Address, path: Path) -> None:
-    """Copy an object to a file, whose folder is made; where the store states a checksum, it is compared.
+def fetch(address: Address, path: Path) -> str:
+    """Copy an object to a file, whose folder is made, and return its sha256; a checksum of the store's is compared.
 
     Raises AddressError where there is none, and StoreError where the bytes are not the store's, where the object
     changes meanwhile, or where the file cannot be written.
@@ -251,7 +250,7 @@ def fetch(address: Address, path: Path) -> None:
         size = path.stat().st_size
     except OSError as error:
         raise StoreError(
-            f"{address}: cannot be kept in {path.parent} ({error.strerror or error}); make room there, or set TMPDIR "
+            f"{address}: cannot be saved in {path.parent} ({error.strerror or error}); make room there, or set TMPDIR "
             "(for corpora XDG_CACHE_HOME) to a folder on another disk"
         ) from None
     after = object_at(address)
@@ -260,10 +259,11 @@ def fetch(address: Address, path: Path) -> None:
     kind, _, stated = (before.mark or "").partition(":")
     if stated not in {"md5": (md5.hexdigest(),), "sha256": (sha256.hexdigest(),)}.get(kind, (stated,)):
         raise StoreError(f"{address}: other bytes have arrived than the store says it holds; try again")
+    return sha256.hexdigest()
 
 
 def remove_objects(addresses: Iterable[Address]) -> None:
-    """Remove objects, in this order; one that is not there is no matter."""
+    """Remove objects, in this order; missing ones are ignored."""
     for address in addresses:
         with _told(address):
             system, path = _opened(address)
@@ -333,7 +333,7 @@ def _told(address: Address) -> Iterator[None]:
             missing = f"needs a library that is not installed: {_said(error)}"
         raise AddressError(f"{address}: {missing}") from None
     except FileNotFoundError:
-        raise AddressError(f"{address}: not there; check the bucket and the path") from None
+        raise AddressError(f"{address}: not found; check the bucket and the path") from None
     except PermissionError as error:
         raise AddressError(
             f"{address}: the store refuses access ({_said(error)}); check the credentials in the environment, and what "
@@ -342,7 +342,7 @@ def _told(address: Address) -> Iterator[None]:
     except Exception as error:
         # A dozen libraries lie below it, each with errors of its own.
         said, kind = _said(error), type(error).__name__
-        if isinstance(error, OSError) and error.errno in _FULL:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
         if "Credential" in kind or "DefaultCredentials" in said:
             raise AddressError(
@@ -351,7 +351,7 @@ def _told(address: Address) -> Iterator[None]:
             ) from error
         if isinstance(error, ValueError) and said.startswith("Protocol not known"):
             raise AddressError(
-                f"{address}: no such kind of address; expected s3://, gs://, hf:// or another of fsspec's"
+                f"{address}: unknown kind of address; expected s3://, gs://, hf:// or another that fsspec supports"
             ) from error
         raise StoreError(f"{address}: the store cannot be used ({said}); try again") from error
 

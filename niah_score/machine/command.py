@@ -147,8 +147,8 @@ def system_ending(error: BaseException) -> Ending | None:
         return system_ending(behind)
     if isinstance(error, UnicodeEncodeError) and any(_is_undecoded(word) for word in sys.argv):
         return Ending(
-            f"an argument holds characters that the encoding of this locale ({sys.getfilesystemencoding()}) does not "
-            "have; set PYTHONUTF8=1, or LC_ALL to a locale of UTF-8",
+            f"an argument contains characters that this locale's encoding ({sys.getfilesystemencoding()}) cannot "
+            "represent; set PYTHONUTF8=1, or set LC_ALL to a UTF-8 locale",
             2,
         )
     return None
@@ -159,7 +159,7 @@ def _about_current_folder() -> str:
     try:
         os.getcwd()
     except OSError:
-        return " (the current folder does not exist any more: change into one that does)"
+        return " (the current folder no longer exists; change to one that does)"
     return ""
 
 

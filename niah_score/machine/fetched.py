@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, file_sha256, open_dataset
+from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, open_dataset
 from niah_score.errors import AddressError
 from niah_score.machine.addresses import (
     Address,
@@ -18,6 +19,7 @@ from niah_score.machine.addresses import (
     read_object,
 )
 from niah_score.machine.files import write_atomically
+from niah_score.machine.refusals import NO_ROOM
 from niah_score.machine.scratch import scratch_folder
 
 _MOST_MANIFEST_BYTES = 1 << 28
@@ -35,7 +37,7 @@ def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
         yield Path(text)
         return
     address = parse_address(text)
-    with scratch_folder() as scratch, naming(scratch, address.parent):
+    with scratch_folder() as scratch, named_by_address(scratch, address.parent):
         place = scratch / address.name
         if object_at(address / MANIFEST) is None and object_at(address) is not None:
             fetch(address, place)
@@ -47,13 +49,11 @@ def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
 
 
 def _fetch_entry(address: Address, entry: FileEntry, path: Path) -> None:
-    """Fetch one file of a dataset. One that is missing is left for who reads the folder, who says so."""
+    """Fetch one file of a dataset. One that is missing is skipped: reading the folder reports it."""
     stored = object_at(address / entry.path)
     if stored is None:
         return
-    if stored.bytes == entry.bytes:
-        fetch(address / entry.path, path)
-    if stored.bytes != entry.bytes or file_sha256(path) != entry.sha256:
+    if stored.bytes != entry.bytes or fetch(address / entry.path, path) != entry.sha256:
         raise ContractError(
             f"{address / entry.path}: is not the file that {MANIFEST} lists; `niah-gen verify {address}` finds all "
             "such files; copy the dataset again, or build it again"
@@ -69,7 +69,7 @@ def manifest_at(address: Address) -> Manifest:
 @contextmanager
 def manifest_here(address: Address) -> Iterator[Path]:
     """A temporary folder with the manifest of a dataset at an address, if it has one; errors name the address."""
-    with scratch_folder() as scratch, naming(scratch, address.parent):
+    with scratch_folder() as scratch, named_by_address(scratch, address.parent):
         yield _fetch_manifest(address, scratch / address.name)
 
 
@@ -88,11 +88,29 @@ def _fetch_manifest(address: Address, folder: Path) -> Path:
 
 
 @contextmanager
-def naming(folder: Path, address: Address) -> Iterator[None]:
-    """In errors, name what lies in a folder of this machine by the address that it came from."""
+def named_by_address(folder: Path, address: Address) -> Iterator[None]:
+    """In errors, name what lies in a folder of this machine by the address that it came from.
+
+    Not where the disk of this machine is full: which one is what matters then.
+    """
     try:
         yield
     except Exception as error:
-        if error.args and isinstance(error.args[0], str):
-            error.args = (error.args[0].replace(str(folder), str(address)), *error.args[1:])
+        error.args = _renamed(error.args, str(folder), str(address))
+        # Sentences that are made when they are asked for.
+        vars(error).update({name: _renamed(value, str(folder), str(address)) for name, value in vars(error).items()})
+        if isinstance(error, OSError) and error.errno not in NO_ROOM:
+            for name in ("filename", "filename2"):
+                # One that is set, be it to None, is told.
+                if isinstance(value := getattr(error, name), str):
+                    setattr(error, name, _renamed(value, str(folder), str(address)))
         raise
+
+
+def _renamed(value: Any, old: str, new: str) -> Any:
+    """A text, or the texts of a tuple or list, with one name in the place of another; anything else as it is."""
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if type(value) in (tuple, list):
+        return type(value)(_renamed(one, old, new) for one in value)
+    return value

@@ -1,6 +1,6 @@
 """Ends a command that is interrupted: by Ctrl-C, SIGTERM or a closed terminal, with one line, within two seconds.
 
-    watch_interrupts("niah-gen")      the first that a command does: a signal ends it at once
+    watch_interrupts("niah-gen")      the first thing a command does: a signal ends it at once
     raise_interrupts()                from now on there is something to take back: a signal raises KeyboardInterrupt
     ...
     end_interrupted()                 says the line

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import shutil
 import signal
 import sys
 import tempfile
@@ -39,6 +38,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from niah_score.machine.interrupts import abandoned_by, ending_signals
+from niah_score.machine.scratch import remove_scratch, scratch_folder
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -97,9 +97,9 @@ def processes(
     if os.name != "nt":
         _start_trackers()
     context = get_context("loky")
-    with tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder:
+    with scratch_folder() as folder:
         if start is not None:
-            (Path(folder) / _START).write_bytes(pickle.dumps((start, arguments)))
+            (folder / _START).write_bytes(pickle.dumps((start, arguments)))
         alive, parent = context.Pipe(duplex=False)
         told, tells = context.Pipe(duplex=False)
         with alive, parent, told, tells:
@@ -107,7 +107,7 @@ def processes(
                 jobs,
                 context=context,
                 initializer=_begin,
-                initargs=(folder, alive, tells),
+                initargs=(str(folder), alive, tells),
                 # A worker that holds much is no leak: with psutil installed, loky would start it anew.
                 env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"},
             )
@@ -124,7 +124,7 @@ def processes(
 
 
 def _start_trackers() -> None:
-    """Start the processes that give back semaphores, deaf to what ends commands, and without their warnings.
+    """Start the processes that give back semaphores, with the ending signals blocked and their warnings silenced.
 
     loky starts them with the first worker, and in Python 3.11 that unblocks SIGINT for all workers after it.
     """
@@ -141,24 +141,25 @@ def _start_trackers() -> None:
         sys.warnoptions[:] = warned
 
 
-def _abandon(pool: Any, folder: str) -> None:
+def _abandon(pool: Any, folder: Path) -> None:
     """Kill all workers, without waiting for any, and remove what they left in their folder."""
     for worker in list((pool._processes or {}).values()):
         with suppress(OSError):
-            if os.name == "nt":
-                worker.terminate()
-            else:
-                os.kill(worker.pid, signal.SIGKILL)
-    shutil.rmtree(folder, ignore_errors=True)
+            _end_now(worker)
+    remove_scratch(folder)
 
 
 def _kill(worker: BaseProcess) -> None:
-    if worker.is_alive() and worker.pid is not None:
-        if os.name == "nt":
-            worker.terminate()
-        else:
-            os.kill(worker.pid, signal.SIGKILL)
+    if worker.is_alive():
+        _end_now(worker)
     worker.join()
+
+
+def _end_now(worker: BaseProcess) -> None:
+    if os.name == "nt":
+        worker.terminate()
+    elif worker.pid is not None:
+        os.kill(worker.pid, signal.SIGKILL)
 
 
 def tell(*numbers: int) -> None:
@@ -190,7 +191,7 @@ def _begin(folder: str, alive: Connection, tells: Connection) -> None:
 def _end_with_parent(alive: Connection) -> None:
     with suppress(EOFError, OSError):
         alive.recv_bytes()
-    shutil.rmtree(_folder, ignore_errors=True)
+    remove_scratch(_folder)
     os._exit(1)
 
 

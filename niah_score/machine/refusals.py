@@ -9,16 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from niah_score.errors import ScoreError
+
 # What may be too small: the disk, what a user may have of it, a file's size.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _ADVICE = {
     errno.EDQUOT: "your quota on that disk is used up; remove what you no longer need, or choose another folder",
     errno.EFBIG: "files of this size are not allowed there (ulimit -f, or the file system); choose another folder",
-    errno.EROFS: "choose a folder on a disk that can be written to",
+    errno.EROFS: "choose a folder on a writable disk",
     errno.EACCES: "look at its rights, or choose another place",
     errno.EPERM: "look at its rights, or choose another place",
-    errno.EIO: "the disk, or the network that it is reached through, fails: check it, then run the same command again",
+    errno.EIO: "the disk or its network connection is failing: check it, then run the same command again",
     errno.ESTALE: "the network disk went away; once it is back, run the same command again",
     errno.EMFILE: "allow more open files (ulimit -n), then run the same command again",
     errno.ENFILE: "close other programs, then run the same command again",
@@ -68,15 +70,31 @@ def naming(path: Path, *aside: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or os.strerror(error.errno), str(path)) from error
 
 
-def refusal(error: OSError, path: str | Path | None = None) -> str:
-    """An error of the system as a sentence: the file (or `path`), what was refused, and what to do where that is known.
+@contextmanager
+def reading(name: Path, path: Path | None = None, *, advice: str = "") -> Iterator[None]:
+    """Tell errors of reading a file by its name in messages. `path`: where it is, if that is another one.
+
+    Raises ScoreError with the advice where the name or what it leads to is to blame, OSError where the system refuses
+    to read it: then nothing is wrong with the file.
+    """
+    try:
+        with naming(name, *(() if path is None else (path,))):
+            yield
+    except OSError as error:
+        if is_refused(error):
+            raise
+        told = f"{name}: cannot be read ({error.strerror or error})"
+        raise ScoreError(f"{told}; {advice}" if advice else told) from None
+
+
+def refusal(error: OSError) -> str:
+    """An error of the system as a sentence: the file, what was refused, and what to do where that is known.
 
     For a full disk it says how much room is left.
     """
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
-    where = " -> ".join(names) or (str(path) if path is not None else "")
-    said = f"{where}: {reason(error)}" if where else reason(error)
-    return f"{said}; {told}" if (told := advice(error, names[-1] if names else path)) else said
+    said = f"{' -> '.join(names)}: {reason(error)}" if names else reason(error)
+    return f"{said}; {told}" if (told := advice(error, names[-1] if names else None)) else said
 
 
 def reason(error: OSError) -> str:

@@ -38,6 +38,11 @@ def scratch_folder() -> Iterator[Path]:
         shutil.rmtree(outer, ignore_errors=True)
 
 
+def remove_scratch(folder: Path) -> None:
+    """Remove a scratch folder, also that of a process which is gone."""
+    shutil.rmtree(folder.parent, ignore_errors=True)
+
+
 @cache
 def _remove_abandoned() -> None:
     """Once in a process is enough."""

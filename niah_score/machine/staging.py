@@ -99,7 +99,9 @@ def hold(folder: Path, files: FileSet, *, overwrite: bool) -> Iterator[HeldFolde
         raise ScoreError(f"{folder}: is a file; --out takes a folder")
     staging = folder / STAGING
     if staging.is_symlink() or (staging.exists() and not staging.is_dir()):
-        raise ScoreError(f"{staging}: is no folder, so it is none of ours; remove it, or choose another --out")
+        raise ScoreError(
+            f"{staging}: is not a folder, so niah-score did not create it; remove it, or choose another --out"
+        )
     with ExitStack() as stack:
         stack.callback(_remove_empty, [staging, *(path for path in (folder, *folder.parents) if not path.exists())])
         try:

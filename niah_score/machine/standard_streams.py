@@ -12,6 +12,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import select
 import sys
 from contextlib import suppress
 
@@ -22,7 +23,7 @@ _ASCII = "niah-ascii"
 
 
 class OutputError(OSError):
-    """Standard output takes no more, whatever it leads to."""
+    """Standard output cannot be written to, whatever it is connected to."""
 
 
 def prepare_streams() -> None:
@@ -53,9 +54,12 @@ class _Unbroken(io.FileIO):
     """Standard output or error as a raw file."""
 
     def write(self, data: object, /) -> int:
-        """Write some bytes. Raises OutputError, for standard output alone."""
+        """Write some bytes, waiting for a stream that does not block. Raises OutputError, for standard output alone."""
         try:
-            return super().write(data)  # type: ignore[arg-type]
+            # Whoever shares the pipe or terminal may have set it to refuse (None) what it cannot take at once.
+            while (written := super().write(data)) is None:  # type: ignore[arg-type]
+                select.select([], [self.fileno()], [])
+            return written
         except BrokenPipeError:
             _null_as(self.fileno())
         except OSError as error:

@@ -1,7 +1,7 @@
 """Bounds what compressed files may unpack to, for both packages: no small file takes the memory of the machine.
 
-A file that unpacks to more than a thousand times its size is none that anybody packed to save space. Data files of
-datasets are an exception, for prompts are near-copies of each other: of these a single line or row is bounded.
+A file that unpacks to more than a thousand times its size was not packed to save space. Data files of datasets are an
+exception, for prompts are near-copies of each other: of these a single line or row is bounded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def bomb(path: Path, unpacked: int, packed: int) -> str | None:
 def long_line(path: Path, size: int) -> str | None:
     """A sentence where a line of so many bytes is longer than any row; else None."""
     if size > MAX_LINE:
-        return f"{path}: a line of more than {MAX_LINE:,} bytes; expected a row a line"
+        return f"{path}: a line of more than {MAX_LINE:,} bytes; expected one row per line"
     return None
 
 

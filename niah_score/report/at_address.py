@@ -26,6 +26,7 @@ def scores_for(address: Address, *, overwrite: bool = False) -> Iterator[Path]:
         yield folder
         new = sorted((path.name for path in folder.iterdir() if path.name in FILES), key=FILES.index)
         # Without their summary the old ones count no more; the new one is uploaded last.
-        remove_objects(address / name for name in there if name == SUMMARY or name not in new)
+        old = [name for name in there if name == SUMMARY or name not in new]
+        remove_objects(address / name for name in sorted(old, key=lambda name: name != SUMMARY))
         for name in new:
             upload(folder / name, address / name)

@@ -24,7 +24,7 @@ from niah_score.machine.refusals import is_refused
 from niah_score.machine.unpacking import packed_group
 from niah_score.report.layout import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report
-from niah_score.report.scores_file import ScoresFile
+from niah_score.report.scores_file import HashedFile, ScoresFile, hashed_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,15 +121,15 @@ def _summary(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _table(path: Path, data: bytes | str | None) -> pl.DataFrame | ScoresFile | None:
-    """Scores as they were read, or, where only the sha256 is known, as a file."""
+def _table(path: Path, data: bytes | HashedFile | None) -> pl.DataFrame | ScoresFile | None:
+    """Scores as they were read, or, where the file was only hashed, as a file."""
     if data is None:
         return None
-    return ScoresFile(path, sha256=data) if isinstance(data, str) else _frame(path, data)
+    return ScoresFile(path, hashed=data) if isinstance(data, HashedFile) else _frame(path, data)
 
 
 def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, Any]:
-    """The bytes of the files that a report is made of; of large tables the sha256.
+    """The bytes of the files that a report is made of; of large tables a HashedFile.
 
     Raises IntegrityError if a listed file is not what was written. A table, picture or page may be gone; if it is
     there, it must be of the same run.
@@ -140,7 +140,8 @@ def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, Any]:
         if name not in listed:
             continue
         if name in (SCORES, SAMPLES) and _is_large(path):
-            data[name] = found = file_sha256(path)
+            data[name] = hashed = hashed_file(path)
+            found = hashed.sha256
         elif name in (SCORES, SAMPLES, PROBLEMS):
             with open_regular(path) as file:
                 data[name] = file.read()

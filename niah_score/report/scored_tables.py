@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.join.join_on_disk import JoinedOnDisk
 from niah_score.join.rows_on_disk import RowsOnDisk
 from niah_score.join.samples import samples_type
-from niah_score.join.spool import Scratch
+from niah_score.join.spool import Scratch, full_disk
 from niah_score.report.layout import SAMPLES, SCORES
-from niah_score.report.scores_file import ScoresFile, ScoresWriter, coder_of
+from niah_score.report.scores_file import ScoresFile, ScoresWriter, about_run, coder_of
 from niah_score.scoring.score import ScoringOptions, score_columns
 from niah_score.scoring.score_on_disk import score_on_disk
 
@@ -45,26 +48,37 @@ def score_large(
 
     Raises ResourceError where the disk is full.
     """
-
     import polars as pl
 
     columns, of_rows = _columns(options, rows, samples_type(several=joined.several))
-    about = {"dataset": rows.name, "digest8": rows.digest8, "model": model}
-    line = ScoresWriter(scratch.path(SCORES), of_rows, about)
-    every = ScoresWriter(scratch.path(SAMPLES), columns, about) if joined.several else None
+    about = about_run(rows.name, rows.digest8, model)
+    places = scratch.path(SCORES), scratch.path(SAMPLES)
+    with _in_scratch(places[0]):
+        line = ScoresWriter(places[0], of_rows, about)
+        every = ScoresWriter(places[1], columns, about) if joined.several else None
     coder = coder_of(of_rows, rows.height)
     for chunk in score_on_disk(rows, joined, options, pool, ahead, samples):
         of_chunk = chunk.rows.with_columns(pl.col("samples").cast(of_rows["samples"]))
-        line.add(of_chunk)
         coder.add(of_chunk)
-        if every is not None and chunk.samples is not None:
-            every.add(chunk.samples)
+        with _in_scratch(places[0]):
+            line.add(of_chunk)
+            if every is not None and chunk.samples is not None:
+                every.add(chunk.samples)
     joined.spool.drop()
+    with _in_scratch(places[0]):
+        of_lines, of_samples = line.end(), every.end() if every else None
     return ScoredTables(
-        ScoresFile(line.end(), scratch),
-        None if every is None else ScoresFile(every.end(), scratch),
-        coder.end(),
+        ScoresFile(of_lines, scratch), ScoresFile(of_samples, scratch) if of_samples else None, coder.end()
     )
+
+
+@contextmanager
+def _in_scratch(place: Path) -> Iterator[None]:
+    """Tell which disk is full where a temporary file, `place` or the one that the error names, cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise full_disk(Path(error.filename) if isinstance(error.filename, str) else place, error) from None
 
 
 def _columns(

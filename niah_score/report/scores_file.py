@@ -7,11 +7,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from niah_score.contract import file_sha256
 from niah_score.errors import IntegrityError, ResourceError
-from niah_score.join.spool import Scratch, apart, full_disk
+from niah_score.join.spool import Scratch, own_copy
 from niah_score.machine.files import file_state
+from niah_score.machine.refusals import naming
 from niah_score.machine.unpacking import packed_group
 from niah_score.statistics.columns import CodedColumns, ColumnCoder
 
@@ -22,16 +24,23 @@ if TYPE_CHECKING:
 _GROUP_ROWS = 100_000
 # Bytes of answers in a row group, at most by those of a chunk more.
 _GROUP_BYTES = 64_000_000
+# The texts of answers.
+_LONG = ("prediction", "extracted", "reasoning")
 # What no figure is made of.
 _NOT_COUNTED = ("id", "prediction", "reasoning", "error", "extracted", "capped", "sample", "samples")
 # Parts of metrics that figures are made of.
 _COUNTED_PARTS = ("keyword.needles", "keyword.groups")
 
 
+def about_run(dataset: str, digest8: str, model: str) -> dict[str, str]:
+    """What the metadata of a file of scores says."""
+    return {"dataset": dataset, "digest8": digest8, "model": model}
+
+
 class ScoresWriter:
     """Writes frames into one file, in row groups of some 100,000 rows; the schema's metadata says what was scored.
 
-    Where answers are long, row groups have fewer rows.
+    Where answers are long, row groups have fewer rows. Raises OSError, naming the file, where it cannot be written.
     """
 
     def __init__(self, path: Path, columns: Mapping[str, pl.DataType], about: Mapping[str, str]) -> None:
@@ -44,19 +53,17 @@ class ScoresWriter:
         self._path = path
         self._held: list[pl.DataFrame] = []
         self._bytes = 0
-        try:
+        with naming(path):
             # Python's own file tells which error the system gave.
             self._file = path.open("wb")
             self._writer = pq.ParquetWriter(
                 self._file, self._schema, compression="zstd", compression_level=1, write_page_checksum=True
             )
-        except OSError as error:
-            raise full_disk(path, error) from None
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Take the next rows; a column that the frame lacks is null in them. Raises ResourceError on a full disk."""
+        """Take the next rows; a column that the frame lacks is null in them."""
         self._held.append(frame)
-        self._bytes += int(frame["prediction"].str.len_bytes().sum() or 0)
+        self._bytes += sum(int(frame[name].str.len_bytes().sum() or 0) for name in _LONG if name in frame.columns)
         while sum(held.height for held in self._held) >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
             self._write()
 
@@ -64,11 +71,9 @@ class ScoresWriter:
         """Write the rest. Returns the path of the file."""
         while any(frame.height for frame in self._held):
             self._write()
-        try:
+        with naming(self._path):
             self._writer.close()
             self._file.close()
-        except OSError as error:
-            raise full_disk(self._path, error) from None
         return self._path
 
     def _write(self) -> None:
@@ -77,26 +82,38 @@ class ScoresWriter:
         whole = pl.concat([self._empty, *self._held], how="diagonal", rechunk=False)
         self._bytes = 0
         self._held = [whole.slice(_GROUP_ROWS)] if whole.height > _GROUP_ROWS else []
-        try:
+        with naming(self._path):
             self._writer.write_table(whole.head(_GROUP_ROWS).to_arrow().cast(self._schema))
-        except OSError as error:
-            raise full_disk(self._path, error) from None
+
+
+class HashedFile(NamedTuple):
+    """A file's sha256, and the state that it had before it was hashed."""
+
+    sha256: str
+    state: tuple[int, ...]
+
+
+def hashed_file(path: Path) -> HashedFile:
+    """Hash a file. What is read of it later is what was hashed if its state is still the same."""
+    state = file_state(path)
+    return HashedFile(file_sha256(path), state)
 
 
 class ScoresFile:
-    """Scores of very many rows, which stay in their file. `sha256`: of the file, where it is known.
+    """Scores of very many rows, which stay in their file. `hashed`: its sha256 and its state before that, if known.
 
     `scratch`: the temporary folder that the file lies in; None where it is somebody's own. Raises ResourceError for a
     decompression bomb.
     """
 
-    def __init__(self, path: Path, scratch: Scratch | None = None, sha256: str | None = None) -> None:
+    def __init__(self, path: Path, scratch: Scratch | None = None, hashed: HashedFile | None = None) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self.path, self.scratch, self.sha256 = path, scratch, sha256
+        self.path, self.scratch, self.sha256 = path, scratch, hashed.sha256 if hashed else None
         # A temporary file is nobody else's, and gets a second name when it is written.
-        self._state = file_state(path) if scratch is None else None
+        self._state = hashed.state if hashed else file_state(path) if scratch is None else None
+        self.refuse_changed()
         about = pq.read_metadata(pa.OSFile(os.fsencode(path)))
         if (problem := packed_group(path, about)) is not None:
             raise ResourceError(problem)
@@ -104,6 +121,11 @@ class ScoresFile:
         self._group_rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
         told = (about.metadata or {}).get(b"niah_score", b"{}")
         self.about: dict[str, str] = json.loads(told)
+
+    def refuse_changed(self) -> None:
+        """Raise IntegrityError where the file is no longer what it was when it was opened, or hashed before that."""
+        if self._state is not None and file_state(self.path) != self._state:
+            raise IntegrityError(f"{self.path}: changed since it was opened; run the command again")
 
     def frame(self) -> pl.DataFrame:
         """All of it in memory."""
@@ -126,7 +148,7 @@ class ScoresFile:
         for number, rows in enumerate(self._group_rows):
             own = wanted.filter(pl.col("number").is_between(first, first + rows, closed="left"))
             if own.height:
-                found.append(apart(self._group(number, None)[own["number"] - first]))
+                found.append(own_copy(self._group(number, None)[own["number"] - first]))
                 order.append(own["nth"])
             first += rows
         if not order:
@@ -156,11 +178,11 @@ class ScoresFile:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        if self._state is not None and file_state(self.path) != self._state:
-            raise IntegrityError(f"{self.path}: changed since it was opened; run the command again")
+        self.refuse_changed()
         with pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), page_checksum_verification=True) as opened:
             kept = None if columns is None else [name for name in columns if name in self.columns.columns]
             found = pl.from_arrow(opened.read_row_group(number, columns=kept))
+        self.refuse_changed()
         assert isinstance(found, pl.DataFrame)
         return found if kept is None else found.select(kept)
 

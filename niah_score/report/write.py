@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -38,7 +38,7 @@ from niah_score.report.opencompass_summary import opencompass_summary
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
 from niah_score.report.report import Report, report_grids, title_of_grids
-from niah_score.report.scores_file import ScoresFile, ScoresWriter
+from niah_score.report.scores_file import ScoresFile, ScoresWriter, about_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,39 +124,34 @@ def _write_scores(report: Report, folder: Path) -> None:
         if isinstance(table, ScoresFile):
             _take_file(table, folder / name, report)
         elif table is not None:
-            _write_parquet(table, folder / name, report)
+            _write_frames([table], table.schema, folder / name, report)
 
 
 def _about(report: Report) -> dict[str, str]:
-    return {"dataset": report.dataset, "digest8": report.digest8, "model": report.model}
+    return about_run(report.dataset, report.digest8, report.model)
 
 
 def _take_file(table: ScoresFile, path: Path, report: Report) -> None:
     """Put a file of scores into a folder: a temporary one by a second name, if it is on the same disk."""
     if table.about != _about(report):
-        writer = ScoresWriter(path, table.columns.schema, _about(report))
-        for frame in table.frames():
-            writer.add(frame)
-        writer.end()
+        _write_frames(table.frames(), table.columns.schema, path, report)
         return
     if table.scratch is not None:
         with suppress(OSError):
             os.link(table.path, path)
             return
+    table.refuse_changed()
     shutil.copyfile(table.path, path)
+    table.refuse_changed()
 
 
-def _write_parquet(frame: pl.DataFrame, path: Path, report: Report) -> None:
-    """In row groups of some 100,000 rows; the schema's metadata says what was scored."""
-    import pyarrow.parquet as pq
-
-    schema = frame.head(0).to_arrow().schema.with_metadata({"niah_score": json.dumps(_about(report))})
-    with (
-        path.open("wb") as file,
-        pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer,
-    ):
-        for part in frame.iter_slices(100_000):
-            writer.write_table(part.to_arrow().cast(schema))
+def _write_frames(
+    frames: Iterable[pl.DataFrame], columns: Mapping[str, pl.DataType], path: Path, report: Report
+) -> None:
+    writer = ScoresWriter(path, columns, _about(report))
+    for frame in frames:
+        writer.add(frame)
+    writer.end()
 
 
 def _write_figures(report: Report, folder: Path) -> None:

@@ -6,16 +6,12 @@ A finding explains a score and never changes it. What an answer says of itself i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from niah_score.metrics import Chunk, Target
 from niah_score.scoring.clauses import Clause, is_denial_alone, read_clauses, with_hints
 from niah_score.scoring.other_needles import OtherNeedle, holding_another
 from niah_score.scoring.own_phrases import languages_of, own_claims, own_finding
 from niah_score.text import as_word, first_standing, group_of
-
-if TYPE_CHECKING:
-    pass
 
 FINDINGS = (
     "found", "hedged", "partly", "wrong_needle", "said_absent", "nothing", "refused", "truncated", "no_answer",

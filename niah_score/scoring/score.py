@@ -10,11 +10,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from niah_score.join.join import Joined
+from niah_score.join.join import OF_ANSWERS, Joined
 from niah_score.join.rows import CHUNK_ROWS, Rows
 from niah_score.join.rows_on_disk import RowsOnDisk
+from niah_score.join.samples import one_line_each
 from niah_score.metrics import METRICS, Chunk, Metric, PartType, Target, judge_all, target_of
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answers
 from niah_score.scoring.findings import findings_of
@@ -23,6 +24,9 @@ from niah_score.scoring.statuses import statuses_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 COORDINATES = (
     "id", "task", "part", "language", "corpus", "tokenizer", "template", "control", "length", "depth_percent",
@@ -74,14 +78,32 @@ def score_rows(
     if pool is None:
         yield from (with_scores(chunk, score_chunk(chunk, codes, targets, options)) for chunk, codes, targets in chunks)
         return
-    waiting: deque[tuple[pl.DataFrame, Future[pl.DataFrame]]] = deque()
-    for chunk, codes, targets in chunks:
-        waiting.append((chunk, pool.submit(score_chunk, chunk.select(SCORED_COLUMNS), codes, targets, options)))
+    begun = (
+        (chunk, pool.submit(score_chunk, chunk.select(SCORED_COLUMNS), codes, targets, options))
+        for chunk, codes, targets in chunks
+    )
+    yield from (with_scores(chunk, scored) for chunk, scored in in_order(begun, ahead))
+
+
+def in_order(begun: Iterable[tuple[Given, Future[Result]]], ahead: int) -> Iterator[tuple[Given, Result]]:
+    """The results of calls, with what they were given, in the order in which they are begun.
+
+    `ahead`: calls that are begun before the first is done; so many are held.
+    """
+    waiting: deque[tuple[Given, Future[Result]]] = deque()
+    for call in begun:
+        waiting.append(call)
         if len(waiting) > ahead:
-            first, future = waiting.popleft()
-            yield with_scores(first, future.result())
-    for first, future in waiting:
-        yield with_scores(first, future.result())
+            given, future = waiting.popleft()
+            yield given, future.result()
+    while waiting:
+        given, future = waiting.popleft()
+        yield given, future.result()
+
+
+def one_line_a_row(every: pl.DataFrame, way: str) -> pl.DataFrame:
+    """The lines of some rows as one line each. `way`: how the samples of a row count, one of WAYS."""
+    return one_line_each(every, way, [name for name in every.columns if name == "score" or name in METRICS])
 
 
 def with_scores(chunk: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
@@ -105,14 +127,13 @@ def _chunks(rows: Rows, joined: Joined) -> Iterator[pl.DataFrame]:
     import polars as pl
 
     places = joined.answers["place"]
-    columns = ["place", "sample", "text", "reasoning", "finish", "error"]
     start = 0
     for first in range(0, rows.table.height, CHUNK_ROWS):
         truth = rows.table.slice(first, CHUNK_ROWS).with_columns(
             pl.int_range(first, min(first + CHUNK_ROWS, rows.table.height), dtype=pl.Int64, eager=True).alias("place")
         )
         end = places.search_sorted(first + CHUNK_ROWS, side="left")
-        answers = joined.answers.slice(start, end - start).select(columns)
+        answers = joined.answers.slice(start, end - start).select(OF_ANSWERS)
         start = end
         yield truth.join(answers, on="place", how="left", maintain_order="left_right")
 

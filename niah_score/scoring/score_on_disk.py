@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.join.join_on_disk import JoinedOnDisk
 from niah_score.join.rows_on_disk import RowsOnDisk
-from niah_score.join.samples import one_line_each
 from niah_score.join.spool import Extent, read_extent
-from niah_score.metrics import METRICS
-from niah_score.scoring.score import SCORED_COLUMNS, ScoringOptions, score_chunk, targets_of, with_scores
+from niah_score.scoring.score import (
+    SCORED_COLUMNS,
+    ScoringOptions,
+    in_order,
+    one_line_a_row,
+    score_chunk,
+    targets_of,
+    with_scores,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,13 +60,8 @@ def score_on_disk(
     if pool is None:
         yield from (_scored(chunk, options, samples, joined.several) for chunk in chunks)
         return
-    waiting: deque[Future[ScoredChunk]] = deque()
-    for chunk in chunks:
-        waiting.append(pool.submit(_scored, chunk, options, samples, joined.several))
-        if len(waiting) > ahead:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+    begun = ((chunk, pool.submit(_scored, chunk, options, samples, joined.several)) for chunk in chunks)
+    yield from (scored for _, scored in in_order(begun, ahead))
 
 
 def _scored(at: _ChunkAt, options: ScoringOptions, samples: str, several: bool) -> ScoredChunk:
@@ -73,5 +73,4 @@ def _scored(at: _ChunkAt, options: ScoringOptions, samples: str, several: bool) 
     chunk = table.with_columns(places).join(answers, on="place", how="left", maintain_order="left_right")
     scored = score_chunk(chunk.select(SCORED_COLUMNS), *targets_of(chunk, targets), options)
     every = with_scores(chunk, scored)
-    scores = [name for name in every.columns if name == "score" or name in METRICS]
-    return ScoredChunk(one_line_each(every, samples, scores), every if several else None)
+    return ScoredChunk(one_line_a_row(every, samples), every if several else None)

@@ -36,8 +36,8 @@ class FrameColumns:
         self.kinds: dict[str, pl.DataType] = dict(frame.schema)
 
     def numbers_among_all(self, rows: pl.Series) -> pl.Series:
-        """The numbers of some rows: a frame knows of no others."""
-        return rows
+        """Nobody asks: the rows of a frame are all at hand."""
+        raise AssertionError("only rows in a file have numbers among all")
 
     def filter(self, which: pl.Series) -> FrameColumns:
         """Some of the rows."""
@@ -173,7 +173,7 @@ def _used(values: list[Any], codes: Codes) -> Factor:
 
 
 def smallest(count: int) -> type[np.unsignedinteger[Any]]:
-    """The type that holds codes below `count`, with one to spare."""
+    """The type that holds codes below `count`, and one code more."""
     import numpy as np
 
     return np.uint8 if count < 256 else np.uint16 if count < 65_536 else np.uint32

@@ -78,7 +78,7 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with ids; very many have none, and numbers in their stead."""
+    """Rows with a column `id`; coded columns hold no ids, so their rows are numbered."""
     return rows if "id" in rows.columns else rows.with_row_index("id")
 
 

@@ -168,9 +168,11 @@ def _pattern_problem(pattern: str) -> str:
     except re.error as error:
         return f"is no regular expression: {error}"
     if _GROUP_REFERENCE.search(pattern):
-        return "names or refers to a group, whose number changes when the patterns are joined; write it without"
+        return (
+            "names or refers to a group, whose number changes when the patterns are joined; rewrite it without groups"
+        )
     try:
         re.compile(f"(?:{pattern})")
     except re.error as error:
-        return f"cannot be joined to the others: {error}; texts are in small letters, so (?i) is not needed"
+        return f"cannot be joined to the others: {error}; texts are lower-cased, so (?i) is not needed"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 
@@ -15,6 +16,14 @@ def visible(text: str) -> str:
     return "".join(
         char if char in "\n\t" or unicodedata.category(char) not in _ACTING else _escaped(char) for char in text
     )
+
+
+def visible_path(path: str | os.PathLike[str]) -> str:
+    """A path for standard output: as `visible`, but bytes of a name that are no UTF-8 stay, so that a script finds it.
+
+    What they are written as is left to the stream (niah_score.machine.standard_streams).
+    """
+    return "".join(char if "\udc80" <= char <= "\udcff" else visible(char) for char in os.fspath(path))
 
 
 def one_line(text: str) -> str:

@@ -111,7 +111,7 @@ def test_what_a_full_disk_is_told_as_names_file_room_and_what_to_do(tmp_path: Pa
     for number, words in (
         (errno.ENOSPC, "bytes left: make room, or choose a folder on another disk, then run the same command again"),
         (errno.EDQUOT, "your quota on that disk is used up"),
-        (errno.EROFS, "choose a folder on a disk that can be written to"),
+        (errno.EROFS, "choose a folder on a writable disk"),
         (errno.EIO, "check it, then run the same command again"),
     ):
         said = refusal(OSError(number, None, str(tmp_path / "a")))

@@ -133,7 +133,9 @@ def _rows(blocks: Iterable[LineBlock], separator: str, path: str) -> Iterator[_T
         for line in block:
             number += 1
             if line is None:
-                raise ResourceError(f"{path}:{number}: a line of more than {MAX_LINE:,} bytes; expected a row a line")
+                raise ResourceError(
+                    f"{path}:{number}: a line of more than {MAX_LINE:,} bytes; expected one row per line"
+                )
             if not row.quoted:
                 if not line.strip(b" \r"):
                     continue

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import gzip
 import os
-import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
+from niah_score.contract import NoRegularFileError, open_regular
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats.record import LineBlock
+from niah_score.machine.refusals import naming, reading
 from niah_score.machine.unpacking import FREE_BYTES as FREE_BYTES
 from niah_score.machine.unpacking import MAX_LINE as MAX_LINE
 from niah_score.machine.unpacking import MAX_RATIO as MAX_RATIO
@@ -45,6 +46,8 @@ _NOT_READ = {
 }
 
 _COPY = "its writer was killed or the copy is incomplete: get it again, or unpack what there is and score that"
+# Where the name is to blame.
+_CHECK = "check the path"
 FileKind = Literal["text", "zip", "parquet"]
 
 
@@ -68,12 +71,11 @@ def refuse_changed(name: Path, path: Path, before: FileState) -> None:
 
     One that has been removed is not changed: whoever has it open reads what it held.
     """
-    try:
-        now = state_of(path)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise ScoreError(f"{name}: cannot be read ({error.strerror}); check its rights") from None
+    with reading(name, path, advice=_CHECK):
+        try:
+            now = state_of(path)
+        except FileNotFoundError:
+            return
     if now != before:
         raise _changed(name)
 
@@ -151,41 +153,27 @@ class Source:
 def opened(path: Path, name: Path | None = None) -> Iterator[Source]:
     """Open an answer file. name: what messages call it, its path by default.
 
-    Raises ScoreError if it cannot be read, or is of a kind that holds no answers; IntegrityError if the file is another
-    one when the block ends, or ends with an error of what was read.
+    Raises ScoreError if it is no file, or of a kind that holds no answers, OSError if the system refuses to read it;
+    IntegrityError if the file is another one when the block ends, or ends with an error of what was read.
     """
     name = name or path
-    try:
-        before = state_of(path)
-        _refuse_no_file(name, os.stat(path).st_mode)
-        file = open(path, "rb", opener=_at_once)  # noqa: SIM115 - below, once it is known to be a file
-    except FileNotFoundError:
-        raise ScoreError(f"{name}: missing; expected a file with answers") from None
-    except OSError as error:
-        raise ScoreError(f"{name}: cannot be read ({error.strerror}); check its rights") from None
-    with file:
-        _refuse_no_file(name, os.fstat(file.fileno()).st_mode)
+    with reading(name, path, advice=_CHECK):
         try:
+            before = state_of(path)
+            file = open_regular(path)
+        except FileNotFoundError:
+            raise ScoreError(f"{name}: missing; expected a file with answers") from None
+        except NoRegularFileError as error:
+            raise ScoreError(f"{name}: {error.what}; expected a file with answers, or - for standard input") from None
+    with file:
+        with reading(name):
             first = file.read(16)
-        except OSError as error:
-            raise ScoreError(f"{name}: cannot be read ({error.strerror}); check its rights") from None
         try:
             yield Source(name, file, first)
         except ScoreError:
             _refuse_another(name, path, file, before)
             raise
         _refuse_another(name, path, file, before)
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for a writer, in case a pipe has taken its place."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _refuse_no_file(name: Path, mode: int) -> None:
-    if not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "no regular file"
-        raise ScoreError(f"{name}: {what}; expected a file with answers, or - for standard input")
 
 
 def _refuse_another(name: Path, path: Path, file: BinaryIO, before: FileState) -> None:
@@ -214,14 +202,12 @@ def _refuse_other_kinds(path: Path, head: bytes, packed: bool) -> None:
 
 def file_range(path: Path, file: BinaryIO, start: int, end: int | None) -> Iterator[bytes]:
     """The bytes of an open file from `start` to before `end`, in pieces."""
-    try:
+    with reading(path):
         file.seek(start)
         left = -1 if end is None else max(0, end - start)
         while left and (chunk := file.read(_CHUNK if left < 0 else min(_CHUNK, left))):
             left = left if left < 0 else left - len(chunk)
             yield chunk
-    except OSError as error:
-        raise ScoreError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def without_mark(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -237,17 +223,16 @@ def _unpacked(path: Path, file: BinaryIO, first: bytes) -> Iterator[bytes]:
     try:
         packed = os.fstat(file.fileno()).st_size
         done = 0
-        for chunk in pieces(file, first):
-            done += len(chunk)
-            if (problem := bomb(path, done, packed)) is not None:
-                raise ResourceError(problem)
-            yield chunk
+        with naming(path):
+            for chunk in pieces(file, first):
+                done += len(chunk)
+                if (problem := bomb(path, done, packed)) is not None:
+                    raise ResourceError(problem)
+                yield chunk
     except EOFError:
         raise ScoreError(f"{path}: the compressed file breaks off; {_COPY}") from None
     except (zlib.error, zstandard.ZstdError, gzip.BadGzipFile) as error:
         raise ScoreError(f"{path}: the compressed file is damaged ({error}); {_COPY}") from None
-    except OSError as error:
-        raise ScoreError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def pieces(file: BinaryIO, first: bytes) -> Iterator[bytes]:

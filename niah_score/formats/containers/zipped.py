@@ -22,6 +22,7 @@ from niah_score.formats.record import (
     ZipMembers,
     brief,
 )
+from niah_score.machine.refusals import is_refused
 
 _ZSTD_METHOD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
@@ -42,6 +43,8 @@ def archive_of(source: Source, formats: Sequence[Format]) -> Archive:
     try:
         found = zipfile.ZipFile(source.file)
     except (zipfile.BadZipFile, struct.error, EOFError, OSError, ValueError, NotImplementedError) as error:
+        if is_refused(error):
+            raise
         raise ScoreError(f"{source.path}: the zip is damaged or was never finished ({error}); get it again") from None
     # Of members of one name the last one counts, as for every reader of a zip.
     infos = {info.filename: info for info in found.infolist()}
@@ -112,6 +115,8 @@ def _member(archive: Archive, info: zipfile.ZipInfo) -> bytes:
         ValueError,
         struct.error,
     ) as error:
+        if is_refused(error):
+            raise
         raise UnreadableError(f"damaged ({error}); get the log again") from None
     except (NotImplementedError, RuntimeError) as error:
         raise UnreadableError(

@@ -20,7 +20,7 @@ from niah_score.formats.logprobs.record import LogProbFormat, LogProbRecord
 from niah_score.formats.logprobs.served import OPENAI_ECHO, VLLM
 from niah_score.formats.record import LineError, Malformed, UnreadableError
 from niah_score.machine.apart import items_apart
-from niah_score.machine.refusals import is_refused
+from niah_score.machine.refusals import is_refused, reading
 
 # The first that fits a record reads it; the plain ones have the names that no stack uses.
 LOG_PROB_FORMATS: dict[str, LogProbFormat] = {form.name: form for form in (LM_EVAL, OPENAI_ECHO, VLLM, TOKENS, SUM)}
@@ -40,10 +40,8 @@ def read_log_probs(path: Path, forced: LogProbFormat | None = None) -> Iterator[
 
     Raises ScoreError for a file that cannot be read, IntegrityError for one that changes meanwhile.
     """
-    try:
+    with reading(path, advice="expected a file of log-probabilities"):
         before = state_of(path)
-    except OSError as error:
-        raise ScoreError(f"{path}: cannot be read ({error.strerror}); expected a file of log-probabilities") from None
     for number, found in _values(path):
         if isinstance(found, Malformed):
             yield found

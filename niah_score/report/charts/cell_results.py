@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_score.errors import ScoreError
+from niah_score.machine.refusals import reading
 from niah_score.report.charts.grid import Grid, grid_of
 from niah_score.text.visible import without_surrogates
 
@@ -44,9 +45,8 @@ class _Result(NamedTuple):
 def text_of(path: Path) -> str:
     """The text of a file. Raises ScoreError where it cannot be read, or is not UTF-8."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ScoreError(f"{path}: cannot be read ({error.strerror})") from None
+        with reading(path):
+            return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ScoreError(f"{path}:{line}: is not UTF-8; save it as UTF-8") from None

@@ -46,12 +46,9 @@ def too_fine(grid: Grid) -> str | None:
     return None
 
 
-def has_grid(scores: Scored | pl.DataFrame) -> bool:
+def has_grid(scores: Scored) -> bool:
     """Whether any row has both a length and a depth."""
-    if isinstance(scores, Scored):
-        return any(None not in place for place in scores.crossed("length", "depth_percent")[0])
-    found = {"length", "depth_percent"} <= set(scores.columns)
-    return found and bool((scores["length"].is_not_null() & scores["depth_percent"].is_not_null()).any())
+    return any(None not in place for place in scores.crossed("length", "depth_percent")[0])
 
 
 def grid_of(

@@ -56,11 +56,11 @@ def _light(report: Report, metric: str, first: Report | None) -> Report:
     """A report with what is compared of it alone; columns that the first run has too are held once."""
     import polars as pl
 
-    columns = [*COMPARED, *(name for name in ("score", metric) if name not in COMPARED)]
+    columns = list(dict.fromkeys((*COMPARED, "score", metric)))
     if isinstance(report.table, ScoresFile):
         table = pl.concat(report.table.frames(columns))
     else:
-        table = report.table.select(name for name in dict.fromkeys(columns) if name in report.table.columns)
+        table = report.table.select(name for name in columns if name in report.table.columns)
     if first is not None and isinstance(first.table, pl.DataFrame) and table.height == first.table.height:
         theirs = first.table
         same = [name for name in table.columns if name in theirs.columns and theirs[name].equals(table[name])]

@@ -141,7 +141,7 @@ def gain(
         which = ", ".join(f"{name} in {count:,}" for name, count in counts.items() if count)
         raise ScoreError(
             f"{len(lacking):,} of {len(asking):,} rows lack a log-probability: {which} ({shown}){first}; ask for them "
-            "again, or say --missing exclude, also where the export has no such line for a row"
+            "again, or pass --missing exclude, which also covers rows for which the export has no such line"
         )
     conditions = {name: sum(score.totals.get(name) is not None for score in asking) for name in CONDITIONS}
     problems += [

@@ -58,7 +58,7 @@ def test_commands_that_take_paths_alone_say_so(
     monkeypatch.chdir(tmp_path)
     done = invoke(app, *("s3://bucket/x" if word == "A" else word for word in words))
     assert done.returncode == 2
-    assert "s3://bucket/x: is an address, and a path on this machine is expected here" in done.stderr
+    assert "s3://bucket/x: is an address, but a local path is expected here" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -272,6 +275,19 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
         read_manifest(tmp_path)
 
 
+@pytest.mark.parametrize("error", [errno.EACCES, errno.EIO, errno.EMFILE])
+def test_a_manifest_that_the_system_does_not_read_is_not_called_broken(
+    error: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, most: int) -> bytes:
+        raise OSError(error, os.strerror(error), str(path))
+
+    monkeypatch.setattr("niah_score.contract.manifest.read_regular", refused)
+    said = f"manifest.json: cannot be read ({os.strerror(error)}); check the file and its permissions"
+    with pytest.raises(ContractError, match=re.escape(said)):
+        read_manifest(tmp_path)
+
+
 def test_a_manifest_made_before_there_were_notes_has_none(tmp_path: Path) -> None:
     less = record()
     del less["notes"]
@@ -293,8 +309,8 @@ def test_the_parts_of_a_dataset_read_back_with_their_weights(tmp_path: Path) -> 
     ("fields", "why"),
     [
         ({"weight": -0.1}, "the weight -0.1, expected a finite number"),
-        ({"weight": float("nan")}, "NaN is no number of JSON"),
-        ({"weight": float("inf")}, "Infinity is no number of JSON"),
+        ({"weight": float("nan")}, "NaN is not valid JSON"),
+        ({"weight": float("inf")}, "Infinity is not valid JSON"),
         ({"weight": 10**400}, "the weight 1000"),
         ({"weight": True}, "weight is True"),
         ({"weight": "1"}, "weight is '1'"),

@@ -6,6 +6,7 @@ import gc
 import gzip
 import io
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -84,6 +85,30 @@ def test_an_input_that_is_none_or_cannot_be_kept_is_a_sentence(kept_in: Path, mo
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=SimpleNamespace(read=broken)))
     with pytest.raises(ScoreError, match="standard input: cannot be read"):
         read_answers(Path("-")).state()
+    assert list(kept_in.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs a process that can be killed")
+def test_what_a_killed_process_kept_goes_with_the_next_that_keeps_something(kept_in: Path) -> None:
+    code = """
+import sys, time
+from niah_score.formats import read_answers
+file = read_answers("-")
+file.state()
+print("kept", flush=True)
+time.sleep(600 * (len(sys.argv) > 1))
+"""
+    given = {**os.environ, "TMPDIR": str(kept_in)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=given
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        assert process.stdout.readline() == "kept\n"
+        process.kill()
+    assert len(list(kept_in.iterdir())) == 1
+    subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, env=given, check=True, capture_output=True)
     assert list(kept_in.iterdir()) == []
 
 

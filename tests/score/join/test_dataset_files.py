@@ -185,10 +185,12 @@ def test_a_file_is_not_read_before_it_is_checked(tmp_path: Path) -> None:
     assert seen == [files.files[0].path]
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_is_told_of_the_disk_and_not_of_the_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def damaged_disk(*_: object) -> str:
         raise OSError(5, os.strerror(5))
 
     monkeypatch.setattr(dataset_files, "file_problem", damaged_disk)
-    with pytest.raises(ScoreError, match=r"cannot be read \(Input/output error\)"):
+    with pytest.raises(OSError, match=r"Input/output error: '.*\.jsonl'"):
         read_rows(folder_of("jsonl", tmp_path / "dataset"))

@@ -178,3 +178,14 @@ def test_little_work_and_one_job_need_no_processes(write_lines: WriteLines, monk
     for jobs, least in ((1, 1), (2, answers.stat().st_size + 1)):
         monkeypatch.setattr("niah_score.evaluation.PARALLEL_BYTES", least)
         assert evaluate(dataset, answers, jobs=jobs).scores.height == 4
+
+
+@pytest.mark.parametrize("field", ["prediction", "reasoning"])
+def test_fewer_answers_are_held_where_their_texts_or_their_reasoning_are_long(
+    field: str, write_lines: WriteLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_BATCH", 640)
+    monkeypatch.setattr(reading, "_BATCH_BYTES", 25_000)
+    answers = [{"id": str(number), "prediction": "x", field: "x" * 1000} for number in range(60)]
+    heights = [batch.frame.height for batch in AnswerFiles([read_answers(write_lines("a.jsonl", answers))], None)]
+    assert heights == [30, 30]

@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -21,7 +22,7 @@ from made_parts import part_rows, parts_folder
 from properties import examples
 
 from niah_score.contract import ContractError
-from niah_score.errors import IntegrityError, ScoreError
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join import rows as rows_module
 from niah_score.join.rows import read_rows, stacked
 
@@ -186,7 +187,7 @@ def test_a_packed_dataset_may_hold_far_more_than_its_size(tmp_path: Path) -> Non
 
 
 def test_two_rows_of_one_id_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ScoreError, match="id 'a' stands in"):
+    with pytest.raises(ScoreError, match="id 'a' is in two or more rows; every"):
         read_rows(lines(tmp_path / "rows.jsonl", GOOD, {**GOOD, "id": "b"}, GOOD))
 
 
@@ -250,6 +251,31 @@ def test_unknown_columns_are_ignored_and_missing_ones_are_null(tmp_path: Path) -
     pl.DataFrame({"id": ["a"]}).write_parquet(tmp_path / "none.parquet")
     with pytest.raises(ScoreError, match="has no column 'answers'"):
         read_rows(tmp_path / "none.parquet")
+
+
+@pytest.mark.parametrize("pieces", [[2_300], [1_900, 200], [500, 3_000]])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_row_that_is_longer_than_any_row_is_refused_wherever_it_ends_in_what_is_read_at_once(
+    pieces: list[int], pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("niah_score.formats.containers.streams._CHUNK", 1_000)
+    monkeypatch.setattr("niah_score.formats.containers.streams.MAX_LINE", 2_000)
+    monkeypatch.setattr("niah_score.machine.unpacking.MAX_LINE", 2_000)
+    rows = [json.dumps({**GOOD, "id": str(size), "x": ""}).encode() for size in pieces]
+    padded = [row[:-2] + b"x" * (size - len(row)) + row[-2:] + b"\n" for row, size in zip(rows, pieces, strict=True)]
+    (tmp_path / "rows.jsonl").write_bytes(pack(b"".join(padded)))
+    if max(pieces) > 2_000:
+        with pytest.raises(ResourceError, match="a line of more than 2,000 bytes"):
+            read_rows(tmp_path / "rows.jsonl")
+    else:
+        assert read_rows(tmp_path / "rows.jsonl").table.height == 2
+
+
+def test_ids_of_several_rows_are_told_by_the_first_one_and_how_many_there_are(tmp_path: Path) -> None:
+    rows = [{**GOOD, "id": name} for name in "abcabcab"]
+    for some, more in ((rows[:4], ";"), (rows[:5], ", and so is one other id;"), (rows, ", and so are 2 other ids;")):
+        with pytest.raises(ScoreError, match=f"id 'a' is in two or more rows{more} every id must name one row"):
+            read_rows(lines(tmp_path / "rows.jsonl", *some))
 
 
 texts = st.text(alphabet="ab:#1", max_size=3)

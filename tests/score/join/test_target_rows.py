@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from niah_score.errors import ScoreError
+from niah_score.errors import ResourceError, ScoreError
 from niah_score.join.target_rows import read_targets
 
 ROW: dict[str, Any] = {
@@ -44,10 +44,20 @@ def test_an_answer_is_what_follows_the_prompt(tmp_path: Path) -> None:
     ([{**ROW, "target_span": {"start": "1", "end": 3}}], "not within a text prompt"),
     ([{**ROW, "target_token_span": None}], "not within a text prompt"),
     ([{**ROW, "prompt": [{"role": "user", "content": "x"}]}], "not within a text prompt"),
-    ([{**ROW, "id": ""}], "has no id"), ([{**ROW, "id": None}], "has no id"), ([ROW, ROW], "stands in two rows"),
+    ([{**ROW, "id": ""}], "has no id"), ([{**ROW, "id": None}], "has no id"), ([ROW, ROW], "in two or more rows;"),
     ([[1]], "expected a JSON object"), ([], "holds no rows"), ([{**ROW, "length": "long"}], "invalid literal"),
     ([{**ROW, "target_span": None}], "1 of 1 rows have no target_span"),
 ])  # fmt: skip
 def test_rows_that_cannot_be_joined_are_refused(rows: list[object], told: str, tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match=told):
         read(tmp_path, *rows)
+
+
+def test_a_row_that_is_longer_than_any_row_is_refused_and_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("niah_score.formats.containers.streams._CHUNK", 1_000)
+    monkeypatch.setattr("niah_score.formats.containers.streams.MAX_LINE", 2_000)
+    monkeypatch.setattr("niah_score.machine.unpacking.MAX_LINE", 2_000)
+    with pytest.raises(ResourceError, match="a line of more than 2,000 bytes"):
+        read(tmp_path, ROW, {**ROW, "id": "b", "context": "x" * 2_000})

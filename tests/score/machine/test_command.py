@@ -128,7 +128,7 @@ def test_too_few_open_files_end_with_5(tmp_path: Path) -> None:
 def test_a_current_folder_that_was_removed_is_told(tmp_path: Path) -> None:
     done = shell(f"mkdir gone; cd gone; rmdir ../gone; {command('niah-gen', 'build')} plain --length 600", tmp_path)
     assert done.returncode == 2
-    assert b"current folder does not exist any more" in done.stderr
+    assert b"current folder no longer exists" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_current_folder_that_was_removed_is_told(tmp_path: Path) -> None:
         ),
         (
             OSError(errno.EROFS, "Read-only file system", "x"),
-            Ending("x: Read-only file system; choose a folder on a disk that can be written to", 5),
+            Ending("x: Read-only file system; choose a folder on a writable disk", 5),
         ),
         (
             OSError(errno.EDQUOT, "Disk quota exceeded", "a", None, "b"),
@@ -153,8 +153,8 @@ def test_a_current_folder_that_was_removed_is_told(tmp_path: Path) -> None:
         (
             OSError(errno.EIO, "Input/output error"),
             Ending(
-                "Input/output error; the disk, or the network that it is reached through, fails: check it, then run "
-                "the same command again",
+                "Input/output error; the disk or its network connection is failing: check it, then run the same "
+                "command again",
                 5,
             ),
         ),

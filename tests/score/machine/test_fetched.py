@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import errno
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from folders import tree
 from made_datasets import folder_of
 from made_store import BUCKET, MadeStore, made_store
 
+from niah_gen.errors import RecipeError
 from niah_score.contract import MANIFEST, ContractError, open_dataset
 from niah_score.errors import AddressError
+from niah_score.formats.record import LineError, NoAnswersError
 from niah_score.machine.fetched import dataset_here
 
 FAR = f"{BUCKET}/sets/contract"
@@ -65,7 +68,23 @@ def test_an_object_that_is_not_what_the_manifest_lists_is_refused_by_its_address
 def test_errors_name_the_address_and_not_where_it_was_fetched_to(store: type[MadeStore]) -> None:
     with pytest.raises(ValueError, match=f"^{FAR}/data/x is odd$"), dataset_here(FAR) as folder:
         raise ValueError(f"{folder / 'data' / 'x'} is odd")
+    made: list[Callable[[str], Exception]] = [
+        lambda path: LineError(path, 3, f"{path} is odd"),
+        lambda path: NoAnswersError(path, "no answers"),
+        lambda path: RecipeError([f"{path}: odd"], path),
+        lambda path: OSError(errno.EACCES, "Permission denied", path),
+    ]
+    for error in made:
+        with pytest.raises(type(error("x"))) as told, dataset_here(FAR) as folder:
+            raise error(str(folder / "data" / "x"))
+        assert str(told.value) == str(error(f"{FAR}/data/x"))
     with pytest.raises(ContractError, match=rf"^{BUCKET}/none: no manifest\.json"), dataset_here(f"{BUCKET}/none"):
         pass
     with pytest.raises(AddressError, match="check the bucket"), dataset_here("made://other/none"):
         pass
+
+
+def test_a_full_disk_is_named_by_where_it_is_and_not_by_an_address(store: type[MadeStore]) -> None:
+    with pytest.raises(OSError, match="No space left") as told, dataset_here(FAR) as folder:
+        raise OSError(errno.ENOSPC, "No space left on device", str(folder / "x"))
+    assert told.value.filename == str(folder / "x")

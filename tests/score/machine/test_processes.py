@@ -203,6 +203,30 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path, work: str) -> 
         assert_nothing_is_left(process, tmp_path)
 
 
+@needs_proc
+def test_what_processes_leave_that_are_all_killed_goes_with_the_next_that_needs_a_folder(tmp_path: Path) -> None:
+    body = """
+    with processes(2, raising=LostError) as workers:
+        workers.submit(os.getpid).result()
+        print("ready", flush=True)
+        time.sleep(600)
+    """
+    with script(tmp_path, body) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        folders = list(tmp_path.glob("niah-*"))
+        assert folders
+        for member in session(process.pid):
+            os.kill(member, signal.SIGSTOP)
+        for member in session(process.pid):
+            os.kill(member, signal.SIGKILL)
+        process.wait(DEADLINE)
+        assert list(tmp_path.glob("niah-*")) == folders
+    use = "from niah_score.machine.scratch import scratch_folder\nwith scratch_folder(): pass"
+    subprocess.run([sys.executable, "-c", use], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
+    assert list(tmp_path.glob("niah-*")) == []
+
+
 # A worker that is killed before it is told anything, between two starts, and right after the last one: each time a
 # process is started, the hook is called with the process id and how many were started before.
 STARTS = """

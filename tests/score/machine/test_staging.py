@@ -210,12 +210,12 @@ def test_what_stands_where_the_hidden_folder_would_is_not_touched(folder: Path, 
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "file").write_bytes(b"mine")
     (folder / STAGING).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ScoreError, match="is no folder, so it is none of ours; remove it"):
+    with pytest.raises(ScoreError, match="is not a folder, so niah-score did not create it; remove it"):
         put(folder, NEW)
     assert (tmp_path / "elsewhere" / "file").read_bytes() == b"mine"
     (folder / STAGING).unlink()
     (folder / STAGING).write_bytes(b"mine")
-    with pytest.raises(ScoreError, match="none of ours"):
+    with pytest.raises(ScoreError, match="did not create it"):
         put(folder, NEW)
     assert held_by(folder) == {**OLD, **NOTE, STAGING: b"mine"}
 

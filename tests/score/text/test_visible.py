@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_score.text.visible import one_line, visible, without_surrogates
+from niah_score.text.visible import one_line, visible, visible_path, without_surrogates
 
 
 def test_what_acts_is_written_out_and_letters_of_any_script_stay() -> None:
@@ -26,6 +28,11 @@ def test_a_line_is_one_line_that_any_xml_file_may_hold(text: str) -> None:
     element = ET.Element("a")
     element.text = line
     assert (ET.fromstring(ET.tostring(element, "utf-8")).text or "") == line
+
+
+def test_bytes_of_a_path_that_are_no_utf8_stay_and_what_acts_on_a_terminal_is_written_out() -> None:
+    raw = os.fsdecode(b"\xff")
+    assert visible_path(Path(raw) / "a\x1b\u202e") == f"{raw}/a\\x1b\\u202e"
 
 
 def test_halves_of_surrogate_pairs_become_replacement_characters_and_all_else_stays() -> None:

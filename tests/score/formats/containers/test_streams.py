@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
+import random
 import re
 import socket
 import sys
@@ -19,6 +21,8 @@ from answer_files import GOOD, Read, Write, parquet, parquet_bomb
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats import read_answers
 from niah_score.formats.containers import streams
+from niah_score.formats.containers.streams import Source
+from niah_score.machine.command import system_ending
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
@@ -102,6 +106,56 @@ def test_what_is_no_file_is_named_and_waits_for_nobody(tmp_path: Path, monkeypat
     ):
         with pytest.raises(ScoreError, match=re.escape(f"{path}: {named}")):
             list(read_answers(path))
+
+
+class Failing(io.BytesIO):
+    """A file on a disk that fails after so many bytes."""
+
+    def __init__(self, data: bytes, good: int, number: int) -> None:
+        super().__init__(data)
+        self._good, self._number = good, number
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.tell() >= self._good:
+            raise OSError(self._number, os.strerror(self._number))
+        return super().read(size)
+
+    def fileno(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.EACCES])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_a_disk_that_fails_is_told_of_the_disk_and_not_of_the_file(pack: Callable[[bytes], bytes], number: int) -> None:
+    data = pack(random.Random(1).randbytes(4_000_000))
+    with pytest.raises(OSError, match=r"answers\.jsonl") as found:
+        for _ in Source(Path("answers.jsonl"), Failing(data, 2_000_000, number), data[:16]).chunks():
+            pass
+    assert (found.value.errno, found.value.filename) == (number, "answers.jsonl")
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.EACCES])
+def test_a_file_that_the_system_does_not_open_is_told_as_what_the_system_refuses(
+    write: Write, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(GOOD.encode())
+
+    def refused(name: object, *_: object) -> int:
+        raise OSError(number, os.strerror(number), str(path))
+
+    file = read_answers(path)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.open", refused)
+        with pytest.raises(OSError, match=re.escape(str(path))) as found:
+            list(file)
+    assert (ending := system_ending(found.value)) is not None
+    assert ending.code == 5
+    with monkeypatch.context() as patch:
+        patch.setattr("os.stat", refused)
+        for again in (file.state, lambda: list(file)):
+            with pytest.raises(OSError, match=re.escape(str(path))):
+                again()
+    assert len(list(file)) == 1
 
 
 LINES = "".join(f'{{"id": "{number}", "prediction": "x"}}\n' for number in range(40_000)).encode()

@@ -11,7 +11,7 @@ from properties import examples
 from niah_score.errors import ScoreError
 from niah_score.report.charts.grid import grid_of, has_grid
 from niah_score.statistics.figures import Figure, cells, overall
-from niah_score.statistics.scored import Scored
+from niah_score.statistics.scored import Scored, as_scored
 
 
 def frame(rows: list[tuple[int | None, float | None, str, float | None]]) -> pl.DataFrame:
@@ -65,8 +65,9 @@ def test_a_language_takes_its_rows_alone_and_is_named() -> None:
 
 def test_without_lengths_there_is_no_grid() -> None:
     rows = frame([(None, 0, "en", 100), (1000, None, "en", 100)])
-    assert not has_grid(rows)
-    assert not has_grid(rows.drop("length"))
+    assert not has_grid(as_scored(rows))
+    assert not has_grid(as_scored(rows.drop("length")))
+    assert has_grid(as_scored(UNEVEN))
     with pytest.raises(ScoreError, match="nothing to draw a heatmap of"):
         grid_of(rows)
 

@@ -17,7 +17,7 @@ def strict_json(data: bytes) -> Any:
 
     Raises ValueError, with what is wrong in words, for what other readers would read otherwise or not at all: a key
     twice in an object, NaN and Infinity, numbers beyond every float, a byte order mark, other encodings than UTF-8,
-    bytes behind the value, half a surrogate pair, and brackets nested more than 64 deep.
+    bytes behind the value, a lone surrogate, and brackets nested more than 64 deep.
     """
     if data.startswith(b"\xef\xbb\xbf"):
         raise ValueError("it begins with a byte order mark; save it without one")
@@ -29,7 +29,7 @@ def strict_json(data: bytes) -> Any:
         _refuse_deep(data)
     value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=_finite)
     if b"\\u" in data and not _is_text(value):
-        raise ValueError("it holds half a surrogate pair, which is no text")
+        raise ValueError("it contains a lone surrogate, which is not valid text")
     return value
 
 
@@ -39,19 +39,19 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise ValueError(f"the key {name[:40]!r} stands twice in one object")
+                raise ValueError(f"the key {name[:40]!r} appears twice in one object")
             seen.add(name)
     return found
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"{digits[:40]} is beyond every number")
+        raise ValueError(f"{digits[:40]} is too large for a number")
     return number
 
 
