@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.dataset.folders import PARTIAL
+from niah_gen.dataset.folders import BuildFolders
 from niah_gen.dataset.moving import is_moving
 from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest
 from niah_score.text.visible import one_line
@@ -29,7 +29,8 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
     without a valid manifest.
     """
     hashed = hash_files(folder)
-    partial = folder.with_name(folder.name + PARTIAL)
+    # A path such as `.` has no name of its own.
+    partial = BuildFolders(Path(os.path.abspath(folder))).partial
     if hashed.problems and is_moving(partial):
         told = f"{partial.name} holds files that a command was moving in when it ended; the same build finishes that"
         return hashed.manifest, [told, *hashed.problems]
