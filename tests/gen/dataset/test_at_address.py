@@ -7,6 +7,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from niah_gen.dataset.at_address import BuildAddresses
 from niah_gen.errors import IntegrityError, LockedError, NiahError
 from niah_score.contract import MANIFEST, sealed
 from niah_score.errors import AddressError, StoreError
+from niah_score.machine import files, scratch
 from niah_score.machine.addresses import Address
 
 RECIPE: dict[str, Any] = {
@@ -92,6 +94,44 @@ def test_no_more_than_two_shards_of_a_process_are_on_its_disk_and_none_at_the_en
     niah_gen.build_at({**RECIPE, "lengths": [400 + 20 * turn for turn in range(9)]}, OUT)
     assert 1 <= max(seen) <= 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def fresh_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files, in a process that has not looked for abandoned ones yet."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(scratch, "_remove_abandoned", cache(scratch._remove_abandoned.__wrapped__))
+    return tmp_path
+
+
+def test_where_temporary_files_have_no_locks_the_shards_of_others_are_left_alone(
+    fresh_scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = fresh_scratch / "niah-scratch-other"
+    (other / "files").mkdir(parents=True)
+    (other / "lock").touch()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_lock", lambda handle: None)
+        with BuildAddresses(Address("s3://bucket/x")).shard_folder():
+            assert (other / "files").is_dir()
+    scratch._remove_abandoned.cache_clear()
+    with BuildAddresses(Address("s3://bucket/x")).shard_folder():
+        assert not other.exists()
+
+
+def test_a_folder_whose_lock_another_process_tries_for_an_instant_is_waited_for(
+    fresh_scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    place = fresh_scratch / "mine"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda prefix: str(place))
+    with (place / "lock").open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        monkeypatch.setattr(files.time, "sleep", lambda seconds: held.close())
+        with BuildAddresses(Address("s3://bucket/x")).shard_folder() as folder:
+            assert folder.is_dir()
 
 
 class KilledError(BaseException):
