@@ -28,7 +28,7 @@ from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.errors import IntegrityError, NiahError, ResourceError, listed
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import Plan, make_plan
-from niah_score.contract import VERSION
+from niah_score.contract import VERSION, sha256_hex
 
 # How often a shard is started again whose worker or machine was lost.
 RETRIES = 3
@@ -96,6 +96,7 @@ def write_as_tasks(
     """
     ray = load_ray(address)
     order = pickle.dumps(make_order(plan, target, formats))
+    key = sha256_hex(order)
     at_once = min(jobs or os.cpu_count() or 1, len(numbers))
     done: dict[int, ShardRecord] = {}
     with joined(ray, address, at_once, len(order)):
@@ -112,7 +113,7 @@ def write_as_tasks(
             while waiting or running:
                 while waiting and (jobs is None or len(running) < jobs):
                     number = waiting.pop(0)
-                    running[task.remote(sent, plan.digest, number)] = number
+                    running[task.remote(sent, key, number)] = number
                 # Ctrl-C is heeded between two calls.
                 finished, _ = ray.wait(list(running), timeout=_POLL_SECONDS)
                 head.look()
@@ -177,29 +178,34 @@ def _see(target: Target, plan: Plan, number: int, formats: Sequence[str], node: 
         time.sleep(_POLL_SECONDS)
 
 
-# What follows runs in a worker, which makes the shards of one plan after the other.
+# What follows runs in a worker, which makes the shards of one order after the other: the order's key, and what makes them.
 _prepared: tuple[str, ShardBuilder] | None = None
 
 
-def _task(sent: Sequence[Any], digest: str, number: int) -> bytes:
+def _task(sent: Sequence[Any], key: str, number: int) -> bytes:
     """In a worker: make a shard, and say what became of it."""
     ray = load_ray()
-    return pickle.dumps(make_shard(lambda: pickle.loads(ray.get(sent[0])), digest, number))  # noqa: S301 - our own
+    return pickle.dumps(make_shard(lambda: pickle.loads(ray.get(sent[0])), key, number))  # noqa: S301 - our own
 
 
-def make_shard(order: Callable[[], Order], digest: str, number: int) -> Outcome:
-    """Make a shard, and write it. order: asked for once, unless another plan's was made in between."""
+def make_shard(order: Callable[[], Order], key: str, number: int) -> Outcome:
+    """Make a shard, and write it. order: asked for once, unless a shard of another key was made in between, or failed.
+
+    key: tells orders apart; those of one plan may have other targets or formats.
+    """
     global _prepared
     node = platform.node()
     try:
-        if _prepared is None or _prepared[0] != digest:
+        if _prepared is None or _prepared[0] != key:
             _prepared = None
-            _prepared = digest, _builder(order(), node)
+            _prepared = key, _builder(order(), node)
     except Exception as error:  # noqa: BLE001 - raised again by the build
         return Outcome(node, None, _portable(error), unprepared=not isinstance(error, IntegrityError))
     try:
         return Outcome(node, _prepared[1].start(number).result(), None)
     except Exception as error:  # noqa: BLE001 - raised again by the build
+        # Its writer thread would fail again.
+        _prepared = None
         return Outcome(node, None, _portable(error))
 
 

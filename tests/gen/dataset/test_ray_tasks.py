@@ -24,6 +24,7 @@ from niah_gen.dataset.ray_tasks import Order, Outcome, make_order, make_shard
 from niah_gen.errors import CorpusError, IntegrityError, NiahError, RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import Plan, make_plan
+from niah_score.contract import sha256_hex
 
 
 @pytest.fixture(autouse=True)
@@ -42,8 +43,26 @@ def planned(recipe: dict[str, Any], out: Path) -> tuple[Plan, BuildFolders]:
 def made(order: Order, number: int = 0) -> Outcome:
     """What comes back from a worker that was sent an order."""
     sent = pickle.dumps(order)
-    outcome: Outcome = pickle.loads(pickle.dumps(make_shard(lambda: pickle.loads(sent), order.digest, number)))
+    outcome: Outcome = pickle.loads(pickle.dumps(make_shard(lambda: pickle.loads(sent), sha256_hex(sent), number)))
     return outcome
+
+
+def test_a_worker_of_a_process_that_builds_twice_writes_where_and_as_it_is_asked(tmp_path: Path) -> None:
+    plan, target = planned(SMALL, tmp_path / "one")
+    _, other = planned(SMALL, tmp_path / "other")
+    for place, formats in ((target, ("parquet",)), (other, ("parquet",)), (other, ("jsonl", "jsonl.gz"))):
+        assert made(make_order(plan, place, formats)).error is None
+        assert {path.name.partition(".")[2] for path in place.dataset.rglob("test-*")} >= set(formats)
+
+
+def test_a_worker_makes_a_shard_that_failed_before_once_its_cause_is_gone(tmp_path: Path) -> None:
+    plan, target = planned(SMALL, tmp_path)
+    order = make_order(plan, target, ("parquet",))
+    target.dataset.mkdir(parents=True)
+    (target.dataset / "data").write_text("a file, where a folder is to be")
+    assert isinstance(made(order).error, OSError)
+    (target.dataset / "data").unlink()
+    assert made(order).error is None
 
 
 def test_the_files_of_tasks_in_any_order_are_those_of_one_process(small: Path, tmp_path: Path) -> None:
@@ -75,7 +94,7 @@ def test_a_worker_makes_the_plan_once_however_many_shards_it_makes(
         return order
 
     for number in range(3):
-        assert make_shard(counted, order.digest, number).error is None
+        assert make_shard(counted, "key", number).error is None
     assert asked == ["order"]
 
 
