@@ -15,13 +15,12 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.at_address import BuildAddresses, Target, begin, complete_at, found_records, put_sheet
 from niah_gen.dataset.complete import Notice, complete, forget_built, intact_formats, plan_sheet
 from niah_gen.dataset.folders import SHEET, BuildFolders, lock
 from niah_gen.dataset.ray_cluster import load_ray
 from niah_gen.dataset.room import check_room
-from niah_gen.dataset.shard_builder import Advance, ShardBuilder
+from niah_gen.dataset.shard_builder import Advance, SentPlan, ShardBuilder, builder_of, sent_plan
 from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
 from niah_gen.dataset.sheet import sheet_bytes
 from niah_gen.dataset.writer_thread import WriterThread
@@ -41,6 +40,9 @@ from niah_score.machine.processes import processes, tell
 _PARALLEL_TOKENS = 500_000_000
 _PARALLEL_ROWS = 20_000
 _POLL_SECONDS = 0.2
+_CHANGED = (
+    "a corpus, the tokenizer or another file of the recipe changed while the build ran; run the same command again"
+)
 ENGINES = ("processes", "ray")
 
 
@@ -267,9 +269,7 @@ def _write_in_parallel(
     plan: Plan, target: Target, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
 ) -> dict[int, ShardRecord]:
     done: dict[int, ShardRecord] = {}
-    # What was drawn from a large corpus is sent, so that no worker reads all of it again.
-    drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
-    with processes(jobs, _start_worker, (plan.given, drawn, target, tuple(formats)), raising=ResourceError) as workers:
+    with processes(jobs, _start_worker, (sent_plan(plan, target, formats),), raising=ResourceError) as workers:
         running = {workers.submit(_work, number): number for number in numbers}
         while running:
             finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
@@ -283,10 +283,9 @@ def _write_in_parallel(
 _builder: ShardBuilder | None = None
 
 
-def _start_worker(recipe: Recipe, drawn: Mapping[str, Corpus], target: Target, formats: tuple[str, ...]) -> None:
+def _start_worker(sent: SentPlan) -> None:
     global _builder
-    plan = make_plan(recipe, known=drawn)
-    _builder = ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)
+    _builder = builder_of(sent, tell, lambda plan: _CHANGED)
 
 
 def _work(number: int) -> ShardRecord:

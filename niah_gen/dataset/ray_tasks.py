@@ -22,12 +22,10 @@ from niah_gen.dataset.at_address import Target, found_records
 from niah_gen.dataset.complete import Notice
 from niah_gen.dataset.ray_cluster import Head, cluster_address, joined, load_ray
 from niah_gen.dataset.releases import release_here, releases_of
-from niah_gen.dataset.shard_builder import Advance, ShardBuilder
-from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
-from niah_gen.dataset.writer_thread import WriterThread
+from niah_gen.dataset.shard_builder import Advance, SentPlan, ShardBuilder, builder_of, sent_plan
+from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import IntegrityError, NiahError, ResourceError, listed
-from niah_gen.rows.assemble import Assembler
-from niah_gen.rows.plan import Plan, make_plan
+from niah_gen.rows.plan import Plan
 from niah_score.contract import VERSION, sha256_hex
 
 # How often a shard is started again whose worker or machine was lost.
@@ -41,18 +39,15 @@ _SEEN_SECONDS = 90
 class Order:
     """What a worker needs to make any shard of a plan.
 
-    digest: the plan's; pins: sha256 of corpora, tokenizer and other files, as this machine has them. versions: of what
-    decides the bytes of files. folder, path, settings: where names are looked up, which a worker takes over before it
-    unpacks `given`: recipe, corpora of which documents were drawn, target and formats.
+    versions: of what decides the bytes of files. folder, path, settings: where names are looked up, which a worker
+    takes over before it unpacks `sent`, a SentPlan.
     """
 
-    digest: str
-    pins: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]
     folder: str
     path: tuple[str, ...]
     settings: Mapping[str, str]
-    given: bytes
+    sent: bytes
 
 
 class Outcome(NamedTuple):
@@ -66,16 +61,12 @@ class Outcome(NamedTuple):
 
 def make_order(plan: Plan, target: Target, formats: Sequence[str]) -> Order:
     """The order for the shards of a plan."""
-    # What was drawn from a large corpus is sent, so that no worker reads all of it again.
-    drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
     return Order(
-        plan.digest,
-        plan.recipe.pins,
         releases_of(formats),
         os.getcwd(),
         tuple(entry or os.getcwd() for entry in sys.path),
         {name: value for name, value in os.environ.items() if name.startswith("NIAH_")},
-        pickle.dumps((plan.given, drawn, target, tuple(formats))),
+        pickle.dumps(sent_plan(plan, target, formats)),
     )
 
 
@@ -178,7 +169,7 @@ def _see(target: Target, plan: Plan, number: int, formats: Sequence[str], node: 
         time.sleep(_POLL_SECONDS)
 
 
-# What follows runs in a worker, which makes the shards of one order after the other: the order's key, and what makes them.
+# What follows runs in a worker, which makes the shards of one order after the other.
 _prepared: tuple[str, ShardBuilder] | None = None
 
 
@@ -218,16 +209,13 @@ def _builder(order: Order, node: str) -> ShardBuilder:
     here = {name: release_here(name) for name in order.versions}
     if here != order.versions:
         raise IntegrityError(_differs(node, order.versions, here, "install the same versions on every machine"))
-    recipe, drawn, target, formats = pickle.loads(order.given)  # noqa: S301 - written by the build
-    plan = make_plan(recipe, known=drawn)
-    if plan.digest != order.digest:
-        wanted, found = dict(order.pins), dict(plan.recipe.pins)
-        raise IntegrityError(_differs(node, wanted, found, "give every machine the same files, and the same niah-kit"))
+    sent: SentPlan = pickle.loads(order.sent)  # noqa: S301 - written by the build
+    advice = "give every machine the same files, and the same niah-kit"
 
     def silent(rows: int, tokens: int) -> None:
         """Progress is told as shards are finished."""
 
-    return ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), silent)
+    return builder_of(sent, silent, lambda plan: _differs(node, dict(sent.pins), dict(plan.recipe.pins), advice))
 
 
 def _differs(node: str, wanted: Mapping[str, str], found: Mapping[str, str], advice: str) -> str:

@@ -22,6 +22,7 @@ from small_dataset import SMALL, notes
 
 import niah_gen
 from niah_gen.checks.hashes import verify
+from niah_gen.dataset import build
 from niah_gen.dataset.card import rewrite_card
 from niah_gen.dataset.read import rows_in
 from niah_gen.dataset.shards import ShardRecord
@@ -64,6 +65,23 @@ def test_the_resolved_recipe_builds_the_same_dataset(small: Path, tmp_path: Path
 
 def test_two_workers_write_the_same_bytes_as_one(small: Path, tmp_path: Path) -> None:
     assert tree(niah_gen.build(SMALL, tmp_path, jobs=2)) == tree(small)
+
+
+def test_a_worker_that_finds_another_corpus_than_the_build_did_makes_no_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = notes(tmp_path / "texts")
+    planned = build.make_plan
+
+    def changed_after(*given: Any, **known: Any) -> Any:
+        plan = planned(*given, **known)
+        (texts / "a.txt").write_text("Another tale was told. It had no end! Was it long? It was. " * 60)
+        return plan
+
+    monkeypatch.setattr(build, "make_plan", changed_after)
+    with pytest.raises(IntegrityError, match="changed while the build ran; run the same command again"):
+        niah_gen.build({**SMALL, "corpora": [str(texts)], "languages": ["en"]}, tmp_path, jobs=2)
+    assert not list((tmp_path / "small").rglob("test-*"))
 
 
 def test_a_damaged_dataset_is_repaired_by_building_again(tmp_path: Path, small: Path) -> None:

@@ -137,7 +137,7 @@ def test_a_worker_without_the_corpus_is_named_and_says_what_it_needs(tmp_path: P
 def test_a_worker_with_another_version_of_what_decides_bytes_refuses(tmp_path: Path, what: str) -> None:
     plan, target = planned(SMALL, tmp_path)
     order = make_order(plan, target, ("parquet", "jsonl.gz"))
-    other = replace(order, versions={**order.versions, what: "0.0.1"}, given=b"of another version")
+    other = replace(order, versions={**order.versions, what: "0.0.1"}, sent=b"of another version")
     outcome = made(other)
     assert isinstance(outcome.error, IntegrityError)
     assert f"{what}: {order.versions[what]}, where the build was started 0.0.1" in str(outcome.error)
