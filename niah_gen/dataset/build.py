@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.dataset.at_address import BuildAddresses, Target, begin, complete_at, found_records, put_sheet
-from niah_gen.dataset.complete import Notice, complete, forget_built, intact_formats, plan_sheet
+from niah_gen.dataset.complete import Notice, built_formats, complete, forget_built, intact_formats, plan_sheet
 from niah_gen.dataset.folders import SHEET, BuildFolders, lock
 from niah_gen.dataset.ray_cluster import load_ray
 from niah_gen.dataset.room import check_room
@@ -137,33 +137,34 @@ def _build(
     with ThreadPoolExecutor(1) as aside:
         # What writing needs loads while the corpora are encoded, which releases the interpreter.
         aside.submit(importlib.import_module, "niah_gen.dataset.arrow")
-        tell = notice or (lambda sentence: None)
-        plan = make_plan(load_recipe(recipe, overrides, notice=tell))
+        say = notice or (lambda sentence: None)
+        plan = make_plan(load_recipe(recipe, overrides, notice=say))
         check_fit(plan)
         for sentence in plan.notes:
-            tell(sentence)
+            say(sentence)
         if isinstance(out, Address):
             there = BuildAddresses(out / plan.recipe.name / plan.folder_name)
-            return _build_there(plan, there, _together(wanted, ()), makes, shard, progress, tell)
+            return _build_there(plan, there, _together(wanted, ()), makes, shard, progress, say)
         target = BuildFolders(out / plan.recipe.name / plan.folder_name)
         if shard is not None:
-            kept = intact_formats(target, plan.digest)
-            if not set(wanted) <= set(kept):
-                check_room(plan, target, _together(wanted, kept), max(1, shard[1]), tell)
-                return _build_part(plan, target, _together(wanted, kept), makes, shard, progress, tell)
-            tell(f"{target.final} is complete already; nothing was built")
+            if not set(wanted) <= set(intact_formats(target, plan.digest)):
+                suffixes = _together(wanted, built_formats(target, plan.digest))
+                check_room(plan, target, suffixes, max(1, shard[1]), say)
+                return _build_part(plan, target, suffixes, makes, shard, progress, say)
+            say(f"{target.final} is complete already; nothing was built")
             return target.final
         with lock(target):
             kept = intact_formats(target, plan.digest)
             if set(wanted) <= set(kept):
-                tell(f"{target.final} is complete already; nothing was built")
+                say(f"{target.final} is complete already; nothing was built")
                 forget_built(target, kept)
                 return target.final
-            suffixes = _together(wanted, kept)
-            check_room(plan, target, suffixes, 1, tell)
+            # Those of a damaged dataset as well, which is repaired as a whole.
+            suffixes = _together(wanted, built_formats(target, plan.digest))
+            check_room(plan, target, suffixes, 1, say)
             sheet = aside.submit(plan_sheet, plan, suffixes)
-            records = _write_shards(plan, target, suffixes, range(len(plan.shards)), makes, progress, tell)
-            return complete(target, sheet.result(), records, tell)
+            records = _write_shards(plan, target, suffixes, range(len(plan.shards)), makes, progress, say)
+            return complete(target, sheet.result(), records, say)
 
 
 def iter_rows(
@@ -294,5 +295,5 @@ def _work(number: int) -> ShardRecord:
     return _builder.start(number).result()
 
 
-def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
-    return tuple(suffix for suffix in DATA_FORMATS if suffix in (*wanted, *kept))
+def _together(wanted: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
+    return tuple(suffix for suffix in DATA_FORMATS if suffix in (*wanted, *there))

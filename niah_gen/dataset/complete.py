@@ -65,11 +65,12 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     tell = notice or (lambda sentence: None)
     with lock(target):
         if not (target.partial / SHEET).is_file():
-            # A merge that was killed had only to remove what it no longer needed.
-            dataset = open_dataset(target.final)
-            forget_built(target, dataset.formats)
+            # A merge that was killed had only to remove what it no longer needed; a build may be repairing the dataset.
+            formats = intact_formats(target, open_dataset(target.final).manifest.plan_digest)
+            if formats:
+                forget_built(target, formats)
             if target.partial.exists():
-                raise NiahError(f"{target.partial}: no part of a dataset here; the build that began it can go on")
+                raise NiahError(f"{target.partial}: no shards to merge; run the build that began it again")
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
         sheet = read_sheet(target.partial / SHEET)
@@ -133,12 +134,9 @@ def usable_record(
     """The record of a shard whose files are all intact, or what is wrong. `stem`: of its files' names."""
     path = target.record(number)
     try:
-        data = b"" if path.is_symlink() else read_regular(path, _MOST_RECORD)
+        record = _record_at(path)
     except FileNotFoundError:
         return "not written"
-    except (NoRegularFileError, ValueError):
-        data = b""
-    record = ShardRecord.from_bytes(data)
     if record is None:
         return f"{path.name} is damaged"
     if wrong := wrong_record(record, plan_digest, number, stem, formats):
@@ -148,6 +146,15 @@ def usable_record(
         return f"{linked[0]}: a symbolic link; its target is not part of the dataset"
     problems = [problem for entry in record.files if (problem := file_problem(target.dataset, entry))]
     return "; ".join(problems) if problems else record
+
+
+def _record_at(path: Path) -> ShardRecord | None:
+    """The record in a file; None if it is damaged, or no file. Raises FileNotFoundError."""
+    try:
+        data = b"" if path.is_symlink() else read_regular(path, _MOST_RECORD)
+    except (NoRegularFileError, ValueError):
+        return None
+    return ShardRecord.from_bytes(data)
 
 
 def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, formats: Sequence[str]) -> str | None:
@@ -251,13 +258,22 @@ def intact_formats(target: BuildFolders, plan_digest: str) -> tuple[str, ...]:
     return () if damaged else dataset.formats
 
 
+def built_formats(target: BuildFolders, plan_digest: str) -> tuple[str, ...]:
+    """The formats of the dataset that is there, intact or not; none if there is none, or one of another plan."""
+    try:
+        dataset = open_dataset(target.final)
+    except ContractError:
+        return ()
+    return dataset.formats if dataset.manifest.plan_digest == plan_digest else ()
+
+
 def forget_built(target: BuildFolders, formats: Sequence[str]) -> None:
     """Remove the partial folder of a dataset that is complete in some formats.
 
     It stays where finished shards are in it that have another one: a build in that format can go on from them.
     """
     for path in target.parts.glob("*.json"):
-        record = ShardRecord.from_bytes(path.read_bytes())
+        record = _record_at(path)
         if record is not None and not {entry.suffix for entry in record.files} <= set(formats):
             return
     forget(target)

@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import tempfile
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -129,7 +130,7 @@ def test_a_folder_whose_lock_another_process_tries_for_an_instant_is_waited_for(
     monkeypatch.setattr(tempfile, "mkdtemp", lambda prefix: str(place))
     with (place / "lock").open("wb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        monkeypatch.setattr(files.time, "sleep", lambda seconds: held.close())
+        monkeypatch.setattr(time, "sleep", lambda seconds: held.close())
         with BuildAddresses(Address("s3://bucket/x")).shard_folder() as folder:
             assert folder.is_dir()
 

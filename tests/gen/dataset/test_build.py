@@ -22,11 +22,11 @@ from small_dataset import SMALL, notes
 
 import niah_gen
 from niah_gen.checks.hashes import verify
-from niah_gen.dataset import build
 from niah_gen.dataset.card import rewrite_card
 from niah_gen.dataset.read import rows_in
 from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
+from niah_gen.rows.plan import make_plan
 from niah_score.contract import CARD, MANIFEST, content_digest, read_manifest, row_digest
 
 
@@ -71,14 +71,14 @@ def test_a_worker_that_finds_another_corpus_than_the_build_did_makes_no_shard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = notes(tmp_path / "texts")
-    planned = build.make_plan
+    planned = make_plan
 
     def changed_after(*given: Any, **known: Any) -> Any:
         plan = planned(*given, **known)
         (texts / "a.txt").write_text("Another tale was told. It had no end! Was it long? It was. " * 60)
         return plan
 
-    monkeypatch.setattr(build, "make_plan", changed_after)
+    monkeypatch.setattr("niah_gen.dataset.build.make_plan", changed_after)
     with pytest.raises(IntegrityError, match="changed while the build ran; run the same command again"):
         niah_gen.build({**SMALL, "corpora": [str(texts)], "languages": ["en"]}, tmp_path, jobs=2)
     assert not list((tmp_path / "small").rglob("test-*"))
@@ -90,6 +90,24 @@ def test_a_damaged_dataset_is_repaired_by_building_again(tmp_path: Path, small: 
     victim.write_bytes(victim.read_bytes()[:-1])
     assert niah_gen.build(SMALL, tmp_path) == folder
     assert tree(folder) == tree(small)
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+def test_a_damaged_dataset_of_two_formats_is_repaired_in_both_whatever_is_asked_for(
+    tmp_path: Path, shards: int | None
+) -> None:
+    folder = niah_gen.build(SMALL, tmp_path, formats=["parquet", "jsonl.gz"])
+    whole = tree(folder)
+    for victim in sorted(folder.rglob("test-*"))[:2]:
+        victim.write_bytes(victim.read_bytes()[:-1])
+    if shards is None:
+        assert niah_gen.build(SMALL, tmp_path) == folder
+    else:
+        for part in (1, 2):
+            partial = niah_gen.build(SMALL, tmp_path, shard=(part, shards))
+        assert niah_gen.merge(partial) == folder
+    assert verify(folder)[1] == []
+    assert tree(folder) == whole
 
 
 def test_a_second_format_joins_the_first(tmp_path: Path, small: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -39,6 +40,40 @@ def test_merge_takes_the_dataset_folder_or_the_out_folder_too(tmp_path: Path) ->
     assert niah_gen.merge(partial, said.append) == final
     assert said == [f"{final} is complete already; nothing was merged"]
     assert [path.name for path in final.parent.iterdir()] == [final.name]
+
+
+@pytest.mark.parametrize("named", ["partial", "final", "out"])
+def test_merge_keeps_what_a_killed_repair_has_written(
+    tmp_path: Path, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    for victim in folder.rglob("test-*"):
+        victim.write_bytes(victim.read_bytes()[:-1])
+
+    def killed(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("niah_gen.dataset.build.complete", killed)
+        niah_gen.build(SMALL, tmp_path)
+    partial = folder.with_name(f"{folder.name}.partial")
+    before = tree(partial)
+    assert len(before) > 4
+    with pytest.raises(NiahError, match=r"\.partial: no shards to merge; run the build that began it again"):
+        niah_gen.merge({"partial": partial, "final": folder, "out": tmp_path}[named])
+    assert tree(partial) == before
+    assert niah_gen.build(SMALL, tmp_path) == folder
+    assert verify(folder)[1] == []
+
+
+@pytest.mark.parametrize("what", ["folder", "pipe"])
+def test_something_in_the_place_of_a_record_keeps_nobody_from_tidying_up(tmp_path: Path, what: str) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    record = folder.with_name(f"{folder.name}.partial") / "parts" / "00000.json"
+    record.parent.mkdir(parents=True)
+    os.mkfifo(record) if what == "pipe" else record.mkdir()
+    assert niah_gen.build(SMALL, tmp_path) == folder
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
 def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: Path) -> None:
