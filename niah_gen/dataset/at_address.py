@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from niah_gen.dataset.complete import Notice, describe, usable_record, wrong_record
+from niah_gen.dataset.complete import Notice, describe, intact_records, usable_record, wrong_record
 from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders
 from niah_gen.dataset.releases import releases_of
-from niah_gen.dataset.shards import ShardRecord
+from niah_gen.dataset.shards import MOST_RECORD_BYTES, ShardRecord
 from niah_gen.dataset.sheet import read_sheet, sheet_bytes
 from niah_gen.errors import IntegrityError, LockedError, NiahError, listed
 from niah_score.contract import MANIFEST, FileEntry, canonical_json, seal_is_broken, sealed, strict_json
@@ -50,7 +50,6 @@ CLAIM = "claim.json"
 PARTS = "parts"
 # Requests that are under way at once, where there are many small ones.
 _THREADS = 8
-_MOST_RECORD_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ def found_records(
 def _small(address: Address) -> bytes | None:
     """An object that another builder may be removing; None if it is gone."""
     try:
-        return read_object(address, _MOST_RECORD_BYTES)
+        return read_object(address, MOST_RECORD_BYTES)
     except AddressError:
         if object_at(address) is not None:
             raise
@@ -161,22 +160,16 @@ def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) 
     Raises IntegrityError listing every shard that is not there or not intact, and every object that is no part of it.
     """
     digest, formats = sheet["plan_digest"], sheet["formats"]
-    found = found_records(target, digest, dict(enumerate(sheet["shards"])), formats)
+    stems = dict(enumerate(sheet["shards"]))
+    found = found_records(target, digest, stems, formats)
     # Another builder of the same may have been faster.
     if _is_complete(target, digest, formats):
         return target.final
-    records = [record for record in found.values() if isinstance(record, ShardRecord)]
-    if len(records) < len(found):
-        problems = [
-            f"file {number} ({sheet['shards'][number]}): {record}"
-            for number, record in found.items()
-            if isinstance(record, str)
-        ]
-        head = f"{target.partial}: {len(problems)} files are not there; run their shards, or the build, again"
-        raise IntegrityError(listed(head, problems))
+    records = intact_records(target.partial, stems, found)
     with scratch_folder() as scratch:
         folder = scratch / "dataset"
-        manifest = describe(folder, sheet, records, tell)
+        with naming(folder, target.partial):
+            manifest = describe(folder, sheet, records, tell)
         others = set(objects_below(target.final)) - {entry.path for entry in manifest.files} - {MANIFEST}
         if others:
             head = f"{target.final}: {len(others)} objects there are no part of the dataset"
@@ -199,15 +192,10 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
 
     address: the partial one, the dataset's, or one above that holds just one partial one. Raises IntegrityError.
     """
-    target = _find_partial(parse_address(address))
+    target = _partial_below(parse_address(address))
     with scratch_folder() as scratch, naming(scratch, target.partial):
         fetch(target.partial / SHEET, scratch / SHEET)
-        sheet = read_sheet(scratch / SHEET)
-    if not target.final.name.endswith(f"-{sheet['plan_digest'][:8]}"):
-        raise IntegrityError(
-            f"{target.partial}: its {SHEET} is of dataset {sheet['plan_digest'][:8]}; it was renamed, or is another "
-            "build's: run any of the shards again"
-        )
+        sheet = read_sheet(scratch / SHEET, target.final.name)
     tell = notice or (lambda sentence: None)
     for note in sheet.get("notes", ()):
         tell(note)
@@ -231,16 +219,14 @@ def _is_complete(target: BuildAddresses, plan_digest: str, formats: Sequence[str
             "is never changed; choose another --out, or build it again in another place with all formats"
         )
     there = objects_below(target.final)
-    wrong = [entry.path for entry in manifest.files if _size(there, entry.path) != entry.bytes]
+    wrong = [
+        entry.path for entry in manifest.files if entry.path not in there or there[entry.path].bytes != entry.bytes
+    ]
     if wrong:
         head = f"{target.final}: is finished, but {len(wrong)} of its objects are missing or of another size"
         raise IntegrityError(listed(f"{head}; copy it again, or remove it and build it again", wrong))
     _remove_partial(target)
     return True
-
-
-def _size(there: Mapping[str, StoredObject], path: str) -> int | None:
-    return there[path].bytes if path in there else None
 
 
 def _remove_partial(target: BuildAddresses) -> None:
@@ -282,7 +268,7 @@ def _said(claim: bytes) -> str:
         return f"a {CLAIM} that cannot be read"
 
 
-def _find_partial(address: Address) -> BuildAddresses:
+def _partial_below(address: Address) -> BuildAddresses:
     candidates = [address] if address.name.endswith(PARTIAL) else [Address(f"{address}{PARTIAL}")]
     found = [place for place in candidates if object_at(place / SHEET) is not None]
     if not found:

@@ -18,7 +18,7 @@ from niah_gen.dataset.card_text import CellRows
 from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, forget, lock, refuse_links
 from niah_gen.dataset.moving import move_in
 from niah_gen.dataset.preview import write_entry, write_preview
-from niah_gen.dataset.shards import ShardRecord
+from niah_gen.dataset.shards import MOST_RECORD_BYTES, ShardRecord
 from niah_gen.dataset.sheet import read_sheet
 from niah_gen.dataset.word_overlap import WordOverlap, kept
 from niah_gen.errors import IntegrityError, NiahError, listed
@@ -48,11 +48,10 @@ from niah_score.contract import (
     read_regular,
 )
 from niah_score.contract.regular_files import NoRegularFileError
+from niah_score.machine.addresses import Address
 from niah_score.machine.files import remove_all_but, sync_folder, write_atomically
 
 Notice = Callable[[str], None]
-# A line of some 70 bytes for each row of a shard.
-_MOST_RECORD = 512 * 2**20
 
 
 def merge(folder: str | Path, notice: Notice | None = None) -> Path:
@@ -73,27 +72,17 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
                 raise NiahError(f"{target.partial}: no shards to merge; run the build that began it again")
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
-        sheet = read_sheet(target.partial / SHEET)
-        if not target.final.name.endswith(f"-{sheet['plan_digest'][:8]}"):
-            raise IntegrityError(
-                f"{target.partial}: its {SHEET} is of dataset {sheet['plan_digest'][:8]}; the folder was renamed, or "
-                "the file is another build's: run any of the shards again"
-            )
+        sheet = read_sheet(target.partial / SHEET, target.final.name)
         if set(sheet["formats"]) <= set(formats := intact_formats(target, sheet["plan_digest"])):
             forget_built(target, formats)
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
-        records: list[ShardRecord] = []
-        problems: list[str] = []
-        for number, stem in enumerate(sheet["shards"]):
-            record = usable_record(target, sheet["plan_digest"], number, stem, sheet["formats"])
-            if isinstance(record, ShardRecord):
-                records.append(record)
-            else:
-                problems.append(f"file {number} ({stem}): {record}")
-        if problems:
-            head = f"{target.partial}: {len(problems)} files are not there; run their shards again"
-            raise IntegrityError(listed(head, problems))
+        stems = dict(enumerate(sheet["shards"]))
+        found = {
+            number: usable_record(target, sheet["plan_digest"], number, stem, sheet["formats"])
+            for number, stem in stems.items()
+        }
+        records = intact_records(target.partial, stems, found)
         for note in sheet.get("notes", ()):
             tell(note)
         return complete(target, sheet, records, tell)
@@ -151,7 +140,7 @@ def usable_record(
 def _record_at(path: Path) -> ShardRecord | None:
     """The record in a file; None if it is damaged, or no file. Raises FileNotFoundError."""
     try:
-        data = b"" if path.is_symlink() else read_regular(path, _MOST_RECORD)
+        data = b"" if path.is_symlink() else read_regular(path, MOST_RECORD_BYTES)
     except (NoRegularFileError, ValueError):
         return None
     return ShardRecord.from_bytes(data)
@@ -168,6 +157,22 @@ def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, 
     if there != set(formats):
         return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
     return None
+
+
+def intact_records(
+    place: Path | Address, stems: Mapping[int, str], found: Mapping[int, ShardRecord | str]
+) -> list[ShardRecord]:
+    """The records of all shards, in order, by what was found of each below a partial folder or address.
+
+    Raises IntegrityError listing those that are missing or not intact.
+    """
+    problems = [
+        f"file {number} ({stems[number]}): {record}" for number, record in found.items() if isinstance(record, str)
+    ]
+    if problems:
+        head = f"{place}: {len(problems)} files are missing or damaged; run their shards again"
+        raise IntegrityError(listed(head, problems))
+    return [record for record in found.values() if isinstance(record, ShardRecord)]
 
 
 def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
@@ -214,6 +219,12 @@ def describe(
     digest = content_digest(digest for record in records for digest in record.digests)
     files = [write_entry(folder / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
+    for record in records:
+        if any(isinstance(row["prompt"], str) != (recipe.form == "text") for row in record.shown):
+            raise IntegrityError(
+                f"{folder}: the preview in record {record.number:05d}.json is not of form {recipe.form}; remove that "
+                "record, and run its shard again"
+            )
     shown = [row for record in records for row in record.shown]
     files.append(write_preview(folder, shown, sheet["formats"][0], recipe.form))
     manifest = Manifest(

@@ -19,7 +19,7 @@ from made_store import BUCKET, MadeStore, below, made_store
 import niah_gen
 from niah_gen.dataset.at_address import BuildAddresses
 from niah_gen.errors import IntegrityError, LockedError, NiahError
-from niah_score.contract import MANIFEST, sealed
+from niah_score.contract import MANIFEST, canonical_json, sealed, sha256_hex
 from niah_score.errors import AddressError, StoreError
 from niah_score.machine import files, scratch
 from niah_score.machine.addresses import Address
@@ -188,7 +188,9 @@ def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -
     first = niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(1, 2))
     assert first == f"{OUT}/far/{near.name}.partial"
     for place in (first, OUT, f"{OUT}/far/{near.name}"):
-        with pytest.raises(IntegrityError, match=r"2 files are not there.*\n.*file 0 \(en-400/test-00000-of-00001\)"):
+        with pytest.raises(
+            IntegrityError, match=r"2 files are missing or damaged.*\n.*file 0 \(en-400/test-00000-of-00001\)"
+        ):
             niah_gen.merge_at(place)
     niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(2, 2))
     assert niah_gen.merge_at(first) == f"{OUT}/far/{near.name}"
@@ -225,7 +227,7 @@ def test_a_shard_whose_object_or_record_is_not_what_it_was_is_built_again(
         for damage in damages:
             store.objects.clear()
             store.objects |= {**good, name: damage}
-            with pytest.raises(IntegrityError, match="1 files are not there"):
+            with pytest.raises(IntegrityError, match="1 files are missing or damaged"):
                 niah_gen.merge_at(OUT)
             done: list[str] = []
             store.on_write = lambda kind, path, done=done: done.append(path)
@@ -234,6 +236,19 @@ def test_a_shard_whose_object_or_record_is_not_what_it_was_is_built_again(
             assert sum("/test-0" in path for path in done) == 1
             assert store.objects[data] == good[data]
             assert f"{place}/{MANIFEST}" in store.objects
+
+
+def test_a_record_whose_preview_is_of_another_form_is_named_by_its_address(store: type[MadeStore], near: Path) -> None:
+    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
+    place = f"{place_of(near)}.partial"
+    name = f"bucket/{place}/parts/00001.json"
+    outer = json.loads(store.objects[name])
+    body = json.loads(outer["shard"])["record"]
+    body["shown"] = [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in body["shown"]]
+    shard = canonical_json({"record": body, "sha256": sha256_hex(canonical_json(body))}).decode()
+    store.objects[name] = canonical_json(sealed({"shard": shard, "marks": outer["marks"]}))
+    with pytest.raises(IntegrityError, match=rf"^{BUCKET}/{place}: .*00001\.json"):
+        niah_gen.merge_at(OUT)
 
 
 def test_where_the_store_states_checksums_no_shard_is_read_back_to_go_on(store: type[MadeStore], near: Path) -> None:
