@@ -27,11 +27,10 @@ from niah_gen.dataset.releases import releases_of
 from niah_gen.dataset.shards import MOST_RECORD_BYTES, ShardRecord
 from niah_gen.dataset.sheet import read_sheet, sheet_bytes
 from niah_gen.errors import IntegrityError, LockedError, NiahError, listed
-from niah_score.contract import MANIFEST, FileEntry, canonical_json, seal_is_broken, sealed, strict_json
+from niah_score.contract import MANIFEST, canonical_json, seal_is_broken, sealed, strict_json
 from niah_score.errors import AddressError
 from niah_score.machine.addresses import (
     Address,
-    StoredObject,
     fetch,
     object_at,
     objects_below,
@@ -40,11 +39,11 @@ from niah_score.machine.addresses import (
     put_object,
     read_object,
     remove_objects,
-    stored_sha256,
     upload,
 )
-from niah_score.machine.fetched import manifest_at, naming
+from niah_score.machine.fetched import manifest_at, naming, object_problem
 from niah_score.machine.scratch import scratch_folder
+from niah_score.text.visible import one_line
 
 CLAIM = "claim.json"
 PARTS = "parts"
@@ -98,7 +97,7 @@ def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> b
         # Looked up again: another builder may have begun, or finished, in between.
         if there and object_at(place) is None and not _is_complete(target, plan_digest, formats):
             head = f"{target.final}: holds {len(there)} objects and no {MANIFEST}, and is no build that was begun"
-            raise IntegrityError(listed(f"{head}; remove them, or choose another --out", list(there)))
+            raise IntegrityError(listed(f"{head}; remove them, or choose another --out", [*map(one_line, there)]))
     if not put_new_object(place, claim):
         found = _small(place)
         if found is None:  # another builder has finished just now
@@ -131,7 +130,9 @@ def found_records(
             return f"{place.name} is damaged"
         if wrong := wrong_record(record, plan_digest, number, stems[number], formats):
             return wrong
-        problems = [_problem(final, entry, there.get(entry.path), marks.get(entry.path)) for entry in record.files]
+        problems = [
+            object_problem(final, entry, there.get(entry.path), marks.get(entry.path)) for entry in record.files
+        ]
         return "; ".join(filter(None, problems)) or record
 
     final = target.final
@@ -173,7 +174,9 @@ def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) 
         others = set(objects_below(target.final)) - {entry.path for entry in manifest.files} - {MANIFEST}
         if others:
             head = f"{target.final}: {len(others)} objects there are no part of the dataset"
-            raise IntegrityError(listed(f"{head}; remove them, and run the same command again", sorted(others)))
+            raise IntegrityError(
+                listed(f"{head}; remove them, and run the same command again", [*map(one_line, sorted(others))])
+            )
         for entry in manifest.files:
             if entry.rows is None:
                 upload(folder / entry.path, target.final / entry.path)
@@ -224,7 +227,7 @@ def _is_complete(target: BuildAddresses, plan_digest: str, formats: Sequence[str
     ]
     if wrong:
         head = f"{target.final}: is finished, but {len(wrong)} of its objects are missing or of another size"
-        raise IntegrityError(listed(f"{head}; copy it again, or remove it and build it again", wrong))
+        raise IntegrityError(listed(f"{head}; copy it again, or remove it and build it again", [*map(one_line, wrong)]))
     _remove_partial(target)
     return True
 
@@ -246,18 +249,6 @@ def _read_record(data: bytes) -> tuple[ShardRecord | None, Mapping[str, Any]]:
         return None, {}
 
 
-def _problem(final: Address, entry: FileEntry, stored: StoredObject | None, mark: object) -> str | None:
-    """What is wrong with an object against its entry; read back where the store's mark does not settle it."""
-    if stored is None:
-        return f"{entry.path}: missing"
-    if stored.bytes != entry.bytes:
-        return f"{entry.path}: {stored.bytes} bytes, expected {entry.bytes}"
-    if stored.mark is not None and stored.mark == mark:
-        return None
-    found = stored_sha256(final / entry.path)
-    return None if found == entry.sha256 else f"{entry.path}: sha256 is {found}, expected {entry.sha256}"
-
-
 def _said(claim: bytes) -> str:
     """The formats and releases of a claim, in words."""
     try:
@@ -276,6 +267,10 @@ def _partial_below(address: Address) -> BuildAddresses:
         below = [name.removesuffix(f"/{SHEET}") for name in objects_below(address) if name.endswith(ending)]
         found = [address / name for name in below]
     if len(found) != 1:
-        what = f"{len(found)} unfinished datasets ({', '.join(map(str, found))})" if found else "no part of a dataset"
+        what = (
+            f"{len(found)} unfinished datasets ({one_line(', '.join(map(str, found)))})"
+            if found
+            else "no part of a dataset"
+        )
         raise AddressError(f"{address}: {what} here; name the one that `build --shard` printed, it ends in {PARTIAL}")
     return BuildAddresses(Address(found[0].text.removesuffix(PARTIAL)))

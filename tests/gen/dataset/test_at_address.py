@@ -343,6 +343,10 @@ def test_what_does_not_belong_there_keeps_a_build_from_being_finished_and_goes_o
         niah_gen.merge_at(OUT)
     assert f"bucket/{place_of(near)}/{MANIFEST}" not in store.objects
     del store.objects[stranger]
+    store.objects[f"{stranger}\x1b[2J"] = b"mine"
+    with pytest.raises(IntegrityError, match=r"\n  data/en-400/notes.txt\\x1b\[2J$"):
+        niah_gen.merge_at(OUT)
+    del store.objects[f"{stranger}\x1b[2J"]
     assert niah_gen.merge_at(OUT).endswith(near.name)
 
 
