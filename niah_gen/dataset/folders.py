@@ -94,7 +94,7 @@ def hold_finished(dataset: Path) -> Iterator[None]:
 
     Where nobody may write beside it, nobody builds it.
     """
-    target = BuildFolders(Path(os.path.abspath(dataset)))
+    target = BuildFolders(Path(os.path.realpath(dataset)))
     if not target.final.is_dir() or not os.access(target.final.parent, os.W_OK):
         yield
         return
