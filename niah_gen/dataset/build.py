@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from niah_gen.dataset.at_address import BuildAddresses, Target, begin, complete_at, found_records, put_sheet
 from niah_gen.dataset.complete import Notice, built_formats, complete, forget_built, intact_formats, plan_sheet
 from niah_gen.dataset.folders import SHEET, BuildFolders, lock
-from niah_gen.dataset.ray_cluster import load_ray
 from niah_gen.dataset.room import check_room
 from niah_gen.dataset.shard_builder import Advance, SentPlan, ShardBuilder, builder_of, sent_plan
 from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
@@ -43,11 +42,11 @@ _POLL_SECONDS = 0.2
 _CHANGED = (
     "a corpus, the tokenizer or another file of the recipe changed while the build ran; run the same command again"
 )
-ENGINES = ("processes", "ray")
+_ENGINES = ("processes", "ray")
 
 
 class Engine(NamedTuple):
-    """What makes the shards of a build: `name`, one of ENGINES; at most `jobs` at a time; the Ray cluster's address."""
+    """What makes the shards of a build: `name` (processes, ray); at most `jobs` at a time; the Ray cluster's address."""
 
     name: str = "processes"
     jobs: int | None = None
@@ -127,12 +126,14 @@ def _build(
         raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
     if jobs is not None and jobs < 1:
         raise NiahError(f"jobs is {jobs}; expected at least 1")
-    if name not in ENGINES:
-        raise NiahError(f"engine {name!r} does not exist; expected {' or '.join(ENGINES)}")
+    if name not in _ENGINES:
+        raise NiahError(f"engine {name!r} does not exist; expected {' or '.join(_ENGINES)}")
     if ray_address is not None and name != "ray":
         raise NiahError(f"an address of a Ray cluster goes with engine ray; found engine {name!r}")
     if name == "ray":
         # Before anything else is done, say so where it is not installed.
+        from niah_gen.dataset.ray_cluster import load_ray
+
         load_ray(ray_address)
     with ThreadPoolExecutor(1) as aside:
         # What writing needs loads while the corpora are encoded, which releases the interpreter.
@@ -140,17 +141,18 @@ def _build(
         say = notice or (lambda sentence: None)
         plan = make_plan(load_recipe(recipe, overrides, notice=say))
         check_fit(plan)
+        numbers = range(len(plan.shards)) if shard is None else _numbers_of(plan, shard)
         for sentence in plan.notes:
             say(sentence)
         if isinstance(out, Address):
             there = BuildAddresses(out / plan.recipe.name / plan.folder_name)
-            return _build_there(plan, there, _together(wanted, ()), makes, shard, progress, say)
+            return _build_there(plan, there, _together(wanted, ()), numbers, shard is None, makes, progress, say)
         target = BuildFolders(out / plan.recipe.name / plan.folder_name)
         if shard is not None:
             if not set(wanted) <= set(intact_formats(target, plan.digest)):
                 suffixes = _together(wanted, built_formats(target, plan.digest))
-                check_room(plan, target, suffixes, max(1, shard[1]), say)
-                return _build_part(plan, target, suffixes, makes, shard, progress, say)
+                check_room(plan, target, suffixes, shard[1], say)
+                return _build_part(plan, target, suffixes, numbers, shard, makes, progress, say)
             say(f"{target.final} is complete already; nothing was built")
             return target.final
         with lock(target):
@@ -163,7 +165,7 @@ def _build(
             suffixes = _together(wanted, built_formats(target, plan.digest))
             check_room(plan, target, suffixes, 1, say)
             sheet = aside.submit(plan_sheet, plan, suffixes)
-            records = _write_shards(plan, target, suffixes, range(len(plan.shards)), makes, progress, say)
+            records = _write_shards(plan, target, suffixes, numbers, makes, progress, say)
             return complete(target, sheet.result(), records, say)
 
 
@@ -179,19 +181,19 @@ def _build_there(
     plan: Plan,
     target: BuildAddresses,
     formats: Sequence[str],
+    numbers: Sequence[int],
+    whole: bool,
     engine: Engine,
-    shard: tuple[int, int] | None,
     progress: Progress | None,
-    tell: Notice,
+    notice: Notice,
 ) -> Address:
-    """`build` at an address."""
-    numbers = range(len(plan.shards)) if shard is None else _numbers_of(plan, shard)
+    """`build` at an address, of the shards of those numbers; `whole`: whether to complete the dataset then."""
     if begin(target, plan.digest, formats):
-        tell(f"{target.final} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
+        notice(f"{target.final} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
         return target.final
-    _write_shards(plan, target, formats, numbers, engine, progress, tell)
-    if shard is None:
-        return complete_at(target, plan_sheet(plan, formats), tell)
+    _write_shards(plan, target, formats, numbers, engine, progress, notice)
+    if whole:
+        return complete_at(target, plan_sheet(plan, formats), notice)
     put_sheet(target, plan_sheet(plan, formats))
     return target.partial
 
@@ -208,15 +210,15 @@ def _build_part(
     plan: Plan,
     target: BuildFolders,
     formats: Sequence[str],
-    engine: Engine,
+    numbers: Sequence[int],
     shard: tuple[int, int],
+    engine: Engine,
     progress: Progress | None,
-    tell: Notice,
+    notice: Notice,
 ) -> Path:
-    numbers = _numbers_of(plan, shard)
     part, of = shard
     with lock(target, part=f"part-{part % of}-of-{of}"):
-        _write_shards(plan, target, formats, numbers, engine, progress, tell)
+        _write_shards(plan, target, formats, numbers, engine, progress, notice)
         write_atomically(target.partial / SHEET, sheet_bytes(plan_sheet(plan, formats)))
     return target.partial
 

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from niah_gen.errors import NiahError, ResourceError
 
-LOCAL = "local"
+_LOCAL = "local"
 _AUTO = "auto"
 # What goes from one process to another through Ray is small; this is the least that it takes.
 _STORE_BYTES = 75 * 1024 * 1024
@@ -33,7 +33,7 @@ _HEAD_SECONDS = 40
 
 def load_ray(address: str | None = None) -> Any:
     """The module `ray`, to join the cluster at an address. Raises NiahError where it is not installed."""
-    if "ray" not in sys.modules and cluster_address(address) == LOCAL:
+    if "ray" not in sys.modules and cluster_address(address) == _LOCAL:
         # Whoever knows a Ray port may run what they like. Ray reads this when it is imported, and only then.
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     try:
@@ -46,7 +46,7 @@ def load_ray(address: str | None = None) -> Any:
 
 def cluster_address(given: str | None) -> str:
     """The cluster that is meant: the address given, else $RAY_ADDRESS, else `local`."""
-    return given or os.environ.get("RAY_ADDRESS") or LOCAL
+    return given or os.environ.get("RAY_ADDRESS") or _LOCAL
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
     where = cluster_address(address)
     with ExitStack() as held:
         wanted: dict[str, Any] = {"address": where, "log_to_driver": False, "logging_level": "CRITICAL"}
-        if where == LOCAL:
+        if where == _LOCAL:
             folder = tempfile.TemporaryDirectory(
                 prefix="niah-", dir=os.environ.get("RAY_TMPDIR"), ignore_cleanup_errors=True
             )
@@ -90,7 +90,7 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
         # Ray ends the process where a cluster does not answer.
         except (Exception, SystemExit) as error:  # noqa: BLE001 - every release raises others
             said = str(error).strip().partition("\n")[0] or type(error).__name__
-            if where == LOCAL:
+            if where == _LOCAL:
                 raise ResourceError(f"Ray cannot start a cluster on this machine: {said}") from None
             printed.seek(0)
             if b"AuthToken" in printed.read():

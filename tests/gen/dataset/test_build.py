@@ -164,6 +164,14 @@ def test_unknown_formats_and_shards_are_refused(tmp_path: Path) -> None:
         niah_gen.build(SMALL, tmp_path, shard=(3, 2))
 
 
+def test_a_shard_that_does_not_exist_is_refused_before_anything_is_said_even_of_a_complete_dataset(small: Path) -> None:
+    told: list[str] = []
+    for shard in ((5, 4), (0, 0), (-1, 4)):
+        with pytest.raises(NiahError, match="expected I/N"):
+            niah_gen.build(SMALL, small.parent.parent, shard=shard, notice=told.append)
+    assert told == []
+
+
 def _hold(target: str, held: Any, release: Any) -> None:
     import filelock
 
