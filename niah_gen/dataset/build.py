@@ -46,7 +46,10 @@ _ENGINES = ("processes", "ray")
 
 
 class Engine(NamedTuple):
-    """What makes the shards of a build: `name` (processes, ray); at most `jobs` at a time; the Ray cluster's address."""
+    """What makes the shards of a build.
+
+    name: processes or ray; jobs: how many shards are made at a time, at most; ray_address: of the Ray cluster.
+    """
 
     name: str = "processes"
     jobs: int | None = None
@@ -80,7 +83,7 @@ def build(
     an address.
     """
     if is_address(out) or is_address_as_path(out):
-        raise NiahError(f"{out}: is an address; niah_gen.build_at builds there, and takes it as a text")
+        raise NiahError(f"{out}: is an address, not a folder; pass it as a string to niah_gen.build_at")
     makes = Engine(engine, jobs, ray_address)
     return Path(str(_build(recipe, Path(out), formats, makes, shard, overrides, progress, notice)))
 
@@ -129,7 +132,7 @@ def _build(
     if name not in _ENGINES:
         raise NiahError(f"engine {name!r} does not exist; expected {' or '.join(_ENGINES)}")
     if ray_address is not None and name != "ray":
-        raise NiahError(f"an address of a Ray cluster goes with engine ray; found engine {name!r}")
+        raise NiahError(f"a Ray address needs engine ray; found engine {name!r}")
     if name == "ray":
         # Before anything else is done, say so where it is not installed.
         from niah_gen.dataset.ray_cluster import load_ray

@@ -1,8 +1,8 @@
 """Joins a Ray cluster, or starts one on this machine, for as long as a build needs it.
 
 A cluster that was there is left as it was. One that was started here ends with the build, and with the process however
-that ends; it asks for a token that nobody else knows, for its ports are open to the network. Nothing is reported to
-Ray's makers, and nothing is printed.
+that ends; a random token protects it, because its ports are open to the network (unless ray was imported before, which
+reads tokens only then). Nothing is reported to Ray's makers, and nothing is printed.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
     """A connection to a cluster while the block lasts: the one at an address, or one started here with so many workers.
 
     Where this process is connected already, and no address is given, that connection is used, and kept. sent_bytes:
-    what will be put into the store of a cluster started here. Raises NiahError naming an address that cannot be
-    joined, and ResourceError where no cluster can be started.
+    what will be put into the store of a cluster started here. Standard output of this process goes nowhere while a
+    connection of ours lasts. Raises NiahError naming an address that cannot be joined, and ResourceError where no
+    cluster can be started.
     """
     if ray.is_initialized():
         if address is not None:
@@ -79,8 +80,8 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
             os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         elif where != _AUTO:
             _reach(where)
-        # Ray prints what became of workers and machines, at times only when it ends. What matters of it is told by
-        # whoever waits for them.
+        # Ray prints messages about lost workers, some only at shutdown; the code that waits for the tasks reports what
+        # matters.
         held.enter_context(redirect_stdout(held.enter_context(open(os.devnull, "w"))))
         held.callback(ray.shutdown)
         printed = held.enter_context(tempfile.TemporaryFile())
@@ -140,7 +141,7 @@ class Head:
         except OSError:
             if now - self._seen > _HEAD_SECONDS:
                 raise ResourceError(
-                    "the head of the Ray cluster does not answer any more; start a cluster, and run the same command "
+                    "the head of the Ray cluster has stopped responding; start a cluster, and run the same command "
                     "again: finished files are kept"
                 ) from None
 
@@ -160,7 +161,7 @@ def _stderr_in(file: IO[bytes]) -> Iterator[None]:
 
 @contextmanager
 def _own_handler() -> Iterator[None]:
-    """Keep this process's way of ending on SIGTERM, which Ray replaces."""
+    """Restore this process's SIGTERM handler, which Ray replaces."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,8 +27,9 @@ from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import IntegrityError, NiahError, ResourceError, listed
 from niah_gen.rows.plan import Plan
 from niah_score.contract import VERSION, sha256_hex
+from niah_score.errors import AddressError, StoreError
 
-# How often a shard is started again whose worker or machine was lost.
+# How many times a shard is retried after its worker or machine is lost.
 RETRIES = 3
 _POLL_SECONDS = 0.2
 # A network file system may show what another machine wrote this much later.
@@ -83,16 +84,20 @@ def write_as_tasks(
     """Write the shards of those numbers on a Ray cluster; the record of each.
 
     jobs: how many are written at a time; None takes what CPUs the cluster has. Raises what making rows raises, an
-    IntegrityError where a worker would make another dataset, and ResourceError once a shard was tried in vain.
+    IntegrityError where a worker would make a different dataset, and ResourceError once every attempt at a shard has
+    failed.
     """
     ray = load_ray(address)
+    # Ray's own messages are not printed meanwhile; what the caller prints is.
+    stdout = sys.stdout
     order = pickle.dumps(make_order(plan, target, formats))
     key = sha256_hex(order)
     at_once = min(jobs or os.cpu_count() or 1, len(numbers))
     done: dict[int, ShardRecord] = {}
     with joined(ray, address, at_once, len(order)):
         if not ray.cluster_resources().get("CPU"):
-            tell(f"Ray cluster {cluster_address(address)} has no CPU now; the build waits until it has")
+            with redirect_stdout(stdout):
+                tell(f"Ray cluster {cluster_address(address)} has no CPUs yet; the build waits for some")
         # A list, or Ray would unpack the order for every task.
         sent = [ray.put(order)]
         task = ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(_task)
@@ -116,7 +121,8 @@ def write_as_tasks(
                         _see(target, plan, number, formats, outcome.node)
                         looked_at.add(outcome.node)
                     done[number] = record
-                    advance(len(record.digests), record.tokens)
+                    with redirect_stdout(stdout):
+                        advance(len(record.digests), record.tokens)
         finally:
             with suppress(Exception):  # the cluster may be gone
                 for future in running:
@@ -148,7 +154,7 @@ def _record(outcome: Outcome) -> ShardRecord:
     if outcome.error is None and outcome.record is not None:
         return outcome.record
     error = outcome.error or RuntimeError("a task returned nothing")
-    if outcome.unprepared and isinstance(error, NiahError):
+    if outcome.unprepared and isinstance(error, NiahError | AddressError | StoreError):
         error.args = (
             f"on {outcome.node}: {error}\n  Every machine of the cluster needs the corpora and tokenizers that this "
             "one reads, under the same names and paths",
@@ -157,14 +163,14 @@ def _record(outcome: Outcome) -> ShardRecord:
 
 
 def _see(target: Target, plan: Plan, number: int, formats: Sequence[str], node: str) -> None:
-    """Look at what the first task of a machine wrote. Raises NiahError where it is not to be seen from here."""
+    """Look at what the first task of a machine wrote. Raises NiahError where it cannot be seen from here."""
     deadline = time.monotonic() + _SEEN_SECONDS
     stems = {number: plan.shards[number].stem}
     while not isinstance(found := found_records(target, plan.digest, stems, formats)[number], ShardRecord):
         if time.monotonic() > deadline:
             raise NiahError(
-                f"{target.partial}: what {node} wrote is not there ({stems[number]}: {found}); expected a "
-                "folder that all machines of the cluster share; name one by --out"
+                f"{target.partial}: what {node} wrote cannot be seen from here ({stems[number]}: {found}); --out must "
+                "be a folder or address that all machines of the cluster share"
             )
         time.sleep(_POLL_SECONDS)
 
@@ -224,7 +230,7 @@ def _differs(node: str, wanted: Mapping[str, str], found: Mapping[str, str], adv
         for name in sorted({*wanted, *found})
         if wanted.get(name) != found.get(name)
     ]
-    return listed(f"{node} would make another dataset; {advice}", other)
+    return listed(f"{node} would make a different dataset; {advice}", other)
 
 
 def _portable(error: Exception) -> Exception:
