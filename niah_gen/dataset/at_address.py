@@ -96,7 +96,7 @@ def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> b
         there = objects_below(target.final)
         # Looked up again: another builder may have begun, or finished, in between.
         if there and object_at(place) is None and not _is_complete(target, plan_digest, formats):
-            head = f"{target.final}: holds {len(there)} objects and no {MANIFEST}, and is no build that was begun"
+            head = f"{target.final}: holds {len(there)} objects but no {MANIFEST}, and no build has claimed it"
             raise IntegrityError(listed(f"{head}; remove them, or choose another --out", [*map(one_line, there)]))
     if not put_new_object(place, claim):
         found = _small(place)
@@ -104,9 +104,9 @@ def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> b
             return begin(target, plan_digest, formats)
         if found != claim:
             raise LockedError(
-                f"{target.final}: is being built otherwise, or was: with {_said(found)}; this build is with "
-                f"{_said(claim)}. Finish it with those, or remove {target.partial}/ and {target.final}/ once nobody "
-                "builds there"
+                f"{target.final}: another build has claimed this address, with {_said(found)}; this one would use "
+                f"{_said(claim)}. Finish that build with the same formats and versions, or, once nobody builds there, "
+                f"remove {target.partial}/ and {target.final}/"
             )
     return False
 

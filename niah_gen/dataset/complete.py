@@ -120,7 +120,10 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
 def usable_record(
     target: BuildFolders, plan_digest: str, number: int, stem: str, formats: Sequence[str]
 ) -> ShardRecord | str:
-    """The record of a shard whose files are all intact, or what is wrong. `stem`: of its files' names."""
+    """The record of a shard whose files are all intact, or what is wrong.
+
+    `stem`: the path of its files without format folder and suffix.
+    """
     path = target.record(number)
     try:
         record = _record_at(path)
@@ -147,7 +150,7 @@ def _record_at(path: Path) -> ShardRecord | None:
 
 
 def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, formats: Sequence[str]) -> str | None:
-    """What is wrong with a record that is whole, whatever its files are; None if it is the one that is asked for."""
+    """Why an intact record is not the one that is wanted, whatever its files; None if it is."""
     if record.plan_digest != plan_digest:
         return "written for another plan"
     known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
@@ -281,7 +284,7 @@ def built_formats(target: BuildFolders, plan_digest: str) -> tuple[str, ...]:
 def forget_built(target: BuildFolders, formats: Sequence[str]) -> None:
     """Remove the partial folder of a dataset that is complete in some formats.
 
-    It stays where finished shards are in it that have another one: a build in that format can go on from them.
+    It is kept if it holds finished shards in another format, from which a build can go on.
     """
     for path in target.parts.glob("*.json"):
         record = _record_at(path)

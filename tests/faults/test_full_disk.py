@@ -96,7 +96,7 @@ def test_a_build_that_cannot_fit_is_refused_before_it_begins(tmp_path: Path, mon
         monkeypatch.setattr(shutil, "disk_usage", lambda place, free=free: usage._replace(free=free))
         if free < 10_000:
             with pytest.raises(
-                ResourceError, match=rf"takes [\d,]+ bytes at least, and the disk of .* has {free:,} left"
+                ResourceError, match=rf"needs at least [\d,]+ bytes, and the disk of .* has {free:,} left"
             ):
                 niah_gen.build(recipe, tmp_path / "out", formats=formats)
             assert not any((tmp_path / "out" / "roomy").iterdir())

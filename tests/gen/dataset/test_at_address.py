@@ -270,10 +270,10 @@ def test_a_builder_with_other_formats_or_releases_is_refused_while_one_is_at_wor
 
     niah_gen.build_at(RECIPE, OUT, shard=(1, 2))
     before = dict(store.objects)
-    with pytest.raises(LockedError, match=r"parquet by niah-kit .*; this build is with parquet\+jsonl.gz"):
+    with pytest.raises(LockedError, match=r"parquet by niah-kit .*; this one would use parquet\+jsonl.gz"):
         build()
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.0.1")
-    with pytest.raises(LockedError, match=r"this build is with parquet by .*pyarrow 0\.0\.1"):
+    with pytest.raises(LockedError, match=r"this one would use parquet by .*pyarrow 0\.0\.1"):
         build(formats=("parquet",))
     assert store.objects == before
     claim = f"bucket/{place_of(near)}.partial/claim.json"
@@ -328,7 +328,7 @@ def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path)
     with pytest.raises(IntegrityError, match=r"1 of its objects are missing or of another size.*\n  recipe\.toml"):
         build(formats=("parquet",))
     del store.objects[f"{place}/{MANIFEST}"]
-    with pytest.raises(IntegrityError, match="is no build that was begun"):
+    with pytest.raises(IntegrityError, match="no build has claimed it"):
         build(formats=("parquet",))
     assert wrote == []
 

@@ -91,7 +91,9 @@ def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: P
         (old / path).parent.mkdir(parents=True, exist_ok=True)
         (partial / "dataset" / path).replace(old / path)
     _, problems = verify(old)
-    assert problems[0].endswith("holds files that a command was moving in when it ended; the same build finishes that")
+    assert problems[0].endswith(
+        "holds files that a killed command had not finished moving in; run the same build again"
+    )
     assert list(rows_in(old / next(path for path in whole if path.endswith(".parquet"))))
     assert niah_gen.build(SMALL, tmp_path / "old", formats=("jsonl",)) == old
     assert tree(old) == whole
