@@ -23,14 +23,14 @@ from loopback_server import serving
 from planned_answers import SERVICES, Planned, answer_all
 from typer.testing import CliRunner
 
-import niah_gen.cli.main
-import niah_score.cli.main
+import niah_gen.cli.commands
+import niah_score.cli.commands
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "stacks.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
-APPS = {"niah-gen": niah_gen.cli.main.app, "niah-score": niah_score.cli.main.app}
+APPS = {"niah-gen": niah_gen.cli.commands.app, "niah-score": niah_score.cli.commands.app}
 Shell = Callable[..., None]
 
 

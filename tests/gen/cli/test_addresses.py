@@ -9,8 +9,8 @@ import pytest
 from commands import invoke
 from made_store import BUCKET, MadeStore, made_store
 
-from niah_gen.cli.main import app
-from niah_score.cli.main import app as scorer
+from niah_gen.cli.commands import app
+from niah_score.cli.commands import app as scorer
 
 BUILD = (
     "build",

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import invoke
 
-from niah_gen.cli.main import app
+from niah_gen.cli.commands import app
 
 EXECUTABLE = Path(sys.executable).with_name("niah-gen")
 SMALL = ["plain", "--length", "600,1k", "--depths", "0,50,100"]

@@ -17,7 +17,7 @@ from small_dataset import SMALL, notes
 from typer.testing import CliRunner
 
 import niah_gen
-from niah_gen.cli.main import app
+from niah_gen.cli.commands import app
 from niah_gen.dataset import ray_tasks
 from niah_gen.dataset.folders import BuildFolders, lock
 from niah_gen.dataset.ray_cluster import cluster_address, joined

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from typer.testing import CliRunner
 
-import niah_gen.cli.main
-import niah_score.cli.main
+import niah_gen.cli.commands
+import niah_score.cli.commands
 
-APPS = {"niah-gen": niah_gen.cli.main.app, "niah-score": niah_score.cli.main.app}
+APPS = {"niah-gen": niah_gen.cli.commands.app, "niah-score": niah_score.cli.commands.app}
 # Stands in what commands read: it runs nowhere, and would be seen by its name if it did.
 _NAME = "_".join(("niah", "canary"))  # not whole in a source, where the watch would find it
 WOULD_RUN = f"{{{{ {_NAME} }}}} ${{{_NAME}}} __import__('os').system('{_NAME}')"

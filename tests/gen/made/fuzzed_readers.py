@@ -28,8 +28,8 @@ from mutations import mutated
 from typer.testing import CliRunner
 
 import niah_gen
-import niah_gen.cli.main
-import niah_score.cli.main
+import niah_gen.cli.commands
+import niah_score.cli.commands
 from niah_score.contract import MANIFEST, ContractError, sealed
 from niah_score.errors import ScoreError
 from niah_score.evaluation import evaluate
@@ -38,7 +38,7 @@ CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
 ANSWERS = Path(__file__).parents[2] / "score" / "formats" / "examples"
 SECONDS = 20.0
 _CODES = (0, 2, 3, 4, 5)
-_APPS = {"niah-gen": niah_gen.cli.main.app, "niah-score": niah_score.cli.main.app}
+_APPS = {"niah-gen": niah_gen.cli.commands.app, "niah-score": niah_score.cli.commands.app}
 _RECIPE = {"name": "fuzz", "lengths": [600], "depths": [0, 100], "needles": ["velden-archive"], "languages": ["en"]}
 _WINDOWS = {"lengths": [128], "options": {"tokens": 128, "documents": 1}, "languages": ["en"]}
 
