@@ -33,7 +33,8 @@ def scratch_folder() -> Iterator[Path]:
         # Another process that looks for abandoned folders may hold it for an instant.
         with locked(outer / _LOCK, _WAIT_SECONDS):
             inner = outer / "files"
-            inner.mkdir()
+            # That process may have removed the folder, and locking makes it again for everybody to look into.
+            inner.mkdir(mode=0o700)
             yield inner
     finally:
         _mine.pop(outer, None)
