@@ -202,11 +202,13 @@ def locked(path: Path, seconds: float = 0, *, sure: bool = False) -> Iterator[No
     try:
         yield
     finally:
-        with suppress(OSError):  # Windows removes no file that is open
-            path.unlink()
-        # It holds nothing, so that a failing disk has nothing to say of it.
-        with suppress(OSError):
-            held.close()
+        try:
+            with suppress(OSError):  # Windows removes no file that is open
+                path.unlink()
+        finally:
+            # It holds nothing, so that a failing disk has nothing to say of it.
+            with suppress(OSError):
+                held.close()
 
 
 def _locked_file(path: Path, deadline: float, sure: bool) -> BinaryIO:
