@@ -1,8 +1,8 @@
 """Joins a Ray cluster, or starts one on this machine, for as long as a build needs it.
 
 A cluster that was there is left as it was. One that was started here ends with the build, and with the process however
-that ends; a random token protects it, because its ports are open to the network (unless ray was imported before, which
-reads tokens only then). Nothing is reported to Ray's makers, and nothing is printed.
+that ends; a random token protects it, because its ports are open to the network (unless ray was imported before: it
+reads the token when it is imported). Nothing is reported to Ray's makers, and nothing is printed.
 """
 
 from __future__ import annotations
