@@ -92,24 +92,6 @@ def test_a_damaged_dataset_is_repaired_by_building_again(tmp_path: Path, small: 
     assert tree(folder) == tree(small)
 
 
-@pytest.mark.parametrize("shards", [None, 2])
-def test_a_damaged_dataset_of_two_formats_is_repaired_in_both_whatever_is_asked_for(
-    tmp_path: Path, shards: int | None
-) -> None:
-    folder = niah_gen.build(SMALL, tmp_path, formats=["parquet", "jsonl.gz"])
-    whole = tree(folder)
-    for victim in sorted(folder.rglob("test-*"))[:2]:
-        victim.write_bytes(victim.read_bytes()[:-1])
-    if shards is None:
-        assert niah_gen.build(SMALL, tmp_path) == folder
-    else:
-        for part in (1, 2):
-            partial = niah_gen.build(SMALL, tmp_path, shard=(part, shards))
-        assert niah_gen.merge(partial) == folder
-    assert verify(folder)[1] == []
-    assert tree(folder) == whole
-
-
 def test_a_second_format_joins_the_first(tmp_path: Path, small: Path) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
     assert niah_gen.build(SMALL, tmp_path, formats=["jsonl", "jsonl.gz", "jsonl.zst"]) == folder

@@ -67,6 +67,24 @@ def test_merge_keeps_what_a_killed_repair_has_written(
     assert verify(folder)[1] == []
 
 
+@pytest.mark.parametrize("shards", [None, 2])
+def test_a_damaged_dataset_of_two_formats_is_repaired_in_both_whatever_is_asked_for(
+    tmp_path: Path, shards: int | None
+) -> None:
+    folder = niah_gen.build(SMALL, tmp_path, formats=["parquet", "jsonl.gz"])
+    whole = tree(folder)
+    for victim in sorted(folder.rglob("test-*"))[:2]:
+        victim.write_bytes(victim.read_bytes()[:-1])
+    if shards is None:
+        assert niah_gen.build(SMALL, tmp_path) == folder
+    else:
+        for part in (1, 2):
+            partial = niah_gen.build(SMALL, tmp_path, shard=(part, shards))
+        assert niah_gen.merge(partial) == folder
+    assert verify(folder)[1] == []
+    assert tree(folder) == whole
+
+
 @pytest.mark.parametrize("what", ["folder", "pipe"])
 def test_something_in_the_place_of_a_record_keeps_nobody_from_tidying_up(tmp_path: Path, what: str) -> None:
     folder = niah_gen.build(SMALL, tmp_path)
