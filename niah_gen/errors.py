@@ -34,7 +34,7 @@ class RecipeError(NiahError):
         super().__init__("\n  ".join([head, *problems]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Workers send errors, which would be made again of their sentence alone.
+        # Workers send errors; unpickling one would otherwise call __init__ with its message alone.
         return RecipeError, (self.problems, self.source), {"__notes__": getattr(self, "__notes__", [])}
 
 

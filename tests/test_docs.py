@@ -18,9 +18,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import niah_gen
-import niah_gen.cli.main
+import niah_gen.cli.commands
 import niah_score
-import niah_score.cli.main
+import niah_score.cli.commands
 from niah_gen.checks.prove import prove
 from niah_gen.errors import RecipeError
 from niah_gen.recipe.presets import preset_names
@@ -43,7 +43,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 @lru_cache
 def help_of(executable: str, *command: str) -> str:
-    app = niah_gen.cli.main.app if executable == "niah-gen" else niah_score.cli.main.app
+    app = niah_gen.cli.commands.app if executable == "niah-gen" else niah_score.cli.commands.app
     done = CliRunner().invoke(app, [*command, "--help"])
     assert done.exit_code == 0, f"{executable} {' '.join(command)}: {done.output}"
     return done.stdout
@@ -302,18 +302,18 @@ def test_the_question_set_in_the_docs_is_built_proved_and_scored(
     rows = [{"text": "Ida Holt lit the lamp.", "query": "Who?", "gold": "Ida Holt"}]
     Path("other.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for build in [*builds, *other.splitlines()]:
-        told = invoke(niah_gen.cli.main.app, build)
+        told = invoke(niah_gen.cli.commands.app, build)
         dataset = told.stdout.splitlines()[-1]
-        assert invoke(niah_gen.cli.main.app, verify.replace("DATASET", dataset)).exit_code == 0
+        assert invoke(niah_gen.cli.commands.app, verify.replace("DATASET", dataset)).exit_code == 0
         with Path("answers.jsonl").open("w") as file:
             for row in niah_gen.iter_rows(Path(dataset) / "recipe.toml"):
                 file.write(json.dumps({"id": row["id"], "prediction": row["answers"][0]}) + "\n")
-        scored = invoke(niah_score.cli.main.app, score.replace("DATASET", dataset))
+        scored = invoke(niah_score.cli.commands.app, score.replace("DATASET", dataset))
         assert scored.exit_code == 0, scored.output
         summary = json.loads(Path("scores/ports/summary.json").read_text("utf-8"))
         assert summary["headline"]["mean"] == 100
         shutil.rmtree("scores")
-    assert "ports.jsonl: this project's own form, 2 in en" in invoke(niah_gen.cli.main.app, builds[0]).stderr
+    assert "ports.jsonl: this project's own form, 2 in en" in invoke(niah_gen.cli.commands.app, builds[0]).stderr
 
 
 def invoke(app: Any, line: str) -> Result:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.dataset.folders import PARTIAL
+from niah_gen.dataset.folders import BuildFolders
 from niah_gen.dataset.moving import is_moving
 from niah_score.contract import MANIFEST, FileEntry, Manifest, file_problem, read_sealed_manifest
 from niah_score.text.visible import one_line
@@ -29,9 +29,10 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
     without a valid manifest.
     """
     hashed = hash_files(folder)
-    partial = folder.with_name(folder.name + PARTIAL)
+    # A path such as `.` has no name of its own.
+    partial = BuildFolders(Path(os.path.abspath(folder))).partial
     if hashed.problems and is_moving(partial):
-        told = f"{partial.name} holds files that a command was moving in when it ended; the same build finishes that"
+        told = f"{partial.name} holds files that a killed command had not finished moving in; run the same build again"
         return hashed.manifest, [told, *hashed.problems]
     return hashed.manifest, hashed.problems
 
@@ -71,11 +72,14 @@ def _problem(folder: Path, entry: FileEntry) -> str | None:
     try:
         return file_problem(folder, entry)
     except PermissionError as error:
-        return f"{entry.path}: cannot be read ({error.strerror}); check its rights"
+        return f"{entry.path}: cannot be read ({error.strerror}); check its permissions"
 
 
 def _strangers(folder: Path, listed: Collection[str]) -> Iterator[str]:
-    """A sentence for all in a folder and below that is not listed, or is a link, by name. Links are not followed."""
+    """One sentence, by name, for everything in a folder or below it that is unlisted or a link.
+
+    Links are not followed.
+    """
     unread: list[OSError] = []
     names: set[str] = set()
     links: set[str] = set()
@@ -89,7 +93,7 @@ def _strangers(folder: Path, listed: Collection[str]) -> Iterator[str]:
                 continue
             names.add(path)
     for error in unread:
-        yield f"{one_line(str(error.filename))}: cannot be looked into ({error.strerror}); check its rights"
+        yield f"{one_line(str(error.filename))}: cannot be looked into ({error.strerror}); check its permissions"
     for name in sorted(names):
         if name in links and (name in listed or (folder / name).is_dir()):
             yield f"{one_line(name)}: a symbolic link; its target is not part of the dataset"

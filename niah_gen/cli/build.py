@@ -65,7 +65,10 @@ def build(
     ] = "build",
     jobs: Annotated[int | None, typer.Option("--jobs", help="Worker processes; by default as the size asks.")] = None,
     engine: Annotated[
-        str, typer.Option("--engine", help="processes of this machine, or ray: tasks of a Ray cluster (niah-kit[ray]).")
+        str,
+        typer.Option(
+            "--engine", help="processes (on this machine) or ray (tasks on a Ray cluster; needs niah-kit[ray])."
+        ),
     ] = "processes",
     ray_address: Annotated[
         str | None,

@@ -128,7 +128,7 @@ def verify(
     if far:
         from niah_gen.checks.at_address import verify_at
 
-        manifest, problems = verify_at(dataset)
+        manifest, problems = verify_at(dataset, read=not full)
         count = len(problems)
     elif not full:
         from niah_gen.checks.hashes import verify as verify_dataset

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from niah_score.text.visible import visible
-
 if TYPE_CHECKING:
     from niah_gen.tasks.needle_library import Needle
 
@@ -94,6 +92,7 @@ def tokenizers(
         return
     from niah_gen.tokenizers.find import TOKENIZERS_VARIABLE
     from niah_gen.tokenizers.here import known_tokenizers, own_tokenizers
+    from niah_score.text.visible import visible
 
     for one in (*known_tokenizers(), *own_tokenizers()):
         line = f"{one.name:16} {one.place or 'not here':10} {', '.join(one.models)}"

@@ -4,20 +4,6 @@ from __future__ import annotations
 
 import gc
 
-# As typing has it, which takes long to import.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from niah_gen.cli.commands import app as app
-
-
-def __getattr__(name: str) -> object:
-    """`app`, the typer application: loaded when it is asked for, as Ctrl-C may come before."""
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from niah_gen.cli import commands
-
-    return commands.app
-
 
 def main() -> None:
     """Entry point of `niah-gen`."""

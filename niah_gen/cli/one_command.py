@@ -1,4 +1,4 @@
-"""Makes of a program's commands only the one that its command line names: making all of them takes longer than some."""
+"""Builds only the command that the command line names; building all of them takes longer than running some."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from niah_score.machine.files import HeldError, locked, remove_all_but, write_at
 
 _STATE = "fetched.json"
 _MOST_DECLARATION_BYTES = 1 << 24
-# So long another process may take to fetch the same corpus.
+# How long to wait for another process that is fetching the same corpus.
 _WAIT_SECONDS = 3600
 
 
@@ -33,8 +33,8 @@ _WAIT_SECONDS = 3600
 def fetched_corpus(text: str) -> Path:
     """The file or the folder at an address, as it is on this machine now; looked up once in a process.
 
-    Of a folder the files of its corpus.toml are fetched, or those that a folder without one is read as. Raises
-    CorpusError where there is none, AddressError, StoreError, LockedError, and OSError.
+    Of a folder, the files that its corpus.toml lists are fetched; without one, those that a plain folder is read as.
+    Raises CorpusError where there is none, AddressError, StoreError, LockedError, and OSError.
     """
     address = parse_address(text)
     there = objects_below(address)
@@ -73,15 +73,15 @@ def _of_corpus(address: Address, there: Mapping[str, StoredObject]) -> dict[str,
             raise CorpusError(f"{where}: not valid TOML ({error})") from None
         missing = [name for name in declared if name not in there]
         if missing:
-            raise CorpusError(f"{address}: {DECLARATION} lists {', '.join(missing[:5])}, which is not there")
+            raise CorpusError(f"{address}: {DECLARATION} lists {', '.join(missing[:5])}, which are not there")
         names = [DECLARATION, *declared]
     else:
         names = of_first_kind([name for name in there if "/" not in name and suffix_of(name)])
     if not names:
-        raise CorpusError(f"{address}: nothing is there, or no {', '.join(SUFFIXES)} file")
+        raise CorpusError(f"{address}: no {', '.join(SUFFIXES)} file there")
     wrong = [name for name in names if not is_safe_path(name)]
     if wrong:
-        raise CorpusError(f"{address}: {wrong[0]!r} is no name that a file has on every system; rename it")
+        raise CorpusError(f"{address}: {wrong[0]!r} is not a valid file name on every system; rename it")
     return {name: there[name] for name in names}
 
 

@@ -17,6 +17,7 @@ from niah_gen.corpora.declarations import MARKUP, suffix_of
 from niah_gen.corpora.encodings import decode_utf8
 from niah_gen.corpora.markup import markup_text
 from niah_gen.errors import CorpusError, ResourceError
+from niah_score.machine.refusals import is_refused
 from niah_score.machine.unpacking import batch_rows, bomb, packed_group
 
 # A line of a .jsonl file, or a file that is one document, in bytes; reading one takes about four times as much memory.
@@ -223,9 +224,11 @@ def _read_parquet(path: Path, name: str, field: str, wanted: Wanted) -> Iterator
                     summary = None if summaries is None else _value(summaries, place, path, number, "summary")
                     yield Document(value, name, number, summary if isinstance(summary, str) else "")
     except (pa.ArrowException, ValueError) as error:
+        if is_refused(error):
+            raise
         raise CorpusError(f"{path}: not a readable Parquet file ({error})") from None
     except OSError as error:
-        if error.errno is not None:
+        if is_refused(error) or error.errno is not None:
             raise
         raise CorpusError(f"{path}: damaged ({error}); copy it again") from None
 

@@ -21,17 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from niah_gen.dataset.complete import Notice, describe, usable_record, wrong_record
+from niah_gen.dataset.complete import Notice, describe, intact_records, usable_record, wrong_record
 from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders
 from niah_gen.dataset.releases import releases_of
-from niah_gen.dataset.shards import ShardRecord
+from niah_gen.dataset.shards import MOST_RECORD_BYTES, ShardRecord
 from niah_gen.dataset.sheet import read_sheet, sheet_bytes
 from niah_gen.errors import IntegrityError, LockedError, NiahError, listed
-from niah_score.contract import MANIFEST, FileEntry, canonical_json, seal_is_broken, sealed, strict_json
+from niah_score.contract import MANIFEST, canonical_json, seal_is_broken, sealed, strict_json
 from niah_score.errors import AddressError
 from niah_score.machine.addresses import (
     Address,
-    StoredObject,
     fetch,
     object_at,
     objects_below,
@@ -40,17 +39,16 @@ from niah_score.machine.addresses import (
     put_object,
     read_object,
     remove_objects,
-    stored_sha256,
     upload,
 )
-from niah_score.machine.fetched import manifest_at, named_by_address
+from niah_score.machine.fetched import manifest_at, named_by_address, object_problem
 from niah_score.machine.scratch import scratch_folder
+from niah_score.text.visible import one_line
 
 CLAIM = "claim.json"
 PARTS = "parts"
 # Requests that are under way at once, where there are many small ones.
 _THREADS = 8
-_MOST_RECORD_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +96,17 @@ def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> b
         there = objects_below(target.final)
         # Looked up again: another builder may have begun, or finished, in between.
         if there and object_at(place) is None and not _is_complete(target, plan_digest, formats):
-            head = f"{target.final}: holds {len(there)} objects and no {MANIFEST}, and is no build that was begun"
-            raise IntegrityError(listed(f"{head}; remove them, or choose another --out", list(there)))
+            head = f"{target.final}: holds {len(there)} objects but no {MANIFEST}, and no build has claimed it"
+            raise IntegrityError(listed(f"{head}; remove them, or choose another --out", [*map(one_line, there)]))
     if not put_new_object(place, claim):
         found = _small(place)
         if found is None:  # another builder has finished just now
             return begin(target, plan_digest, formats)
         if found != claim:
             raise LockedError(
-                f"{target.final}: is being built otherwise, or was: with {_said(found)}; this build is with "
-                f"{_said(claim)}. Finish it with those, or remove {target.partial}/ and {target.final}/ once nobody "
-                "builds there"
+                f"{target.final}: another build has claimed this address, with {_said(found)}; this one would use "
+                f"{_said(claim)}. Finish that build with the same formats and versions, or, once nobody builds there, "
+                f"remove {target.partial}/ and {target.final}/"
             )
     return False
 
@@ -132,7 +130,9 @@ def found_records(
             return f"{place.name} is damaged"
         if wrong := wrong_record(record, plan_digest, number, stems[number], formats):
             return wrong
-        problems = [_problem(final, entry, there.get(entry.path), marks.get(entry.path)) for entry in record.files]
+        problems = [
+            object_problem(final, entry, there.get(entry.path), marks.get(entry.path)) for entry in record.files
+        ]
         return "; ".join(filter(None, problems)) or record
 
     final = target.final
@@ -143,7 +143,7 @@ def found_records(
 def _small(address: Address) -> bytes | None:
     """An object that another builder may be removing; None if it is gone."""
     try:
-        return read_object(address, _MOST_RECORD_BYTES)
+        return read_object(address, MOST_RECORD_BYTES)
     except AddressError:
         if object_at(address) is not None:
             raise
@@ -161,26 +161,22 @@ def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) 
     Raises IntegrityError listing every shard that is not there or not intact, and every object that is no part of it.
     """
     digest, formats = sheet["plan_digest"], sheet["formats"]
-    found = found_records(target, digest, dict(enumerate(sheet["shards"])), formats)
+    stems = dict(enumerate(sheet["shards"]))
+    found = found_records(target, digest, stems, formats)
     # Another builder of the same may have been faster.
     if _is_complete(target, digest, formats):
         return target.final
-    records = [record for record in found.values() if isinstance(record, ShardRecord)]
-    if len(records) < len(found):
-        problems = [
-            f"file {number} ({sheet['shards'][number]}): {record}"
-            for number, record in found.items()
-            if isinstance(record, str)
-        ]
-        head = f"{target.partial}: {len(problems)} files are not there; run their shards, or the build, again"
-        raise IntegrityError(listed(head, problems))
+    records = intact_records(target.partial, stems, found)
     with scratch_folder() as scratch:
         folder = scratch / "dataset"
-        manifest = describe(folder, sheet, records, tell)
+        with named_by_address(folder, target.partial):
+            manifest = describe(folder, sheet, records, tell)
         others = set(objects_below(target.final)) - {entry.path for entry in manifest.files} - {MANIFEST}
         if others:
             head = f"{target.final}: {len(others)} objects there are no part of the dataset"
-            raise IntegrityError(listed(f"{head}; remove them, and run the same command again", sorted(others)))
+            raise IntegrityError(
+                listed(f"{head}; remove them, and run the same command again", [*map(one_line, sorted(others))])
+            )
         for entry in manifest.files:
             if entry.rows is None:
                 upload(folder / entry.path, target.final / entry.path)
@@ -199,15 +195,10 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
 
     address: the partial one, the dataset's, or one above that holds just one partial one. Raises IntegrityError.
     """
-    target = _find_partial(parse_address(address))
+    target = _partial_below(parse_address(address))
     with scratch_folder() as scratch, named_by_address(scratch, target.partial):
         fetch(target.partial / SHEET, scratch / SHEET)
-        sheet = read_sheet(scratch / SHEET)
-    if not target.final.name.endswith(f"-{sheet['plan_digest'][:8]}"):
-        raise IntegrityError(
-            f"{target.partial}: its {SHEET} is of dataset {sheet['plan_digest'][:8]}; it was renamed, or is another "
-            "build's: run any of the shards again"
-        )
+        sheet = read_sheet(scratch / SHEET, target.final.name)
     tell = notice or (lambda sentence: None)
     for note in sheet.get("notes", ()):
         tell(note)
@@ -231,16 +222,14 @@ def _is_complete(target: BuildAddresses, plan_digest: str, formats: Sequence[str
             "is never changed; choose another --out, or build it again in another place with all formats"
         )
     there = objects_below(target.final)
-    wrong = [entry.path for entry in manifest.files if _size(there, entry.path) != entry.bytes]
+    wrong = [
+        entry.path for entry in manifest.files if entry.path not in there or there[entry.path].bytes != entry.bytes
+    ]
     if wrong:
         head = f"{target.final}: is finished, but {len(wrong)} of its objects are missing or of another size"
-        raise IntegrityError(listed(f"{head}; copy it again, or remove it and build it again", wrong))
+        raise IntegrityError(listed(f"{head}; copy it again, or remove it and build it again", [*map(one_line, wrong)]))
     _remove_partial(target)
     return True
-
-
-def _size(there: Mapping[str, StoredObject], path: str) -> int | None:
-    return there[path].bytes if path in there else None
 
 
 def _remove_partial(target: BuildAddresses) -> None:
@@ -260,18 +249,6 @@ def _read_record(data: bytes) -> tuple[ShardRecord | None, Mapping[str, Any]]:
         return None, {}
 
 
-def _problem(final: Address, entry: FileEntry, stored: StoredObject | None, mark: object) -> str | None:
-    """What is wrong with an object against its entry; read back where the store's mark does not settle it."""
-    if stored is None:
-        return f"{entry.path}: missing"
-    if stored.bytes != entry.bytes:
-        return f"{entry.path}: {stored.bytes} bytes, expected {entry.bytes}"
-    if stored.mark is not None and stored.mark == mark:
-        return None
-    found = stored_sha256(final / entry.path)
-    return None if found == entry.sha256 else f"{entry.path}: sha256 is {found}, expected {entry.sha256}"
-
-
 def _said(claim: bytes) -> str:
     """The formats and releases of a claim, in words."""
     try:
@@ -282,7 +259,7 @@ def _said(claim: bytes) -> str:
         return f"a {CLAIM} that cannot be read"
 
 
-def _find_partial(address: Address) -> BuildAddresses:
+def _partial_below(address: Address) -> BuildAddresses:
     candidates = [address] if address.name.endswith(PARTIAL) else [Address(f"{address}{PARTIAL}")]
     found = [place for place in candidates if object_at(place / SHEET) is not None]
     if not found:
@@ -290,6 +267,10 @@ def _find_partial(address: Address) -> BuildAddresses:
         below = [name.removesuffix(f"/{SHEET}") for name in objects_below(address) if name.endswith(ending)]
         found = [address / name for name in below]
     if len(found) != 1:
-        what = f"{len(found)} unfinished datasets ({', '.join(map(str, found))})" if found else "no part of a dataset"
+        what = (
+            f"{len(found)} unfinished datasets ({one_line(', '.join(map(str, found)))})"
+            if found
+            else "no part of a dataset"
+        )
         raise AddressError(f"{address}: {what} here; name the one that `build --shard` printed, it ends in {PARTIAL}")
     return BuildAddresses(Address(found[0].text.removesuffix(PARTIAL)))

@@ -15,13 +15,11 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.at_address import BuildAddresses, Target, begin, complete_at, found_records, put_sheet
-from niah_gen.dataset.complete import Notice, complete, forget_built, intact_formats, plan_sheet
+from niah_gen.dataset.complete import Notice, built_formats, complete, forget_built, intact_formats, plan_sheet
 from niah_gen.dataset.folders import SHEET, BuildFolders, lock
-from niah_gen.dataset.ray_cluster import load_ray
 from niah_gen.dataset.room import check_room
-from niah_gen.dataset.shard_builder import Advance, ShardBuilder
+from niah_gen.dataset.shard_builder import Advance, SentPlan, ShardBuilder, builder_of, sent_plan
 from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
 from niah_gen.dataset.sheet import sheet_bytes
 from niah_gen.dataset.writer_thread import WriterThread
@@ -41,11 +39,17 @@ from niah_score.machine.processes import processes, tell
 _PARALLEL_TOKENS = 500_000_000
 _PARALLEL_ROWS = 20_000
 _POLL_SECONDS = 0.2
-ENGINES = ("processes", "ray")
+_CHANGED = (
+    "a corpus, the tokenizer or another file of the recipe changed while the build ran; run the same command again"
+)
+_ENGINES = ("processes", "ray")
 
 
 class Engine(NamedTuple):
-    """What makes the shards of a build: `name`, one of ENGINES; at most `jobs` at a time; the Ray cluster's address."""
+    """What makes the shards of a build.
+
+    name: processes or ray; jobs: how many shards are made at a time, at most; ray_address: of the Ray cluster.
+    """
 
     name: str = "processes"
     jobs: int | None = None
@@ -79,7 +83,7 @@ def build(
     an address.
     """
     if is_address(out) or is_address_as_path(out):
-        raise NiahError(f"{out}: is an address; niah_gen.build_at builds there, and takes it as a text")
+        raise NiahError(f"{out}: is an address, not a folder; pass it as a string to niah_gen.build_at")
     makes = Engine(engine, jobs, ray_address)
     return Path(str(_build(recipe, Path(out), formats, makes, shard, overrides, progress, notice)))
 
@@ -125,43 +129,47 @@ def _build(
         raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
     if jobs is not None and jobs < 1:
         raise NiahError(f"jobs is {jobs}; expected at least 1")
-    if name not in ENGINES:
-        raise NiahError(f"engine {name!r} does not exist; expected {' or '.join(ENGINES)}")
+    if name not in _ENGINES:
+        raise NiahError(f"engine {name!r} does not exist; expected {' or '.join(_ENGINES)}")
     if ray_address is not None and name != "ray":
-        raise NiahError(f"an address of a Ray cluster goes with engine ray; found engine {name!r}")
+        raise NiahError(f"a Ray address needs engine ray; found engine {name!r}")
     if name == "ray":
         # Before anything else is done, say so where it is not installed.
+        from niah_gen.dataset.ray_cluster import load_ray
+
         load_ray(ray_address)
     with ThreadPoolExecutor(1) as aside:
         # What writing needs loads while the corpora are encoded, which releases the interpreter.
         aside.submit(importlib.import_module, "niah_gen.dataset.arrow")
-        tell = notice or (lambda sentence: None)
-        plan = make_plan(load_recipe(recipe, overrides, notice=tell))
+        say = notice or (lambda sentence: None)
+        plan = make_plan(load_recipe(recipe, overrides, notice=say))
         check_fit(plan)
+        numbers = range(len(plan.shards)) if shard is None else _numbers_of(plan, shard)
         for sentence in plan.notes:
-            tell(sentence)
+            say(sentence)
         if isinstance(out, Address):
             there = BuildAddresses(out / plan.recipe.name / plan.folder_name)
-            return _build_there(plan, there, _together(wanted, ()), makes, shard, progress, tell)
+            return _build_there(plan, there, _together(wanted, ()), numbers, shard is None, makes, progress, say)
         target = BuildFolders(out / plan.recipe.name / plan.folder_name)
         if shard is not None:
-            kept = intact_formats(target, plan.digest)
-            if not set(wanted) <= set(kept):
-                check_room(plan, target, _together(wanted, kept), max(1, shard[1]), tell)
-                return _build_part(plan, target, _together(wanted, kept), makes, shard, progress, tell)
-            tell(f"{target.final} is complete already; nothing was built")
+            if not set(wanted) <= set(intact_formats(target, plan.digest)):
+                suffixes = _together(wanted, built_formats(target, plan.digest))
+                check_room(plan, target, suffixes, shard[1], say)
+                return _build_part(plan, target, suffixes, numbers, shard, makes, progress, say)
+            say(f"{target.final} is complete already; nothing was built")
             return target.final
         with lock(target):
             kept = intact_formats(target, plan.digest)
             if set(wanted) <= set(kept):
-                tell(f"{target.final} is complete already; nothing was built")
+                say(f"{target.final} is complete already; nothing was built")
                 forget_built(target, kept)
                 return target.final
-            suffixes = _together(wanted, kept)
-            check_room(plan, target, suffixes, 1, tell)
+            # Those of a damaged dataset as well, which is repaired as a whole.
+            suffixes = _together(wanted, built_formats(target, plan.digest))
+            check_room(plan, target, suffixes, 1, say)
             sheet = aside.submit(plan_sheet, plan, suffixes)
-            records = _write_shards(plan, target, suffixes, range(len(plan.shards)), makes, progress, tell)
-            return complete(target, sheet.result(), records, tell)
+            records = _write_shards(plan, target, suffixes, numbers, makes, progress, say)
+            return complete(target, sheet.result(), records, say)
 
 
 def iter_rows(
@@ -176,19 +184,19 @@ def _build_there(
     plan: Plan,
     target: BuildAddresses,
     formats: Sequence[str],
+    numbers: Sequence[int],
+    whole: bool,
     engine: Engine,
-    shard: tuple[int, int] | None,
     progress: Progress | None,
-    tell: Notice,
+    notice: Notice,
 ) -> Address:
-    """`build` at an address."""
-    numbers = range(len(plan.shards)) if shard is None else _numbers_of(plan, shard)
+    """`build` at an address, of the shards of those numbers; `whole`: whether to complete the dataset then."""
     if begin(target, plan.digest, formats):
-        tell(f"{target.final} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
+        notice(f"{target.final} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
         return target.final
-    _write_shards(plan, target, formats, numbers, engine, progress, tell)
-    if shard is None:
-        return complete_at(target, plan_sheet(plan, formats), tell)
+    _write_shards(plan, target, formats, numbers, engine, progress, notice)
+    if whole:
+        return complete_at(target, plan_sheet(plan, formats), notice)
     put_sheet(target, plan_sheet(plan, formats))
     return target.partial
 
@@ -205,15 +213,15 @@ def _build_part(
     plan: Plan,
     target: BuildFolders,
     formats: Sequence[str],
-    engine: Engine,
+    numbers: Sequence[int],
     shard: tuple[int, int],
+    engine: Engine,
     progress: Progress | None,
-    tell: Notice,
+    notice: Notice,
 ) -> Path:
-    numbers = _numbers_of(plan, shard)
     part, of = shard
     with lock(target, part=f"part-{part % of}-of-{of}"):
-        _write_shards(plan, target, formats, numbers, engine, progress, tell)
+        _write_shards(plan, target, formats, numbers, engine, progress, notice)
         write_atomically(target.partial / SHEET, sheet_bytes(plan_sheet(plan, formats)))
     return target.partial
 
@@ -267,9 +275,7 @@ def _write_in_parallel(
     plan: Plan, target: Target, formats: Sequence[str], numbers: Sequence[int], jobs: int, advance: Advance
 ) -> dict[int, ShardRecord]:
     done: dict[int, ShardRecord] = {}
-    # What was drawn from a large corpus is sent, so that no worker reads all of it again.
-    drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
-    with processes(jobs, _start_worker, (plan.given, drawn, target, tuple(formats)), raising=ResourceError) as workers:
+    with processes(jobs, _start_worker, (sent_plan(plan, target, formats),), raising=ResourceError) as workers:
         running = {workers.submit(_work, number): number for number in numbers}
         while running:
             finished, _ = wait(running, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
@@ -283,10 +289,9 @@ def _write_in_parallel(
 _builder: ShardBuilder | None = None
 
 
-def _start_worker(recipe: Recipe, drawn: Mapping[str, Corpus], target: Target, formats: tuple[str, ...]) -> None:
+def _start_worker(sent: SentPlan) -> None:
     global _builder
-    plan = make_plan(recipe, known=drawn)
-    _builder = ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), tell)
+    _builder = builder_of(sent, tell, lambda plan: _CHANGED)
 
 
 def _work(number: int) -> ShardRecord:
@@ -295,5 +300,5 @@ def _work(number: int) -> ShardRecord:
     return _builder.start(number).result()
 
 
-def _together(wanted: Sequence[str], kept: Sequence[str]) -> tuple[str, ...]:
-    return tuple(suffix for suffix in DATA_FORMATS if suffix in (*wanted, *kept))
+def _together(wanted: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
+    return tuple(suffix for suffix in DATA_FORMATS if suffix in (*wanted, *there))

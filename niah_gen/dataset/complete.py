@@ -18,7 +18,7 @@ from niah_gen.dataset.card_text import CellRows
 from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, forget, lock, refuse_links
 from niah_gen.dataset.moving import move_in
 from niah_gen.dataset.preview import write_entry, write_preview
-from niah_gen.dataset.shards import ShardRecord
+from niah_gen.dataset.shards import MOST_RECORD_BYTES, ShardRecord
 from niah_gen.dataset.sheet import read_sheet
 from niah_gen.dataset.word_overlap import WordOverlap, kept
 from niah_gen.errors import IntegrityError, NiahError, listed
@@ -48,11 +48,10 @@ from niah_score.contract import (
     read_regular,
 )
 from niah_score.contract.regular_files import NoRegularFileError
+from niah_score.machine.addresses import Address
 from niah_score.machine.files import remove_all_but, sync_folder, write_atomically
 
 Notice = Callable[[str], None]
-# A line of some 70 bytes for each row of a shard.
-_MOST_RECORD = 512 * 2**20
 
 
 def merge(folder: str | Path, notice: Notice | None = None) -> Path:
@@ -65,34 +64,25 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     tell = notice or (lambda sentence: None)
     with lock(target):
         if not (target.partial / SHEET).is_file():
-            # A merge that was killed had only to remove what it no longer needed.
-            dataset = open_dataset(target.final)
-            forget_built(target, dataset.formats)
+            # A merge that was killed had only to remove what it no longer needed; a build may be repairing the dataset.
+            formats = intact_formats(target, open_dataset(target.final).manifest.plan_digest)
+            if formats:
+                forget_built(target, formats)
             if target.partial.exists():
-                raise NiahError(f"{target.partial}: no part of a dataset here; the build that began it can go on")
+                raise NiahError(f"{target.partial}: no shards to merge; run the build that began it again")
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
-        sheet = read_sheet(target.partial / SHEET)
-        if not target.final.name.endswith(f"-{sheet['plan_digest'][:8]}"):
-            raise IntegrityError(
-                f"{target.partial}: its {SHEET} is of dataset {sheet['plan_digest'][:8]}; the folder was renamed, or "
-                "the file is another build's: run any of the shards again"
-            )
+        sheet = read_sheet(target.partial / SHEET, target.final.name)
         if set(sheet["formats"]) <= set(formats := intact_formats(target, sheet["plan_digest"])):
             forget_built(target, formats)
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
-        records: list[ShardRecord] = []
-        problems: list[str] = []
-        for number, stem in enumerate(sheet["shards"]):
-            record = usable_record(target, sheet["plan_digest"], number, stem, sheet["formats"])
-            if isinstance(record, ShardRecord):
-                records.append(record)
-            else:
-                problems.append(f"file {number} ({stem}): {record}")
-        if problems:
-            head = f"{target.partial}: {len(problems)} files are not there; run their shards again"
-            raise IntegrityError(listed(head, problems))
+        stems = dict(enumerate(sheet["shards"]))
+        found = {
+            number: usable_record(target, sheet["plan_digest"], number, stem, sheet["formats"])
+            for number, stem in stems.items()
+        }
+        records = intact_records(target.partial, stems, found)
         for note in sheet.get("notes", ()):
             tell(note)
         return complete(target, sheet, records, tell)
@@ -130,15 +120,15 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
 def usable_record(
     target: BuildFolders, plan_digest: str, number: int, stem: str, formats: Sequence[str]
 ) -> ShardRecord | str:
-    """The record of a shard whose files are all intact, or what is wrong. `stem`: of its files' names."""
+    """The record of a shard whose files are all intact, or what is wrong.
+
+    `stem`: the path of its files without format folder and suffix.
+    """
     path = target.record(number)
     try:
-        data = b"" if path.is_symlink() else read_regular(path, _MOST_RECORD)
+        record = _record_at(path)
     except FileNotFoundError:
         return "not written"
-    except (NoRegularFileError, ValueError):
-        data = b""
-    record = ShardRecord.from_bytes(data)
     if record is None:
         return f"{path.name} is damaged"
     if wrong := wrong_record(record, plan_digest, number, stem, formats):
@@ -150,8 +140,17 @@ def usable_record(
     return "; ".join(problems) if problems else record
 
 
+def _record_at(path: Path) -> ShardRecord | None:
+    """The record in a file; None if it is damaged, or no file. Raises FileNotFoundError."""
+    try:
+        data = b"" if path.is_symlink() else read_regular(path, MOST_RECORD_BYTES)
+    except (NoRegularFileError, ValueError):
+        return None
+    return ShardRecord.from_bytes(data)
+
+
 def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, formats: Sequence[str]) -> str | None:
-    """What is wrong with a record that is whole, whatever its files are; None if it is the one that is asked for."""
+    """Why an intact record is not the one that is wanted, whatever its files; None if it is."""
     if record.plan_digest != plan_digest:
         return "written for another plan"
     known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
@@ -161,6 +160,22 @@ def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, 
     if there != set(formats):
         return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
     return None
+
+
+def intact_records(
+    place: Path | Address, stems: Mapping[int, str], found: Mapping[int, ShardRecord | str]
+) -> list[ShardRecord]:
+    """The records of all shards, in order, by what was found of each below a partial folder or address.
+
+    Raises IntegrityError listing those that are missing or not intact.
+    """
+    problems = [
+        f"file {number} ({stems[number]}): {record}" for number, record in found.items() if isinstance(record, str)
+    ]
+    if problems:
+        head = f"{place}: {len(problems)} files are missing or damaged; run their shards again"
+        raise IntegrityError(listed(head, problems))
+    return [record for record in found.values() if isinstance(record, ShardRecord)]
 
 
 def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
@@ -207,6 +222,12 @@ def describe(
     digest = content_digest(digest for record in records for digest in record.digests)
     files = [write_entry(folder / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
+    for record in records:
+        if any(isinstance(row["prompt"], str) != (recipe.form == "text") for row in record.shown):
+            raise IntegrityError(
+                f"{folder}: the preview in record {record.number:05d}.json is not of form {recipe.form}; remove that "
+                "record, and run its shard again"
+            )
     shown = [row for record in records for row in record.shown]
     files.append(write_preview(folder, shown, sheet["formats"][0], recipe.form))
     manifest = Manifest(
@@ -251,13 +272,22 @@ def intact_formats(target: BuildFolders, plan_digest: str) -> tuple[str, ...]:
     return () if damaged else dataset.formats
 
 
+def built_formats(target: BuildFolders, plan_digest: str) -> tuple[str, ...]:
+    """The formats of the dataset that is there, intact or not; none if there is none, or one of another plan."""
+    try:
+        dataset = open_dataset(target.final)
+    except ContractError:
+        return ()
+    return dataset.formats if dataset.manifest.plan_digest == plan_digest else ()
+
+
 def forget_built(target: BuildFolders, formats: Sequence[str]) -> None:
     """Remove the partial folder of a dataset that is complete in some formats.
 
-    It stays where finished shards are in it that have another one: a build in that format can go on from them.
+    It is kept if it holds finished shards in another format, from which a build can go on.
     """
     for path in target.parts.glob("*.json"):
-        record = ShardRecord.from_bytes(path.read_bytes())
+        record = _record_at(path)
         if record is not None and not {entry.suffix for entry in record.files} <= set(formats):
             return
     forget(target)

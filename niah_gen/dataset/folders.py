@@ -65,10 +65,10 @@ class BuildFolders:
 
 @contextmanager
 def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) -> Iterator[None]:
-    """Hold a target alone, or one part of it. Raises LockedError; a killed holder leaves no lock.
+    """Lock a whole target, or one part of it, against other builders. Raises LockedError.
 
-    Parts are built beside each other, but not beside the whole: that takes every part's lock as well, and a part looks
-    in at the whole's lock before it begins. make: the partial folder, for a build.
+    A killed holder leaves no lock. Parts are built beside each other, but not beside the whole: that takes every part's
+    lock as well, and a part looks in at the whole's lock before it begins. make: whether to make the partial folder.
     """
     folder, name = target.final.parent, target.final.name
     refuse_links(target)
@@ -97,11 +97,11 @@ def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) ->
 
 @contextmanager
 def hold_finished(dataset: Path) -> Iterator[None]:
-    """Hold a finished dataset alone, whose files are then what its manifest lists. Raises LockedError.
+    """Lock a finished dataset, so that nobody builds it meanwhile. Raises LockedError.
 
-    Where nobody may write beside it, nobody builds it.
+    Where the folder above is not writable nobody can be building, and nothing is locked.
     """
-    target = BuildFolders(Path(os.path.abspath(dataset)))
+    target = BuildFolders(Path(os.path.realpath(dataset)))
     if not target.final.is_dir() or not os.access(target.final.parent, os.W_OK):
         yield
         return

@@ -13,7 +13,7 @@ from niah_score.machine.fetched import manifest_at
 
 
 def datasets_at(text: str) -> Listing:
-    """All datasets at an address and below it. Of their objects only manifests are read. Raises what a store does."""
+    """All datasets at an address and below it. Only manifests are read. Raises AddressError and StoreError."""
     top = parse_address(text)
     there = objects_below(top)
     found: dict[str, ListedFolder] = {}

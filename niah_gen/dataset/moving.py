@@ -1,11 +1,11 @@
-"""Moves the files of a completed build over those of a dataset that is there, in a way that no kill can spoil.
+"""Moves the files of a completed build into an existing dataset; being killed at any point does no harm.
 
     <dataset>.partial/dataset/       the new files, all of them written and synced
     <dataset>.partial/moving.json    the list of those that are moved, written before the first move
 
 Files are moved under new names first and the manifest last. Until then the old manifest stands, and every file with
-rows that it lists is what it was: only such files are moved that the dataset lacks, or holds damaged. Whoever holds the
-dataset's lock next finishes the moves before doing anything else.
+rows that it lists is what it was: only files that the dataset lacks, or holds in damaged form, are moved. Whoever holds
+the dataset's lock next finishes the moves before doing anything else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_moving(partial: Path) -> bool:
 
 
 def finish_moving(partial: Path, final: Path) -> bool:
-    """Finish what `move_in` began, if it was killed; whether there was anything to finish. Raises OSError."""
+    """Finish what a killed `move_in` began; returns whether there was anything to finish. Raises OSError."""
     found = _read(partial / JOURNAL)
     if found is None:
         return False

@@ -1,8 +1,8 @@
 """Joins a Ray cluster, or starts one on this machine, for as long as a build needs it.
 
 A cluster that was there is left as it was. One that was started here ends with the build, and with the process however
-that ends; it asks for a token that nobody else knows, for its ports are open to the network. Nothing is reported to
-Ray's makers, and nothing is printed.
+that ends; a random token protects it, because its ports are open to the network (unless ray was imported before: it
+reads the token when it is imported). Nothing is reported to Ray's makers, and nothing is printed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from niah_gen.errors import NiahError, ResourceError
 
-LOCAL = "local"
+_LOCAL = "local"
 _AUTO = "auto"
 # What goes from one process to another through Ray is small; this is the least that it takes.
 _STORE_BYTES = 75 * 1024 * 1024
@@ -33,7 +33,7 @@ _HEAD_SECONDS = 40
 
 def load_ray(address: str | None = None) -> Any:
     """The module `ray`, to join the cluster at an address. Raises NiahError where it is not installed."""
-    if "ray" not in sys.modules and cluster_address(address) == LOCAL:
+    if "ray" not in sys.modules and cluster_address(address) == _LOCAL:
         # Whoever knows a Ray port may run what they like. Ray reads this when it is imported, and only then.
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     try:
@@ -46,7 +46,7 @@ def load_ray(address: str | None = None) -> Any:
 
 def cluster_address(given: str | None) -> str:
     """The cluster that is meant: the address given, else $RAY_ADDRESS, else `local`."""
-    return given or os.environ.get("RAY_ADDRESS") or LOCAL
+    return given or os.environ.get("RAY_ADDRESS") or _LOCAL
 
 
 @contextmanager
@@ -54,8 +54,9 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
     """A connection to a cluster while the block lasts: the one at an address, or one started here with so many workers.
 
     Where this process is connected already, and no address is given, that connection is used, and kept. sent_bytes:
-    what will be put into the store of a cluster started here. Raises NiahError naming an address that cannot be
-    joined, and ResourceError where no cluster can be started.
+    what will be put into the store of a cluster started here. Standard output of this process goes nowhere while a
+    connection of ours lasts. Raises NiahError naming an address that cannot be joined, and ResourceError where no
+    cluster can be started.
     """
     if ray.is_initialized():
         if address is not None:
@@ -68,7 +69,7 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
     where = cluster_address(address)
     with ExitStack() as held:
         wanted: dict[str, Any] = {"address": where, "log_to_driver": False, "logging_level": "CRITICAL"}
-        if where == LOCAL:
+        if where == _LOCAL:
             folder = tempfile.TemporaryDirectory(
                 prefix="niah-", dir=os.environ.get("RAY_TMPDIR"), ignore_cleanup_errors=True
             )
@@ -79,8 +80,8 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
             os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         elif where != _AUTO:
             _reach(where)
-        # Ray prints what became of workers and machines, at times only when it ends. What matters of it is told by
-        # whoever waits for them.
+        # Ray prints messages about lost workers, some only at shutdown; the code that waits for the tasks reports what
+        # matters.
         held.enter_context(redirect_stdout(held.enter_context(open(os.devnull, "w"))))
         held.callback(ray.shutdown)
         printed = held.enter_context(tempfile.TemporaryFile())
@@ -90,7 +91,7 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
         # Ray ends the process where a cluster does not answer.
         except (Exception, SystemExit) as error:  # noqa: BLE001 - every release raises others
             said = str(error).strip().partition("\n")[0] or type(error).__name__
-            if where == LOCAL:
+            if where == _LOCAL:
                 raise ResourceError(f"Ray cannot start a cluster on this machine: {said}") from None
             printed.seek(0)
             if b"AuthToken" in printed.read():
@@ -140,7 +141,7 @@ class Head:
         except OSError:
             if now - self._seen > _HEAD_SECONDS:
                 raise ResourceError(
-                    "the head of the Ray cluster does not answer any more; start a cluster, and run the same command "
+                    "the head of the Ray cluster has stopped responding; start a cluster, and run the same command "
                     "again: finished files are kept"
                 ) from None
 
@@ -160,7 +161,7 @@ def _stderr_in(file: IO[bytes]) -> Iterator[None]:
 
 @contextmanager
 def _own_handler() -> Iterator[None]:
-    """Keep this process's way of ending on SIGTERM, which Ray replaces."""
+    """Restore this process's SIGTERM handler, which Ray replaces."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,15 +22,14 @@ from niah_gen.dataset.at_address import Target, found_records
 from niah_gen.dataset.complete import Notice
 from niah_gen.dataset.ray_cluster import Head, cluster_address, joined, load_ray
 from niah_gen.dataset.releases import release_here, releases_of
-from niah_gen.dataset.shard_builder import Advance, ShardBuilder
-from niah_gen.dataset.shards import GROUP_BYTES, ShardRecord
-from niah_gen.dataset.writer_thread import WriterThread
+from niah_gen.dataset.shard_builder import Advance, SentPlan, ShardBuilder, builder_of, sent_plan
+from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import IntegrityError, NiahError, ResourceError, listed
-from niah_gen.rows.assemble import Assembler
-from niah_gen.rows.plan import Plan, make_plan
-from niah_score.contract import VERSION
+from niah_gen.rows.plan import Plan
+from niah_score.contract import VERSION, sha256_hex
+from niah_score.errors import AddressError, StoreError
 
-# How often a shard is started again whose worker or machine was lost.
+# How many times a shard is retried after its worker or machine is lost.
 RETRIES = 3
 _POLL_SECONDS = 0.2
 # A network file system may show what another machine wrote this much later.
@@ -41,18 +40,15 @@ _SEEN_SECONDS = 90
 class Order:
     """What a worker needs to make any shard of a plan.
 
-    digest: the plan's; pins: sha256 of corpora, tokenizer and other files, as this machine has them. versions: of what
-    decides the bytes of files. folder, path, settings: where names are looked up, which a worker takes over before it
-    unpacks `given`: recipe, corpora of which documents were drawn, target and formats.
+    versions: of what decides the bytes of files. folder, path, settings: where names are looked up, which a worker
+    takes over before it unpacks `sent`, a SentPlan.
     """
 
-    digest: str
-    pins: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]
     folder: str
     path: tuple[str, ...]
     settings: Mapping[str, str]
-    given: bytes
+    sent: bytes
 
 
 class Outcome(NamedTuple):
@@ -66,16 +62,12 @@ class Outcome(NamedTuple):
 
 def make_order(plan: Plan, target: Target, formats: Sequence[str]) -> Order:
     """The order for the shards of a plan."""
-    # What was drawn from a large corpus is sent, so that no worker reads all of it again.
-    drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
     return Order(
-        plan.digest,
-        plan.recipe.pins,
         releases_of(formats),
         os.getcwd(),
         tuple(entry or os.getcwd() for entry in sys.path),
         {name: value for name, value in os.environ.items() if name.startswith("NIAH_")},
-        pickle.dumps((plan.given, drawn, target, tuple(formats))),
+        pickle.dumps(sent_plan(plan, target, formats)),
     )
 
 
@@ -92,15 +84,20 @@ def write_as_tasks(
     """Write the shards of those numbers on a Ray cluster; the record of each.
 
     jobs: how many are written at a time; None takes what CPUs the cluster has. Raises what making rows raises, an
-    IntegrityError where a worker would make another dataset, and ResourceError once a shard was tried in vain.
+    IntegrityError where a worker would make a different dataset, and ResourceError once every attempt at a shard has
+    failed.
     """
     ray = load_ray(address)
+    # Ray's own messages are not printed meanwhile; what the caller prints is.
+    stdout = sys.stdout
     order = pickle.dumps(make_order(plan, target, formats))
+    key = sha256_hex(order)
     at_once = min(jobs or os.cpu_count() or 1, len(numbers))
     done: dict[int, ShardRecord] = {}
     with joined(ray, address, at_once, len(order)):
         if not ray.cluster_resources().get("CPU"):
-            tell(f"Ray cluster {cluster_address(address)} has no CPU now; the build waits until it has")
+            with redirect_stdout(stdout):
+                tell(f"Ray cluster {cluster_address(address)} has no CPUs yet; the build waits for some")
         # A list, or Ray would unpack the order for every task.
         sent = [ray.put(order)]
         task = ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(_task)
@@ -112,7 +109,7 @@ def write_as_tasks(
             while waiting or running:
                 while waiting and (jobs is None or len(running) < jobs):
                     number = waiting.pop(0)
-                    running[task.remote(sent, plan.digest, number)] = number
+                    running[task.remote(sent, key, number)] = number
                 # Ctrl-C is heeded between two calls.
                 finished, _ = ray.wait(list(running), timeout=_POLL_SECONDS)
                 head.look()
@@ -124,7 +121,8 @@ def write_as_tasks(
                         _see(target, plan, number, formats, outcome.node)
                         looked_at.add(outcome.node)
                     done[number] = record
-                    advance(len(record.digests), record.tokens)
+                    with redirect_stdout(stdout):
+                        advance(len(record.digests), record.tokens)
         finally:
             with suppress(Exception):  # the cluster may be gone
                 for future in running:
@@ -156,7 +154,7 @@ def _record(outcome: Outcome) -> ShardRecord:
     if outcome.error is None and outcome.record is not None:
         return outcome.record
     error = outcome.error or RuntimeError("a task returned nothing")
-    if outcome.unprepared and isinstance(error, NiahError):
+    if outcome.unprepared and isinstance(error, NiahError | AddressError | StoreError):
         error.args = (
             f"on {outcome.node}: {error}\n  Every machine of the cluster needs the corpora and tokenizers that this "
             "one reads, under the same names and paths",
@@ -165,41 +163,46 @@ def _record(outcome: Outcome) -> ShardRecord:
 
 
 def _see(target: Target, plan: Plan, number: int, formats: Sequence[str], node: str) -> None:
-    """Look at what the first task of a machine wrote. Raises NiahError where it is not to be seen from here."""
+    """Look at what the first task of a machine wrote. Raises NiahError where it cannot be seen from here."""
     deadline = time.monotonic() + _SEEN_SECONDS
     stems = {number: plan.shards[number].stem}
     while not isinstance(found := found_records(target, plan.digest, stems, formats)[number], ShardRecord):
         if time.monotonic() > deadline:
             raise NiahError(
-                f"{target.partial}: what {node} wrote is not there ({stems[number]}: {found}); expected a "
-                "folder that all machines of the cluster share; name one by --out"
+                f"{target.partial}: what {node} wrote cannot be seen from here ({stems[number]}: {found}); --out must "
+                "be a folder or address that all machines of the cluster share"
             )
         time.sleep(_POLL_SECONDS)
 
 
-# What follows runs in a worker, which makes the shards of one plan after the other.
+# What follows runs in a worker, which makes the shards of one order after the other.
 _prepared: tuple[str, ShardBuilder] | None = None
 
 
-def _task(sent: Sequence[Any], digest: str, number: int) -> bytes:
+def _task(sent: Sequence[Any], key: str, number: int) -> bytes:
     """In a worker: make a shard, and say what became of it."""
     ray = load_ray()
-    return pickle.dumps(make_shard(lambda: pickle.loads(ray.get(sent[0])), digest, number))  # noqa: S301 - our own
+    return pickle.dumps(make_shard(lambda: pickle.loads(ray.get(sent[0])), key, number))  # noqa: S301 - our own
 
 
-def make_shard(order: Callable[[], Order], digest: str, number: int) -> Outcome:
-    """Make a shard, and write it. order: asked for once, unless another plan's was made in between."""
+def make_shard(order: Callable[[], Order], key: str, number: int) -> Outcome:
+    """Make a shard, and write it. order: asked for once, unless a shard of another key was made in between, or failed.
+
+    key: tells orders apart; those of one plan may have other targets or formats.
+    """
     global _prepared
     node = platform.node()
     try:
-        if _prepared is None or _prepared[0] != digest:
+        if _prepared is None or _prepared[0] != key:
             _prepared = None
-            _prepared = digest, _builder(order(), node)
+            _prepared = key, _builder(order(), node)
     except Exception as error:  # noqa: BLE001 - raised again by the build
         return Outcome(node, None, _portable(error), unprepared=not isinstance(error, IntegrityError))
     try:
         return Outcome(node, _prepared[1].start(number).result(), None)
     except Exception as error:  # noqa: BLE001 - raised again by the build
+        # Its writer thread would fail again.
+        _prepared = None
         return Outcome(node, None, _portable(error))
 
 
@@ -212,16 +215,13 @@ def _builder(order: Order, node: str) -> ShardBuilder:
     here = {name: release_here(name) for name in order.versions}
     if here != order.versions:
         raise IntegrityError(_differs(node, order.versions, here, "install the same versions on every machine"))
-    recipe, drawn, target, formats = pickle.loads(order.given)  # noqa: S301 - written by the build
-    plan = make_plan(recipe, known=drawn)
-    if plan.digest != order.digest:
-        wanted, found = dict(order.pins), dict(plan.recipe.pins)
-        raise IntegrityError(_differs(node, wanted, found, "give every machine the same files, and the same niah-kit"))
+    sent: SentPlan = pickle.loads(order.sent)  # noqa: S301 - written by the build
+    advice = "give every machine the same files, and the same niah-kit"
 
     def silent(rows: int, tokens: int) -> None:
         """Progress is told as shards are finished."""
 
-    return ShardBuilder(plan, Assembler(plan), target, formats, (WriterThread(GROUP_BYTES),), silent)
+    return builder_of(sent, silent, lambda plan: _differs(node, dict(sent.pins), dict(plan.recipe.pins), advice))
 
 
 def _differs(node: str, wanted: Mapping[str, str], found: Mapping[str, str], advice: str) -> str:
@@ -230,7 +230,7 @@ def _differs(node: str, wanted: Mapping[str, str], found: Mapping[str, str], adv
         for name in sorted({*wanted, *found})
         if wanted.get(name) != found.get(name)
     ]
-    return listed(f"{node} would make another dataset; {advice}", other)
+    return listed(f"{node} would make a different dataset; {advice}", other)
 
 
 def _portable(error: Exception) -> Exception:

@@ -1,7 +1,8 @@
-"""Looks whether the disk has room for a dataset before it is built."""
+"""Checks that the disk has room for a dataset before it is built."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ from niah_gen.rows.plan import Plan
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_score.text.language import find_language
 
-# Bytes of a row that no compression takes away: its digests.
+# Bytes of a row that do not compress: its digests.
 _LEAST_OF_A_ROW = 40
 # Prompts may be shorter than asked for, and a token may have fewer bytes than expected.
 _LEAST_SHARE = 0.25
@@ -47,12 +48,12 @@ def check_room(
             with suppress(OSError):
                 folder.rmdir()
         raise ResourceError(
-            f"{target.final}: takes {needed:,} bytes at least, and the disk of {place} has {free:,} left; make room, "
+            f"{target.final}: needs at least {needed:,} bytes, and the disk of {place} has {free:,} left; make room, "
             "choose another --out, or ask for fewer or shorter rows; compressed formats (parquet, jsonl.zst) take less"
         )
     if more > free:
         tell(
-            f"the prompts have some {more:,} bytes before they are compressed, and the disk of {place} has {free:,} "
+            f"the prompts come to about {more:,} bytes before compression, and the disk of {place} has {free:,} "
             "left; if it fills up, the build ends, and the same command goes on from there once there is room"
         )
 
@@ -67,4 +68,10 @@ def _least_text(plan: Plan) -> float:
 
 
 def _bytes_below(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Bytes of all files below a folder, where other builds may be renaming theirs."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.stat(os.path.join(place, name)).st_size
+    return total

@@ -8,17 +8,53 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 
+from niah_gen.corpora.read import Corpus
 from niah_gen.dataset.at_address import Target
 from niah_gen.dataset.preview import chosen_rows
-from niah_gen.dataset.shards import ShardJob, ShardRecord, write_shard
+from niah_gen.dataset.shards import GROUP_BYTES, ShardJob, ShardRecord, write_shard
 from niah_gen.dataset.writer_thread import WriterThread
+from niah_gen.errors import IntegrityError
+from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler
-from niah_gen.rows.plan import Plan, PlannedPart
+from niah_gen.rows.plan import Plan, PlannedPart, make_plan
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import Cell
 from niah_score.text.language import find_language
 
 Advance = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class SentPlan:
+    """What another process needs to make shards of a plan: it makes the plan again.
+
+    digest: the plan's; pins: sha256 of corpora, tokenizer and other files, as they were when it was made; given: the
+    recipe as it was asked for; drawn: corpora of which documents were drawn, so that nobody reads all of them again.
+    """
+
+    digest: str
+    pins: tuple[tuple[str, str], ...]
+    given: Recipe
+    drawn: Mapping[str, Corpus]
+    target: Target
+    formats: tuple[str, ...]
+
+
+def sent_plan(plan: Plan, target: Target, formats: Sequence[str]) -> SentPlan:
+    """A plan to be sent."""
+    drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
+    return SentPlan(plan.digest, plan.recipe.pins, plan.given, drawn, target, tuple(formats))
+
+
+def builder_of(sent: SentPlan, advance: Advance, differs: Callable[[Plan], str]) -> ShardBuilder:
+    """What makes the shards of a plan that was sent.
+
+    differs: says what is wrong with a plan that is another one here, which is raised as an IntegrityError.
+    """
+    plan = make_plan(sent.given, known=sent.drawn)
+    if plan.digest != sent.digest:
+        raise IntegrityError(differs(plan))
+    return ShardBuilder(plan, Assembler(plan), sent.target, sent.formats, (WriterThread(GROUP_BYTES),), advance)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ from niah_score.machine.files import atomic_file
 # Row group limits: small enough for a reader's memory and the Hub's viewer, large enough to share a window.
 GROUP_BYTES = 64 * 1000 * 1000
 GROUP_ROWS = 1024
+# Of a record: a line of some 70 bytes for each row of a shard.
+MOST_RECORD_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class ShardRecord:
     digests: tuple[str, ...]
     tokens: int
     notes: tuple[str, ...]
-    shown: tuple[Mapping[str, Any], ...] = ()
+    shown: tuple[Mapping[str, Any], ...]
 
     def to_bytes(self) -> bytes:
         """The record as a file: its content and the content's sha256, so that damage to it is seen."""

@@ -37,8 +37,11 @@ def sheet_bytes(sheet: Mapping[str, Any]) -> bytes:
     return canonical_json(sealed(sheet))
 
 
-def read_sheet(path: Path) -> dict[str, Any]:
-    """What a plan.json says. Raises IntegrityError where it is damaged, changed, or not what a build writes."""
+def read_sheet(path: Path, name: str) -> dict[str, Any]:
+    """What the plan.json of a dataset says. `name`: of the dataset's folder, which ends with the plan's digest.
+
+    Raises IntegrityError where it is damaged, changed, not what a build writes, or another dataset's.
+    """
     try:
         sheet = strict_json(read_regular(path, _MOST_BYTES))
         if not isinstance(sheet, dict):
@@ -51,6 +54,11 @@ def read_sheet(path: Path) -> dict[str, Any]:
         raise IntegrityError(
             f"{path}: damaged, or not what a build writes ({reason}); run any of the shards again"
         ) from None
+    if not name.endswith(f"-{sheet['plan_digest'][:8]}"):
+        raise IntegrityError(
+            f"{path}: is of dataset {sheet['plan_digest'][:8]}; what it is in was renamed, or it is another build's: "
+            "run any of the shards again"
+        )
     return sheet
 
 

@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-# As typing has it, which takes long to import.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from niah_score.cli.commands import app as app
-
-
-def __getattr__(name: str) -> object:
-    """`app`, the typer application: loaded when it is asked for, as Ctrl-C may come before."""
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from niah_score.cli import commands
-
-    return commands.app
-
 
 def main() -> None:
     """Entry point of `niah-score`."""

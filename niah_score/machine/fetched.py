@@ -11,16 +11,19 @@ from niah_score.contract import MANIFEST, ContractError, FileEntry, Manifest, op
 from niah_score.errors import AddressError
 from niah_score.machine.addresses import (
     Address,
+    StoredObject,
     fetch,
     is_address,
     object_at,
     objects_below,
     parse_address,
     read_object,
+    stored_sha256,
 )
 from niah_score.machine.files import write_atomically
 from niah_score.machine.refusals import NO_ROOM
 from niah_score.machine.scratch import scratch_folder
+from niah_score.text.visible import one_line
 
 _MOST_MANIFEST_BYTES = 1 << 28
 
@@ -29,9 +32,9 @@ _MOST_MANIFEST_BYTES = 1 << 28
 def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
     """The path that a text is; or of an address, a temporary folder with the dataset, or the file, that is there.
 
-    Fetched are the files with the rows, in the first format there is, or everything. An error that names the folder
-    names the address instead. Raises AddressError, StoreError, ContractError (no dataset, or an object is not what its
-    manifest says) and OSError.
+    Fetched are the files with the rows, in the first format there is; or everything, and then files of the right size
+    are not compared with the manifest. An error that names the folder names the address instead. Raises AddressError,
+    StoreError, ContractError (no dataset, or an object is not what its manifest says) and OSError.
     """
     if not is_address(text):
         yield Path(text)
@@ -44,20 +47,40 @@ def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
         else:
             dataset = open_dataset(_fetch_manifest(address, place))
             for entry in dataset.manifest.files if everything else [file.entry for file in dataset.files()]:
-                _fetch_entry(address, entry, place / entry.path)
+                _fetch_entry(address, entry, place / entry.path, compare=not everything)
         yield place
 
 
-def _fetch_entry(address: Address, entry: FileEntry, path: Path) -> None:
+def _fetch_entry(address: Address, entry: FileEntry, path: Path, *, compare: bool) -> None:
     """Fetch one file of a dataset. One that is missing is skipped: reading the folder reports it."""
     stored = object_at(address / entry.path)
     if stored is None:
         return
-    if stored.bytes != entry.bytes or fetch(address / entry.path, path) != entry.sha256:
+    sha256 = fetch(address / entry.path, path) if stored.bytes == entry.bytes else ""
+    if not sha256 or (compare and sha256 != entry.sha256):
         raise ContractError(
             f"{address / entry.path}: is not the file that {MANIFEST} lists; `niah-gen verify {address}` finds all "
             "such files; copy the dataset again, or build it again"
         )
+
+
+def object_problem(
+    address: Address, entry: FileEntry, stored: StoredObject | None, mark: object = None, *, read: bool = True
+) -> str | None:
+    """What is wrong with an object of the dataset at an address against its entry; None if it is intact.
+
+    stored: what the store says of it. mark: what it said when it was uploaded; an object with the same mark is not read
+    back. read: without it, none is, and an object of the right size counts as intact.
+    """
+    name = one_line(entry.path)
+    if stored is None:
+        return f"{name}: missing"
+    if stored.bytes != entry.bytes:
+        return f"{name}: {stored.bytes} bytes, expected {entry.bytes}"
+    if not read or (stored.mark is not None and stored.mark == mark):
+        return None
+    found = stored_sha256(address / entry.path)
+    return None if found == entry.sha256 else f"{name}: sha256 is {found}, expected {entry.sha256}"
 
 
 def manifest_at(address: Address) -> Manifest:

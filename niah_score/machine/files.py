@@ -192,24 +192,26 @@ def remove_all_but(folder: Path, wanted: Collection[str]) -> None:
 
 
 @contextmanager
-def locked(path: Path, seconds: float = 0) -> Iterator[None]:
+def locked(path: Path, seconds: float = 0, *, sure: bool = False) -> Iterator[None]:
     """Hold a lock file alone, waiting for it at most so long. Makes the folder it is in. Raises HeldError.
 
     The lock is the system's and ends with the process that holds it, however that ends. The file of a killed holder
-    stays until the next one. Where a file system has no locks, everybody gets one.
+    stays until the next one. Where a file system has no locks, everybody gets one, or with `sure` nobody does.
     """
-    held = _locked_file(path, time.monotonic() + seconds)
+    held = _locked_file(path, time.monotonic() + seconds, sure)
     try:
         yield
     finally:
-        with suppress(OSError):  # Windows removes no file that is open
-            path.unlink()
-        # It holds nothing, so that a failing disk has nothing to say of it.
-        with suppress(OSError):
-            held.close()
+        try:
+            with suppress(OSError):  # Windows removes no file that is open
+                path.unlink()
+        finally:
+            # It holds nothing, so that a failing disk has nothing to say of it.
+            with suppress(OSError):
+                held.close()
 
 
-def _locked_file(path: Path, deadline: float) -> BinaryIO:
+def _locked_file(path: Path, deadline: float, sure: bool) -> BinaryIO:
     """A lock file that is held until it is closed."""
     vanished = 0
     while True:
@@ -223,7 +225,8 @@ def _locked_file(path: Path, deadline: float) -> BinaryIO:
                 raise
             continue
         try:
-            got = _lock(file.fileno()) is not False
+            locks = _lock(file.fileno())
+            got = not sure if locks is None else locks
             # Who waited for a file that its holder removed has locked one that nobody else will find.
             if got and _stands_at(path, file.fileno()):
                 return file

@@ -15,6 +15,7 @@ from niah_score.machine.files import HeldError, locked
 
 _PREFIX = "niah-scratch-"
 _LOCK = "lock"
+_WAIT_SECONDS = 10
 # Folders, and the process that made each: a child that was forked must not remove its parent's.
 _mine: dict[Path, int] = {}
 
@@ -29,9 +30,11 @@ def scratch_folder() -> Iterator[Path]:
     outer = Path(tempfile.mkdtemp(prefix=_PREFIX))
     _mine[outer] = os.getpid()
     try:
-        with locked(outer / _LOCK):
+        # Another process that looks for abandoned folders may hold it for an instant.
+        with locked(outer / _LOCK, _WAIT_SECONDS):
             inner = outer / "files"
-            inner.mkdir()
+            # That process may have removed the folder, and locking makes it again for everybody to look into.
+            inner.mkdir(mode=0o700)
             yield inner
     finally:
         _mine.pop(outer, None)
@@ -51,7 +54,8 @@ def _remove_abandoned() -> None:
         try:
             if folder.is_symlink() or not lock.is_file() or folder.stat().st_uid != _user():
                 continue
-            with locked(lock):
+            # Where there are no locks, nobody knows whether its owner lives.
+            with locked(lock, sure=True):
                 shutil.rmtree(folder, ignore_errors=True)
         except (HeldError, OSError):
             continue

@@ -14,6 +14,7 @@ before it does anything else, whatever it writes itself: the plan says which fil
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -54,6 +55,7 @@ class HeldFolder(NamedTuple):
         """Let `fill` write files into an empty folder, then put them in the place of those that are there.
 
         Returns the folder. Raises ResourceError where it cannot be written to; it holds the same files as before then.
+        So it does after what `fill` raises, such as an OSError of a file elsewhere, which it read.
         """
         with _told(self.folder):
             _empty(self.staging)
@@ -124,12 +126,20 @@ def hold(folder: Path, files: FileSet, *, overwrite: bool) -> Iterator[HeldFolde
 
 @contextmanager
 def _told(folder: Path) -> Iterator[None]:
-    """What the system refuses, as a sentence."""
+    """What the system refuses in a folder, as a sentence; what it refuses elsewhere is raised as it is."""
     try:
         yield
     except OSError as error:
+        if isinstance(error.filename, str) and not _on_the_way(Path(error.filename), folder):
+            raise
         told = f"{_place(folder, error)}: cannot be written to ({reason(error)})"
         raise ResourceError(f"{told}; {what}" if (what := advice(error, folder)) else told) from None
+
+
+def _on_the_way(path: Path, folder: Path) -> bool:
+    """Whether a path lies in a folder, or the folder in it."""
+    one, other = Path(os.path.abspath(path)), Path(os.path.abspath(folder))
+    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def _place(folder: Path, error: OSError) -> Path:

@@ -14,8 +14,8 @@ from _pytest.mark import ParameterSet
 from attacks_on_folders import LINES, PARQUET, Place
 from commands import invoke
 
-from niah_gen.cli.main import app as gen
-from niah_score.cli.main import app as score
+from niah_gen.cli.commands import app as gen
+from niah_score.cli.commands import app as score
 
 ROW = {"id": "x", "answers": ["a"], "keywords": [["a"]]}
 
@@ -113,7 +113,7 @@ def test_a_recipe_of_many_bytes_ends_with_5(tmp_path: Path) -> None:
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
-from niah_{program}.cli.main import app
+from niah_{program}.cli.commands import app
 sys.argv = {words!r}
 app()
 """

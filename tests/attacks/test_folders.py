@@ -11,8 +11,8 @@ import pytest
 from attacks_on_folders import HOSTILE_NAMES, LINES, ON_FILES, ON_ROWS, ON_THE_MANIFEST, Attack, Place, everything
 from commands import invoke
 
-from niah_gen.cli.main import app as gen
-from niah_score.cli.main import app as score
+from niah_gen.cli.commands import app as gen
+from niah_score.cli.commands import app as score
 
 NAMES = [
     HOSTILE_NAMES[what]

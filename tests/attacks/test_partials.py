@@ -12,7 +12,7 @@ from attacks_on_parts import OTHER_NAMES, PARTIALS, Partial, PartialAttack
 from commands import invoke
 
 import niah_gen
-from niah_gen.cli.main import app as gen
+from niah_gen.cli.commands import app as gen
 
 RECIPE = {
     "name": "parts", "lengths": [600, 800], "depths": [0, 100], "needles": ["velden-archive"], "languages": ["en"],

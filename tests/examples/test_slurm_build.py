@@ -20,6 +20,8 @@ import niah_gen
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "cluster.md"
 TASKS = 4
+# Slurm's own gives a command one CPU unless it is told how many.
+SRUN = "[[ $1 == --cpus-per-task=1 ]] || { echo 'srun: how many CPUs?' >&2; exit 1; }\nshift\nexec \"$@\""
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """What each task of an array of four finds, but its number."""
     (tmp_path / "bin").mkdir()
     niah_gen_command = f'exec {sys.executable} -m niah_gen.cli "$@"'
-    for name, command in (("srun", 'exec "$@"'), ("niah-gen", niah_gen_command)):
+    for name, command in (("srun", SRUN), ("niah-gen", niah_gen_command)):
         (tmp_path / "bin" / name).write_text(f"#!/bin/bash\n{command}\n")
         (tmp_path / "bin" / name).chmod(0o755)
     return {

@@ -96,13 +96,13 @@ def test_a_build_that_cannot_fit_is_refused_before_it_begins(tmp_path: Path, mon
         monkeypatch.setattr(shutil, "disk_usage", lambda place, free=free: usage._replace(free=free))
         if free < 10_000:
             with pytest.raises(
-                ResourceError, match=rf"takes [\d,]+ bytes at least, and the disk of .* has {free:,} left"
+                ResourceError, match=rf"needs at least [\d,]+ bytes, and the disk of .* has {free:,} left"
             ):
                 niah_gen.build(recipe, tmp_path / "out", formats=formats)
             assert not any((tmp_path / "out" / "roomy").iterdir())
         else:
             niah_gen.build(recipe, tmp_path / "out", formats=formats, notice=told.append)
-    assert any("before they are compressed, and the disk" in sentence for sentence in told)
+    assert any("before compression, and the disk" in sentence for sentence in told)
 
 
 def test_what_a_full_disk_is_told_as_names_file_room_and_what_to_do(tmp_path: Path) -> None:

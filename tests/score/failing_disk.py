@@ -91,7 +91,7 @@ def _kill() -> None:
 
 
 if __name__ == "__main__":
-    from niah_score.cli.main import app
+    from niah_score.cli.commands import app
 
     with failing(sys.argv[1], int(sys.argv[2]), _kill):
         app(sys.argv[3:])

@@ -11,7 +11,7 @@ from typing import Any
 from commands import invoke
 from made import CONTRACT
 
-from niah_score.cli.main import app
+from niah_score.cli.commands import app
 
 EXECUTABLE = Path(sys.executable).with_name("niah-score")
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
 from niah_score.contract import Message
+from niah_score.machine.refusals import is_refused
 
 # A reference of MRCR v2 begins with a random text of this many characters.
 V2_PREFIX = 12
@@ -86,6 +87,8 @@ def _read_parquet(path: Path) -> Iterator[MrcrRow]:
                     yield make(path, number, fields)
     # Damaged texts are no UTF-8; damaged pages are errors of Arrow, or of the system without a number.
     except (pa.ArrowException, ValueError, OSError) as error:
+        if is_refused(error):
+            raise
         raise RecipeError([f"options.file: {path.name} is no readable Parquet file ({error})"]) from None
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from niah_gen.errors import RecipeError
 from niah_gen.tasks.questions.forms import FORMS, QuestionForm, RowFields, WrongFieldsError, form_of
 from niah_gen.tasks.questions.question import ExternalQuestion
+from niah_score.machine.refusals import is_refused
 
 # So many problems of a file are told one by one.
 _MOST_PROBLEMS = 20
@@ -251,6 +252,8 @@ def _parquet_rows(path: Path) -> Iterator[_Row]:
                     yield RowPlace(number, 0), fields
     # Damaged texts are no UTF-8; damaged pages are errors of Arrow, or of the system without a number.
     except (pa.ArrowException, ValueError, OSError) as error:
+        if is_refused(error):
+            raise
         raise RecipeError([f"options.file: {path.name} is no readable Parquet file ({error})"]) from None
 
 

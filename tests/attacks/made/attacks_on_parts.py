@@ -102,6 +102,12 @@ def _swapped(place: Partial) -> None:
     place.record(1).write_bytes(one)
 
 
+def _chats(place: Partial) -> None:
+    """Rows of the preview whose prompts are chats."""
+    shown = json.loads(place.record().read_bytes())["record"]["shown"]
+    place.say(shown=[{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in shown])
+
+
 def _pipe(path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
@@ -137,6 +143,7 @@ PARTIALS = (
     PartialAttack("a record counts tokens below 0", _told("tokens", -1), "00000.json is damaged"),
     PartialAttack("a record has numbers for digests", _told("digests", [1, 2, 3]), "00000.json is damaged"),
     PartialAttack("a record has fewer digests than rows", _told("digests", []), "00000.json is damaged"),
+    PartialAttack("a record shows a chat in a dataset of texts", _chats, "00000.json is not of form text"),
     PartialAttack("a record lists nothing", _told("files", []), "written as"),
     PartialAttack("a record is nested 100,000 deep", lambda p: p.record().write_bytes(b"[" * 100_000), "is damaged"),
     PartialAttack("a record is a pipe", lambda p: _pipe(p.record()), "00000.json is damaged"),

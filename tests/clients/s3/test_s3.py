@@ -209,7 +209,7 @@ def test_shards_of_which_one_is_not_built_are_not_merged(
 ) -> None:
     printed = here(*BUILD, "--out", OUT, "--shard", "1/2")
     assert f"{OUT}/far/{near.name}.partial" in printed.splitlines()
-    assert "2 files are not there" in here("niah-gen", "merge", OUT, expect=4)
+    assert "2 files are missing or damaged" in here("niah-gen", "merge", OUT, expect=4)
     assert "unfinished, 2 files written" in here("niah-gen", "list", f"s3://{BUCKET}")
     here(*BUILD, "--out", OUT)
     assert as_built(store, near)
@@ -231,12 +231,12 @@ def test_who_builds_otherwise_is_refused_and_a_finished_dataset_is_never_changed
 ) -> None:
     here(*BUILD, "--out", OUT, "--shard", "1/2")
     other = [*BUILD[:-1], "jsonl"]
-    assert "is being built otherwise" in here(*other, "--out", OUT, expect=11)
+    assert "another build has claimed this address" in here(*other, "--out", OUT, expect=11)
     here(*BUILD, "--out", OUT)
     assert "is finished, without jsonl" in here(*other, "--out", OUT, expect=2)
     assert as_built(store, near)
     store.files.rm_file(f"{BUCKET}/deep/er/far/{near.name}/manifest.json")
-    assert "no build that was begun" in here(*BUILD, "--out", OUT, expect=4)
+    assert "no build has claimed it" in here(*BUILD, "--out", OUT, expect=4)
 
 
 def test_bytes_that_arrive_broken_are_told(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:

@@ -53,6 +53,26 @@ def test_a_flipped_bit_a_short_a_missing_and_an_added_object_are_found(store: ty
     assert verify_at(far)[1] == ["data/.hidden: not in the manifest; a reader that lists objects would count it"]
 
 
+def test_without_reading_names_and_sizes_are_compared(store: type[MadeStore], small: Path) -> None:
+    far = f"{BUCKET}/x/{small.name}"
+    name = f"bucket/x/{small.name}/recipe.toml"
+    store.objects[name] = b"?" * len(store.objects[name])
+    store.objects[f"bucket/x/{small.name}/data/.hidden"] = b""
+    read: list[str] = []
+    store.on_read = read.append
+    (problem,) = verify_at(far, read=False)[1]
+    assert problem.startswith("data/.hidden: not in the manifest")
+    assert {path.rpartition("/")[2] for path in read} == {MANIFEST}
+    store.objects[name] += b"?"
+    assert "bytes, expected" in verify_at(far, read=False)[1][0]
+
+
+def test_names_of_objects_are_shown_on_one_line(store: type[MadeStore], small: Path) -> None:
+    store.objects[f"bucket/x/{small.name}/data/a\nrecipe.toml: fine\x1b[2J"] = b""
+    (problem,) = verify_at(f"{BUCKET}/x/{small.name}")[1]
+    assert problem.startswith("data/a recipe.toml: fine\\x1b[2J: not in the manifest")
+
+
 def test_a_place_without_a_valid_manifest_is_no_dataset_and_is_named_by_its_address(
     store: type[MadeStore], small: Path
 ) -> None:

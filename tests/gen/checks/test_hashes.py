@@ -32,6 +32,14 @@ def test_an_untouched_dataset_has_no_problems(dataset: Path) -> None:
     assert manifest.rows == 6
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_folder_one_stands_in_can_be_verified(copy: Path, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+    monkeypatch.chdir(copy)
+    if not whole:
+        Path("notes.txt").write_text("mine")
+    assert (verify(Path())[1] == []) is whole
+
+
 def test_every_flipped_bit_is_found(dataset: Path, copy: Path) -> None:
     chance = random.Random(0)
     files = sorted(path for path in copy.rglob("*") if path.is_file() and path.name != "manifest.json")

@@ -8,8 +8,8 @@ import pytest
 from commands import invoke
 from made_store import BUCKET, MadeStore
 
-from niah_gen.cli.main import app
-from niah_score.cli.main import app as scorer
+from niah_gen.cli.commands import app
+from niah_score.cli.commands import app as scorer
 
 BUILD = (
     "build",
@@ -46,6 +46,24 @@ def test_a_dataset_is_built_listed_shown_verified_and_merged_at_an_address(store
     for full in ((), ("--full",)):
         damaged = invoke(app, "verify", dataset, *full)
         assert (damaged.returncode, "more: not in the manifest" in damaged.stderr) == (4, True)
+
+
+def test_verify_full_reads_every_object_once_and_names_all_that_are_damaged(store: type[MadeStore]) -> None:
+    dataset = invoke(app, *BUILD, "--out", f"{BUCKET}/x").stdout.strip()
+    place = dataset.removeprefix("made://")
+    read: list[str] = []
+    store.on_read = read.append
+    assert "every row proved" in invoke(app, "verify", dataset, "--full").stdout
+    objects = [name for name in read if name.startswith(place) and not name.endswith("manifest.json")]
+    assert sorted(objects) == sorted(name for name in store.objects if not name.endswith("manifest.json"))
+    damaged = [name for name in objects if name.endswith((".parquet", ".toml"))]
+    assert len(damaged) == 4
+    for name in damaged:
+        store.objects[name] = store.objects[name][:-1] + b"?"
+    done = invoke(app, "verify", dataset, "--full")
+    assert done.returncode == 4
+    for name in damaged:
+        assert f"  {name.removeprefix(f'{place}/')}: sha256 is" in done.stderr
 
 
 @pytest.mark.parametrize(

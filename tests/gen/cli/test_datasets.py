@@ -14,8 +14,8 @@ from commands import invoke
 from proofs import ENGLISH, RECIPE, read, write
 
 import niah_gen
-import niah_score.cli.main
-from niah_gen.cli.main import app
+import niah_score.cli.commands
+from niah_gen.cli.commands import app
 from niah_gen.dataset.read import rows_in
 from niah_score.contract import CARD, read_manifest
 
@@ -121,7 +121,7 @@ def test_one_digest_names_a_dataset_from_its_folder_to_the_report(
     rows = [row for path in sorted(built.glob("data/*/*.parquet")) for row in rows_in(path)]
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(json.dumps({"id": row["id"], "prediction": row["answers"][0]}) + "\n" for row in rows))
-    scored = invoke(niah_score.cli.main.app, "score", built, answers, "--model", "mine", "--verbose")
+    scored = invoke(niah_score.cli.commands.app, "score", built, answers, "--model", "mine", "--verbose")
     assert scored.returncode == 0, scored.stderr
     scores = tmp_path / "scores" / f"p-{digest8}" / "mine"
     assert read_manifest(built).plan_digest[:8] == digest8
@@ -134,7 +134,7 @@ def test_one_digest_names_a_dataset_from_its_folder_to_the_report(
         "score": scored.stdout + scored.stderr,
         "summary": json.dumps(summary),
         "report": (scores / "report.html").read_text("utf-8"),
-        "again": invoke(niah_score.cli.main.app, "report", scores, "--dataset", built).stdout,
+        "again": invoke(niah_score.cli.commands.app, "report", scores, "--dataset", built).stdout,
     }
     for name, text in everywhere.items():
         assert digest8 in text, name

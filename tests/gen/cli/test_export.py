@@ -11,7 +11,7 @@ from commands import invoke
 from proofs import RECIPE
 
 import niah_gen
-from niah_gen.cli.main import app
+from niah_gen.cli.commands import app
 from niah_gen.export.registry import EXPORTS
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import invoke
 
-from niah_gen.cli.main import app
+from niah_gen.cli.commands import app
 
 EXECUTABLE = Path(sys.executable).with_name("niah-gen")
 SMALL = ["plain", "--length", "600,1k", "--depths", "0,50,100"]
@@ -249,7 +249,7 @@ def test_merge_looks_no_deeper_than_datasets_lie_and_says_what_it_was_given(data
     out = tmp_path / "a" / "b"
     assert run("build", *SMALL, "--shard", "1/2", "--out", str(out)).returncode == 0
     assert "no part of a dataset here" in run("merge", str(tmp_path)).stderr
-    assert "files are not there" in run("merge", str(out)).stderr
+    assert "files are missing or damaged" in run("merge", str(out)).stderr
 
 
 def test_tokenizers_are_listed_with_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

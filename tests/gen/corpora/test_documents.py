@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -82,6 +84,17 @@ def test_rows_have_their_summary_and_no_other_column_is_read(tmp_path: Path) -> 
         list(read_documents(path, "a"))
     with pytest.raises(CorpusError, match=r"a\.parquet: row 1: expected a string in 'n', found \[1\]"):
         list(read_documents(path, "a", "n"))
+
+
+@pytest.mark.parametrize("told", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
+def test_a_parquet_file_is_not_to_blame_where_the_system_refuses(
+    told: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"text": ["One."]}), tmp_path / "a.parquet")
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=told))
+    with pytest.raises(type(told)) as caught:
+        list(read_documents(tmp_path / "a.parquet", "a"))
+    assert caught.value is told
 
 
 def test_a_parquet_file_that_was_damaged_is_said_to_be(tmp_path: Path) -> None:

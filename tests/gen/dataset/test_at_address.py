@@ -7,6 +7,8 @@ import os
 import pickle
 import tempfile
 import threading
+import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,9 @@ from made_store import BUCKET, MadeStore, below
 import niah_gen
 from niah_gen.dataset.at_address import BuildAddresses
 from niah_gen.errors import IntegrityError, LockedError, NiahError
-from niah_score.contract import MANIFEST, sealed
+from niah_score.contract import MANIFEST, canonical_json, sealed, sha256_hex
 from niah_score.errors import AddressError, StoreError
+from niah_score.machine import files, scratch
 from niah_score.machine.addresses import Address
 
 RECIPE: dict[str, Any] = {
@@ -88,6 +91,44 @@ def test_no_more_than_two_shards_of_a_process_are_on_its_disk_and_none_at_the_en
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def fresh_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files, in a process that has not looked for abandoned ones yet."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(scratch, "_remove_abandoned", cache(scratch._remove_abandoned.__wrapped__))
+    return tmp_path
+
+
+def test_where_temporary_files_have_no_locks_the_shards_of_others_are_left_alone(
+    fresh_scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = fresh_scratch / "niah-scratch-other"
+    (other / "files").mkdir(parents=True)
+    (other / "lock").touch()
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_lock", lambda handle: None)
+        with BuildAddresses(Address("s3://bucket/x")).shard_folder():
+            assert (other / "files").is_dir()
+    scratch._remove_abandoned.cache_clear()
+    with BuildAddresses(Address("s3://bucket/x")).shard_folder():
+        assert not other.exists()
+
+
+def test_a_folder_whose_lock_another_process_tries_for_an_instant_is_waited_for(
+    fresh_scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    place = fresh_scratch / "mine"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda prefix: str(place))
+    with (place / "lock").open("wb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        monkeypatch.setattr(time, "sleep", lambda seconds: held.close())
+        with BuildAddresses(Address("s3://bucket/x")).shard_folder() as folder:
+            assert folder.stat().st_mode & 0o077 == 0
+
+
 class KilledError(BaseException):
     """Stands for the end of the process."""
 
@@ -143,7 +184,9 @@ def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -
     first = niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(1, 2))
     assert first == f"{OUT}/far/{near.name}.partial"
     for place in (first, OUT, f"{OUT}/far/{near.name}"):
-        with pytest.raises(IntegrityError, match=r"2 files are not there.*\n.*file 0 \(en-400/test-00000-of-00001\)"):
+        with pytest.raises(
+            IntegrityError, match=r"2 files are missing or damaged.*\n.*file 0 \(en-400/test-00000-of-00001\)"
+        ):
             niah_gen.merge_at(place)
     niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(2, 2))
     assert niah_gen.merge_at(first) == f"{OUT}/far/{near.name}"
@@ -180,7 +223,7 @@ def test_a_shard_whose_object_or_record_is_not_what_it_was_is_built_again(
         for damage in damages:
             store.objects.clear()
             store.objects |= {**good, name: damage}
-            with pytest.raises(IntegrityError, match="1 files are not there"):
+            with pytest.raises(IntegrityError, match="1 files are missing or damaged"):
                 niah_gen.merge_at(OUT)
             done: list[str] = []
             store.on_write = lambda kind, path, done=done: done.append(path)
@@ -189,6 +232,19 @@ def test_a_shard_whose_object_or_record_is_not_what_it_was_is_built_again(
             assert sum("/test-0" in path for path in done) == 1
             assert store.objects[data] == good[data]
             assert f"{place}/{MANIFEST}" in store.objects
+
+
+def test_a_record_whose_preview_is_of_another_form_is_named_by_its_address(store: type[MadeStore], near: Path) -> None:
+    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
+    place = f"{place_of(near)}.partial"
+    name = f"bucket/{place}/parts/00001.json"
+    outer = json.loads(store.objects[name])
+    body = json.loads(outer["shard"])["record"]
+    body["shown"] = [{**row, "prompt": [{"role": "user", "content": row["prompt"]}]} for row in body["shown"]]
+    shard = canonical_json({"record": body, "sha256": sha256_hex(canonical_json(body))}).decode()
+    store.objects[name] = canonical_json(sealed({"shard": shard, "marks": outer["marks"]}))
+    with pytest.raises(IntegrityError, match=rf"^{BUCKET}/{place}: .*00001\.json"):
+        niah_gen.merge_at(OUT)
 
 
 def test_where_the_store_states_checksums_no_shard_is_read_back_to_go_on(store: type[MadeStore], near: Path) -> None:
@@ -210,10 +266,10 @@ def test_a_builder_with_other_formats_or_releases_is_refused_while_one_is_at_wor
 
     niah_gen.build_at(RECIPE, OUT, shard=(1, 2))
     before = dict(store.objects)
-    with pytest.raises(LockedError, match=r"parquet by niah-kit .*; this build is with parquet\+jsonl.gz"):
+    with pytest.raises(LockedError, match=r"parquet by niah-kit .*; this one would use parquet\+jsonl.gz"):
         build()
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.0.1")
-    with pytest.raises(LockedError, match=r"this build is with parquet by .*pyarrow 0\.0\.1"):
+    with pytest.raises(LockedError, match=r"this one would use parquet by .*pyarrow 0\.0\.1"):
         build(formats=("parquet",))
     assert store.objects == before
     claim = f"bucket/{place_of(near)}.partial/claim.json"
@@ -270,7 +326,7 @@ def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path)
     with pytest.raises(IntegrityError, match=r"1 of its objects are missing or of another size.*\n  recipe\.toml"):
         build(formats=("parquet",))
     del store.objects[f"{place}/{MANIFEST}"]
-    with pytest.raises(IntegrityError, match="is no build that was begun"):
+    with pytest.raises(IntegrityError, match="no build has claimed it"):
         build(formats=("parquet",))
     assert wrote == []
 
@@ -285,6 +341,10 @@ def test_what_does_not_belong_there_keeps_a_build_from_being_finished_and_goes_o
         niah_gen.merge_at(OUT)
     assert f"bucket/{place_of(near)}/{MANIFEST}" not in store.objects
     del store.objects[stranger]
+    store.objects[f"{stranger}\x1b[2J"] = b"mine"
+    with pytest.raises(IntegrityError, match=r"\n  data/en-400/notes.txt\\x1b\[2J$"):
+        niah_gen.merge_at(OUT)
+    del store.objects[f"{stranger}\x1b[2J"]
     assert niah_gen.merge_at(OUT).endswith(near.name)
 
 

@@ -27,6 +27,7 @@ from niah_gen.dataset.card import rewrite_card
 from niah_gen.dataset.read import rows_in
 from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import FitError, IntegrityError, LockedError, NiahError
+from niah_gen.rows.plan import make_plan
 from niah_score.contract import CARD, MANIFEST, content_digest, read_manifest, row_digest
 
 
@@ -65,6 +66,23 @@ def test_the_resolved_recipe_builds_the_same_dataset(small: Path, tmp_path: Path
 
 def test_two_workers_write_the_same_bytes_as_one(small: Path, tmp_path: Path) -> None:
     assert tree(niah_gen.build(SMALL, tmp_path, jobs=2)) == tree(small)
+
+
+def test_a_worker_that_finds_another_corpus_than_the_build_did_makes_no_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = notes(tmp_path / "texts")
+    planned = make_plan
+
+    def changed_after(*given: Any, **known: Any) -> Any:
+        plan = planned(*given, **known)
+        (texts / "a.txt").write_text("Another tale was told. It had no end! Was it long? It was. " * 60)
+        return plan
+
+    monkeypatch.setattr("niah_gen.dataset.build.make_plan", changed_after)
+    with pytest.raises(IntegrityError, match="changed while the build ran; run the same command again"):
+        niah_gen.build({**SMALL, "corpora": [str(texts)], "languages": ["en"]}, tmp_path, jobs=2)
+    assert not list((tmp_path / "small").rglob("test-*"))
 
 
 def test_a_damaged_dataset_is_repaired_by_building_again(tmp_path: Path, small: Path) -> None:
@@ -127,6 +145,14 @@ def test_unknown_formats_and_shards_are_refused(tmp_path: Path) -> None:
         niah_gen.build(SMALL, tmp_path, formats=["csv"])
     with pytest.raises(NiahError, match="expected I/N"):
         niah_gen.build(SMALL, tmp_path, shard=(3, 2))
+
+
+def test_a_shard_that_does_not_exist_is_refused_before_anything_is_said_even_of_a_complete_dataset(small: Path) -> None:
+    told: list[str] = []
+    for shard in ((5, 4), (0, 0), (-1, 4)):
+        with pytest.raises(NiahError, match="expected I/N"):
+            niah_gen.build(SMALL, small.parent.parent, shard=shard, notice=told.append)
+    assert told == []
 
 
 def _hold(target: str, held: Any, release: Any) -> None:

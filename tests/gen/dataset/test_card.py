@@ -34,6 +34,13 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return niah_gen.build(PARTS, tmp_path_factory.mktemp("parts"))
 
 
+def test_a_card_is_written_anew_through_a_link_to_its_dataset(parts: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(parts)
+    before = (parts / CARD).read_bytes()
+    assert rewrite_card(tmp_path / "link") == tmp_path / "link" / CARD
+    assert (parts / CARD).read_bytes() == before
+
+
 def front_of(folder: Path) -> dict[str, Any]:
     front: dict[str, Any] = yaml.safe_load((folder / CARD).read_text("utf-8").split("---\n")[1])
     return front

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from niah_score.contract import read_manifest
 
 def test_shards_built_apart_and_merged_are_the_same_dataset(small: Path, tmp_path: Path) -> None:
     partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
-    with pytest.raises(IntegrityError, match="2 files are not there"):
+    with pytest.raises(IntegrityError, match="2 files are missing or damaged"):
         niah_gen.merge(partial)
     assert niah_gen.build(SMALL, tmp_path, shard=(2, 2)) == partial
     merged = niah_gen.merge(partial)
@@ -41,6 +42,59 @@ def test_merge_takes_the_dataset_folder_or_the_out_folder_too(tmp_path: Path) ->
     assert [path.name for path in final.parent.iterdir()] == [final.name]
 
 
+@pytest.mark.parametrize("named", ["partial", "final", "out"])
+def test_merge_keeps_what_a_killed_repair_has_written(
+    tmp_path: Path, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    for victim in folder.rglob("test-*"):
+        victim.write_bytes(victim.read_bytes()[:-1])
+
+    def killed(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("niah_gen.dataset.build.complete", killed)
+        with pytest.raises(KeyboardInterrupt):
+            niah_gen.build(SMALL, tmp_path)
+    partial = folder.with_name(f"{folder.name}.partial")
+    before = tree(partial)
+    assert len(before) > 4
+    with pytest.raises(NiahError, match=r"\.partial: no shards to merge; run the build that began it again"):
+        niah_gen.merge({"partial": partial, "final": folder, "out": tmp_path}[named])
+    assert tree(partial) == before
+    assert niah_gen.build(SMALL, tmp_path) == folder
+    assert verify(folder)[1] == []
+
+
+@pytest.mark.parametrize("shards", [None, 2])
+def test_a_damaged_dataset_of_two_formats_is_repaired_in_both_whatever_is_asked_for(
+    tmp_path: Path, shards: int | None
+) -> None:
+    folder = niah_gen.build(SMALL, tmp_path, formats=["parquet", "jsonl.gz"])
+    whole = tree(folder)
+    for victim in sorted(folder.rglob("test-*"))[:2]:
+        victim.write_bytes(victim.read_bytes()[:-1])
+    if shards is None:
+        assert niah_gen.build(SMALL, tmp_path) == folder
+    else:
+        for part in (1, 2):
+            partial = niah_gen.build(SMALL, tmp_path, shard=(part, shards))
+        assert niah_gen.merge(partial) == folder
+    assert verify(folder)[1] == []
+    assert tree(folder) == whole
+
+
+@pytest.mark.parametrize("what", ["folder", "pipe"])
+def test_something_in_the_place_of_a_record_keeps_nobody_from_tidying_up(tmp_path: Path, what: str) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    record = folder.with_name(f"{folder.name}.partial") / "parts" / "00000.json"
+    record.parent.mkdir(parents=True)
+    os.mkfifo(record) if what == "pipe" else record.mkdir()
+    assert niah_gen.build(SMALL, tmp_path) == folder
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
 def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: Path) -> None:
     folder = niah_gen.build(SMALL, tmp_path / "whole", formats=("parquet", "jsonl"))
     whole = tree(folder)
@@ -55,7 +109,9 @@ def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: P
         (old / path).parent.mkdir(parents=True, exist_ok=True)
         (partial / "dataset" / path).replace(old / path)
     _, problems = verify(old)
-    assert problems[0].endswith("holds files that a command was moving in when it ended; the same build finishes that")
+    assert problems[0].endswith(
+        "holds files that a killed command had not finished moving in; run the same build again"
+    )
     assert list(rows_in(old / next(path for path in whole if path.endswith(".parquet"))))
     assert niah_gen.build(SMALL, tmp_path / "old", formats=("jsonl",)) == old
     assert tree(old) == whole

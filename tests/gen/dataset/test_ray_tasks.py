@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from small_dataset import SMALL, notes
 from typer.testing import CliRunner
 
 import niah_gen
-from niah_gen.cli.main import app
+from niah_gen.cli.commands import app
 from niah_gen.dataset import ray_tasks
 from niah_gen.dataset.folders import BuildFolders, lock
 from niah_gen.dataset.ray_cluster import cluster_address, joined
@@ -24,6 +25,8 @@ from niah_gen.dataset.ray_tasks import Order, Outcome, make_order, make_shard
 from niah_gen.errors import CorpusError, IntegrityError, NiahError, RecipeError
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.plan import Plan, make_plan
+from niah_score.contract import sha256_hex
+from niah_score.errors import AddressError, StoreError
 
 
 @pytest.fixture(autouse=True)
@@ -42,8 +45,26 @@ def planned(recipe: dict[str, Any], out: Path) -> tuple[Plan, BuildFolders]:
 def made(order: Order, number: int = 0) -> Outcome:
     """What comes back from a worker that was sent an order."""
     sent = pickle.dumps(order)
-    outcome: Outcome = pickle.loads(pickle.dumps(make_shard(lambda: pickle.loads(sent), order.digest, number)))
+    outcome: Outcome = pickle.loads(pickle.dumps(make_shard(lambda: pickle.loads(sent), sha256_hex(sent), number)))
     return outcome
+
+
+def test_a_worker_of_a_process_that_builds_twice_writes_where_and_as_it_is_asked(tmp_path: Path) -> None:
+    plan, target = planned(SMALL, tmp_path / "one")
+    _, other = planned(SMALL, tmp_path / "other")
+    for place, formats in ((target, ("parquet",)), (other, ("parquet",)), (other, ("jsonl", "jsonl.gz"))):
+        assert made(make_order(plan, place, formats)).error is None
+        assert {path.name.partition(".")[2] for path in place.dataset.rglob("test-*")} >= set(formats)
+
+
+def test_a_worker_makes_a_shard_that_failed_before_once_its_cause_is_gone(tmp_path: Path) -> None:
+    plan, target = planned(SMALL, tmp_path)
+    order = make_order(plan, target, ("parquet",))
+    target.dataset.mkdir(parents=True)
+    (target.dataset / "data").write_text("a file, where a folder is to be")
+    assert isinstance(made(order).error, OSError)
+    (target.dataset / "data").unlink()
+    assert made(order).error is None
 
 
 def test_the_files_of_tasks_in_any_order_are_those_of_one_process(small: Path, tmp_path: Path) -> None:
@@ -75,7 +96,7 @@ def test_a_worker_makes_the_plan_once_however_many_shards_it_makes(
         return order
 
     for number in range(3):
-        assert make_shard(counted, order.digest, number).error is None
+        assert make_shard(counted, "key", number).error is None
     assert asked == ["order"]
 
 
@@ -97,7 +118,7 @@ def test_a_worker_with_another_corpus_says_which(tmp_path: Path) -> None:
     outcome = made(order)
     assert isinstance(outcome.error, IntegrityError)
     (head, line) = str(outcome.error).splitlines()
-    assert "would make another dataset" in head
+    assert "would make a different dataset" in head
     assert line.strip().startswith("corpus notes: ")
     assert "tokenizer" not in str(outcome.error)
     assert not target.final.parent.exists()
@@ -118,7 +139,7 @@ def test_a_worker_without_the_corpus_is_named_and_says_what_it_needs(tmp_path: P
 def test_a_worker_with_another_version_of_what_decides_bytes_refuses(tmp_path: Path, what: str) -> None:
     plan, target = planned(SMALL, tmp_path)
     order = make_order(plan, target, ("parquet", "jsonl.gz"))
-    other = replace(order, versions={**order.versions, what: "0.0.1"}, given=b"of another version")
+    other = replace(order, versions={**order.versions, what: "0.0.1"}, sent=b"of another version")
     outcome = made(other)
     assert isinstance(outcome.error, IntegrityError)
     assert f"{what}: {order.versions[what]}, where the build was started 0.0.1" in str(outcome.error)
@@ -144,10 +165,75 @@ def test_a_worker_looks_names_up_where_the_build_does(tmp_path: Path, monkeypatc
 def test_a_folder_that_the_machines_do_not_share_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_tasks, "_SEEN_SECONDS", 0)
     plan, target = planned(SMALL, tmp_path)
-    with pytest.raises(NiahError, match=r"what node-3 wrote is not there \(en-600/test-00000-of-00001: not written\)"):
+    with pytest.raises(
+        NiahError, match=r"what node-3 wrote cannot be seen from here \(en-600/test-00000-of-00001: not written\)"
+    ):
         ray_tasks._see(target, plan, 0, ("parquet",), "node-3")
     assert made(make_order(plan, target, ("parquet",))).error is None
     ray_tasks._see(target, plan, 0, ("parquet",), "node-3")
+
+
+class RayHere:
+    """Ray as one process: a task is done when it is asked for. It has no CPU when a build begins."""
+
+    def __init__(self) -> None:
+        self.exceptions = SimpleNamespace(RayTaskError=KeyError, RayError=KeyError)
+        self.done: list[str] = []
+
+    def is_initialized(self) -> bool:
+        return False
+
+    def init(self, **_: object) -> None:
+        print("what Ray prints")
+
+    def shutdown(self) -> None:
+        print("what Ray prints at the end")
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {}
+
+    def get_runtime_context(self) -> SimpleNamespace:
+        return SimpleNamespace(gcs_address="127.0.0.1:9")
+
+    def put(self, value: bytes) -> bytes:
+        return value
+
+    def get(self, value: bytes) -> bytes:
+        return value
+
+    def remote(self, **_: object) -> Callable[[Callable[..., bytes]], SimpleNamespace]:
+        return lambda task: SimpleNamespace(remote=task)
+
+    def wait(self, running: list[bytes], timeout: float) -> tuple[list[bytes], list[bytes]]:
+        return running[:1], running[1:]
+
+
+def test_what_a_caller_prints_is_seen_and_what_ray_prints_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", RayHere())
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+
+    class Printed:
+        def start(self, rows: int, tokens: int) -> None:
+            print(f"{rows} rows")
+
+        def advance(self, rows: int, tokens: int) -> None:
+            print(f"{rows} more")
+
+    folder = niah_gen.build(SMALL, tmp_path, engine="ray", progress=Printed(), notice=print)
+    assert tree(folder) == tree(small)
+    printed = capsys.readouterr().out.splitlines()
+    assert "Ray cluster local has no CPUs yet; the build waits for some" in printed
+    assert printed.count("18 more") == 4
+    assert not [line for line in printed if "what Ray prints" in line]
+
+
+def test_a_worker_that_cannot_reach_a_store_is_named() -> None:
+    for error in (AddressError("s3://b/texts: names nothing"), StoreError("s3://b: does not answer")):
+        with pytest.raises(type(error), match=rf"^on node-3: {error}"):
+            ray_tasks._record(Outcome("node-3", None, error, unprepared=True))
 
 
 def test_errors_come_back_from_a_worker_as_they_were() -> None:
@@ -174,7 +260,7 @@ def test_without_ray_the_engine_says_how_to_install_it(tmp_path: Path, monkeypat
 def test_engines_that_do_not_exist_and_addresses_without_ray_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NiahError, match="engine 'dask' does not exist; expected processes or ray"):
         niah_gen.build(SMALL, tmp_path, engine="dask")
-    with pytest.raises(NiahError, match="goes with engine ray; found engine 'processes'"):
+    with pytest.raises(NiahError, match="a Ray address needs engine ray; found engine 'processes'"):
         niah_gen.build(SMALL, tmp_path, ray_address="auto")
 
 

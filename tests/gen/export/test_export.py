@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,27 @@ def refused(*arguments: Any, **named: Any) -> str:
     with pytest.raises(NiahError) as caught:
         export(*arguments, **named)
     return str(caught.value)
+
+
+@pytest.mark.parametrize("where", ["the dataset", "the export"])
+def test_a_file_that_the_system_refuses_is_named_whether_it_is_read_or_written(
+    where: str, grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    shard = next(grid.glob("data/*/*.parquet"))
+
+    def rows(*given: object) -> Iterator[ExportRow]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(shard if where == "the dataset" else out))
+
+    monkeypatch.setattr("niah_gen.export.export.rows_in_order", rows)
+    if where == "the dataset":
+        with pytest.raises(PermissionError) as caught:
+            export(grid, "vllm", out, MODEL)
+        assert caught.value.filename == str(shard)
+    else:
+        with pytest.raises(ResourceError, match=r"out: cannot be written to \(Permission denied\)"):
+            export(grid, "vllm", out, MODEL)
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -17,7 +17,7 @@ from loopback_hub import LoopbackHub, serving
 from publishers import client_settings
 from small_dataset import notes
 
-import niah_gen.cli.main
+import niah_gen.cli.commands
 from niah_gen.checks.hashes import verify
 from niah_score.contract import CARD, MANIFEST, FileEntry, read_manifest, sha256_hex
 
@@ -27,7 +27,7 @@ SMALL = ["plain", "--length", "600", "--depths", "0,50"]
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return invoke(niah_gen.cli.main.app, *arguments)
+    return invoke(niah_gen.cli.commands.app, *arguments)
 
 
 def built(out: Path, *flags: object) -> Path:

@@ -28,7 +28,7 @@ class Wall:
 sys.meta_path.insert(0, Wall())
 import niah_score
 assert niah_score.__file__.startswith(sys.argv[1]), niah_score.__file__
-from niah_score.cli.main import app
+from niah_score.cli.commands import app
 app(sys.argv[3:])
 """
     packages = sysconfig.get_paths()["purelib"]

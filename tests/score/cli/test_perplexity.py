@@ -11,7 +11,7 @@ import pytest
 from made_log_probs import token_records, windows, written
 from typer.testing import CliRunner
 
-from niah_score.cli.main import app
+from niah_score.cli.commands import app
 from niah_score.contract import VERSION, seal_is_broken
 from niah_score.contract.digests import file_sha256
 

@@ -136,7 +136,7 @@ def test_a_current_folder_that_was_removed_is_told(tmp_path: Path) -> None:
     [
         (
             OSError(errno.EACCES, "Permission denied", "x"),
-            Ending("x: Permission denied; look at its rights, or choose another place", 5),
+            Ending("x: Permission denied; check its permissions, or choose another place", 5),
         ),
         (
             OSError(errno.EROFS, "Read-only file system", "x"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -244,6 +246,20 @@ def test_a_wrong_value_of_mrcr_v2_is_named_too(tmp_path: Path, column: str, valu
     whole = {"context_len": "60000.0", "num_relevant": "2"}
     path = write(tmp_path / "v2.csv", [text_row(0, **whole), text_row(1, **{**whole, column: value})])
     assert f"v2.csv, row 2, column {column}: expected {expected}" in problem_of(path, "text")
+
+
+@pytest.mark.parametrize("told", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
+def test_a_parquet_file_is_not_said_to_be_broken_where_the_system_refuses(
+    told: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "2needle.parquet", [chat_row(0)])
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=told))
+    if isinstance(told, MemoryError):
+        with pytest.raises(MemoryError):
+            list(read_mrcr(path))
+    else:
+        with pytest.raises(RecipeError, match=r"2needle\.parquet cannot be read \(I/O error\)"):
+            list(read_mrcr(path))
 
 
 def test_files_that_are_none_of_these_are_refused(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from question_sets import write_set
 
@@ -52,6 +56,19 @@ def test_the_command_for_a_json_array_never_writes_over_the_array(tmp_path: Path
         (tmp_path / name).write_text(json.dumps([ROW]), "utf-8")
         (problem,) = problems_of(tmp_path / name)
         assert problem.endswith(goal)
+
+
+@pytest.mark.parametrize("told", [pa.ArrowMemoryError("malloc of size 64 failed"), OSError(errno.EIO, "I/O error")])
+def test_a_parquet_file_is_not_said_to_be_broken_where_the_system_refuses(
+    told: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = of_rows(tmp_path, ROW, name="own.parquet")
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", Mock(side_effect=told))
+    if isinstance(told, MemoryError):
+        with pytest.raises(MemoryError):
+            read_questions(path, "", ())
+    else:
+        assert problems_of(path) == [f"options.file: {path} cannot be read (I/O error)"]
 
 
 def test_packed_files_and_parquet_of_another_name_are_told_for_what_they_are(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""Room on the disk: what is written already counts, also while other builds write beside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_dataset import SMALL
+
+from niah_gen.dataset.folders import BuildFolders
+from niah_gen.dataset.room import check_room
+from niah_gen.recipe.read import load_recipe
+from niah_gen.rows.plan import make_plan
+
+
+@pytest.mark.parametrize("looks", [0, 1])
+def test_files_that_another_build_renames_meanwhile_do_not_end_it(
+    looks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = make_plan(load_recipe(SMALL))
+    target = BuildFolders(tmp_path / "small" / plan.folder_name)
+    target.dataset.mkdir(parents=True)
+    aside = target.dataset / ".test.parquet.0.tmp"
+    aside.write_bytes(b"x" * 1000)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: usage._replace(free=20_000))
+    told: list[str] = []
+    check_room(plan, target, ("parquet",), 2, told.append)
+    (before,) = told
+    looked = os.stat
+    seen = 0
+
+    def renamed_after(path: Any, *given: Any, **more: Any) -> os.stat_result:
+        nonlocal seen
+        if str(path) == str(aside):
+            if seen == looks:
+                aside.unlink()
+            seen += 1
+        return looked(path, *given, **more)
+
+    monkeypatch.setattr(os, "stat", renamed_after)
+    check_room(plan, target, ("parquet",), 2, told.append)
+    assert told[1].split(" bytes ")[1:] == before.split(" bytes ")[1:]
