@@ -6,6 +6,7 @@ down in a temporary file on the way, once.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -21,15 +22,8 @@ from niah_gen.export.base import ExportRow, json_line, sound
 from niah_score.contract import ROW_ID, DataFile, Dataset
 
 ALWAYS = ("id", "prompt", "max_new_tokens")
-_INDEXED = (
-    "id",
-    *COORDINATES.values(),
-    "haystack_id",
-    "haystack_tokens",
-    "needle_depths",
-    "prompt_tokens",
-    "prompt_sha256",
-)
+_ORDERED_BY = ("haystack_id", "haystack_tokens", "needle_depths", "prompt_tokens", "prompt_sha256")
+_INDEXED = ("id", *COORDINATES.values(), *_ORDERED_BY)
 
 
 class IndexedRow(NamedTuple):
@@ -63,11 +57,17 @@ def indexed(dataset: Dataset) -> list[IndexedRow]:
             if name in seen:
                 raise _broken(file, f"row {number}: id {name} stands twice")
             seen.add(name)
-            values = {coordinate: plain(row[column]) for coordinate, column in COORDINATES.items()}
-            found.append(IndexedRow(place, number, name, values, row))
+            # All rows are kept: no column twice, and no text of which many rows have the same.
+            values = {coordinate: _once(plain(row[column])) for coordinate, column in COORDINATES.items()}
+            columns = {column: _once(row[column]) for column in _ORDERED_BY}
+            found.append(IndexedRow(place, number, name, values, columns))
         if number != file.rows:
             raise _broken(file, f"{number} rows, the manifest says {file.rows}")
     return found
+
+
+def _once(value: Any) -> Any:
+    return sys.intern(value) if type(value) is str else value
 
 
 def _broken(file: DataFile, problem: str) -> IntegrityError:
