@@ -13,7 +13,7 @@ PROGRAMS = ("niah-gen", "niah-score")
 
 def app_of(program: str) -> typer.Typer:
     """The commands of a program, imported when they are asked for: tests of the scorer load no generator."""
-    app: typer.Typer = importlib.import_module(f"{program.replace('-', '_')}.cli.main").app
+    app: typer.Typer = importlib.import_module(f"{program.replace('-', '_')}.cli.commands").app
     return app
 
 
