@@ -27,6 +27,7 @@ from niah_gen.recipe.read import load_recipe
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.assemble import Assembler, check_fit
 from niah_gen.rows.plan import Plan, PlannedPart, make_plan
+from niah_gen.rows.repeats import without_repeats
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_score.contract import CARD, DATA_FORMATS, ContractError, Row, canonical_json, file_problem, open_dataset
 from niah_score.machine.files import write_atomically
@@ -102,7 +103,8 @@ def iter_rows(
 ) -> Iterator[Row]:
     """The rows that `build` would write, in the same order, one at a time and without touching the disk."""
     plan = make_plan(load_recipe(recipe, overrides))
-    return (pending.row() for pending in Assembler(plan).pending_rows(plan.cells))
+    check_fit(plan)
+    return (pending.row() for pending in without_repeats(plan.recipe, Assembler(plan).pending_rows(plan.cells)))
 
 
 def _build_part(
@@ -217,7 +219,8 @@ class _ShardBuilder:
             quick,
         )
         writer = self.writers[turn % len(self.writers)]
-        written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
+        rows = without_repeats(plan.recipe, self.assembler.pending_rows(cells))
+        written = write_shard(job, rows, writer, self.advance)
 
         def record() -> ShardRecord:
             found = written.result()

@@ -9,6 +9,7 @@ from niah_gen.prompts.templates import POSITIONS
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import Plan
 from niah_gen.rows.precision import half_width, needles_for
+from niah_gen.rows.repeats import without_repeats
 from niah_gen.tasks.records import Cell
 from niah_score.text.language import find_language
 
@@ -63,7 +64,7 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
     """The notes that building a plan will give, as far as one row of each item, control and length tells.
 
     Made is the deepest row of the first repeat; what other repeats and depths alone hold, such as a keyword in their
-    haystacks, is not foreseen. Raises FitError where a length cannot hold what must go into it.
+    haystacks, is not foreseen. Raises FitError where a length cannot hold what must go into it, or repeats its corpus.
     """
     deepest: dict[Cell, Cell] = {}
     for cell in plan.cells:
@@ -71,7 +72,7 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
         if cell.repeat == known.repeat and (cell.depth or 0.0) > (known.depth or 0.0):
             deepest[cell._replace(repeat=0, depth=0.0)] = cell
     notes = dict.fromkeys(plan.notes)
-    for row in Assembler(plan).pending_rows(deepest.values()):
+    for row in without_repeats(plan.recipe, Assembler(plan).pending_rows(deepest.values())):
         notes |= dict.fromkeys(row.notes)
     return tuple(notes)
 
