@@ -38,8 +38,8 @@ def refuse_repeats(recipe: Recipe, truth: Truth) -> None:
     most = _most(length, truth["haystack_passes"])
     raise FitError(
         f"corpus {truth['corpus']!r}: to fill length {length:,} it would be repeated {_times(truth)} times over; then "
-        "every line but the needle stands more than once, and a model can find the needle unread; ask for lengths up to "
-        f"about {most:,} tokens, take a larger corpus (`niah-gen corpora list`), or allow it: --allow-repeats"
+        "every line but the needle stands more than once, and a model can find the needle unread; ask for lengths up "
+        f"to about {most:,} tokens, take a larger corpus (`niah-gen corpora list`), or allow it: --allow-repeats"
     )
 
 
