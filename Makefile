@@ -127,6 +127,7 @@ soak: .venv/ready  ## try 40 times as many new examples in the property tests: 1
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators
 	.venv/bin/python tests/benchmarks/speed.py
+	.venv/bin/python tests/benchmarks/limits.py
 	.venv/bin/python tests/benchmarks/families.py
 	.venv/bin/python tests/benchmarks/scoring.py
 
@@ -136,6 +137,8 @@ measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics
 	.venv/bin/python tests/benchmarks/real_answers.py
 	.venv/bin/python tests/benchmarks/coverage.py
 
+# Ray and the stores' packages are large, and tested in environments of their own (tests/clients).
+EXTRAS  = --extra gen --extra markup --extra hub --extra sentencepiece
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
           --no-emit-find-links --no-emit-index-url
 
@@ -144,7 +147,7 @@ COMPILE_CLIENT = uv pip compile --quiet --universal --python-version 3.11 --no-h
 
 lock:  ## pin every dependency by hash (needs uv); UPGRADE=1 takes newer versions of all
 	@set -e; all=$$(mktemp); backends=$$(mktemp); build=$$(mktemp); cp constraints.txt $$all; \
-	$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras --group dev pyproject.toml --output-file $$all; \
+	$(COMPILE) $(if $(UPGRADE),--upgrade) $(EXTRAS) --group dev pyproject.toml --output-file $$all; \
 	$(COMPILE) --constraint $$all --group backends --output-file $$backends; \
 	$(COMPILE) --constraint $$all --extra build pyproject.toml --output-file $$build; \
 	awk 'FNR == 1 {file++} /^[a-z]/ {if (!($$1 in part)) part[$$1] = file; now = part[$$1]} \

@@ -15,7 +15,7 @@ Anything else that escapes is a bug of ours and ends with exit code 1 and its tr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class NiahError(Exception):
@@ -29,8 +29,13 @@ class RecipeError(NiahError):
 
     def __init__(self, problems: Sequence[str], source: str = "recipe") -> None:
         self.problems = tuple(problems)
+        self.source = source
         head = f"{source}: {len(problems)} problem{'s' if len(problems) > 1 else ''}"
         super().__init__("\n  ".join([head, *problems]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Workers send errors, which would be made again of their sentence alone.
+        return RecipeError, (self.problems, self.source), {"__notes__": getattr(self, "__notes__", [])}
 
 
 class FitError(NiahError):

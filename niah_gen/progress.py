@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
+
+from niah_score.machine.interrupts import abandoned_by
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -25,6 +29,7 @@ class ProgressBar:
 
     def __init__(self) -> None:
         self._bar: RichProgress | None = None
+        self._opened = ExitStack()
         self._rows = self._tokens = self._done_rows = self._done_tokens = 0
         self._began = time.monotonic()
 
@@ -55,6 +60,7 @@ class ProgressBar:
             console=Console(stderr=True),
         )  # fmt: skip
         bar.start()
+        self._opened.enter_context(abandoned_by(_leave_line))
         bar.add_task("build", total=self._tokens, rows="", speed="")
         return bar
 
@@ -69,3 +75,9 @@ class ProgressBar:
                 # Prompts are a little shorter than their lengths, so the sum falls short of the total.
                 self._bar.update(self._bar.task_ids[0], completed=self._tokens)
             self._bar.stop()
+        self._opened.close()
+
+
+def _leave_line() -> None:
+    """Where the process ends at once: go to the line below the bar, and show the cursor, which the bar hides."""
+    os.write(2, b"\n" if os.environ.get("TERM") in ("dumb", "unknown") else b"\n\x1b[?25h")

@@ -10,10 +10,8 @@ niah_score.plot(report, "opencompass/summary.csv", out="both.png")      draws he
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from niah_score.contract import VERSION
-
+# As typing has it; importing that takes longer than all else here, and a command has to hear Ctrl-C before.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from niah_score.contract import ContractError as ContractError
     from niah_score.errors import ScoreError as ScoreError
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from niah_score.report.read import read as read
     from niah_score.report.report import Report as Report
     from niah_score.report.write import write as write
-
-__version__ = VERSION
 
 _HOMES = {
     "ContractError": "contract",
@@ -47,6 +43,10 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> object:
     """Public names are loaded when they are first used, so that importing the package costs nothing."""
+    if name == "__version__":
+        from niah_score.contract import VERSION
+
+        return VERSION
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib

@@ -4,6 +4,8 @@ ScoreError               2   a file, a field or a flag is not what it should be
 ├── IntegrityError       4   bytes are not what their sha256 says or what they were at first, or answers belong to
 │                            another dataset
 ├── ResourceError        5   disk, memory or a documented limit
+├── AddressError         2   an address names nothing, or nothing that may be read or written
+├── StoreError           5   the store at an address cannot be reached, or does not do what it says
 ├── LanguageError        2   a language has no file, or its file is not what it should be
 └── LockedError         11   another process writes into the same folder
 
@@ -32,6 +34,16 @@ class IntegrityError(ScoreError):
 
 class ResourceError(ScoreError):
     """A disk, memory or documented limit was reached."""
+
+    exit_code = 5
+
+
+class AddressError(ScoreError):
+    """An address is no address, names nothing, or nothing that may be read or written; or its library is missing."""
+
+
+class StoreError(ScoreError):
+    """The store at an address cannot be reached, or does not do what it says."""
 
     exit_code = 5
 

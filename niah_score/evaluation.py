@@ -5,23 +5,27 @@ from __future__ import annotations
 import gc
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from niah_score.contract import METRIC_NAMES, VERSION, unknown_metric
 from niah_score.errors import ResourceError, ScoreError, suggestion
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
-from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Joined, Problem, join
+from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Lines, Problem, join
+from niah_score.join.join_on_disk import join_on_disk
 from niah_score.join.reading import AnswerFiles
 from niah_score.join.rows import Rows, read_rows, stacked
-from niah_score.join.samples import WAYS, one_line_each
+from niah_score.join.rows_on_disk import RowsOnDisk, metrics_of, read_truth
+from niah_score.join.samples import WAYS, one_line_each, samples_type
+from niah_score.join.spool import Scratch
 from niah_score.machine.processes import processes
 from niah_score.metrics import METRICS, default_metrics
 from niah_score.report.report import Report
+from niah_score.report.scored_tables import ScoredTables, score_large
 from niah_score.scoring.extract_answer import REASONING_TAGS
 from niah_score.scoring.score import ScoringOptions, options_for, score_rows
 from niah_score.scoring.statuses import STATUSES
@@ -77,54 +81,68 @@ def evaluate(
         if name not in METRIC_NAMES:
             raise ScoreError(unknown_metric(name))
     files = _answer_files(predictions, id_field, text_field)
-    with _workers(jobs, sum(file.state().size for file in files)) as pool:
-        answers = AnswerFiles(files, pool)
-        rows = read_rows(Path(dataset))
-        joined = join(
-            rows,
-            answers.names,
-            answers,
-            on_duplicate=on_duplicate,
-            repeats_are_samples=samples is not None,
-            by_order=by_order,
-        )
-        absent = _missing(rows, joined.answers)
-        if absent and missing == "error":
-            raise _refusal(absent, rows, joined)
+    size = sum(file.state().size for file in files)
+    scratch = Scratch()
+    with _workers(jobs, size) as pool:
+        answers = AnswerFiles(files, pool, ahead=2 * jobs)
+        rows = read_truth(Path(dataset), scratch, size)
+        how: dict[str, Any] = {
+            "on_duplicate": on_duplicate, "repeats_are_samples": samples is not None, "by_order": by_order,
+        }  # fmt: skip
         options = options_for(
             rows, names, text=text, missing="exclude" if missing == "exclude" else "zero", tags=tuple(tags)
         )
-        chunks = score_rows(rows, joined, options, pool, ahead=2 * jobs)
-        table, every = _collected(chunks, samples or "mean")
-    counted = dict(table["status"].value_counts().iter_rows())
-    statuses = {status: counted.get(status, 0) for status in STATUSES}
-    if sum(statuses.values()) != rows.table.height:
-        raise AssertionError(f"statuses {statuses} do not sum up to {rows.table.height} rows")
-    if joined.lines.read != sum(joined.lines[1:]):
-        raise AssertionError(f"lines do not sum up: {joined.lines}")
-    known = [*names, *sorted({name for name in rows.table["metric"].unique() if name in METRICS} - set(names))]
-    return Report(
+        model = without_surrogates(model or _model_of(predictions))
+        if isinstance(rows, RowsOnDisk):
+            of_disk = join_on_disk(rows, answers.names, answers, scratch, **how)
+            lines, problems, absent = of_disk.lines, of_disk.problems, of_disk.missing
+            _refuse_missing(absent, missing, rows.height, lines, problems)
+            scored = score_large(rows, of_disk, options, model, pool, 2 * jobs, samples or "mean", scratch)
+        else:
+            joined = join(rows, answers.names, answers, **how)
+            lines, problems, absent = joined.lines, joined.problems, _missing(rows, joined.answers)
+            _refuse_missing(absent, missing, rows.table.height, lines, problems)
+            chunks = score_rows(rows, joined, options, pool, ahead=2 * jobs)
+            scored = _collected(chunks, samples or "mean")
+    own = metrics_of(rows)
+    known = [*names, *sorted({name for name in own if name in METRICS} - set(names))]
+    report = Report(
         dataset=rows.name,
         digest8=rows.digest8,
-        model=without_surrogates(model or _model_of(predictions)),
+        model=model,
         metrics=tuple(known),
-        scores=table,
-        samples=every,
-        statuses=statuses,
-        lines=joined.lines,
+        table=scored.rows,
+        sample_table=scored.samples,
+        statuses={},
+        lines=lines,
         problems=[
-            *joined.problems,
+            *problems,
             *(
                 Problem(NO_ANSWERS, answers.names[number], None, None, f"left out: {why.message}")
                 for number, why in answers.empty.items()
             ),
             *(Problem("missing", "", None, name, f"{name!r} has no answer") for name in absent),
-            *_unknown_metrics(rows),
+            *_unknown_metrics(own),
         ],
-        signatures={name: _signature(name, rows, options, missing, table) for name in known},
+        signatures={},
         parts=rows.parts,
         rows=rows,
+        counted=scored.counted,
     )
+    return _with_counts(report, {name: _signature_of(name, rows.digest8, options, missing) for name in known})
+
+
+def _with_counts(report: Report, signatures: dict[str, Callable[[int], str]]) -> Report:
+    """A report with its statuses and signatures, and both equations asserted."""
+    every = report.every_row
+    counted = every.counts("status")
+    statuses = {status: counted.get(status, 0) for status in STATUSES}
+    if sum(statuses.values()) != report.height:
+        raise AssertionError(f"statuses {statuses} do not sum up to {report.height} rows")
+    if report.lines.read != sum(report.lines[1:]):
+        raise AssertionError(f"lines do not sum up: {report.lines}")
+    told = {name: sign(int(every.values(name)[1].sum())) for name, sign in signatures.items()}
+    return replace(report, statuses=statuses, signatures=told)
 
 
 def with_verdicts(
@@ -153,7 +171,8 @@ def with_verdicts(
     )
     return replace(
         report,
-        scores=scores,
+        table=scores,
+        counted=None,
         metrics=(*report.metrics, "judge"),
         problems=[*report.problems, *found.problems],
         signatures={**report.signatures, "judge": signature},
@@ -196,28 +215,29 @@ def _missing(rows: Rows, answers: pl.DataFrame) -> list[str]:
     return places.join(answered, on="place", how="anti", maintain_order="left")["id"].to_list()
 
 
-def _refusal(absent: Sequence[str], rows: Rows, joined: Joined) -> ScoreError:
-    """Why nothing is scored: rows without an answer, and what became of lines that may have held theirs."""
+def _refuse_missing(absent: Sequence[str], missing: str, rows: int, lines: Lines, problems: Sequence[Problem]) -> None:
+    """Raise ScoreError where rows have no answer and nobody said what they count as.
+
+    It says what became of lines that may have held their answers.
+    """
+    if not absent or missing != "error":
+        return
     shown = ", ".join(absent[:_SHOWN_MISSING]) + (", ..." if len(absent) > _SHOWN_MISSING else "")
-    said = f"{len(absent):,} of {rows.table.height:,} rows have no answer ({shown})"
-    lines = joined.lines
+    said = f"{len(absent):,} of {rows:,} rows have no answer ({shown})"
     for kind, count in (("malformed", lines.malformed), ("unknown", lines.unknown)):
         if count:
-            first = next(problem for problem in joined.problems if problem.kind == kind)
+            first = next(problem for problem in problems if problem.kind == kind)
             said += f"; {lines.read:,} lines read, {count:,} {kind}, the first: {first}"
     if lines.malformed:
         said += (
             f"; ids are read from {', '.join(ID_FIELDS)}, texts from {', '.join(TEXT_FIELDS)}, and from what is named "
             "with --id-field and --text-field"
         )
-    return ScoreError(f"{said}; answer them, or say what they count as: --missing zero or --missing exclude")
+    raise ScoreError(f"{said}; answer them, or say what they count as: --missing zero or --missing exclude")
 
 
-def _unknown_metrics(rows: Rows) -> list[Problem]:
+def _unknown_metrics(metrics: Mapping[str, int]) -> list[Problem]:
     """A problem for each metric that rows ask for and this release does not know: these rows have no score."""
-    import polars as pl
-
-    unknown = rows.table.filter(~pl.col("metric").is_in(METRIC_NAMES))["metric"].value_counts().sort("metric")
     return [
         Problem(
             "unknown_metric",
@@ -226,11 +246,12 @@ def _unknown_metrics(rows: Rows) -> list[Problem]:
             None,
             f"{count:,} {'row has' if count == 1 else 'rows have'} no score: {unknown_metric(name)}",
         )
-        for name, count in unknown.iter_rows()
+        for name, count in metrics.items()
+        if name not in METRIC_NAMES
     ]
 
 
-def _collected(chunks: Iterator[pl.DataFrame], way: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+def _collected(chunks: Iterator[pl.DataFrame], way: str) -> ScoredTables:
     """All chunks as one table of rows, and one of samples if any row has several."""
     import polars as pl
 
@@ -239,9 +260,11 @@ def _collected(chunks: Iterator[pl.DataFrame], way: str) -> tuple[pl.DataFrame, 
         scores = [name for name in chunk.columns if name == "score" or name in METRICS]
         tables.append(one_line_each(chunk, way, scores))
         every.append(chunk)
-    table = stacked(tables)
     several = any(len(chunk) > len(rows) for chunk, rows in zip(every, tables, strict=True))
-    return table, pl.concat(every, how="diagonal", rechunk=False) if several else None
+    # Numbers of samples have one type in all chunks, also in those where every row has one.
+    kind = samples_type(several=several)
+    table = stacked([rows.with_columns(pl.col("samples").cast(kind)) for rows in tables])
+    return ScoredTables(table, pl.concat(every, how="diagonal", rechunk=False) if several else None)
 
 
 def _model_of(predictions: str | Path | Sequence[str | Path]) -> str:
@@ -251,9 +274,12 @@ def _model_of(predictions: str | Path | Sequence[str | Path]) -> str:
     return name if name.strip("-") and not glob.has_magic(name) else "model"
 
 
-def _signature(name: str, rows: Rows, options: ScoringOptions, missing: str, table: pl.DataFrame) -> str:
-    """What a metric's numbers were measured with, in one line."""
+def _signature_of(name: str, digest8: str, options: ScoringOptions, missing: str) -> Callable[[int], str]:
+    """What a metric's numbers were measured with, in one line, given how many there are."""
     kind = METRICS[name].kind
     text = options.text if options.text != "own" else "raw" if kind == "compat" else "extracted"
-    count = table.height - table[name].null_count()
-    return f"niah|ds:{rows.digest8}|metric:{name}/{kind}|text:{text}|missing:{missing}|n:{count}|v:{VERSION}"
+
+    def signed(count: int) -> str:
+        return f"niah|ds:{digest8}|metric:{name}/{kind}|text:{text}|missing:{missing}|n:{count}|v:{VERSION}"
+
+    return signed

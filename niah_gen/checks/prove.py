@@ -7,6 +7,7 @@ from the recipe and compared.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -244,7 +245,7 @@ def _wrong_schema(file: DataFile, recipe: Recipe) -> Iterator[str]:
     import pyarrow.parquet as pq
 
     try:
-        found = pq.read_schema(file.path)
+        found = pq.read_schema(pa.OSFile(os.fsencode(file.path)))
     except (ValueError, OSError, pa.ArrowException):
         return  # told where its rows are read
     expected = row_schema(recipe.form)

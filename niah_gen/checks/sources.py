@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from niah_gen.corpora.find import locate
 from niah_gen.corpora.read import Corpus, corpus_sha256, read_corpus
-from niah_gen.errors import IntegrityError, NiahError
+from niah_gen.errors import CorpusError, IntegrityError, NiahError
 from niah_gen.recipe.recipe import Recipe
 from niah_gen.rows.corpora import bounds_of, draw_entry
 from niah_score.contract import MANIFEST, Manifest
+from niah_score.machine.addresses import is_address
 
 
 def corpus_places(manifest: Manifest, given: Sequence[str]) -> tuple[list[str], str | None]:
@@ -28,6 +29,8 @@ def corpus_places(manifest: Manifest, given: Sequence[str]) -> tuple[list[str], 
         spec = named.get(entry.sha256, entry.name)
         if entry.sha256 not in named:
             try:
+                if is_address(spec):  # a manifest is not trusted: what it names is never fetched
+                    raise CorpusError(spec)
                 there = corpus_sha256(locate(spec))
             except (NiahError, OSError):
                 return [], f"corpus {entry.name} is not on this machine; name its folder with --corpus"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -63,8 +62,21 @@ def build(
     format_: Annotated[
         str, typer.Option("--format", help="parquet, jsonl, jsonl.gz, jsonl.zst, comma separated.")
     ] = "parquet",
-    out: Annotated[Path, typer.Option("--out", help="Folder that dataset folders are made in.")] = Path("build"),
+    out: Annotated[
+        str, typer.Option("--out", help="Folder that dataset folders are made in, or an address such as s3://b/niah.")
+    ] = "build",
     jobs: Annotated[int | None, typer.Option("--jobs", help="Worker processes; by default as the size asks.")] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="processes of this machine, or ray: tasks of a Ray cluster (niah-kit[ray]).")
+    ] = "processes",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            "--ray-address",
+            metavar="HOST:PORT",
+            help="The Ray cluster, or auto; else $RAY_ADDRESS, else one is started for the build.",
+        ),
+    ] = None,
     shard: Annotated[
         str | None, typer.Option("--shard", metavar="I/N", help="Write every Nth file only, then run merge.")
     ] = None,
@@ -72,13 +84,17 @@ def build(
     """Build a dataset folder and print its path."""
     flags = dict(locals())
     from niah_gen.dataset.build import build as build_dataset
+    from niah_gen.dataset.build import build_at
     from niah_gen.progress import ProgressBar
+    from niah_score.machine.addresses import is_address
 
     formats = [part.strip() for part in format_.split(",") if part.strip()]
     with ProgressBar() as bar:
-        folder = build_dataset(
-            recipe_of(flags, notice), out, formats=formats, jobs=jobs, shard=_shard(shard), progress=bar, notice=notice
-        )
+        make = build_at if is_address(out) else build_dataset
+        folder = make(
+            recipe_of(flags, notice), out, formats=formats, jobs=jobs, engine=engine, ray_address=ray_address,
+            shard=_shard(shard), progress=bar, notice=notice,
+        )  # fmt: skip
     if shard:
         notice(f"shard {shard} is written; once all are, run `niah-gen merge {folder}`")
     typer.echo(str(folder))
@@ -88,18 +104,21 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     part, slash, of = text.partition("/")
-    if not (slash and part.isdecimal() and of.isdecimal()):
+    # Nine digits are more shards than anybody has, and no digits of other scripts.
+    if not (slash and (part + of).isascii() and all(digits.isdigit() and len(digits) < 10 for digits in (part, of))):
         raise typer.BadParameter(f"{text!r}: expected I/N, such as 1/4", param_hint="--shard")
     return int(part), int(of)
 
 
 def merge(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `build --shard` printed.")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder or address that `build --shard` printed.")],
 ) -> None:
     """Check all parts that build --shard wrote, and complete the dataset."""
+    from niah_gen.dataset.at_address import merge_at
     from niah_gen.dataset.complete import merge as merge_parts
+    from niah_score.machine.addresses import is_address
 
-    typer.echo(str(merge_parts(folder, notice=notice)))
+    typer.echo(str((merge_at if is_address(folder) else merge_parts)(folder, notice=notice)))
 
 
 def plan(

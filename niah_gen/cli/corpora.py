@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -85,7 +86,9 @@ def corpora_fetch(
     """Install a corpus known by name; every file is checked by sha256."""
     from niah_gen.corpora.fetch import fetch_corpus
 
-    typer.echo(str(fetch_corpus(name, source=from_, url=url, progress=_fetch_progress())))
+    with _fetch_progress() as progress:
+        folder = fetch_corpus(name, source=from_, url=url, progress=progress)
+    typer.echo(str(folder))
 
 
 @app.command("add")
@@ -116,26 +119,35 @@ def corpora_add(
     if bool(sources) == (dataset is not None):
         raise CorpusError(f"corpus {name!r}: expected files or --dataset, one of them")
     if dataset is not None:
-        folder = add_dataset(
-            name, dataset, revision=revision, column=column, split=split, config=config, documents=documents,
-            language=language, license=license_, progress=_fetch_progress(),
-        )  # fmt: skip
+        with _fetch_progress() as progress:
+            folder = add_dataset(
+                name, dataset, revision=revision, column=column, split=split, config=config, documents=documents,
+                language=language, license=license_, progress=progress,
+            )  # fmt: skip
     else:
         folder = add_corpus(name, sources or [], language=language, license=license_, text_field=column)
     typer.echo(str(folder))
 
 
-def _fetch_progress() -> Callable[[str, int, int], None]:
-    """One line on a terminal that says what is being fetched and how much of it is there."""
+@contextmanager
+def _fetch_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """One line on a terminal that says what is being fetched and how much of it is there; what follows is below it."""
     shown = 0.0
+    opened = False
 
     def tell(path: str, done: int, total: int) -> None:
-        nonlocal shown
+        nonlocal shown, opened
         now = time.monotonic()
         if sys.stderr.isatty() and (done == total or now - shown > _LINE_EVERY_SECONDS):
             shown = now
             share = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
-            sys.stderr.write(f"\r\x1b[K{path}: {share}" + ("\n" if done == total else ""))
+            opened = done != total
+            sys.stderr.write(f"\r\x1b[K{path}: {share}" + ("" if opened else "\n"))
             sys.stderr.flush()
 
-    return tell
+    try:
+        yield tell
+    finally:
+        if opened:
+            sys.stderr.write("\n")
+            sys.stderr.flush()

@@ -12,12 +12,20 @@ from niah_gen.cli.reporting import notice
 
 
 def list_datasets(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Folder to look in, at any depth.")] = Path("build"),
+    folder: Annotated[
+        str, typer.Argument(metavar="[DIR]", help="Folder or address to look in, at any depth.")
+    ] = "build",
 ) -> None:
     """List the datasets below a folder: name, version, digest, rows, tokens, lengths, formats."""
     from niah_gen.dataset.listing import datasets_below, listing_lines
+    from niah_score.machine.addresses import is_address
 
-    found = datasets_below(folder)
+    if is_address(folder):
+        from niah_gen.dataset.listing_at import datasets_at
+
+        found = datasets_at(folder)
+    else:
+        found = datasets_below(Path(folder))
     for line in listing_lines(found.folders):
         typer.echo(line)
     if not found.folders:
@@ -28,7 +36,7 @@ def list_datasets(
 
 
 def show(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset folder or address.")],
     row_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Row id, or how it begins or ends.")] = None,
     row: Annotated[int | None, typer.Option("--row", metavar="N", help="The Nth row, from 1.")] = None,
     length: Annotated[str | None, typer.Option("--length", help="First row of this length: 8k or 8000.")] = None,
@@ -46,6 +54,7 @@ def show(
     from niah_gen.checks.show import describe
     from niah_gen.errors import NiahError
     from niah_gen.recipe.values import WrongValueError, parse_tokens
+    from niah_score.machine.fetched import dataset_here
 
     asked = {
         "part": part, "language": language, "corpus": corpus, "length": None, "needle": needle, "control": control,
@@ -60,12 +69,13 @@ def show(
         named = [word for word, there in (("an id", row_id is not None), ("--row", row is not None)) if there]
         told = " and ".join([*named, *(f"--{name}" for name in given[:1])])
         raise NiahError(f"{told}: give an id, --row, or coordinates such as --length and --depth, not two of these")
-    if row_id is not None:
-        found = row_by_id(dataset, row_id)
-    elif given:
-        found = row_by_coordinates(dataset, asked)
-    else:
-        found = row_by_number(dataset, 1 if row is None else row)
+    with dataset_here(dataset) as folder:
+        if row_id is not None:
+            found = row_by_id(folder, row_id)
+        elif given:
+            found = row_by_coordinates(folder, asked)
+        else:
+            found = row_by_number(folder, 1 if row is None else row)
     for line in describe(found, whole, sys.stdout.isatty()):
         typer.echo(line)
     if found.others is not None:
@@ -90,7 +100,7 @@ def page(
 
 
 def verify(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset folder or address.")],
     full: Annotated[
         bool, typer.Option("--full", help="Prove every row anew: needles, depths, counts, digests.")
     ] = False,
@@ -110,25 +120,33 @@ def verify(
 ) -> None:
     """Re-hash every file of a dataset; exit code 4 if anything is not as its manifest says."""
     from niah_gen.errors import IntegrityError, listed
+    from niah_score.machine.addresses import is_address
+    from niah_score.machine.fetched import dataset_here
 
     proved = ""
-    if full:
+    far = is_address(dataset)
+    if far:
+        from niah_gen.checks.at_address import verify_at
+
+        manifest, problems = verify_at(dataset)
+        count = len(problems)
+    elif not full:
+        from niah_gen.checks.hashes import verify as verify_dataset
+
+        manifest, problems = verify_dataset(Path(dataset))
+        count = len(problems)
+    if full and not (far and problems):
         from niah_gen.checks.prove import prove
         from niah_gen.progress import ProgressBar
 
-        with ProgressBar() as bar:
-            proof = prove(dataset, tokenizer=tokenizer, corpora=corpus or (), rebuild=rebuild, jobs=jobs, progress=bar)
+        with dataset_here(dataset, everything=True) as folder, ProgressBar() as bar:
+            proof = prove(folder, tokenizer=tokenizer, corpora=corpus or (), rebuild=rebuild, jobs=jobs, progress=bar)
         manifest, problems, count = proof.manifest, list(proof.problems), proof.count
         proved = f"; {proof.figures}"
         if proof.not_rebuilt is None:
             proved += "; the recipe builds the same rows again"
         elif rebuild:
             notice(f"the rows were not built again: {proof.not_rebuilt}")
-    else:
-        from niah_gen.checks.hashes import verify as verify_dataset
-
-        manifest, problems = verify_dataset(dataset)
-        count = len(problems)
     if problems:
         kept = f", the first {len(problems)} are kept" if count > len(problems) else ""
         raise IntegrityError(listed(f"{dataset}: {count} problems{kept}", problems))

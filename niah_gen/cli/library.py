@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from niah_score.text.visible import visible
+
 if TYPE_CHECKING:
     from niah_gen.tasks.needle_library import Needle
 
@@ -82,7 +84,7 @@ def tokenizers(
         typer.Option("--tiktoken-cache", metavar="DIR", help="Fill a cache folder of tiktoken's with what is bundled."),
     ] = None,
 ) -> None:
-    """List the tokenizers that can be named, and which of them need no network."""
+    """List the tokenizers that can be named, and whether each is on this machine."""
     if tiktoken_cache is not None:
         from niah_gen.tokenizers.tiktoken_cache import CACHE_VARIABLE, fill_tiktoken_cache
 
@@ -90,15 +92,13 @@ def tokenizers(
             typer.echo(f"{path}  {', '.join(names)}")
         typer.echo(f"{CACHE_VARIABLE}={tiktoken_cache.resolve()}")
         return
-    import tiktoken
-    import tiktoken.model
+    from niah_gen.tokenizers.find import TOKENIZERS_VARIABLE
+    from niah_gen.tokenizers.here import known_tokenizers, own_tokenizers
 
-    from niah_gen.tokenizers.find import BUNDLED, TOKENIZERS_VARIABLE
-
-    for name in sorted({*BUNDLED, *tiktoken.list_encoding_names()}):
-        models = [model for model, encoding in tiktoken.model.MODEL_TO_ENCODING.items() if encoding == name]
-        origin = "bundled" if name in BUNDLED else "tiktoken cache"
-        typer.echo(f"{name:16} {origin:15} {', '.join(models)}")
+    for one in (*known_tokenizers(), *own_tokenizers()):
+        line = f"{one.name:16} {one.place or 'not here':10} {', '.join(one.models)}"
+        typer.echo(visible(line.rstrip()))
     typer.echo(
-        f"Also: the path of a tokenizer.json, a .model file or a model folder, or its name in ${TOKENIZERS_VARIABLE}."
+        f"Also: the path of a tokenizer.json, a .model file or a model folder, or its name in a folder that "
+        f"${TOKENIZERS_VARIABLE} names."
     )

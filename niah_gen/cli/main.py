@@ -1,58 +1,31 @@
-"""Assembles the command `niah-gen`. Results go to stdout, everything else to stderr."""
+"""Starts the command `niah-gen`, and ends it whatever happens, from its first import on."""
 
 from __future__ import annotations
 
-import atexit
-import os
-import sys
-from typing import Annotated
+import gc
 
-import typer
-
-from niah_gen.cli import build, corpora, datasets, export, library, publish
-from niah_gen.cli.reporting import reported
-
-# Plain help: the rich one costs more to import than everything else together.
-app = typer.Typer(
-    name="niah-gen",
-    help="Build needle-in-a-haystack datasets offline, the same on every machine.",
-    no_args_is_help=True,
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for _command in (
-    build.build, build.merge, build.plan,
-    datasets.show, datasets.page, datasets.verify, datasets.recount, datasets.card, datasets.diff,
-    export.export, publish.publish,
-    library.presets, library.needles, library.tokenizers,
-):  # fmt: skip
-    app.command()(reported(_command))
-app.command("list")(reported(datasets.list_datasets))
-app.add_typer(corpora.app, name="corpora")
+# As typing has it, which takes long to import.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from niah_gen.cli.commands import app as app
 
 
-@app.callback()
-def _options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
-) -> None:
-    if version:
-        from niah_score.contract import VERSION
+def __getattr__(name: str) -> object:
+    """`app`, the typer application: loaded when it is asked for, as Ctrl-C may come before."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from niah_gen.cli import commands
 
-        typer.echo(f"niah-gen {VERSION}")
-        raise typer.Exit
+    return commands.app
 
 
 def main() -> None:
     """Entry point of `niah-gen`."""
-    try:
-        app()
-    except SystemExit as ended:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # Semaphores of worker processes are given back here.
-        atexit._run_exitfuncs()
-        # Everything is written and synced. Taking vocabularies and arrays down piece by piece would cost a tenth of a
-        # second; the system takes them back at once.
-        os._exit(ended.code if isinstance(ended.code, int) else int(ended.code is not None))
+    # Imports make many objects and no garbage; looking for it every 700 objects takes a tenth of the start-up.
+    gc.set_threshold(50_000)
+    from niah_score.machine.interrupts import watch_interrupts
+
+    watch_interrupts("niah-gen", "run the same command again to go on")
+    from niah_score.machine.command import run_command
+
+    run_command("niah-gen", "niah_gen.cli.commands")

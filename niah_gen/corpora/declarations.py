@@ -16,6 +16,7 @@ Corpora that users fetch by name are declared in files of the package, with wher
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -61,6 +62,17 @@ def suffix_of(path: str) -> str | None:
     """The suffix that says how a file of a corpus is read, `.jsonl.gz` in one; None for a file that is none."""
     name = path.rpartition("/")[2]
     return next((suffix for suffix in SUFFIXES if name.endswith(suffix) and name != suffix), None)
+
+
+def of_first_kind(names: Sequence[str]) -> list[str]:
+    """Those of the files in a folder that a corpus without a declaration is made of: of the first kind there is.
+
+    The kinds are .txt, .jsonl and .parquet; then compressed .jsonl; then Markdown and HTML.
+    """
+    for kind in (PLAIN, COMPRESSED, MARKUP):
+        if found := [name for name in names if suffix_of(name) in kind]:
+            return found
+    return []
 
 
 def stem_of(path: str) -> str:

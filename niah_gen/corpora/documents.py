@@ -16,7 +16,8 @@ from typing import IO, Any, NamedTuple
 from niah_gen.corpora.declarations import MARKUP, suffix_of
 from niah_gen.corpora.encodings import decode_utf8
 from niah_gen.corpora.markup import markup_text
-from niah_gen.errors import CorpusError
+from niah_gen.errors import CorpusError, ResourceError
+from niah_score.machine.unpacking import batch_rows, bomb, packed_group
 
 # A line of a .jsonl file, or a file that is one document, in bytes; reading one takes about four times as much memory.
 LONGEST_BYTES = 256 * 1024 * 1024
@@ -103,11 +104,15 @@ class _RawLine(NamedTuple):
 
 def _lines(path: Path) -> Iterator[_RawLine]:
     """The lines of a file, unpacked. Raises CorpusError for one that is too long, and for damage."""
-    number, offset = 1, 0
+    number, offset, unpacked = 1, 0, 0
+    packed = None if path.suffix == ".jsonl" else path.stat().st_size
     begun: list[bytes] = []
     held = 0
     with _opened(path) as file:
         while chunk := _read(file, path):
+            unpacked += len(chunk)
+            if packed is not None and (problem := bomb(path, unpacked, packed)) is not None:
+                raise ResourceError(problem)
             first, *more = chunk.split(b"\n")
             begun.append(first)
             held += len(first)
@@ -192,13 +197,19 @@ def _read_parquet(path: Path, name: str, field: str, wanted: Wanted) -> Iterator
 
     try:
         # Without pre-buffering, and with a buffer, column chunks are read piece by piece instead of whole.
-        with pq.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(path)), pre_buffer=False, buffer_size=_BUFFER_BYTES) as file:
+            if (problem := packed_group(path, file.metadata)) is not None:
+                raise ResourceError(problem)
+            packed, unpacked = path.stat().st_size, 0
             names = file.schema_arrow.names
             if field not in names:
                 raise CorpusError(f"{path}: no column {field!r}; it has {', '.join(names)}")
             columns = [field, "summary"] if "summary" in names and field != "summary" else [field]
             number = 0
             for batch in file.iter_batches(batch_size=_batch_rows(file, field), columns=columns, use_threads=False):
+                unpacked += batch.nbytes
+                if (problem := bomb(path, unpacked, packed)) is not None:
+                    raise ResourceError(problem)
                 texts = batch.column(field)
                 summaries = batch.column("summary") if len(columns) > 1 else None
                 for place in range(batch.num_rows):
@@ -211,7 +222,7 @@ def _read_parquet(path: Path, name: str, field: str, wanted: Wanted) -> Iterator
                         raise CorpusError(f"{path}: row {number}: expected a string in {field!r}, found {value!r:.80}")
                     summary = None if summaries is None else _value(summaries, place, path, number, "summary")
                     yield Document(value, name, number, summary if isinstance(summary, str) else "")
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowException, ValueError) as error:
         raise CorpusError(f"{path}: not a readable Parquet file ({error})") from None
     except OSError as error:
         if error.errno is not None:
@@ -227,7 +238,8 @@ def _batch_rows(file: Any, field: str) -> int:
     if column is None or not rows:
         return 1
     held: int = sum(about.row_group(n).column(column).total_uncompressed_size for n in range(about.num_row_groups))
-    return max(1, min(_MOST_BATCH_ROWS, _BATCH_BYTES * rows // max(held, 1)))
+    most = batch_rows(about, _MOST_BATCH_ROWS, {field, "summary"})
+    return max(1, min(most, _BATCH_BYTES * rows // max(held, 1)))
 
 
 def _value(column: Any, place: int, path: Path, number: int, field: str) -> Any:

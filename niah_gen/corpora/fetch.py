@@ -120,7 +120,13 @@ class _InterruptedError(Exception):
 
 
 def _file_url(base: str, path: str) -> str:
-    """Where a file is. Raises CorpusError for anything but http and https."""
+    """Where a file is. Raises CorpusError for anything but http and https, and for a URL with a name or password."""
+    if "@" in base.partition("://")[2].partition("/")[0]:
+        # Not repeated here: what stands before the @ is a secret, and urllib would take it for a part of the host.
+        raise CorpusError(
+            "the URL holds a name or a password before its host, which is not sent; give it without, or fetch the "
+            "files by other means and use --from FOLDER"
+        )
     quoted = urllib.parse.quote(path)
     url = base.replace("{path}", quoted) if "{path}" in base else f"{base.rstrip('/')}/{quoted}"
     try:

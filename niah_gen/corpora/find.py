@@ -1,4 +1,4 @@
-"""Finds corpora on this machine, by name or path.
+"""Finds corpora on this machine, by name or path, or fetched from an address.
 
 A corpus is a folder with a `corpus.toml`. A folder or a single file without one is a corpus too; its files are read in
 sorted order and its language is told by its script. Names are looked up in `$NIAH_CORPORA` (a path list), the user's
@@ -13,21 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from niah_gen.corpora.at_address import fetched_corpus
 from niah_gen.corpora.declarations import (
-    COMPRESSED,
     DECLARATION,
-    MARKUP,
-    PLAIN,
     SUFFIXES,
     CorpusFile,
     Declaration,
     known_corpora,
+    of_first_kind,
     parse_declaration,
     stem_of,
     suffix_of,
 )
 from niah_gen.errors import CorpusError, suggestion
 from niah_score.contract import is_safe_path
+from niah_score.machine.addresses import is_address
 
 CORPORA_VARIABLE = "NIAH_CORPORA"
 
@@ -58,7 +58,9 @@ def bundled_folder() -> Path:
 def search_folders() -> list[Path]:
     """Folders in which a corpus name is looked up, first match wins."""
     listed = [Path(part) for part in os.environ.get(CORPORA_VARIABLE, "").split(os.pathsep) if part]
-    return [*listed, data_folder(), bundled_folder()]
+    own = data_folder()
+    # Nobody named it, so one that may not be read, such as another user's, holds nothing.
+    return [*listed, *([own] if os.access(own, os.R_OK | os.X_OK) else []), bundled_folder()]
 
 
 def installed_names() -> list[str]:
@@ -75,10 +77,13 @@ def installed_names() -> list[str]:
 
 
 def locate(spec: str) -> Located:
-    """Find a corpus by name, `name/file-stem`, or path. Raises CorpusError that says where it looked.
+    """Find a corpus by name, `name/file-stem`, path, or address, from which it is fetched.
 
-    A corpus known by name is found in a plain folder of that name too; its files must then match the pins.
+    A corpus known by name is found in a plain folder of that name too; its files must then match the pins. Raises
+    CorpusError that says where it looked, and for an address what `fetched_corpus` does.
     """
+    if is_address(spec):
+        spec = str(fetched_corpus(spec))
     name, _, part = spec.partition("/")
     try:
         found = _find(spec, name, part)
@@ -140,7 +145,7 @@ def _declared(folder: Path) -> Located | None:
         return None
     try:
         declaration = parse_declaration(tomllib.loads(path.read_text("utf-8")), str(path))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path}: not valid TOML ({error})") from None
     # The folder's name, as that is what a name is looked up by.
     return Located(folder.resolve().name, folder, declaration)
@@ -158,10 +163,7 @@ def corpus_files(folder: Path) -> list[str]:
     beside texts nor a compressed copy of them becomes a part of the corpus.
     """
     names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
-    for kind in (PLAIN, COMPRESSED, MARKUP):
-        if found := [name for name in names if suffix_of(name) in kind]:
-            return found
-    return []
+    return of_first_kind(names)
 
 
 def left_out_files(located: Located) -> list[str]:

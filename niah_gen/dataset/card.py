@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 from niah_gen.dataset.card_text import CardFacts, CellRows, card_text
 from niah_gen.dataset.features import features
+from niah_gen.dataset.folders import hold_finished
 from niah_gen.dataset.preview import preview_schema, write_entry
 from niah_gen.dataset.read import columns_in
 from niah_gen.dataset.word_overlap import WordOverlap, front_matter, kept, read_scores
@@ -33,6 +35,8 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 _LARGEST = "n>1M"
 # SPDX names of licences that the Hub knows by the same name in lower case.
 _HUB_LICENCES = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "MIT", "Apache-2.0", "ODC-By", "PDDL")
+# Controls, ends of lines, and what turns the direction of writing; all stand below U+10000.
+_ACTING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 # The config of all rows; no language has such a name.
 ALL = "all"
 
@@ -93,10 +97,16 @@ def rewrite_card(folder: str | Path, *word_overlap: str | Path) -> Path:
 
     word_overlap: folders with the scores of systems that only match words, for the card to state; without any the
     figures that the card states already stay. Raises ContractError if the folder is no dataset, NiahError if the scores
-    cannot be read or are not of all its rows, IntegrityError if they are another dataset's or if rows cannot be read.
+    cannot be read or are not of all its rows, IntegrityError if they are another dataset's or if rows cannot be read,
+    LockedError if another process builds the dataset.
     """
+    with hold_finished(Path(folder)):
+        return _rewritten(Path(folder), word_overlap)
+
+
+def _rewritten(folder: Path, word_overlap: Sequence[str | Path]) -> Path:
     dataset = open_dataset(folder)
-    folder, manifest = dataset.folder, dataset.manifest
+    manifest = dataset.manifest
     overlap = tuple(read_scores(Path(scores), manifest) for scores in word_overlap)
     overlap = overlap or kept(folder, manifest.plan_digest)
     recipe = load_recipe(folder / RECIPE, here=False)
@@ -128,7 +138,12 @@ def _yaml(front: Mapping[str, Any]) -> str:
     lines = []
     for key, value in front.items():
         if isinstance(value, list):
-            lines += [f"{key}:", *(f"- {json.dumps(item, ensure_ascii=False)}" for item in value)]
+            lines += [f"{key}:", *(f"- {_json(item)}" for item in value)]
         else:
-            lines.append(f"{key}: {json.dumps(value, ensure_ascii=False)}")
+            lines.append(f"{key}: {_json(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _json(value: object) -> str:
+    """JSON in one line, also for readers of YAML, who end lines at more characters than JSON does."""
+    return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

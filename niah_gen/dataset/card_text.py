@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from niah_gen.dataset.word_overlap import WordOverlap, stated
 from niah_gen.prompts.templates import POSITIONS
 from niah_gen.recipe.recipe import Part, Recipe
 from niah_score.contract import DATA_FORMATS, SPLIT, CorpusEntry, Manifest, PartEntry, PromptForm, length_name
+from niah_score.text.markdown import in_markdown, paragraph_in_markdown
 
 # A card names so many needles.
 _NAMED = 12
@@ -102,18 +104,19 @@ def _opening(recipe: Recipe, facts: CardFacts) -> str:
 
 def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Sequence[WordOverlap]) -> str:
     """The Markdown below the card's YAML."""
-    corpora, notes = manifest.corpora, manifest.notes
+    corpora, notes, tokenizer = manifest.corpora, manifest.notes, manifest.tokenizer
     shared, of_parts = _of_parts(recipe, manifest.parts, bool(corpora))
+    full_name = f"{recipe.name}/{recipe.version}-{manifest.digest8}"
     lines = [
-        f"# {recipe.name} {recipe.version}",
+        f"# {in_markdown(recipe.name)} {in_markdown(recipe.version)}",
         "",
         _opening(recipe, facts),
         "",
         "| | |",
         "|---|---|",
-        f"| dataset | {recipe.name}/{recipe.version}-{manifest.digest8} |",
-        f"| rows | sha256 {manifest.content_digest} over all columns of all rows |",
-        f"| tokenizer | {manifest.tokenizer.name} (sha256 {manifest.tokenizer.sha256}) |",
+        f"| dataset | {in_markdown(full_name)} |",
+        f"| rows | sha256 {in_markdown(manifest.content_digest)} over all columns of all rows |",
+        f"| tokenizer | {in_markdown(tokenizer.name)} (sha256 {in_markdown(tokenizer.sha256)}) |",
         f"| prompts | {'messages of a chat' if recipe.form == 'chat' else 'one text'} |",
         *shared,
         "",
@@ -122,7 +125,7 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
         lines += ["## Parts", "", *of_parts]
     lines += _controls(facts.cells)
     if overlap:
-        lines += ["## Solvable by word overlap", "", *stated(overlap, _cell)]
+        lines += ["## Solvable by word overlap", "", *stated(overlap)]
     lines += ["## Grid", "", *_grid(facts.cells)]
     if corpora:
         lines += [
@@ -133,14 +136,14 @@ def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Seq
             "| name | files | documents | tokens | never used | licence | source |",
             "|---|---|---|---|---|---|---|",
             *[
-                f"| {_cell(c.name)} | {c.files} | {_documents(c)} | {c.tokens:,} | {100 * c.share_left_out:.1f} % "
-                f"| {_cell(c.license)} | {_cell(c.source)} |"
+                f"| {in_markdown(c.name)} | {c.files} | {_documents(c)} | {c.tokens:,} "
+                f"| {100 * c.share_left_out:.1f} % | {in_markdown(c.license)} | {in_markdown(c.source)} |"
                 for c in corpora
             ],
             "",
         ]
     if notes:
-        lines += ["## Worth knowing", "", *[f"- {_cell(note)}" for note in notes], ""]
+        lines += ["## Worth knowing", "", *[f"- {paragraph_in_markdown(note)}" for note in notes], ""]
     lines += [*_load(facts), *_run(recipe.form), *_cite(recipe, manifest)]
     return "\n".join(lines)
 
@@ -167,7 +170,7 @@ def _controls(cells: Sequence[CellRows]) -> list[str]:
             rows[cell.control] = rows.get(cell.control, 0) + cell.rows
     if not rows:
         return []
-    table = [f"| {_cell(name)} | {count:,} | {_CONTROLS.get(name, '')} |" for name, count in sorted(rows.items())]
+    table = [f"| {in_markdown(name)} | {count:,} | {_CONTROLS.get(name, '')} |" for name, count in sorted(rows.items())]
     return [
         "Controls are twins of rows that show what needs no reading. They are in no score.",
         "",
@@ -230,20 +233,25 @@ def _load(facts: CardFacts) -> Iterator[str]:
     one = next(iter(facts.configs), "all")
     yield from ("## Load", "", "| config | rows |", "|---|---|")
     yield f"| all (default) | {sum(facts.configs.values())} |"
-    yield from (f"| {name} | {rows} |" for name, rows in facts.configs.items())
+    yield from (f"| {in_markdown(name)} | {rows} |" for name, rows in facts.configs.items())
     if facts.preview:
         yield f"| {facts.preview} | some rows with their prompts cut short, to look at; not for evaluation |"
     yield from ("", "```python", "from datasets import load_dataset", "")
     yield f'rows = load_dataset("{PLACE}", split="{SPLIT}")'
-    yield f'rows = load_dataset("{PLACE}", "{one}", split="{SPLIT}")'
+    yield f'rows = load_dataset("{PLACE}", {_literal(one)}, split="{SPLIT}")'
     yield f'rows = load_dataset("{PLACE}", split="{SPLIT}", streaming=True)'
     yield from ("```", "")
     if suffix == "parquet":
         yield from ("```python", "import polars", "")
-        yield f'rows = polars.read_parquet("{PLACE}/{pattern}")'
+        yield f"rows = polars.read_parquet({_literal(f'{PLACE}/{pattern}')})"
         yield from ("```", "", "```sql")
         yield f"FROM '{PLACE}/{pattern}' SELECT length, count(*) GROUP BY length;  -- DuckDB"
         yield from ("```", "")
+
+
+def _literal(text: str) -> str:
+    """A text as a string of Python, in which nothing of it is code."""
+    return json.dumps(text)
 
 
 def _run(form: PromptForm) -> Iterator[str]:
@@ -264,7 +272,7 @@ def _cite(recipe: Recipe, manifest: Manifest) -> Iterator[str]:
     yield from ("## Cite", "", "```bibtex", f"@misc{{{name}_{manifest.digest8},")
     yield f"  title = {{{{{recipe.name} {recipe.version}: needle-in-a-haystack prompts}}}},"
     yield "  author = {{The niah maintainers}},"
-    made = f"made with niah-kit {manifest.generator_version}"
+    made = f"made with niah-kit {re.sub(r'[^A-Za-z0-9.+-]+', ' ', manifest.generator_version)}"
     yield f"  note = {{Dataset {manifest.digest8}, {manifest.rows} rows, {made}}}"
     yield from ("}", "```", "", "## For evaluation only", "")
     yield from ("Please keep these prompts out of training data. To filter by:", "", f"    {CANARY}", "")
@@ -290,14 +298,14 @@ def _of_parts(recipe: Recipe, parts: Sequence[PartEntry], corpora: bool) -> tupl
         "options": lambda part: ", ".join(f"{name} = {value}" for name, value in sorted(part.options.items())),
         "controls": lambda part: ", ".join(part.controls),
     }
-    values = {name: [_cell(of(part)) for part in recipe.parts] for name, of in fields.items()}
+    values = {name: [in_markdown(of(part)) for part in recipe.parts] for name, of in fields.items()}
     shared = [f"| {name} | {found[0]} |" for name, found in values.items() if len(set(found)) == 1 and found[0]]
     own = {name: found for name, found in values.items() if len(set(found)) > 1}
     if not recipe.has_parts:
         return shared, []
     lines = [f"| part | {' | '.join(own)} |", "|---" * (1 + len(own)) + "|"]
     for number, part in enumerate(recipe.parts):
-        lines.append(f"| {_cell(part.name or '')} | {' | '.join(found[number] for found in own.values())} |")
+        lines.append(f"| {in_markdown(part.name or '')} | {' | '.join(found[number] for found in own.values())} |")
     return shared, [*lines, ""]
 
 
@@ -309,11 +317,3 @@ def _named(names: Sequence[str]) -> str:
 def _listed(values: Sequence[float]) -> str:
     shown = [f"{value:g}" if value < 1000 else f"{value:.0f}" for value in values]
     return ", ".join(shown) if len(shown) <= 24 else f"{', '.join(shown[:3])}, ... {shown[-1]} ({len(shown)})"
-
-
-def _cell(text: str) -> str:
-    """A text inside a table cell or list item: one line, nothing that Markdown or HTML would act on."""
-    flat = " ".join(text.split())
-    for char, shown in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "\\`"), ("[", "\\[")):
-        flat = flat.replace(char, shown)
-    return flat

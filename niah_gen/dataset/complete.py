@@ -1,14 +1,12 @@
 """Completes a dataset from the shards that were written: card, recipe and, last, the manifest.
 
 What completing needs to know of the plan stands in a file of its own, so that shards that were built on several
-machines are merged with neither corpora nor tokenizer. In a folder that exists already files are replaced one by one
-and the manifest at the end: until then the old one stands, and `verify` names what it does not know.
+machines are merged with neither corpora nor tokenizer. In a folder that exists already only files are replaced that it
+lacks or holds damaged, and the manifest at the end (`moving`).
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -17,21 +15,25 @@ from typing import Any
 
 from niah_gen.dataset.card import cell_rows, dataset_card
 from niah_gen.dataset.card_text import CellRows
-from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, lock
-from niah_gen.dataset.preview import chosen_rows, write_entry, write_preview
+from niah_gen.dataset.folders import PARTIAL, SHEET, BuildFolders, forget, lock, refuse_links
+from niah_gen.dataset.moving import move_in
+from niah_gen.dataset.preview import write_entry, write_preview
 from niah_gen.dataset.shards import ShardRecord
-from niah_gen.dataset.word_overlap import kept
+from niah_gen.dataset.sheet import read_sheet
+from niah_gen.dataset.word_overlap import WordOverlap, kept
 from niah_gen.errors import IntegrityError, NiahError, listed
 from niah_gen.recipe.read import load_recipe
 from niah_gen.rows.corpora import draw_entry
 from niah_gen.rows.plan import Plan
 from niah_score.contract import (
     CARD,
+    DATA_FORMATS,
     MANIFEST,
     PREVIEW,
     RECIPE,
     SCHEMA_VERSION,
     VERSION,
+    ContractError,
     CorpusEntry,
     Dataset,
     FileEntry,
@@ -39,11 +41,18 @@ from niah_score.contract import (
     PartEntry,
     TokenizerEntry,
     content_digest,
+    data_path,
     file_problem,
+    open_dataset,
+    parts_of,
+    read_regular,
 )
-from niah_score.machine.files import move_file, remove_all_but, sync_folder, write_atomically
+from niah_score.contract.regular_files import NoRegularFileError
+from niah_score.machine.files import remove_all_but, sync_folder, write_atomically
 
 Notice = Callable[[str], None]
+# A line of some 70 bytes for each row of a shard.
+_MOST_RECORD = 512 * 2**20
 
 
 def merge(folder: str | Path, notice: Notice | None = None) -> Path:
@@ -53,15 +62,30 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     Raises IntegrityError listing every part that is missing or damaged.
     """
     target = _find_partial(Path(folder))
+    tell = notice or (lambda sentence: None)
     with lock(target):
-        try:
-            sheet = json.loads((target.partial / SHEET).read_text("utf-8"))
-        except ValueError:
-            raise IntegrityError(f"{target.partial / SHEET}: damaged; run any of the shards again") from None
+        if not (target.partial / SHEET).is_file():
+            # A merge that was killed had only to remove what it no longer needed.
+            dataset = open_dataset(target.final)
+            forget_built(target, dataset.formats)
+            if target.partial.exists():
+                raise NiahError(f"{target.partial}: no part of a dataset here; the build that began it can go on")
+            tell(f"{target.final} is complete already; nothing was merged")
+            return target.final
+        sheet = read_sheet(target.partial / SHEET)
+        if not target.final.name.endswith(f"-{sheet['plan_digest'][:8]}"):
+            raise IntegrityError(
+                f"{target.partial}: its {SHEET} is of dataset {sheet['plan_digest'][:8]}; the folder was renamed, or "
+                "the file is another build's: run any of the shards again"
+            )
+        if set(sheet["formats"]) <= set(formats := intact_formats(target, sheet["plan_digest"])):
+            forget_built(target, formats)
+            tell(f"{target.final} is complete already; nothing was merged")
+            return target.final
         records: list[ShardRecord] = []
         problems: list[str] = []
         for number, stem in enumerate(sheet["shards"]):
-            record = usable_record(target, sheet["plan_digest"], number, sheet["formats"])
+            record = usable_record(target, sheet["plan_digest"], number, stem, sheet["formats"])
             if isinstance(record, ShardRecord):
                 records.append(record)
             else:
@@ -69,7 +93,6 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
         if problems:
             head = f"{target.partial}: {len(problems)} files are not there; run their shards again"
             raise IntegrityError(listed(head, problems))
-        tell = notice or (lambda sentence: None)
         for note in sheet.get("notes", ()):
             tell(note)
         return complete(target, sheet, records, tell)
@@ -96,7 +119,6 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         "formats": list(formats),
         "shards": [shard.stem for shard in plan.shards],
         "cells": [list(cell) for cell in cell_rows((cell.length, cell.depth, cell.control) for cell in plan.cells)],
-        "preview": chosen_rows(plan),
         "parts": parts,
         "recipe": plan.recipe.table(),
         "tokenizer": asdict(TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)),
@@ -105,21 +127,40 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def usable_record(target: BuildFolders, plan_digest: str, number: int, formats: Sequence[str]) -> ShardRecord | str:
-    """The record of a shard whose files are all intact, or what is wrong."""
+def usable_record(
+    target: BuildFolders, plan_digest: str, number: int, stem: str, formats: Sequence[str]
+) -> ShardRecord | str:
+    """The record of a shard whose files are all intact, or what is wrong. `stem`: of its files' names."""
     path = target.record(number)
-    if not path.is_file():
+    try:
+        data = b"" if path.is_symlink() else read_regular(path, _MOST_RECORD)
+    except FileNotFoundError:
         return "not written"
-    record = ShardRecord.from_bytes(path.read_bytes())
+    except (NoRegularFileError, ValueError):
+        data = b""
+    record = ShardRecord.from_bytes(data)
     if record is None:
         return f"{path.name} is damaged"
+    if wrong := wrong_record(record, plan_digest, number, stem, formats):
+        return wrong
+    linked = [entry.path for entry in record.files if (target.dataset / entry.path).is_symlink()]
+    if linked:
+        return f"{linked[0]}: a symbolic link; its target is not part of the dataset"
+    problems = [problem for entry in record.files if (problem := file_problem(target.dataset, entry))]
+    return "; ".join(problems) if problems else record
+
+
+def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, formats: Sequence[str]) -> str | None:
+    """What is wrong with a record that is whole, whatever its files are; None if it is the one that is asked for."""
     if record.plan_digest != plan_digest:
         return "written for another plan"
+    known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
+    if record.number != number or not {entry.path for entry in record.files} <= known:
+        return f"{number:05d}.json is another file's record"
     there = {entry.suffix for entry in record.files}
     if there != set(formats):
         return f"written as {', '.join(sorted(there))}, not as {', '.join(formats)}"
-    problems = [problem for entry in record.files if (problem := file_problem(target.dataset, entry))]
-    return "; ".join(problems) if problems else record
+    return None
 
 
 def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
@@ -127,21 +168,47 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
 
     What making the rows noticed is told; what planning noticed is only recorded beside it.
     """
+    there = _intact_files(target, records)
+    records = [
+        replace(record, files=tuple(there.get(entry.path, entry) for entry in record.files)) for record in records
+    ]
+    manifest = describe(target.dataset, sheet, records, tell, kept(target.final, sheet["plan_digest"]))
+    new = {entry.path for entry in manifest.files}
+    remove_all_but(target.dataset, new)
+    write_atomically(target.dataset / MANIFEST, manifest.to_json())
+    if target.final.exists():
+        moved = [entry.path for entry in manifest.files if there.get(entry.path) != entry]
+        # One in another format, from before this one was added.
+        previews = [f"{PREVIEW}/{path.name}" for path in (target.final / PREVIEW).glob("*")]
+        move_in(target.partial, target.final, moved, [path for path in previews if path not in new])
+    else:
+        target.dataset.rename(target.final)
+    sync_folder(target.final.parent)
+    forget(target)
+    return target.final
+
+
+def describe(
+    folder: Path,
+    sheet: Mapping[str, Any],
+    records: Sequence[ShardRecord],
+    tell: Notice,
+    overlap: Sequence[WordOverlap] = (),
+) -> Manifest:
+    """Write recipe, preview and card into a folder; returns the manifest, which is not written yet."""
     recipe = load_recipe(sheet["recipe"], here=False)
-    tokenizer = TokenizerEntry(**sheet["tokenizer"])
+    tokenizer = TokenizerEntry.of(sheet["tokenizer"])
     corpora = tuple(map(CorpusEntry.of, sheet["corpora"]))
-    parts = tuple(PartEntry(**entry) for entry in sheet["parts"])
+    parts = parts_of(sheet["parts"])
     made = dict.fromkeys(note for record in records for note in record.notes)
     for note in made:
         tell(note)
     notes = tuple(dict.fromkeys((*sheet.get("notes", ()), *made)))
     digest = content_digest(digest for record in records for digest in record.digests)
-    files = [write_entry(target.dataset / RECIPE, recipe.to_toml())]
+    files = [write_entry(folder / RECIPE, recipe.to_toml())]
     files += [entry for record in records for entry in record.files]
-    format = sheet["formats"][0]
-    of_format = [next(entry for entry in record.files if entry.suffix == format) for record in records]
-    shown = [(target.dataset / of_format[number].path, place) for number, place in sheet["preview"]]
-    files.append(write_preview(target.dataset, shown, format, recipe.form))
+    shown = [row for record in records for row in record.shown]
+    files.append(write_preview(folder, shown, sheet["formats"][0], recipe.form))
     manifest = Manifest(
         schema_version=SCHEMA_VERSION,
         name=recipe.name,
@@ -159,39 +226,81 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
     )
     # The card names the other files.
     cells = [CellRows(*cell) for cell in sheet["cells"]]
-    overlap = kept(target.final, manifest.plan_digest)
-    card = dataset_card(recipe, Dataset(target.final, manifest), cells, overlap)
-    files.append(write_entry(target.dataset / CARD, card))
-    manifest = replace(manifest, files=tuple(sorted(files, key=lambda entry: entry.path)))
-    remove_all_but(target.dataset, {entry.path for entry in files})
-    write_atomically(target.dataset / MANIFEST, manifest.to_json())
-    if target.final.exists():
-        _replace_files(target, manifest.files)
-    else:
-        target.dataset.rename(target.final)
-    sync_folder(target.final.parent)
-    shutil.rmtree(target.partial)
-    return target.final
+    files.append(write_entry(folder / CARD, dataset_card(recipe, Dataset(folder, manifest), cells, overlap)))
+    return replace(manifest, files=tuple(sorted(files, key=lambda entry: entry.path)))
 
 
-def _replace_files(target: BuildFolders, files: Sequence[FileEntry]) -> None:
-    for path in [*(entry.path for entry in files), MANIFEST]:
-        move_file(target.dataset / path, target.final / path)
-    # One in another format, from before this one was added.
-    for preview in (target.final / PREVIEW).iterdir():
-        if preview.relative_to(target.final).as_posix() not in {entry.path for entry in files}:
-            preview.unlink()
+def intact_formats(target: BuildFolders, plan_digest: str) -> tuple[str, ...]:
+    """The formats of a finished dataset whose files are all intact; none if there is no such dataset.
+
+    Raises IntegrityError if only the card was changed: those are somebody's own words, which building would replace.
+    """
+    try:
+        dataset = open_dataset(target.final)
+    except ContractError:
+        return ()
+    if dataset.manifest.plan_digest != plan_digest:
+        return ()
+    problems = {entry.path: file_problem(target.final, entry) for entry in dataset.manifest.files}
+    damaged = [path for path, problem in problems.items() if problem]
+    if damaged == [CARD] and (target.final / CARD).is_file():
+        raise IntegrityError(
+            f"{target.final / CARD}: changed since it was written; keep your words elsewhere and run "
+            f"`niah-gen card {target.final}`, then build"
+        )
+    return () if damaged else dataset.formats
+
+
+def forget_built(target: BuildFolders, formats: Sequence[str]) -> None:
+    """Remove the partial folder of a dataset that is complete in some formats.
+
+    It stays where finished shards are in it that have another one: a build in that format can go on from them.
+    """
+    for path in target.parts.glob("*.json"):
+        record = ShardRecord.from_bytes(path.read_bytes())
+        if record is not None and not {entry.suffix for entry in record.files} <= set(formats):
+            return
+    forget(target)
+
+
+def _intact_files(target: BuildFolders, records: Sequence[ShardRecord]) -> dict[str, FileEntry]:
+    """The intact files of a dataset that is there already and has the rows of these records."""
+    try:
+        manifest = open_dataset(target.final).manifest
+    except ContractError:
+        return {}
+    if manifest.content_digest != content_digest(digest for record in records for digest in record.digests):
+        return {}
+    return {entry.path: entry for entry in manifest.files if file_problem(target.final, entry) is None}
 
 
 def _find_partial(folder: Path) -> BuildFolders:
+    named = folder
+    if folder.is_symlink():
+        refuse_links(BuildFolders(folder.with_name(folder.name.removesuffix(PARTIAL))))
     folder = folder.resolve()
     candidates = [folder, folder.with_name(folder.name + PARTIAL)]
     if folder.is_dir():
-        candidates += sorted(folder.glob(f"**/*{PARTIAL}"))
-    found = [path for path in candidates if path.name.endswith(PARTIAL) and (path / SHEET).is_file()]
-    if len(found) != 1:
-        what = (
-            "no part of a dataset" if not found else f"{len(found)} unfinished datasets ({', '.join(map(str, found))})"
-        )
-        raise NiahError(f"{folder}: {what} here; name the folder that `build --shard` printed, it ends in {PARTIAL}")
-    return BuildFolders(found[0].with_name(found[0].name.removesuffix(PARTIAL)))
+        # As deep as datasets lie in the folder that they are built in, and no deeper: it may be a whole disk.
+        candidates += sorted({*folder.glob(f"*{PARTIAL}"), *folder.glob(f"*/*{PARTIAL}")})
+    found = [path for path in candidates if path.name.endswith(PARTIAL) and _is_partial(path)]
+    if len(found) == 1:
+        return BuildFolders(found[0].with_name(found[0].name.removesuffix(PARTIAL)))
+    if len(found) > 1:
+        shown = ", ".join(map(str, found[:3])) + (", ..." if len(found) > 3 else "")
+        what = f"{len(found)} unfinished datasets here ({shown})"
+    elif not folder.exists():
+        what = "no such folder"
+    elif not folder.is_dir():
+        what = "a file, and no folder"
+    elif (folder / MANIFEST).is_file():
+        raise NiahError(f"{named}: is a finished dataset; there is nothing to merge")
+    else:
+        what = "no part of a dataset here"
+    raise NiahError(f"{named}: {what}; name the folder that `build --shard` printed, it ends in {PARTIAL}")
+
+
+def _is_partial(folder: Path) -> bool:
+    """Whether a folder holds parts, or is what a killed merge left once the dataset was complete."""
+    final = folder.with_name(folder.name.removesuffix(PARTIAL))
+    return (folder / SHEET).is_file() or (folder.is_dir() and (final / MANIFEST).is_file())

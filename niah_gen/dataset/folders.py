@@ -6,13 +6,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from niah_gen.errors import LockedError
-from niah_score.machine.files import HeldError, locked, remove_leftovers
+from niah_gen.dataset.moving import finish_moving
+from niah_gen.dataset.shards import ShardRecord
+from niah_gen.errors import IntegrityError, LockedError
+from niah_score.contract import CARD, MANIFEST
+from niah_score.machine.files import HeldError, locked, make_folder, remove_aside, remove_leftovers, write_atomically
 
 PARTIAL = ".partial"
 # The file of a partial folder that says what completing the dataset needs to know of its plan.
@@ -42,15 +47,24 @@ class BuildFolders:
         """The record of a finished shard."""
         return self.parts / f"{number:05d}.json"
 
+    def shard_folder(self) -> AbstractContextManager[Path]:
+        """Where the files of a shard are made: in their place."""
+        return nullcontext(self.dataset)
+
+    def keep(self, record: ShardRecord, folder: Path) -> None:
+        """Write the record of a shard whose files are in `folder`."""
+        write_atomically(self.record(record.number), record.to_bytes())
+
 
 @contextmanager
-def lock(target: BuildFolders, part: str | None = None) -> Iterator[None]:
+def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) -> Iterator[None]:
     """Hold a target alone, or one part of it. Raises LockedError; a killed holder leaves no lock.
 
     Parts are built beside each other, but not beside the whole: that takes every part's lock as well, and a part looks
-    in at the whole's lock before it begins.
+    in at the whole's lock before it begins. make: the partial folder, for a build.
     """
     folder, name = target.final.parent, target.final.name
+    refuse_links(target)
     whole = folder / f".{name}.build.lock"
     with ExitStack() as held:
         try:
@@ -58,14 +72,15 @@ def lock(target: BuildFolders, part: str | None = None) -> Iterator[None]:
                 held.enter_context(locked(whole))
                 for path in sorted(folder.glob(f".{name}.part-*.lock")):
                     held.enter_context(locked(path))
-                _prepare(target)
+                _prepare(target, make)
                 # Nobody else is writing here, so what is half-written was left by a killed build.
-                remove_leftovers(target.dataset)
+                remove_leftovers(target.partial)
+                remove_aside([target.final / CARD, target.final / MANIFEST])
             else:
                 held.enter_context(locked(folder / f".{name}.{part}.lock"))
                 # Other parts look in too, each for a moment.
                 with locked(whole, _LOOK_IN_SECONDS):
-                    _prepare(target)
+                    _prepare(target, make)
         except HeldError as error:
             raise LockedError(
                 f"{target.final}: another process is building it ({error.path} is held); wait for it to end"
@@ -73,16 +88,56 @@ def lock(target: BuildFolders, part: str | None = None) -> Iterator[None]:
         yield
 
 
-def _prepare(target: BuildFolders) -> None:
-    """Make the partial folder."""
-    target.dataset.mkdir(parents=True, exist_ok=True)
-    target.parts.mkdir(exist_ok=True)
+@contextmanager
+def hold_finished(dataset: Path) -> Iterator[None]:
+    """Hold a finished dataset alone, whose files are then what its manifest lists. Raises LockedError.
+
+    Where nobody may write beside it, nobody builds it.
+    """
+    target = BuildFolders(Path(os.path.abspath(dataset)))
+    if not target.final.is_dir() or not os.access(target.final.parent, os.W_OK):
+        yield
+        return
+    with lock(target, make=False):
+        yield
 
 
-def forget_empty(target: BuildFolders) -> None:
-    """Remove the partial folder unless parts are in it: they may belong to another format that is being built."""
-    for folder in (target.dataset, target.parts, target.partial):
-        try:
-            folder.rmdir()
-        except OSError:
-            return
+def refuse_links(target: BuildFolders) -> None:
+    """Raise IntegrityError where a folder of a target is a link: what is written there would land outside of it.
+
+    Folders above the target's may be links; whoever says where to build may put it on another disk.
+    """
+    for top in (target.final, target.partial, target.dataset, target.parts):
+        if top.is_symlink():
+            raise _linked(top)
+    for top in (target.final, target.partial):
+        for place, folders, _ in os.walk(top):
+            for name in folders:
+                if os.path.islink(path := os.path.join(place, name)):
+                    raise _linked(Path(path))
+
+
+def _linked(path: Path) -> IntegrityError:
+    return IntegrityError(
+        f"{path}: a symbolic link, which is not followed: what is built would land outside the folder; remove "
+        "it, or build into another folder with --out"
+    )
+
+
+def _prepare(target: BuildFolders, make: bool) -> None:
+    """Finish what a killed command began to move, and make the partial folder."""
+    if finish_moving(target.partial, target.final):
+        forget(target)
+    if make:
+        make_folder(target.dataset)
+        make_folder(target.parts)
+
+
+def forget(target: BuildFolders) -> None:
+    """Remove the partial folder. What says how to complete it goes last: until then the same command can go on."""
+    for path in sorted(target.partial.iterdir(), key=lambda path: path.name == SHEET):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    target.partial.rmdir()

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from niah_gen.dataset.folders import PARTIAL, SHEET
 from niah_gen.errors import NiahError
 from niah_score.contract import DATA_FORMATS, MANIFEST, RECIPE, ContractError, Dataset, FileEntry, open_dataset
+from niah_score.machine.addresses import Address
 from niah_score.text.visible import one_line
 
 _BUILT_NAME = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
@@ -24,7 +25,7 @@ _MOST_LENGTHS = 3
 class ListedFolder(NamedTuple):
     """A folder that holds a dataset, or why it holds none. `problem` of a dataset: what is wrong with its files."""
 
-    folder: Path
+    folder: Path | Address
     dataset: Dataset | None = None
     problem: str | None = None
 
@@ -80,7 +81,7 @@ def datasets_below(top: Path) -> Listing:
                     hidden += 1
                 elif listed is None or entry.name not in DATA_FORMATS.values():
                     folders.append(path)
-    return Listing(tuple(sorted(found, key=lambda item: item.folder.parts)), hidden)
+    return Listing(tuple(sorted(found, key=lambda item: Path(str(item.folder)).parts)), hidden)
 
 
 def _listed(folder: Path, names: set[str]) -> ListedFolder | None:

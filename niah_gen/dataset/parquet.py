@@ -15,10 +15,15 @@ from niah_score.contract import COLUMNS, REPEATING_COLUMNS, PromptForm, row_sche
 if TYPE_CHECKING:
     from niah_gen.dataset.arrow import Scratch
 
-# Rows up to this size fit twice into the 4 MiB window of zstd level 9; longer ones need the 8 MiB of level 17. So do
-# rows over one haystack that go through that window many times: level 9 indexes little of what it has matched, and
-# stores the text again when the first copy leaves the window (200 rows of 140 kB: 103 kB, by level 17 54 kB).
-_LEVEL_9_ROW_BYTES = 1_500_000
+# Text that comes again after so many bytes is still in the 4 MiB window of zstd level 9, the nominal size of a row
+# being up to a third too low; what comes again later needs the 8 MiB of level 17. A row over a shorter corpus repeats
+# it, so 14 rows of a million tokens of essays (61 MB) take 0.1 s and 0.47 MB, by level 17 0.9 s and 0.24 to 0.28 MB;
+# rows of 2.5 MB, of a corpus that does not repeat, 0.2 s and 1/40 of the text, by level 17 2.4 s and 1/50.
+_LEVEL_9_AGAIN_BYTES = 3_000_000
+
+# Short rows over one haystack that go through that window many times: level 9 indexes little of what it has matched,
+# and stores the text again when the first copy leaves the window (200 rows of 140 kB: 103 kB, by level 17 54 kB).
+_SHORT_ROW_BYTES = 200_000
 _LEVEL_9_ALIKE_BYTES = 16_000_000
 
 
@@ -29,17 +34,19 @@ _LEVEL_9_ALIKE_BYTES = 16_000_000
 _QUICK_LEVEL = 1
 
 
-def compression_level(row_bytes: int, alike: int, *, quick: bool = False) -> int:
+def compression_level(row_bytes: int, alike: int, *, quick: bool = False, again: int | None = None) -> int:
     """The zstd level for rows of a nominal size, `alike` of which share a haystack.
 
-    `quick`: they share no text, or all of them say the same few sentences over and over.
+    `quick`: they share no text, or all of them say the same few sentences over and over. `again`: after how many bytes
+    a row repeats its own text, if it does.
 
     By sizes and families alone, never by timing, so that bytes are the same everywhere.
     """
     if quick:
         return _QUICK_LEVEL
-    short = row_bytes <= _LEVEL_9_ROW_BYTES and row_bytes * alike <= _LEVEL_9_ALIKE_BYTES
-    return 9 if short else 17
+    many_short = row_bytes <= _SHORT_ROW_BYTES and row_bytes * alike > _LEVEL_9_ALIKE_BYTES
+    far = min(row_bytes, again or row_bytes) > _LEVEL_9_AGAIN_BYTES
+    return 17 if many_short or far else 9
 
 
 class ParquetWriter:

@@ -6,13 +6,10 @@ It is in the manifest's list of files, but its rows are none of the dataset's: t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_gen.dataset.excerpts import kept_messages, kept_ranges
-from niah_gen.dataset.read import rows_at
 from niah_gen.rows.plan import Plan
 from niah_score.contract import PREVIEW, SPLIT, FileEntry, PromptForm, Span, canonical_json, row_schema, sha256_hex
 from niah_score.machine.files import write_atomically
@@ -37,8 +34,8 @@ _MOST_MESSAGES = 6
 _MOST_TEXT, _LEAST_GAP = 1000, 60
 
 
-def chosen_rows(plan: Plan) -> list[tuple[int, int]]:
-    """Which rows the preview shows, in row order: the number of a shard, and the row's place in it, from 0.
+def chosen_rows(plan: Plan) -> dict[int, tuple[int, ...]]:
+    """Which rows the preview shows: by the number of their shard, their places in it, from 0.
 
     Up to five rows of each part and control in each config, at other places of its list each time, so that depths and
     needles vary; evenly thinned to 100.
@@ -57,26 +54,18 @@ def chosen_rows(plan: Plan) -> list[tuple[int, int]]:
     )
     count = min(len(rows), _MOST_ROWS)
     rows = [rows[turn * len(rows) // count] for turn in range(count)]
-    return [
-        (number, row - shard.first)
+    return {
+        number: tuple(row - shard.first for row in rows if shard.first <= row < shard.last)
         for number, shard in enumerate(plan.shards)
-        for row in rows
-        if shard.first <= row < shard.last
-    ]
+    }
 
 
-def write_preview(folder: Path, rows: Iterable[tuple[Path, int]], suffix: str, form: PromptForm) -> FileEntry:
+def write_preview(folder: Path, short: Sequence[Mapping[str, Any]], suffix: str, form: PromptForm) -> FileEntry:
     """Write the preview of a dataset folder; returns its entry in the manifest.
 
-    rows: the data file of each and its place in it, from 0, in the order of the dataset. suffix: the format of the
-    data files that the card names, as `datasets` reads all configs of a card with one reader.
-    Raises IntegrityError if a data file cannot be read.
+    short: what `short_row` made of its rows, in the order of the dataset. suffix: the format of the data files that the
+    card names, as `datasets` reads all configs of a card with one reader.
     """
-    short = [
-        _short_row(row)
-        for path, places in groupby(rows, key=itemgetter(0))
-        for row in rows_at(path, [place + 1 for _, place in places])
-    ]
     kind = "parquet" if suffix == "parquet" else "jsonl"
     path = folder / PREVIEW / f"{SPLIT}.{kind}"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,9 +103,24 @@ def excerpt(text: str, spans: Sequence[Span] = ()) -> str:
     return "".join(pieces)
 
 
-def _short_row(row: Mapping[str, Any]) -> dict[str, Any]:
+def short_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the preview shows of a row."""
     short = {name: _short(row[name]) for name in COLUMNS[:-1]}
     return {**short, "prompt": _short_prompt(row["prompt"], row["needle_spans"], row["context_message"])}
+
+
+def is_short_row(value: object) -> bool:
+    """Whether a value is what `short_row` makes, as it is read back from JSON."""
+    import pyarrow as pa
+
+    if not isinstance(value, dict) or set(value) != set(COLUMNS):
+        return False
+    form: PromptForm = "text" if isinstance(value["prompt"], str) else "chat"
+    try:
+        _columns([value], form)
+    except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException):
+        return False
+    return True
 
 
 def _short(value: Any) -> Any:
@@ -152,16 +156,18 @@ def _parquet(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from niah_gen.dataset.arrow import column
-
-    schema = preview_schema(form)
-    columns = [column([row[field.name] for row in rows], field.type) for field in schema]
     out = io.BytesIO()
     pq.write_table(
-        pa.Table.from_arrays(columns, schema=schema),
+        pa.Table.from_arrays(_columns(rows, form), schema=preview_schema(form)),
         out,
         compression="zstd",
         compression_level=9,
         write_page_checksum=True,
     )
     return out.getvalue()
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> list[pa.Array]:
+    from niah_gen.dataset.arrow import column
+
+    return [column([row[field.name] for row in rows], field.type) for field in preview_schema(form)]

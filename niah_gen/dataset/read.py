@@ -18,15 +18,20 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 from niah_gen.errors import IntegrityError, NiahError, ResourceError
 from niah_score.machine.processes import processes
+from niah_score.machine.refusals import is_refused
+from niah_score.machine.unpacking import MAX_LINE, batch_rows, long_line, packed_group
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 Setup = TypeVar("Setup")
 Result = TypeVar("Result")
 
 # A worker costs about a second to start; one process counts this many in a few.
 _PARALLEL_TOKENS = 5_000_000
+# Rows of a Parquet file that are read at once: a row group of ours holds no more.
+_MOST_ROWS = 1024
 
 
 class RowGroup(NamedTuple):
@@ -52,12 +57,13 @@ def row_groups_of(folder: Path, path: str) -> list[RowGroup]:
     """The row groups of a data file, in row order. A Parquet file whose footer cannot be read counts as one."""
     if not path.endswith(".parquet"):
         return [RowGroup(path, -1, 0)]
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     found = []
     before = 0
     try:
-        with _reading(folder / path), pq.ParquetFile(folder / path) as file:
+        with _reading(folder / path), pq.ParquetFile(pa.OSFile(os.fsencode(folder / path))) as file:
             for number in range(file.metadata.num_row_groups):
                 found.append(RowGroup(path, number, before))
                 before += file.metadata.row_group(number).num_rows
@@ -89,7 +95,9 @@ def read_row_group(
 
 def _lines(path: Path) -> Iterator[Callable[[], Any]]:
     with _opened(path) as lines:
-        for line in lines:
+        while line := lines.readline(MAX_LINE + 1):
+            if (problem := long_line(path, len(line))) is not None:
+                raise ResourceError(problem)
             yield partial(_json, line)
 
 
@@ -99,16 +107,24 @@ def _json(line: bytes) -> Any:
 
 
 def _group(path: Path, group: int, columns: Sequence[str] | None) -> Iterator[Callable[[], Any]]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
-        table = file.read_row_group(group, columns=columns and list(columns))
-    for number in range(len(table)):
-        yield partial(_record, table, number)
+    with pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
+        _refuse_bomb(path, file)
+        rows = batch_rows(file.metadata, _MOST_ROWS, columns)
+        for batch in file.iter_batches(rows, row_groups=[group], columns=columns and list(columns)):
+            for number in range(len(batch)):
+                yield partial(_record, batch, number)
 
 
-def _record(table: pa.Table, number: int) -> Any:
-    return table.slice(number, 1).to_pylist()[0]
+def _record(batch: pa.RecordBatch, number: int) -> Any:
+    return batch.slice(number, 1).to_pylist()[0]
+
+
+def _refuse_bomb(path: Path, file: pq.ParquetFile) -> None:
+    if (problem := packed_group(path, file.metadata)) is not None:
+        raise ResourceError(problem)
 
 
 def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
@@ -126,14 +142,17 @@ def columns_in(path: Path, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     Of a Parquet file nothing else is read. Raises IntegrityError if it cannot be read to its end.
     """
     if path.suffix == ".parquet":
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with _reading(path), pq.ParquetFile(path) as file:
+        with _reading(path), pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
+            _refuse_bomb(path, file)
             there = [name for name in names if name in file.schema_arrow.names]
-            rows: Iterator[Any] = iter(file.read(columns=there).to_pylist())
-    else:
-        rows = rows_in(path)
-    for number, row in enumerate(rows, 1):
+            size = batch_rows(file.metadata, _MOST_ROWS, there)
+            rows: Iterator[Any] = (row for batch in file.iter_batches(size, columns=there) for row in batch.to_pylist())
+            yield from ({name: row.get(name) for name in names} for row in rows)
+        return
+    for number, row in enumerate(rows_in(path), 1):
         if not isinstance(row, dict):
             raise _unreadable(path, f"row {number}: no object")
         yield {name: row.get(name) for name in names}
@@ -180,11 +199,11 @@ def _reading(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except MemoryError:
-        raise
     except FileNotFoundError:
         raise IntegrityError(f"{path}: missing; verify the dataset, and build it again") from None
     except (ValueError, OSError, EOFError, zlib.error, pa.ArrowException, zstandard.ZstdError) as error:
+        if is_refused(error):
+            raise
         raise _unreadable(path, error) from None
 
 

@@ -5,17 +5,17 @@ Each file is written aside, synced, and only then given its name.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 from niah_gen.dataset.jsonl import JsonlWriter
 from niah_gen.dataset.parquet import ParquetWriter, compression_level
+from niah_gen.dataset.preview import is_short_row, short_row
 from niah_gen.dataset.writer_thread import WriterThread
 from niah_gen.rows.assemble import PendingRow
 from niah_score.contract import (
@@ -25,6 +25,7 @@ from niah_score.contract import (
     data_path,
     file_sha256,
     sha256_hex,
+    strict_json,
 )
 from niah_score.machine.files import atomic_file
 
@@ -38,7 +39,8 @@ class ShardJob:
     """A shard to be written: the `number`th of a plan.
 
     `stem`: its config and the name of its files, without suffix. `row_bytes`: nominal size of a row; `alike`: how many
-    rows share a haystack; `quick`: whether a slow compression finds no more in them than a fast one.
+    rows share a haystack; `quick`: whether a slow compression finds no more in them than a fast one; `again`: after how
+    many bytes a row repeats its own text, if it does. `shown`: the places of the rows that the preview shows, from 0.
     """
 
     plan_digest: str
@@ -50,11 +52,13 @@ class ShardJob:
     row_bytes: int
     alike: int
     quick: bool = False
+    again: int | None = None
+    shown: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ShardRecord:
-    """What a finished shard left behind: its files, and the digests of its rows in order."""
+    """What a finished shard left behind: its files, the digests of its rows in order, and its rows of the preview."""
 
     plan_digest: str
     number: int
@@ -62,6 +66,7 @@ class ShardRecord:
     digests: tuple[str, ...]
     tokens: int
     notes: tuple[str, ...]
+    shown: tuple[Mapping[str, Any], ...] = ()
 
     def to_bytes(self) -> bytes:
         """The record as a file: its content and the content's sha256, so that damage to it is seen."""
@@ -72,16 +77,23 @@ class ShardRecord:
     def from_bytes(data: bytes) -> ShardRecord | None:
         """The record in a file; None if it is damaged."""
         try:
-            outer = json.loads(data)
+            outer = strict_json(data)
             body = outer["record"]
             if sha256_hex(canonical_json(body)) != outer["sha256"]:
                 return None
-            files = tuple(FileEntry(**entry) for entry in body["files"])
-            return ShardRecord(
-                body["plan_digest"], body["number"], files, tuple(body["digests"]), body["tokens"], tuple(body["notes"])
-            )
-        except (ValueError, KeyError, TypeError):
+            files = tuple(FileEntry.of(entry) for entry in body["files"])
+            record = ShardRecord(
+                body["plan_digest"], body["number"], files, tuple(body["digests"]), body["tokens"],
+                tuple(body["notes"]), tuple(body["shown"]),
+            )  # fmt: skip
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
+        texts = (record.plan_digest, *record.digests, *record.notes)
+        numbers = (record.number, record.tokens)
+        is_one = all(isinstance(text, str) for text in texts) and all(type(n) is int and n >= 0 for n in numbers)
+        is_one = is_one and all(is_short_row(row) for row in record.shown)
+        counts = {entry.rows for entry in record.files}
+        return record if is_one and counts <= {len(record.digests)} else None
 
 
 def write_shard(
@@ -95,11 +107,17 @@ def write_shard(
     digests: list[str] = []
     tokens = 0
     notes: dict[str, None] = {}
+    shown: list[Mapping[str, Any]] = []
     files = _ShardFiles(job, writer)
     groups: list[Future[None]] = []
+    writer.unfinished[files] = files.abandon
 
     def write(group: Sequence[PendingRow]) -> None:
         files.write(group)
+        # What the preview shows is taken from the rows here, for reading some of a file back means unpacking all of it.
+        first = len(digests)
+        places = (place - first for place in job.shown if first <= place < first + len(group))
+        shown.extend(short_row(group[place].row()) for place in places)
         # Hashing releases the interpreter, too.
         digests.extend(draft.digest() for draft in group)
 
@@ -108,10 +126,13 @@ def write_shard(
             for group in groups:
                 group.result()
             entries = files.finish(len(digests))
-            return ShardRecord(job.plan_digest, job.number, entries, tuple(digests), tokens, tuple(notes))
+            made = tuple(digests), tokens, tuple(notes), tuple(shown)
+            return ShardRecord(job.plan_digest, job.number, entries, *made)
         except BaseException as error:
             files.abandon(error)
             raise
+        finally:
+            del writer.unfinished[files]
 
     try:
         for group in _groups(drafts):
@@ -147,8 +168,9 @@ class _ShardFiles:
 
     def _writer(self, suffix: str, file: IO[bytes]) -> GroupWriter:
         if suffix == "parquet":
-            level = compression_level(self._job.row_bytes, self._job.alike, quick=self._job.quick)
-            return ParquetWriter(file, self._job.form, level, self._thread.scratch)
+            job = self._job
+            level = compression_level(job.row_bytes, job.alike, quick=job.quick, again=job.again)
+            return ParquetWriter(file, job.form, level, self._thread.scratch)
         return JsonlWriter(file, suffix)
 
     def finish(self, rows: int) -> tuple[FileEntry, ...]:
@@ -162,8 +184,9 @@ class _ShardFiles:
         )
 
     def abandon(self, error: BaseException) -> None:
-        """Remove what was written."""
-        for writer in self._writers:
+        """Remove what was written; once is enough."""
+        writers, self._writers = self._writers, []
+        for writer in writers:
             with suppress(Exception):
                 writer.close()
         self._stack.__exit__(type(error), error, error.__traceback__)

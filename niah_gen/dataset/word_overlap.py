@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from niah_gen.errors import IntegrityError, NiahError
 from niah_score.contract import CARD, Manifest
+from niah_score.text.markdown import in_markdown, paragraph_in_markdown
 
 # The key in the card's YAML.
 KEY = "word_overlap"
@@ -111,7 +112,7 @@ def kept(folder: Path, plan_digest: str) -> tuple[WordOverlap, ...]:
     """The figures that the card in a dataset folder states about these very rows."""
     try:
         front = (folder / CARD).read_text("utf-8").split("\n---\n")[0]
-        (line,) = (line for line in front.splitlines() if line.startswith(f"{KEY}: "))
+        (line,) = (line for line in front.split("\n") if line.startswith(f"{KEY}: "))
         found = tuple(WordOverlap(**record) for record in json.loads(line.removeprefix(f"{KEY}: "))["figures"])
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return ()
@@ -123,17 +124,17 @@ def front_matter(overlap: Sequence[WordOverlap]) -> dict[str, object]:
     return {KEY: {"figures": [asdict(one) for one in overlap]}} if overlap else {}
 
 
-def stated(overlap: Sequence[WordOverlap], cell: Callable[[str], str]) -> Iterator[str]:
-    """The lines that say the figures in a card: a sentence each, and a table of the parts. `cell` makes a text safe."""
+def stated(overlap: Sequence[WordOverlap]) -> Iterator[str]:
+    """The lines that say the figures in a card: a sentence each, and a table of the parts."""
     for one in overlap:
-        yield from (cell(one.sentence()), "")
+        yield from (paragraph_in_markdown(one.sentence()), "")
     names = list(dict.fromkeys(name for one in overlap for name in one.parts))
     guessed = any(one.guessed is not None for one in overlap)
     if names or guessed:
-        yield "| part | " + " | ".join(cell(one.model) for one in overlap) + " |"
+        yield "| part | " + " | ".join(in_markdown(one.model) for one in overlap) + " |"
         yield "|---|" + "---:|" * len(overlap)
         for name in names:
-            yield _line(cell(name), [one.parts.get(name) for one in overlap])
+            yield _line(in_markdown(name), [one.parts.get(name) for one in overlap])
         if guessed:
             yield _line("answered without a context (%)", [one.guessed for one in overlap])
         yield ""

@@ -23,12 +23,17 @@ class WriterThread:
         self._reserve = reserve
         self._thread = ThreadPoolExecutor(1)
         self._group: Future[None] | None = None
+        # What removes half-written files, by the object that has them open.
+        self.unfinished: dict[object, Callable[[BaseException], None]] = {}
 
     def __enter__(self) -> WriterThread:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self._thread.shutdown(wait=True, cancel_futures=kind is not None)
+        if error is not None:
+            for abandon in self.unfinished.values():
+                abandon(error)
 
     @cached_property
     def scratch(self) -> Scratch:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.errors import LockedError, NiahError, suggestion
+from niah_gen.errors import LockedError, NiahError, ResourceError, suggestion
 from niah_gen.export.base import ExportFormat, ExportOptions, TaskSource, WrittenFile
 from niah_gen.export.choose import ORDERS, read_conditions, shared_percent, subset
 from niah_gen.export.dataset_rows import indexed, rows_in_order
 from niah_gen.export.missing import answered
 from niah_gen.export.registry import EXPORTS
 from niah_score.contract import open_dataset
-from niah_score.machine.files import HeldError, locked, sync_folder
+from niah_score.errors import LockedError as HeldFolderError
+from niah_score.errors import ResourceError as FullError
+from niah_score.errors import ScoreError
+from niah_score.machine.staging import STAGING, FileSet, hold
 
-_LOCK = ".export.lock"
-_ASIDE = ".export.tmp"
 # How each option is called on the command line.
 _FLAGS = {
     "model": "--model", "fields": "--body", "system": "--system", "api": "--api", "max_tokens": "--max-tokens",
@@ -60,7 +59,8 @@ def export(
     dataset = open_dataset(folder)
     if out.resolve().is_relative_to(folder.resolve()):
         raise NiahError(f"--out {out} lies in the dataset; name a folder outside of it")
-    _refuse_existing(out, form, overwrite)
+    if not (out / STAGING).exists():  # else some of them may be a killed export's, which are removed first
+        _refuse_existing(out, form, overwrite)
     every = indexed(dataset)
     if not every:
         raise NiahError(f"{folder}: no rows")
@@ -78,21 +78,24 @@ def export(
     rows = ORDERS[order](rows)
     if order == "prefix":
         said.append(f"a prefix cache can save {shared_percent(rows):.0f} % of the prompt tokens in this order")
-    with _aside(out) as aside:
+    files: list[WrittenFile] = []
+
+    def write(aside: Path) -> None:
+        # Checked again, under the lock: another export may have ended since.
+        _refuse_existing(out, form, overwrite)
         if form.write_tasks is not None:
             source = TaskSource(dataset, tuple(row.id for row in rows), rows == every)
-            files = form.write_tasks(source, aside, options)
+            files.extend(form.write_tasks(source, aside, options))
             if form.advice is not None:
                 said.append(form.advice(source, out, options))
         else:
             assert form.write is not None
-            files = form.write(rows_in_order(dataset, rows, form.columns, out), aside, options)
+            files.extend(form.write(rows_in_order(dataset, rows, form.columns, out), aside, options))
         written = sum(file.rows for file in files)
         if written != len(rows):
             raise AssertionError(f"{written} rows written, {len(rows)} chosen")
-        # Checked again, under the lock: another export may have ended since.
-        _refuse_existing(out, form, overwrite)
-        _put_in_place(aside, out, form)
+
+    _replace(out, form, write)
     return Exported(tuple(file._replace(path=str(out / file.path)) for file in files), len(rows), tuple(said))
 
 
@@ -122,35 +125,18 @@ def _refuse_existing(out: Path, form: ExportFormat, overwrite: bool) -> None:
         raise NiahError(f"{some}: of an earlier export; name another --out, or say --overwrite to replace them all")
 
 
-@contextmanager
-def _aside(out: Path) -> Iterator[Path]:
-    """A folder in `out` that nobody else writes to and that is gone afterwards. Raises LockedError."""
-    made = not out.exists()
+def _replace(out: Path, form: ExportFormat, write: Callable[[Path], None]) -> None:
+    """Put all files that `write` makes into `out` as one, in the place of those of an earlier export."""
+
+    def there(folder: Path) -> list[str]:
+        return sorted(path.relative_to(folder).as_posix() for path in folder.glob(form.pattern) if path.is_file())
+
     try:
-        with locked(out / _LOCK, remove=True):
-            aside = out / _ASIDE
-            shutil.rmtree(aside, ignore_errors=True)  # of an export that was killed
-            aside.mkdir()
-            try:
-                yield aside
-            finally:
-                shutil.rmtree(aside, ignore_errors=True)
-    except HeldError:
+        with hold(out, FileSet("an export", there), overwrite=True) as held:
+            held.replace(write)
+    except HeldFolderError:
         raise LockedError(f"{out}: another export writes there; wait for it, or name another --out") from None
-    finally:
-        if made and out.is_dir() and not any(out.iterdir()):
-            out.rmdir()
-
-
-def _put_in_place(aside: Path, out: Path, form: ExportFormat) -> None:
-    """Move all files from aside into `out`, and remove what an earlier export left there beyond them."""
-    new = sorted(path.relative_to(aside) for path in aside.rglob("*") if path.is_file())
-    for path in new:
-        (out / path).parent.mkdir(parents=True, exist_ok=True)
-        (aside / path).replace(out / path)
-    for folder in sorted({(out / path).parent for path in new}):
-        sync_folder(folder)
-    kept = {out / path for path in new}
-    for path in sorted(out.glob(form.pattern)):
-        if path not in kept and path.is_file():
-            path.unlink()
+    except FullError as error:
+        raise ResourceError(str(error)) from None
+    except ScoreError as error:
+        raise NiahError(str(error)) from None

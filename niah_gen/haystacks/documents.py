@@ -14,6 +14,7 @@ class EncodedDocuments:
         self._corpus = corpus
         self._tokenizer = tokenizer
         self._known: dict[int, Encoded] = {}
+        self._tokens: int | None = None
 
     def __len__(self) -> int:
         return len(self._corpus.documents)
@@ -25,5 +26,9 @@ class EncodedDocuments:
         return known
 
     def tokens(self) -> int:
-        """Tokens of all documents, each encoded alone."""
-        return sum(self._tokenizer.count(document.text) for document in self._corpus.documents)
+        """Tokens of all documents, each encoded alone. Counted once; those that were asked for are known already."""
+        if self._tokens is None:
+            texts = enumerate(document.text for document in self._corpus.documents)
+            known = self._known
+            self._tokens = sum(known[n].size if n in known else self._tokenizer.count(text) for n, text in texts)
+        return self._tokens

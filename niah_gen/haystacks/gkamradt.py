@@ -19,8 +19,8 @@ from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, fi
 from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, insert, spliced
 from niah_gen.tokenizers.find import Ints, Tokenizer
-from niah_gen.tokenizers.retokenised import retokenised_prefix, unchanged_tokens
-from niah_gen.tokenizers.spliced import Encoded, encode
+from niah_gen.tokenizers.retokenised import concatenated, retokenised_prefix, unchanged_tokens
+from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode
 
 
 class _RepeatedCorpus(NamedTuple):
@@ -65,13 +65,13 @@ class GkamradtFiller:
         with self._lock:
             if self._whole is None or self._whole.longest < longest:
                 text = "".join(document.text for document in self._corpus.documents)
-                copies, whole = 1, encode(text, self._tokenizer)
-                once = whole.size
-                # Seams may merge tokens, so the number of copies is found by encoding, never by division.
-                while whole.size < longest:
-                    copies += 1
-                    whole = encode(text * copies, self._tokenizer)
-                self._whole = _RepeatedCorpus(longest, once, whole)
+                once = encode(text, self._tokenizer)
+                counter = Counter(self._tokenizer)
+                copies = [once]
+                # Seams may merge tokens, so the number of copies is found by counting, never by division.
+                while once.size < longest and counter.count([Slice(c, 0, len(c.data)) for c in copies]) < longest:
+                    copies.append(once)
+                self._whole = _RepeatedCorpus(longest, once.size, concatenated(copies, self._tokenizer))
             return self._whole
 
 

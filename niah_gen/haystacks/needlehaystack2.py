@@ -19,8 +19,8 @@ from niah_gen.haystacks.placement import Placement
 from niah_gen.haystacks.proof import ContextProof, misplaced
 from niah_gen.haystacks.splice import DepthTargets, Spliced, TokenRange, spliced
 from niah_gen.tokenizers.find import Tokenizer
-from niah_gen.tokenizers.retokenised import unchanged_tokens
-from niah_gen.tokenizers.spliced import Encoded, encode
+from niah_gen.tokenizers.retokenised import concatenated, unchanged_tokens
+from niah_gen.tokenizers.spliced import Encoded
 
 # How far before its depth a needle may be put, in tokens.
 _FARTHEST = 100
@@ -31,7 +31,6 @@ class CyclingFiller:
     """A corpus as one text of whole files, which begins again as often as a length asks for."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
-        self._corpus = corpus
         self._tokenizer = tokenizer
         self._documents = EncodedDocuments(corpus, tokenizer)
         self._whole: tuple[int, Encoded] | None = None
@@ -78,18 +77,16 @@ class CyclingFiller:
         """The first files encoded as one text, or a longer text whose first `room` tokens are sure to be the same."""
         with self._lock:
             if self._whole is None or self._whole[0] < most:
-                self._whole = (most, encode(self._text(most), self._tokenizer))
+                self._whole = (most, self._encoded(most))
             whole = self._whole[1]
         if count == self._whole[0]:
             return whole
-        text = self._text(count)
-        if room <= unchanged_tokens(whole, whole.tokens_before(len(text.encode()))):
-            return whole
-        return encode(text, self._tokenizer)
+        size = sum(len(self._documents[number % len(self._documents)].data) for number in range(count))
+        return whole if room <= unchanged_tokens(whole, whole.tokens_before(size)) else self._encoded(count)
 
-    def _text(self, count: int) -> str:
-        texts = [document.text for document in self._corpus.documents]
-        return "".join(texts[number % len(texts)] for number in range(count))
+    def _encoded(self, count: int) -> Encoded:
+        documents = [self._documents[number % len(self._documents)] for number in range(count)]
+        return concatenated(documents, self._tokenizer)
 
 
 def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:

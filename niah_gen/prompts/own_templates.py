@@ -58,7 +58,7 @@ def read_template_file(spec: str) -> OwnTemplate:
         tables = tomllib.loads(text)
     except FileNotFoundError:
         raise RecipeError([f"{path}: no such file"]) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecipeError([f"{path}: cannot be read as TOML: {error}"]) from None
     if not tables:
         raise RecipeError([f"{path}: expected a table such as [mine-en] with language and text or chat, found none"])

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from niah_gen.errors import RecipeError, TokenizerError, suggestion
+from niah_gen.errors import RecipeError, ResourceError, TokenizerError, suggestion
 from niah_gen.prompts.own_templates import wrong_system
 from niah_gen.recipe.overrides import overridden
 from niah_gen.recipe.part_tables import SHARED_FIELDS, part_tables, read_parts
@@ -30,6 +30,8 @@ from niah_score.contract import PromptForm
 
 FORMS = ("text", "chat")
 _MOST_BYTES = 2**50
+# Of a recipe, in bytes; those of presets have a few thousand.
+_MOST_RECIPE = 16 * 2**20
 FIELDS = (*SHARED_FIELDS, *PART_FIELDS)
 
 
@@ -150,7 +152,13 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
             [f"{str(source)!r} is neither a preset nor a .toml file{suggestion(str(source), preset_names())}"]
         )
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
+        with path.open("rb") as file:
+            data = file.read(_MOST_RECIPE + 1)
+        if len(data) > _MOST_RECIPE:
+            raise ResourceError(f"{path}: a recipe of more than {_MOST_RECIPE:,} bytes; put long texts into files")
+        raw = tomllib.loads(data.decode())
+    except RecursionError:
+        raise RecipeError(["cannot be read as TOML: its brackets are nested too deep"], str(path)) from None
     except FileNotFoundError:
         raise RecipeError([f"{path}: no such file"]) from None
     except (OSError, ValueError) as error:

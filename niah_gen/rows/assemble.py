@@ -17,6 +17,7 @@ from niah_gen.rows.fast_json import fast_json
 from niah_gen.rows.ids import row_id
 from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
+from niah_gen.rows.prefix_hash import PrefixHash
 from niah_gen.rows.repeats import refuse_repeats, repeated_note, repeats
 from niah_gen.tasks.base import is_published
 from niah_gen.tasks.check_item import item_of, made_item_of, shown_of
@@ -153,6 +154,7 @@ class _PartAssembler:
         self._make = task.context.make(bench) if task.replay is None else None
         self._item_of = task.ask(bench) if task.ask else None
         self._asked: _Asked | None = None
+        self._hash = PrefixHash()
 
     def pending_row(self, cell: Cell) -> PendingRow:
         """The row of one cell. Raises FitError where its length cannot hold it."""
@@ -206,7 +208,7 @@ class _PartAssembler:
             target_span=target,
             target_token_span=target and whole_token_spans(_text(utf8[at]), [target], self._counter.tokenizer)[0],
             leak=context.leak,
-            prompt_sha256=_sha256(utf8[0] if is_text else json),
+            prompt_sha256=self._hash.hexdigest(utf8[0] if is_text else json),
         )
         truth["id"] = row_id(self._planned.families[cell.language], truth)
         messages = tuple(PendingMessage(message.role, parts) for message, parts in zip(prompt, utf8, strict=True))

@@ -9,7 +9,6 @@ from niah_gen.prompts.templates import POSITIONS
 from niah_gen.rows.assemble import Assembler
 from niah_gen.rows.plan import Plan
 from niah_gen.rows.precision import half_width, needles_for
-from niah_gen.rows.repeats import without_repeats
 from niah_gen.tasks.records import Cell
 from niah_score.text.language import find_language
 
@@ -64,7 +63,7 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
     """The notes that building a plan will give, as far as one row of each item, control and length tells.
 
     Made is the deepest row of the first repeat; what other repeats and depths alone hold, such as a keyword in their
-    haystacks, is not foreseen. Raises FitError where a length cannot hold what must go into it, or repeats its corpus.
+    haystacks, is not foreseen. Raises FitError where a length cannot hold what must go into it.
     """
     deepest: dict[Cell, Cell] = {}
     for cell in plan.cells:
@@ -72,9 +71,14 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
         if cell.repeat == known.repeat and (cell.depth or 0.0) > (known.depth or 0.0):
             deepest[cell._replace(repeat=0, depth=0.0)] = cell
     notes = dict.fromkeys(plan.notes)
-    for row in without_repeats(plan.recipe, Assembler(plan).pending_rows(deepest.values())):
+    for row in Assembler(plan).pending_rows(deepest.values()):
         notes |= dict.fromkeys(row.notes)
     return tuple(notes)
+
+
+def text_bytes(plan: Plan) -> int:
+    """The bytes of all prompts in UTF-8, about, and rather more than fewer."""
+    return int(sum(cell.length * find_language(cell.language).bytes_per_token for cell in plan.cells))
 
 
 def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
@@ -82,7 +86,7 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
     configs: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         configs.setdefault(cell.config, []).append(cell)
-    size = sum(cell.length * find_language(cell.language).bytes_per_token for cell in plan.cells)
+    size = text_bytes(plan)
     seconds = _START_SECONDS + plan.tokens() / _TOKENS_PER_SECOND
     recipe = plan.recipe
     yield f"dataset      {recipe.name}/{plan.folder_name}"

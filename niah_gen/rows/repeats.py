@@ -5,15 +5,9 @@ Beyond one pass every line of the haystack stands twice but the needle: "find wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
-
 from niah_gen.errors import FitError
 from niah_gen.recipe.recipe import Recipe
 from niah_score.contract import Truth
-
-if TYPE_CHECKING:
-    from niah_gen.rows.assemble import PendingRow
 
 # A corpus a few sentences short of a length is no repeated corpus yet.
 _REPEATED = 1.01
@@ -41,13 +35,6 @@ def refuse_repeats(recipe: Recipe, truth: Truth) -> None:
         "every line but the needle stands more than once, and a model can find the needle unread; ask for lengths up "
         f"to about {most:,} tokens, take a larger corpus (`niah-gen corpora list`), or allow it: --allow-repeats"
     )
-
-
-def without_repeats(recipe: Recipe, rows: Iterable[PendingRow]) -> Iterator[PendingRow]:
-    """The same rows. Raises FitError at one that repeats its corpus, unless the recipe allows it."""
-    for row in rows:
-        refuse_repeats(recipe, row.truth)
-        yield row
 
 
 def _times(truth: Truth) -> str:

@@ -80,6 +80,7 @@ class _Filled(NamedTuple):
     notes: tuple[str, ...]
     leaks: dict[Secret, str | None]
     lines: tuple[DepthLine, ...]
+    joiner: str
 
 
 def lines_of(
@@ -136,7 +137,7 @@ class _Hider:
             filled.leaks[secret] = haystack.leak(shown.keywords)
         needles = [self._encode(text) for text in secret.texts]
         lines = filled.lines if shown.hide is item.hide else self._lines(cell, item, shown)
-        targets = DepthTargets(cell.depth or 0.0, bench.diff, lines, self._kind.joiner(cell.language))
+        targets = DepthTargets(cell.depth or 0.0, bench.diff, lines, filled.joiner)
         spliced = self._place(haystack, needles, targets, bench.tokenizer)
         return Context(
             turns=(PromptMessage(None, _bracketed(spliced.pieces, opening, closing)),),
@@ -159,12 +160,13 @@ class _Hider:
             needles = tuple(self._encode(text) for text in secret.texts)
             lines = self._lines(cell, item, item)
             still = lines if depth is None else tuple(DepthLine(line.at(depth), 0.0) for line in lines)
+            joiner = self._kind.joiner(cell.language)
             request = FillRequest(
                 cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame, still,
-                self._kind.joiner(cell.language), depth, counted_whole=bool(item.sets),
+                joiner, depth, counted_whole=bool(item.sets),
             )  # fmt: skip
             filler = self._filler_of(cell)
-            self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {}, lines)
+            self._filled = _Filled(key, filler.fill(request), filler.notes(secret), {}, lines, joiner)
         return self._filled
 
     def _lines(self, cell: Cell, item: Item, shown: Item) -> tuple[DepthLine, ...]:

@@ -175,7 +175,7 @@ def read_needles(file: Path) -> list[Needle]:
         tables = tomllib.loads(text)
     except FileNotFoundError:
         raise RecipeError([f"{file}: no such file"]) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecipeError([f"{file}: cannot be read as TOML: {error}"]) from None
     found: list[Needle] = []
     problems: list[str] = []

@@ -1,13 +1,14 @@
-"""Encodes again what is cut out of an encoded text, as far as the cut changes its tokens."""
+"""Encodes again what is cut out of encoded texts or put together from them, as far as that changes their tokens."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 import numpy as np
 
 from niah_gen.tokenizers.cuts import WIDEST
-from niah_gen.tokenizers.find import Tokenizer, Tokens
+from niah_gen.tokenizers.find import Ints, Tokenizer, Tokens
 from niah_gen.tokenizers.spliced import Encoded, encode, with_cuts
 
 
@@ -60,3 +61,42 @@ def retokenised_suffix(source: Encoded, start: int, tokenizer: Tokenizer) -> Enc
         np.concatenate([head.ids, source.ids[kept:]]), np.concatenate([head.ends, source.ends[kept:] - start])
     )
     return with_cuts(source.data[start:], tokens, np.concatenate([head.cuts, source.cuts[first:] - start]))
+
+
+def concatenated(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
+    """The text of the parts one after the other, as `encode` makes it, each being one text's encoding.
+
+    Of a tokenizer that is local, only what lies between the last safe cut of a part and the first one of the next is
+    encoded again.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    if not tokenizer.local:
+        return encode(b"".join(part.data for part in parts).decode(), tokenizer)
+    ids: list[Ints] = []
+    ends: list[Ints] = []
+    cuts: list[Ints] = []
+    at = 0  # where the next piece begins
+    seam = b""  # what stands there and is not encoded yet
+
+    def add(piece: Tokens, its_cuts: Ints) -> None:
+        ids.append(piece.ids)
+        ends.append(piece.ends + at)
+        cuts.append(its_cuts + at)
+
+    for part in parts:
+        if not len(part.cuts):
+            seam += part.data
+            continue
+        first, last = int(part.cuts[0]), int(part.cuts[-1])
+        between = encode((seam + part.data[:first]).decode(), tokenizer)
+        add(between.tokens(), between.cuts)
+        at += len(between.data)
+        low, high = part.tokens_before(first), part.tokens_before(last)
+        add(Tokens(part.ids[low:high], part.ends[low:high] - first), part.cuts - first)
+        at += last - first
+        seam = part.data[last:]
+    tail = encode(seam.decode(), tokenizer)
+    add(tail.tokens(), tail.cuts)
+    data = b"".join(part.data for part in parts)
+    return with_cuts(data, Tokens(np.concatenate(ids), np.concatenate(ends)), np.concatenate(cuts))

@@ -11,7 +11,7 @@ from niah_score.machine.files import write_atomically
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 
 # Where tiktoken would download each file; it looks a cached one up by the sha1 of this (tiktoken.load).
-_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}"
+_ADDRESS = "https://openaipublic.blob.core.windows.net/{}"
 
 
 def fill_tiktoken_cache(folder: Path) -> dict[Path, list[str]]:
@@ -22,12 +22,16 @@ def fill_tiktoken_cache(folder: Path) -> dict[Path, list[str]]:
     """
     found: dict[Path, list[str]] = {}
     for name, bundled in BUNDLED.items():
-        address = _ADDRESS.format(bundled.file.removesuffix(".gz"))
-        path = folder / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
+        path = folder / cached_name(f"encodings/{bundled.file.removesuffix('.gz')}")
         if path not in found and not _holds(path, bundled.sha256):
             write_atomically(path, bundled_ranks(name))
         found.setdefault(path, []).append(name)
     return found
+
+
+def cached_name(file: str) -> str:
+    """The name in tiktoken's cache of a file that it would download."""
+    return hashlib.sha1(_ADDRESS.format(file).encode(), usedforsecurity=False).hexdigest()
 
 
 def _holds(path: Path, sha256: str) -> bool:

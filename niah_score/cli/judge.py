@@ -31,27 +31,37 @@ def judge_export(
     ] = 0.0,
 ) -> None:
     """Write the requests that ask a judge about every answer; prompts are not sent."""
-    from niah_score.errors import ResourceError, ScoreError
+    import glob
+
+    from niah_score.errors import ScoreError
     from niah_score.join.rows import read_rows
-    from niah_score.machine.files import write_atomically
+    from niah_score.machine.staging import FileSet, hold
     from niah_score.report.read import read
     from niah_score.scoring.judge_requests import export_requests
     from niah_score.scoring.rubric import find_rubric
 
+    judged_by = find_rubric(rubric)
     files = export_requests(
-        read(scores).scores, read_rows(dataset), find_rubric(rubric), format=form, model=model,
+        read(scores).scores, read_rows(dataset), judged_by, format=form, model=model,
         max_requests=max_requests, max_bytes=max_bytes, max_tokens=max_tokens,
         temperature=None if temperature < 0 else temperature,
     )  # fmt: skip
-    for file in files:
-        path = out / file.name
-        if path.exists():
-            raise ScoreError(f"{path}: is there already; choose another --out")
-        try:
-            write_atomically(path, file.data)
-        except OSError as error:
-            raise ResourceError(f"{path}: cannot be written ({error.strerror})") from None
-        typer.echo(f"{path}  {file.requests:,} requests")
+    # Another export in this folder would mix with this one.
+    pattern = f"judge-{glob.escape(judged_by.name)}-*.jsonl"
+    requests = FileSet("requests", lambda place: sorted(path.name for path in place.glob(pattern)))
+    written: list[tuple[str, int]] = []
+
+    def write(place: Path) -> None:
+        for file in files:
+            (place / file.name).write_bytes(file.data)
+            written.append((file.name, file.requests))
+
+    with hold(out, requests, overwrite=True) as held:
+        if there := requests.names(out):
+            raise ScoreError(f"{out / there[0]}: is there already; choose another --out")
+        held.replace(write)
+    for name, count in written:
+        typer.echo(f"{out / name}  {count:,} requests")
 
 
 def judge_import(

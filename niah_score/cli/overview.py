@@ -46,9 +46,7 @@ def _accounts(report: Report) -> Iterator[str]:
         f"lines read {lines.read:,} = used {lines.used:,} + duplicate {lines.duplicate:,} + unknown {lines.unknown:,} "
         f"+ malformed {lines.malformed:,}"
     )
-    yield f"rows {report.scores.height:,} = " + " + ".join(
-        f"{name} {count:,}" for name, count in report.statuses.items()
-    )
+    yield f"rows {report.height:,} = " + " + ".join(f"{name} {count:,}" for name, count in report.statuses.items())
     # The equation above counts missing answers, and problems.jsonl names each.
     problems = [problem for problem in report.problems if problem.kind != "missing"]
     yield from (f"  {problem.kind}: {problem}" for problem in problems[:_SHOWN_PROBLEMS])
@@ -61,7 +59,7 @@ def print_heatmap(report: Report) -> None:
     from niah_score.report.charts.grid import has_grid, too_fine
     from niah_score.report.report import report_grids
 
-    if not has_grid(report.scored.frame):
+    if not has_grid(report.scored):
         return
     grids = report_grids(report)
     if why := next(filter(None, map(too_fine, grids)), None):

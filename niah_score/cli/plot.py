@@ -42,7 +42,8 @@ def plot(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace pictures that are there.")] = False,
 ) -> None:
     """Draw heatmaps of scores by length and depth."""
-    from niah_score.errors import ResourceError, ScoreError, suggestion
+    from niah_score.errors import ScoreError, suggestion
+    from niah_score.machine.staging import FileSet, hold
     from niah_score.report.charts.heatmap import PICTURE_FORMATS, draw
     from niah_score.report.charts.palette import find_palette
     from niah_score.report.plot import read_grids
@@ -60,33 +61,46 @@ def plot(
     if title is None and dataset_length is not None:
         title = f"{dataset_length.upper()} Context Performance: {_CONVENTIONAL}"
     folder = out or Path()
-    named = {"heatmaps": [grid for _, grid in grids]} if together else _named(grids)
-    paths = {name: [folder / f"{name}.{part}" for part in dict.fromkeys(formats)] for name in named}
-    there = [path for group in paths.values() for path in group if path.exists()]
-    if there and not overwrite:
-        raise ScoreError(f"{there[0]}: is there already; choose another --out, or say --overwrite")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ResourceError(f"{folder}: cannot be written to ({error.strerror})") from None
-    for name, drawn in named.items():
-        draw(drawn, *paths[name], palette=colours, title=title)
-    for group in paths.values():
-        for path in group:
-            typer.echo(visible(str(path)))
+    tail = _tail(metric, language)
+    named = {"heatmaps" + tail: [grid for _, grid in grids]} if together else _named(grids, tail)
+    names = {name: [f"{name}.{part}" for part in dict.fromkeys(formats)] for name in named}
+    files_of = [file for group in names.values() for file in group]
+    pictures = FileSet("pictures", lambda place: [file for file in files_of if (place / file).exists()])
+
+    def write(place: Path) -> None:
+        for name, drawn in named.items():
+            draw(drawn, *(place / file for file in names[name]), palette=colours, title=title)
+
+    with hold(folder, pictures, overwrite=True) as held:
+        there = pictures.names(folder)
+        if there and not overwrite:
+            raise ScoreError(f"{folder / there[0]}: is there already; choose another --out, or say --overwrite")
+        held.replace(write)
+    for file in files_of:
+        typer.echo(visible(str(folder / file)))
 
 
-def _named(grids: list[tuple[Path, Grid]]) -> dict[str, list[Grid]]:
-    """Each grid with a file name of its own: its model's, without characters that a file system would act on."""
+def _named(grids: list[tuple[Path, Grid]], tail: str) -> dict[str, list[Grid]]:
+    """Each grid with a file name of its own: its model's, and the tail."""
     found: dict[str, list[Grid]] = {}
     for _, grid in grids:
-        plain = "".join(char if char.isalnum() or char in "-_." else "-" for char in grid.model).strip(".-")
-        name, number = plain[:100] or "model", 1
+        plain = (_plain(grid.model)[:100] or "model") + tail
+        name, number = plain, 1
         while name.casefold() in {taken.casefold() for taken in found}:
             number += 1
-            name = f"{plain[:100] or 'model'}-{number}"
+            name = f"{plain}-{number}"
         found[name] = [grid]
     return found
+
+
+def _tail(*chosen: str | None) -> str:
+    """What file names end with, so that the pictures of two metrics or languages do not meet in one folder."""
+    return "".join(f"-{_plain(part)}" for part in chosen if part)
+
+
+def _plain(text: str) -> str:
+    """A text without characters that a file system would act on."""
+    return "".join(char if char.isalnum() or char in "-_." else "-" for char in text).strip(".-")
 
 
 def _print(grids: list[Grid], palette: str) -> None:

@@ -17,10 +17,20 @@ def report(
     ] = None,
 ) -> None:
     """Write report.html of a folder of scores again."""
+    from niah_score.errors import ScoreError
+    from niah_score.report.layout import PAGE
+    from niah_score.report.page.render import has_texts
     from niah_score.report.read import read, with_texts
     from niah_score.report.write import write_page
 
     found = read(scores)
+    page = scores / PAGE
+    if dataset is None and page.is_file() and has_texts(page.read_bytes()):
+        raise ScoreError(
+            f"{page}: has the dataset's questions, needles and reference answers, and a page written without --dataset "
+            f"would lack them; say --dataset with the folder of {found.dataset} ({found.digest8}), or remove the page "
+            "first"
+        )
     if dataset is not None:
         found = with_texts(found, dataset)
     else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,20 +13,24 @@ import typer
 from niah_score.cli.overview import print_heatmap, print_overview
 
 if TYPE_CHECKING:
+    from niah_score.formats.at_address import FetchedAnswers
+    from niah_score.join.join import Problem
     from niah_score.report.report import Report
 
 
 def score(
-    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, or a Parquet or JSONL file.")],
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET", help="Dataset folder, Parquet or JSONL file, or the address of one.")
+    ],
     predictions: Annotated[
         list[str],
         typer.Argument(
             metavar="PREDICTIONS...",
-            help="Answer files, globs, folders, or - for standard input; see niah-score formats.",
+            help="Answer files, globs, folders, addresses, or - for standard input; see niah-score formats.",
         ),
     ],
     model: Annotated[str | None, typer.Option("--model", help="Name of the model, for tables and titles.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results.")] = None,
+    out: Annotated[str | None, typer.Option("--out", help="Folder or address for the results.")] = None,
     metric: Annotated[
         list[str] | None, typer.Option("--metric", help="Metrics beside each row's own; may be given several times.")
     ] = None,
@@ -56,22 +61,38 @@ def score(
 ) -> None:
     """Join answers to a dataset's rows, score them, and write tables."""
     from niah_score.evaluation import evaluate
+    from niah_score.formats.at_address import answers_here
+    from niah_score.machine.addresses import is_address, parse_address
+    from niah_score.machine.fetched import dataset_here
+    from niah_score.report.at_address import scores_for
     from niah_score.report.write import hold_scores, write, write_held
     from niah_score.scoring.extract_answer import REASONING_TAGS
 
     tags = tuple(_tag(pair) for pair in think_tag) if think_tag else REASONING_TAGS
-    # Held while answers are scored, so that of two runs into one folder the second ends before it has begun.
-    with hold_scores(out, overwrite=overwrite) if out else nullcontext() as held:
+    with ExitStack() as stack:
+        place = stack.enter_context(dataset_here(dataset))
+        answers = stack.enter_context(answers_here(predictions))
+        far = parse_address(out) if out and is_address(out) else None
+        results = stack.enter_context(scores_for(far, overwrite=overwrite)) if far else Path(out) if out else None
+        # Held while answers are scored, so that of two runs into one folder the second ends before it has begun.
+        held = stack.enter_context(hold_scores(results, overwrite=overwrite)) if results else None
         report = evaluate(
-            dataset, list(predictions), model=model, metrics=_names(metric), missing=missing,  # type: ignore[arg-type]
+            place, answers.named, model=model, metrics=_names(metric), missing=missing,  # type: ignore[arg-type]
             on_duplicate=on_duplicate, samples=samples, text=text, by_order=by_order,  # type: ignore[arg-type]
             id_field=id_field, text_field=text_field, tags=tags, jobs=jobs or os.cpu_count() or 1,
         )  # fmt: skip
+        if answers.fetched:
+            report = replace(report, problems=[_said(problem, answers) for problem in report.problems])
         folder = write_held(report, held) if held else write(report, _folder_for(report), overwrite=overwrite)
     print_overview(report, verbose=verbose)
     print_heatmap(report)
-    typer.echo(str(folder))
+    typer.echo(str(far or folder))
     raise typer.Exit(report.exit_code)
+
+
+def _said(problem: Problem, answers: FetchedAnswers) -> Problem:
+    """A problem that names the address of a file that was fetched."""
+    return problem._replace(file=answers.said(problem.file), message=answers.said(problem.message))
 
 
 def _names(metric: list[str] | None) -> list[str] | None:

@@ -27,6 +27,7 @@ from niah_score.contract.dataset import data_path as data_path
 from niah_score.contract.dataset import dataset_of as dataset_of
 from niah_score.contract.dataset import file_problem as file_problem
 from niah_score.contract.dataset import open_dataset as open_dataset
+from niah_score.contract.digests import SEAL as SEAL
 from niah_score.contract.digests import canonical_json as canonical_json
 from niah_score.contract.digests import content_digest as content_digest
 from niah_score.contract.digests import file_sha256 as file_sha256
@@ -41,7 +42,9 @@ from niah_score.contract.manifest import FileEntry as FileEntry
 from niah_score.contract.manifest import Manifest as Manifest
 from niah_score.contract.manifest import PartEntry as PartEntry
 from niah_score.contract.manifest import TokenizerEntry as TokenizerEntry
+from niah_score.contract.manifest import parts_of as parts_of
 from niah_score.contract.manifest import read_manifest as read_manifest
+from niah_score.contract.manifest import read_sealed_manifest as read_sealed_manifest
 from niah_score.contract.metrics import METRIC_HOMES as METRIC_HOMES
 from niah_score.contract.metrics import METRIC_NAMES as METRIC_NAMES
 from niah_score.contract.metrics import unknown_metric as unknown_metric
@@ -61,6 +64,8 @@ from niah_score.contract.names import draw_name as draw_name
 from niah_score.contract.names import is_safe_path as is_safe_path
 from niah_score.contract.names import length_name as length_name
 from niah_score.contract.names import needle_kind as needle_kind
+from niah_score.contract.regular_files import open_regular as open_regular
+from niah_score.contract.regular_files import read_regular as read_regular
 from niah_score.contract.rows import COLUMNS as COLUMNS
 from niah_score.contract.rows import REPEATING_COLUMNS as REPEATING_COLUMNS
 from niah_score.contract.rows import ROW_REVISION as ROW_REVISION
@@ -69,3 +74,4 @@ from niah_score.contract.rows import Row as Row
 from niah_score.contract.rows import Span as Span
 from niah_score.contract.rows import Truth as Truth
 from niah_score.contract.rows import row_schema as row_schema
+from niah_score.contract.strict_json import strict_json as strict_json

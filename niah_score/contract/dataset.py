@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_score.contract.digests import file_sha256
 from niah_score.contract.manifest import FileEntry, Manifest, read_manifest
 from niah_score.contract.names import MANIFEST, SPLIT, ContractError
+from niah_score.contract.regular_files import open_regular
 
 # The formats of data files by their suffix, and the folder that each stands in. Each format holds all rows.
 DATA_FORMATS: dict[str, str] = {
@@ -22,6 +24,8 @@ DATA_FORMATS: dict[str, str] = {
 _NAME = re.compile(rf"([^/]+)/([^/]+)/{SPLIT}-(\d{{5,9}})-of-(\d{{5,9}})\.(.+)")
 _CONFIG = re.compile(r"(.*)-(\d{1,10})([km]?)")
 _DIGEST8 = re.compile(r"[0-9a-f]{8}")
+# A path that leads to no file: a pipe or a device, a name that no system takes, links in a circle.
+_NO_FILE = (errno.EINVAL, errno.ENXIO, errno.ENAMETOOLONG, errno.ELOOP)
 # How many folders above a file are searched for its manifest; builds put data files two below it.
 _DEEPEST = 4
 _TIMES = {"": 1, "k": 1000, "m": 1_000_000}
@@ -114,14 +118,24 @@ def data_path(format: str, stem: str) -> str:
 
 
 def file_problem(folder: Path, entry: FileEntry) -> str | None:
-    """What is wrong with a file against its entry; None if it is intact."""
+    """What is wrong with a file against its entry; None if it is intact.
+
+    Raises OSError where the disk does not tell.
+    """
     path = folder / entry.path
-    if not path.is_file():
+    try:
+        with open_regular(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            # A file of another size cannot be the one that is meant, and may be without an end.
+            found = hashlib.file_digest(file, "sha256").hexdigest() if size == entry.bytes else None
+    except (FileNotFoundError, NotADirectoryError):
         return f"{entry.path}: missing"
-    size = path.stat().st_size
-    if size != entry.bytes:
+    except OSError as error:
+        if error.errno not in _NO_FILE:
+            raise
+        return f"{entry.path}: cannot be read ({error.strerror})"
+    if found is None:
         return f"{entry.path}: {size} bytes, expected {entry.bytes}"
-    found = file_sha256(path)
     return None if found == entry.sha256 else f"{entry.path}: sha256 is {found}, expected {entry.sha256}"
 
 

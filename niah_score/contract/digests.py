@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from niah_score.contract.regular_files import open_regular
 from niah_score.contract.rows import Message, Row
 
 # The field of a JSON file that holds the sha256 of all its others.
@@ -69,6 +70,6 @@ def seal_is_broken(record: Mapping[str, Any]) -> bool:
 
 
 def file_sha256(path: Path) -> str:
-    """sha256 of a file's bytes as 64 hex digits."""
-    with path.open("rb") as file:
+    """sha256 of a file's bytes as 64 hex digits. Raises OSError, also for what is no file, such as a pipe."""
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 from typing import Literal
 
 # Of both packages: they are released together.
@@ -18,6 +17,11 @@ PREVIEW = "preview"
 # What the needle_id of a draw ends with.
 DRAW_SUFFIX = r"#\d+-\d+$"
 ROW_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+# What no name in a path may hold: what some system takes for a separator, a drive, a stream, or the end of a text.
+_UNSAFE = re.compile(r"[\\:\x00-\x1f\x7f]")
+_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{name}{number}" for name in ("COM", "LPT") for number in "0123456789¹²³")}
+_MOST_NAME, _MOST_PATH = 255, 1024
 
 PromptForm = Literal["text", "chat"]
 
@@ -56,6 +60,20 @@ def length_name(length: int) -> str:
 
 
 def is_safe_path(path: str) -> bool:
-    """Whether a relative POSIX path stays in its folder on every system."""
-    parts = PurePosixPath(path).parts if isinstance(path, str) else ()
-    return bool(parts) and not path.startswith("/") and not set("\\:\0\n") & set(path) and ".." not in parts
+    """Whether a relative POSIX path names one file in its folder on every system: spelled one way, and of usual length.
+
+    No drive, no device of Windows, no control character, no name of more than 255 bytes or that ends with a dot or a
+    space, no path of more than 1,024 bytes.
+    """
+    if not isinstance(path, str) or not path or _UNSAFE.search(path):
+        return False
+    try:
+        sizes = [len(part.encode()) for part in path.split("/")]
+    except UnicodeEncodeError:
+        return False
+    if max(sizes) > _MOST_NAME or sum(sizes) + len(sizes) > _MOST_PATH:
+        return False
+    return all(
+        part and not part.endswith((".", " ")) and part.partition(".")[0].rstrip().upper() not in _DEVICES
+        for part in path.split("/")
+    )

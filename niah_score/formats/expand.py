@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from niah_score.errors import ScoreError
 from niah_score.formats.standard_input import DASH
@@ -64,7 +64,7 @@ def _named(pattern: str | Path, what: str) -> list[Path]:
 
 
 def _in_folder(folder: Path, what: str) -> list[Path]:
-    files = [path for path in folder.rglob("*") if path.is_file() and _may_hold_answers(path.relative_to(folder))]
+    files = [path for path in folder.rglob("*") if path.is_file() and may_hold_answers(path.relative_to(folder))]
     # lm-evaluation-harness writes its scores beside the samples.
     sampled = {path.parent for path in files if path.name.startswith("samples_")}
     files = [path for path in files if not (path.parent in sampled and path.name.startswith("results_"))]
@@ -73,7 +73,8 @@ def _in_folder(folder: Path, what: str) -> list[Path]:
     return sorted(files, key=_natural)
 
 
-def _may_hold_answers(path: Path) -> bool:
+def may_hold_answers(path: PurePath) -> bool:
+    """Whether a file of some folder, by its path below it, is read as one of answers."""
     if any(part.startswith(".") for part in path.parts):
         return False
     name = path.name.lower()

@@ -7,7 +7,7 @@ changed in between is refused, and so is one that changes while it is read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,20 +71,24 @@ def _stem(file: Path) -> str:
 
 
 def read_intact(files: DatasetFiles, read: Callable[[Path], Iterable[Read]]) -> list[Read]:
+    """All that `each_intact` gives. Raises what it does."""
+    return list(each_intact(files, read))
+
+
+def each_intact(files: DatasetFiles, read: Callable[[Path], Iterable[Read]]) -> Iterator[Read]:
     """What `read` makes of each file, in order; it is called once the file's sha256 is known to be the manifest's.
 
-    Raises IntegrityError for a file that is missing, damaged, or changed while it was read.
+    Nothing of it may be relied on before the end: raises IntegrityError for a file that is missing, damaged, or changed
+    while it was read.
     """
     threads = ThreadPoolExecutor(min(len(files.files), os.cpu_count() or 1, _MOST_THREADS) or 1)
     try:
         hashed = [threads.submit(_checked, file) for file in files.files]
-        found: list[Read] = []
         for file, state in zip(files.files, hashed, strict=True):
             before = state.result()
-            found += read(file.path)
+            yield from read(file.path)
             if _state(file) != before:
                 raise IntegrityError(f"{file.path}: changed while it was read; score again once nobody writes to it")
-        return found
     finally:
         threads.shutdown(cancel_futures=True)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.errors import IntegrityError, ScoreError, listed
+from niah_score.formats.record import Malformed
 from niah_score.join.coordinates import by_coordinates
 from niah_score.join.reading import Batch, schema
 from niah_score.join.rows import Rows, stacked
@@ -92,22 +93,24 @@ def join(
 
     malformed: list[Problem] = []
     frames = [pl.DataFrame(schema=schema())]
-    for file, answers, others in batches:
+    for file, answers, broken in batches:
         frames.append(answers)
-        malformed += [Problem("malformed", names[file], record.line, None, record.message) for record in others]
+        malformed += malformed_problems(broken, names[file])
     frame = stacked(frames)
     frames.clear()
     frame = _placed(frame, rows, names, by_order=by_order)
     lost = frame["place"].is_null()
     # A copy of a million rows less where, as mostly, every answer has its row.
     known, strange = (frame.filter(~lost), frame.filter(lost)) if lost.any() else (frame, frame.clear())
-    problems = [*malformed, *_unknown(strange, names)]
+    problems = [*malformed, *unknown_problems(strange, names)]
     if strange.height and not known.height:
-        raise IntegrityError(_made_for_others(strange, rows, names))
-    known, again = _without_duplicates(known, names, rows, "samples" if repeats_are_samples else on_duplicate)
+        raise IntegrityError(made_for_others(strange, strange.height, rows, names))
+    known, again = without_duplicates(known, names, rows, "samples" if repeats_are_samples else on_duplicate)
+    refuse_undecided(again, on_duplicate)
     if repeats_are_samples:
         known = known.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("place").alias("sample"))
-    problems += [*again, *_other_prompts(known, names, rows)]
+    others = other_prompts(known, rows)
+    problems += [*(one.problem for one in again), *other_prompt_problems(others, names, [rows])]
     used = known.select("file", "line").unique().height
     both = used if known.height == frame.height else frame.select("file", "line").unique().height
     # A line with several samples is used if one of them is.
@@ -120,6 +123,11 @@ def join(
     return Joined(known.sort("place", "sample"), lines, problems)
 
 
+def malformed_problems(found: Sequence[Malformed], name: str) -> list[Problem]:
+    """What is wrong with the records of a file that are no answers."""
+    return [Problem("malformed", name, record.line, None, record.message) for record in found]
+
+
 def _placed(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: bool) -> pl.DataFrame:
     """The frame with `place`: the index of each answer's row in the table, null for those that have none.
 
@@ -127,29 +135,56 @@ def _placed(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: 
     """
     import polars as pl
 
-    table = rows.table.with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
-    frame = frame.join(table.select("id", "place"), on="id", how="left", maintain_order="left")
-    frame = frame.with_columns(pl.lit(None, pl.String).alias("why_lost"))
-    lost = frame["place"].is_null()
-    if not lost.any():
-        return frame
-    # Also those with an id that is no row's: stacks number records that were given none.
-    echoing = lost & frame["prompt_sha256"].is_not_null()
-    nameless = lost & ~echoing & frame["id"].is_null()
-    if not (echoing | nameless).any():
-        return frame
+    frame = placed_by_id(frame, rows)
+    if frame["place"].null_count() and may_be_placed(frame).any():
+        frame = frame.with_row_index("read")
+        lost = frame["place"].is_null()
+        found = [frame.filter(~lost), placed_otherwise(frame.filter(lost), rows, names, by_order=by_order)]
+        frame = pl.concat(found, how="vertical").sort("read").drop("read")
+    return frame
+
+
+def placed_by_id(frame: pl.DataFrame, rows: Rows) -> pl.DataFrame:
+    """Answers with the `place` of the row that has their id, null where none has; and a null `why_lost`."""
+    import polars as pl
+
+    places = rows.table.select("id").with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
+    frame = frame.join(places, on="id", how="left", maintain_order="left")
+    return frame.with_columns(pl.lit(None, pl.String).alias("why_lost"))
+
+
+def may_be_placed(frame: pl.DataFrame) -> pl.Series:
+    """Which answers without a place have something else than an id to find their row by.
+
+    Also those with an id that is no row's: stacks number records that were given none.
+    """
+    import polars as pl
+
+    found = pl.col("place").is_null() & (pl.col("prompt_sha256").is_not_null() | pl.col("id").is_null())
+    return frame.select(found.alias("found"))["found"]
+
+
+def placed_otherwise(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: bool) -> pl.DataFrame:
+    """Answers without a place, now with that of the row that their prompt, coordinates or order find.
+
+    Raises ScoreError for an order that is not allowed or does not fit.
+    """
+    import polars as pl
+
+    echoing = frame["prompt_sha256"].is_not_null()
+    nameless = ~echoing & frame["id"].is_null()
     located = nameless & frame["coordinates"].is_not_null()
     nameless = nameless & ~located
-    frame = frame.with_row_index("read")
     found = [frame.filter(~(echoing | located | nameless))]
     if echoing.any():
+        table = rows.table.with_row_index("place").with_columns(pl.col("place").cast(pl.Int64))
         found.append(_by_prompt(frame.filter(echoing), table))
     if located.any():
         found.append(by_coordinates(frame.filter(located), rows, names))
     if nameless.any():
         whole = rows.whole().with_row_index("place")
         found.append(_by_order(frame.filter(nameless), whole, names, allowed=by_order))
-    return pl.concat(found, how="vertical").sort("read").drop("read")
+    return pl.concat(found, how="vertical")
 
 
 def _by_prompt(echoing: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
@@ -159,19 +194,19 @@ def _by_prompt(echoing: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    shared = pl.int_range(pl.len()).over("prompt_sha256").alias("nth"), pl.len().over("prompt_sha256").alias("rows")
+    shared = pl.int_range(pl.len()).over("prompt_sha256").alias("turn"), pl.len().over("prompt_sha256").alias("rows")
     prompts = (
         table.sort("order").filter(pl.col("prompt_sha256").is_not_null()).select("prompt_sha256", "place", *shared)
     )
     prompt, chat, known = pl.col("prompt_sha256"), pl.col("chat_sha256"), prompts["prompt_sha256"].implode()
     sent = pl.when(chat.is_in(known) & ~prompt.is_in(known)).then(chat).otherwise(prompt)
-    counts = prompts.filter(pl.col("nth") == 0).select("prompt_sha256", "rows")
-    nth = pl.int_range(pl.len()).over("prompt_sha256", "sample") % pl.col("rows")
+    counts = prompts.filter(pl.col("turn") == 0).select("prompt_sha256", "rows")
+    turn = pl.int_range(pl.len()).over("prompt_sha256", "sample") % pl.col("rows")
     return (
         echoing.drop("place").with_columns(sent.alias("prompt_sha256"))
         .join(counts, on="prompt_sha256", how="left", maintain_order="left")
-        .with_columns(nth.alias("nth"))
-        .join(prompts.drop("rows"), on=["prompt_sha256", "nth"], how="left", maintain_order="left")
+        .with_columns(turn.alias("turn"))
+        .join(prompts.drop("rows"), on=["prompt_sha256", "turn"], how="left", maintain_order="left")
         .select(echoing.columns)
     )  # fmt: skip
 
@@ -204,7 +239,8 @@ def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, 
     return joined.select(rest.columns)
 
 
-def _unknown(strange: pl.DataFrame, names: Sequence[str]) -> list[Problem]:
+def unknown_problems(strange: pl.DataFrame, names: Sequence[str]) -> list[Problem]:
+    """A problem for each answer that is no row's."""
     found = []
     for number, line, name, prompt, why in strange.select(
         "file", "line", "id", "prompt_sha256", "why_lost"
@@ -216,8 +252,8 @@ def _unknown(strange: pl.DataFrame, names: Sequence[str]) -> list[Problem]:
     return found
 
 
-def _made_for_others(strange: pl.DataFrame, rows: Rows, names: Sequence[str]) -> str:
-    """All answers are unknown: whose they are, and whose rows these are."""
+def made_for_others(strange: pl.DataFrame, count: int, rows: Rows, names: Sequence[str]) -> str:
+    """All answers are unknown: whose they are, and whose rows these are. Of both, some are enough; `count`: of all."""
     ids = [name for name in strange["id"].head(1000).to_list() if name]
     ours = sorted({name[:8] for name in rows.table["id"].head(100_000).to_list()})
     theirs = sorted({name[:8] for name in ids})
@@ -230,15 +266,23 @@ def _made_for_others(strange: pl.DataFrame, rows: Rows, names: Sequence[str]) ->
         else "their prompts are those of no row"
     )
     return (
-        f"{names[strange['file'][0]]}: none of {strange.height} answers belongs to dataset {rows.name} "
+        f"{names[strange['file'][0]]}: none of {count} answers belongs to dataset {rows.name} "
         f"({rows.digest8}): {told}; score them against the dataset they were made for"
     )
 
 
-def _without_duplicates(
+class LeftOut(NamedTuple):
+    """An answer that does not count: the number that it was read at, whether it is an error, what is said of it."""
+
+    nth: int
+    is_error: bool
+    problem: Problem
+
+
+def without_duplicates(
     known: pl.DataFrame, names: Sequence[str], rows: Rows, on_duplicate: str
-) -> tuple[pl.DataFrame, list[Problem]]:
-    """One answer for each row and sample. Raises ScoreError where two are given and nobody said which counts.
+) -> tuple[pl.DataFrame, list[LeftOut]]:
+    """One answer for each row and sample, and those that are left out for it.
 
     on_duplicate: one of ON_DUPLICATE, or "samples", which only leaves out errors that there is an answer for.
     """
@@ -249,45 +293,54 @@ def _without_duplicates(
         return known, []
     # An error with a text is an answer: what came before it broke off.
     failed = pl.col("error").is_not_null() & (pl.col("text").fill_null("") == "")
-    known = known.with_row_index("nth").with_columns(failed.alias("failed"))
-    doubled = known.filter(pl.struct(key).is_duplicated())
+    numbered = known if "nth" in known.columns else known.with_row_index("nth")
+    marked = numbered.with_columns(failed.alias("failed"))
+    doubled = marked.filter(pl.struct(key).is_duplicated())
     ranked = doubled.sort("failed", "nth", descending=[False, on_duplicate == "last"])
     chosen = ranked.unique(key, keep="first", maintain_order=True).select(*key, "nth", "failed", "file", "line")
     left_out = doubled.join(chosen, on="nth", how="anti", maintain_order="left")
     left_out = left_out.join(chosen, on=key, how="left", maintain_order="left", suffix="_of_chosen")
     if on_duplicate == "samples":
         left_out = left_out.filter(pl.col("failed") & ~pl.col("failed_of_chosen"))
-    problems, undecided = [], []
-    for place, file, line, is_error, other_file, other_line in left_out.select(
-        "place", "file", "line", "failed", "file_of_chosen", "line_of_chosen"
+    found = []
+    for place, file, line, nth, is_error, other_file, other_line in left_out.select(
+        "place", "file", "line", "nth", "failed", "file_of_chosen", "line_of_chosen"
     ).iter_rows():
         name = rows.table["id"][place]
         what = "has an error here, and counts as it is" if is_error else "is answered again, also"
         again = Problem("duplicate", names[file], line, name, f"{name!r} {what} at {names[other_file]}:{other_line}")
-        problems.append(again)
-        if not is_error:
-            undecided.append(again)
+        found.append(LeftOut(nth, is_error, again))
+    return marked.join(left_out, on="nth", how="anti", maintain_order="left").select(known.columns), found
+
+
+def refuse_undecided(left_out: Sequence[LeftOut], on_duplicate: str) -> None:
+    """Raise ScoreError where a row is answered again and nobody said which answer counts."""
+    undecided = [one.problem for one in left_out if not one.is_error]
     if undecided and on_duplicate == "error":
         head = (
             f"{len(undecided)} lines answer a row again: say --on-duplicate first or last, or, if they are samples, "
             "--samples mean, best or majority"
         )
         raise ScoreError(listed(head, undecided))
-    return known.join(left_out, on="nth", how="anti", maintain_order="left").drop("nth", "failed"), problems
 
 
-def _other_prompts(known: pl.DataFrame, names: Sequence[str], rows: Rows) -> list[Problem]:
-    """Answers to another prompt than that of their row: how many, then each of them."""
+def other_prompts(known: pl.DataFrame, rows: Rows) -> pl.DataFrame:
+    """The answers to another prompt than that of their row, with the id of that row as `row_id`."""
     import polars as pl
 
-    prompts = rows.table["prompt_sha256"]
     echoing = known.filter(
         pl.col("prompt_sha256").is_not_null() & pl.col("error").is_null() & ~pl.col("in_template").fill_null(False)
     ).unique(["file", "line"], maintain_order=True)
-    own = prompts[echoing["place"]].alias("own")
-    others = echoing.with_columns(own).filter(
+    own = rows.table.select(pl.col("prompt_sha256").alias("own"), pl.col("id").alias("row_id"))[echoing["place"]]
+    return echoing.with_columns(own).filter(
         (pl.col("prompt_sha256") != pl.col("own")) & pl.col("chat_sha256").ne_missing(pl.col("own"))
     )
+
+
+def other_prompt_problems(others: pl.DataFrame, names: Sequence[str], rows: Iterable[Rows]) -> list[Problem]:
+    """Answers to another prompt than that of their row: how many, then each of them. `rows`: all, in parts."""
+    import polars as pl
+
     if not others.height:
         return []
     count = f"{others.height:,} answers were" if others.height > 1 else "1 answer was"
@@ -297,10 +350,12 @@ def _other_prompts(known: pl.DataFrame, names: Sequence[str], rows: Rows) -> lis
     )
     problems = [Problem(OTHER_PROMPT, "", None, None, head)]
     given = pl.concat([others["prompt_sha256"], others["chat_sha256"]]).implode()
-    whose = dict(rows.table.filter(prompts.is_in(given)).select("prompt_sha256", "id").iter_rows())
-    columns = ("place", "file", "line", "prompt_sha256", "chat_sha256")
-    for place, file, line, prompt, chat in others.select(columns).iter_rows():
-        name, other = rows.table["id"][place], whose.get(prompt) or whose.get(chat)
+    whose: dict[str, str] = {}
+    for part in rows:
+        whose |= part.table.filter(pl.col("prompt_sha256").is_in(given)).select("prompt_sha256", "id").iter_rows()
+    columns = ("row_id", "file", "line", "prompt_sha256", "chat_sha256")
+    for name, file, line, prompt, chat in others.select(columns).iter_rows():
+        other = whose.get(prompt) or whose.get(chat)
         what = "one of no row of the dataset" if other is None else f"that of {other!r}"
         told = f"the prompt that {name!r} was answered to is {what}"
         problems.append(Problem(OTHER_PROMPT, names[file], line, name, told))

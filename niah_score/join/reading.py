@@ -6,6 +6,7 @@ what they were at the beginning: of one that is replaced meanwhile, some ranges 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from io import SEEK_END
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # A worker reads this much in about a fifth of a second; files of two ranges and more are worth sharing out.
 RANGE_BYTES = 16_000_000
 _BATCH = 65_536
+_BATCH_BYTES = 64_000_000
 
 
 class Batch(NamedTuple):
@@ -58,14 +60,36 @@ def schema() -> dict[str, pl.DataType]:
 class AnswerFiles:
     """Answer files that are read when they are asked for; large ones begin at once where there is a pool.
 
-    `empty`: of those that were read and hold no answer, why, by their number.
+    `empty`: of those that were read and hold no answer, why, by their number. `ahead`: ranges that are read before they
+    are asked for; so many are held in memory.
     """
 
-    def __init__(self, files: Sequence[AnswerFile], pool: Executor | None) -> None:
+    def __init__(self, files: Sequence[AnswerFile], pool: Executor | None, ahead: int = 4) -> None:
         self.names = [without_surrogates(str(file.name)) for file in files]
         self.empty: dict[int, NoAnswersError] = {}
         self._files = [(file, file.state()) for file in files]
-        self._ranges = [_shared_out(number, file, pool) if pool else None for number, file in enumerate(files)]
+        self._shared = [_shared_out(file) if pool else None for file in files]
+        self._pool = pool
+        # What is still to be read by workers, and what they have begun, both in the order of the files.
+        self._left = deque((number, cut) for number, cuts in enumerate(self._shared) for cut in pairwise(cuts or ()))
+        self._begun: deque[Future[_Range]] = deque()
+        for _ in range(ahead):
+            self._begin()
+
+    def _begin(self) -> None:
+        """Let a worker read the next range."""
+        if self._left and self._pool is not None:
+            number, cut = self._left.popleft()
+            file = self._files[number][0]
+            self._begun.append(
+                self._pool.submit(_read_range, number, (file.path, file.name), *cut, file.format, *file.field_names)
+            )
+
+    def _ranges(self, count: int) -> Iterator[_Range]:
+        for _ in range(count):
+            found = self._begun.popleft().result()
+            self._begin()
+            yield found
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches of all files in order.
@@ -74,9 +98,9 @@ class AnswerFiles:
         holds an answer.
         """
         for number, (file, before) in enumerate(self._files):
-            ranges = self._ranges[number]
+            cuts = self._shared[number]
             try:
-                yield from batches(number, file) if ranges is None else _in_order(ranges)
+                yield from batches(number, file) if cuts is None else _in_order(self._ranges(len(cuts) - 1))
             except NoAnswersError as error:
                 self.empty[number] = error
             except ScoreError:
@@ -92,12 +116,22 @@ class AnswerFiles:
 
 
 def batches(number: int, records: Iterable[Answer | Malformed]) -> Iterator[Batch]:
-    """Records as frames of some ten thousands."""
+    """Records as frames of some ten thousands; of fewer where their texts are long."""
     stream = iter(records)
-    while batch := list(islice(stream, _BATCH)):
+    while batch := _some(stream):
         answers = [record for record in batch if isinstance(record, Answer)]
         malformed = [record for record in batch if isinstance(record, Malformed)] if len(answers) < len(batch) else []
         yield Batch(number, _frame(number, answers), malformed)
+
+
+def _some(stream: Iterator[Answer | Malformed]) -> list[Answer | Malformed]:
+    """The next records: _BATCH of them, or as many as hold about _BATCH_BYTES of text."""
+    batch: list[Answer | Malformed] = []
+    held = 0
+    while len(batch) < _BATCH and held < _BATCH_BYTES and (more := list(islice(stream, _BATCH // 64))):
+        held += sum(len(record.text or "") for record in more if isinstance(record, Answer))
+        batch += more
+    return batch
 
 
 def _frame(number: int, answers: Sequence[Answer]) -> pl.DataFrame:
@@ -124,8 +158,8 @@ def _frame(number: int, answers: Sequence[Answer]) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-def _shared_out(number: int, file: AnswerFile, pool: Executor) -> list[Future[_Range]] | None:
-    """The ranges of a file that is worth it; None for one that is read whole."""
+def _shared_out(file: AnswerFile) -> list[int] | None:
+    """Where to cut a file that is worth it into ranges; None for one that is read whole."""
     if file.state().size < 2 * RANGE_BYTES:
         return None
     try:
@@ -134,14 +168,11 @@ def _shared_out(number: int, file: AnswerFile, pool: Executor) -> list[Future[_R
         return None  # found again when its turn comes
     if not isinstance(first, Answer) or first.position is not None:
         return None  # places in the file count from its beginning
-    return [
-        pool.submit(_read_range, number, (file.path, file.name), start, end, file.format, *file.field_names)
-        for start, end in _ranges(file.path, file.name)
-    ]
+    return _cuts(file.path, file.name)
 
 
-def _ranges(path: Path, name: Path) -> list[tuple[int, int]]:
-    """Ranges of some RANGE_BYTES, each of whole lines."""
+def _cuts(path: Path, name: Path) -> list[int]:
+    """The ends of ranges of some RANGE_BYTES, each of whole lines."""
     cuts = [0]
     with _open(path, name) as stream:
         size = stream.seek(0, SEEK_END)
@@ -151,7 +182,7 @@ def _ranges(path: Path, name: Path) -> list[tuple[int, int]]:
             cuts.append(stream.tell())
     if cuts[-1] < size:
         cuts.append(size)
-    return list(pairwise(cuts))
+    return cuts
 
 
 def _read_range(
@@ -174,16 +205,18 @@ def _open(path: Path, name: Path) -> BinaryIO:
         raise ScoreError(f"{name}: cannot be read ({error.strerror}); was it removed meanwhile?") from None
 
 
-def _in_order(ranges: list[Future[_Range]]) -> Iterator[Batch]:
-    """The batches of all ranges, which are taken out of the list; lines count from the beginning of the file."""
+def _in_order(ranges: Iterator[_Range]) -> Iterator[Batch]:
+    """The batches of all ranges of a file; lines count from its beginning."""
     import polars as pl
 
     before = 0
-    while ranges:
+    while True:
         try:
-            found = ranges.pop(0).result()
+            found = next(ranges, None)
         except LineError as error:
             raise error.after(before) from None
+        if found is None:
+            return
         for file, frame, malformed in found.batches:
             moved = [record._replace(line=record.line + before) for record in malformed]
             yield Batch(file, frame.with_columns(pl.col("line") + before), moved)

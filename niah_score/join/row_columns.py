@@ -148,13 +148,13 @@ def _as_schema(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def from_records(records: list[dict[str, Any]], file: Path, unit: str) -> RowsPart:
-    """Records as a part, the spellings of hand-made files understood."""
+def from_records(records: list[dict[str, Any]], file: Path, unit: str, before: int = 0) -> RowsPart:
+    """Records as a part, the spellings of hand-made files understood. `before`: the records that came before these."""
     import polars as pl
 
     schema = row_columns()
     rows = []
-    for number, record in enumerate(records, 1):
+    for number, record in enumerate(records, before + 1):
         where = f"{file}:{record.get('line', number)}" if unit == "line" else f"{file}: row {number}"
         answers = record.get("answers", record.get("answer"))
         row = {name: record.get(name) for name in schema}
@@ -172,7 +172,7 @@ def from_records(records: list[dict[str, Any]], file: Path, unit: str) -> RowsPa
                     f"{where}: {name}: found {str(value)[:80]!r}, which is not what a row holds there (docs/rows.md)"
                 )
         rows.append(row)
-    return completed(pl.DataFrame(rows, schema=schema, orient="row"), file)
+    return completed(pl.DataFrame(rows, schema=schema, orient="row"), file, before)
 
 
 def _groups(keywords: object) -> object:

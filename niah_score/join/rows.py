@@ -7,18 +7,21 @@ keywords; hand-made ones may say `answer` for a single answer and give keywords 
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
-from niah_score.errors import IntegrityError, ScoreError
-from niah_score.join.dataset_files import find_files, read_intact
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
+from niah_score.join.dataset_files import DatasetFiles, find_files, read_intact
 from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
+from niah_score.machine.refusals import is_refused
+from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _BATCH = 32_768
+# Rows that are scored together.
+CHUNK_ROWS = 16_384
 
 
 @dataclass(frozen=True)
@@ -54,34 +59,43 @@ class Rows:
 
 def read_rows(dataset: Path) -> Rows:
     """Read a dataset's truth. Raises ScoreError or ContractError naming file, line and field."""
+    found = find_files(dataset)
+    return sorted_rows(found, read_intact(found, parts_of), dataset)
+
+
+def sorted_rows(found: DatasetFiles, parts: Sequence[RowsPart], dataset: Path) -> Rows:
+    """All rows of a dataset's files as one table. Raises what `read_rows` does."""
     import polars as pl
 
-    found = find_files(dataset)
-    manifest = found.manifest
-    parts = read_intact(found, _parts)
     if not parts:
         raise ScoreError(f"{dataset}: holds no rows")
-    table, targets = _together(parts)
-    if manifest is not None and table.height != manifest.rows:
-        raise IntegrityError(
-            f"{dataset}: its files hold {table.height} rows, {MANIFEST} says {manifest.rows}; build it again"
-        )
-    if not table.height:
-        raise ScoreError(f"{dataset}: holds no rows")
+    table, targets = together(parts)
+    check_count(table.height, found.manifest, dataset)
     table = table.with_row_index("order")
     if not table["id"].is_sorted():
         table = table[table["id"].arg_sort()]
     again = table.filter(pl.col("id") == pl.col("id").shift(1))
     if again.height:
-        raise ScoreError(
-            f"{dataset}: id {again['id'][0]!r} stands in {again['id'].n_unique()} rows or more; every id names one row"
-        )
-    _check_parts(table, found.parts, dataset)
-    digest8 = manifest.digest8 if manifest else _digest_of(table["id"])[:8]
-    return Rows(table, targets, found.name, digest8, manifest, found.parts)
+        raise doubled_id(dataset, again["id"][0], again["id"].n_unique())
+    check_parts(table, found.parts, dataset)
+    digest8 = found.manifest.digest8 if found.manifest else IdDigest().add(table["id"]).digest8
+    return Rows(table, targets, found.name, digest8, found.manifest, found.parts)
 
 
-def _check_parts(table: pl.DataFrame, parts: Sequence[PartEntry], dataset: Path) -> None:
+def check_count(rows: int, manifest: Manifest | None, dataset: Path) -> None:
+    """Raise ScoreError where there are no rows, IntegrityError where there are not as many as the manifest says."""
+    if manifest is not None and rows != manifest.rows:
+        raise IntegrityError(f"{dataset}: its files hold {rows} rows, {MANIFEST} says {manifest.rows}; build it again")
+    if not rows:
+        raise ScoreError(f"{dataset}: holds no rows")
+
+
+def doubled_id(dataset: Path, name: str, several: int) -> ScoreError:
+    """What is wrong where an id stands in several rows."""
+    return ScoreError(f"{dataset}: id {name!r} stands in {several} rows or more; every id names one row")
+
+
+def check_parts(table: pl.DataFrame, parts: Sequence[PartEntry], dataset: Path) -> None:
     """Raise IntegrityError where a row is of a part that the manifest gives no weight."""
     if not parts:
         return
@@ -95,15 +109,25 @@ def _check_parts(table: pl.DataFrame, parts: Sequence[PartEntry], dataset: Path)
         )
 
 
-def _digest_of(ids: pl.Series) -> str:
-    """sha256 of the ids, a line each, without bringing them all into one text."""
-    digest = sha256()
-    for number, part in enumerate(ids.to_frame().iter_slices(_BATCH)):
-        digest.update(b"\n" * (number > 0) + part["id"].str.join("\n").item().encode())
-    return digest.hexdigest()
+class IdDigest:
+    """The sha256 of sorted ids, a line each, without bringing them all into one text."""
+
+    def __init__(self) -> None:
+        self._digest, self._any = sha256(), False
+
+    def add(self, ids: pl.Series) -> IdDigest:
+        """Take the next ids."""
+        for part in ids.to_frame().iter_slices(_BATCH):
+            self._digest.update(b"\n" * self._any + part["id"].str.join("\n").item().encode())
+            self._any = True
+        return self
+
+    @property
+    def digest8(self) -> str:
+        return self._digest.hexdigest()[:8]
 
 
-def _together(parts: Sequence[RowsPart]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def together(parts: Sequence[RowsPart]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows of all parts, and the different lists of all, in the order of the first row that has them."""
     import polars as pl
 
@@ -145,12 +169,15 @@ def _holds_one_text(columns: Sequence[pl.Series]) -> bool:
     )
 
 
-def _parts(file: Path) -> Iterator[RowsPart]:
+def parts_of(file: Path) -> Iterator[RowsPart]:
+    """The rows of a file, some ten thousands at a time; one part at least. Raises what `read_rows` does."""
     try:
         with file.open("rb") as stream:
             magic = stream.read(4)
-        yield from _from_parquet(file) if magic == b"PAR1" else [_from_json_lines(file)]
+        yield from _from_parquet(file) if magic == b"PAR1" else _from_json_lines(file)
     except OSError as error:
+        if is_refused(error):
+            raise
         raise ScoreError(f"{file}: cannot be read ({error.strerror or error})") from None
 
 
@@ -164,19 +191,33 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
     import pyarrow.parquet as pq
 
     try:
-        about = pq.read_metadata(file)
+        # Arrow takes names that are no UTF-8 as bytes.
+        about = pq.read_metadata(pa.OSFile(os.fsencode(file)))
         schema = about.schema.to_arrow_schema()
         _check_version((about.metadata or {}).get(b"niah_schema_version"), file)
         wanted = [name for name in (*row_columns(), "answer") if name in schema.names]
         texts = _shared_texts(about, wanted)
-        with pq.ParquetFile(file, page_checksum_verification=True, metadata=about, read_dictionary=texts) as opened:
-            if _is_hand_made(schema):
-                yield from_records(opened.read(wanted).to_pylist(), file, "row")
+        with pq.ParquetFile(
+            pa.OSFile(os.fsencode(file)), page_checksum_verification=True, metadata=about, read_dictionary=texts
+        ) as opened:
+            if (problem := packed_group(file, about)) is not None:
+                raise ResourceError(problem)
+            is_hand_made = _is_hand_made(schema)
+            # A column that is read as numbers holds each text once.
+            rows = batch_rows(about, _BATCH, wanted if is_hand_made else {*wanted}.difference(texts))
+            if is_hand_made:
+                batches = _bounded(file, opened.iter_batches(rows, columns=wanted), written_out=True)
+                before = 0
+                for batch in batches:
+                    yield from_records(batch.to_pylist(), file, "row", before)
+                    before += batch.num_rows
+                if not before:
+                    yield from_records([], file, "row")
                 return
             # First one without rows, for even a file without any must have the columns of a dataset.
             # `Schema.empty_table` would import pandas.
             empty = pa.Table.from_batches([], schema).select(wanted)
-            batches = chain([empty], opened.iter_batches(_BATCH, columns=wanted))
+            batches = chain([empty], _bounded(file, opened.iter_batches(rows, columns=wanted)))
             before = 0
             for batch in batches:
                 frame = pl.from_arrow(batch)
@@ -188,9 +229,38 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
                 raise IntegrityError(f"{file}: holds {before} rows and not {about.num_rows}; build it again")
     # A damaged name is no text, and polars panics over what Arrow lets pass.
     except (pa.ArrowException, OSError, ValueError, pl.exceptions.PanicException) as error:
+        if is_refused(error):
+            raise
         raise IntegrityError(
             f"{file}: cannot be read as Parquet ({next(iter(str(error).splitlines()), '')}); build it again"
         ) from None
+
+
+def _decoded_size(batch: pa.RecordBatch) -> int:
+    """The bytes of a batch with every text written out, also those that a dictionary holds once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    total = 0
+    for column in batch.columns:
+        if pa.types.is_dictionary(column.type):
+            total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+        else:
+            total += column.nbytes
+    return total
+
+
+def _bounded(file: Path, batches: Iterable[pa.RecordBatch], *, written_out: bool = False) -> Iterator[pa.RecordBatch]:
+    """The batches of a file, as long as it is no decompression bomb. Raises ResourceError.
+
+    written_out: whether every text will be written out, as objects of Python are.
+    """
+    packed, done = file.stat().st_size, 0
+    for batch in batches:
+        done += _decoded_size(batch) if written_out else batch.nbytes
+        if (problem := bomb(file, done, packed)) is not None:
+            raise ResourceError(problem)
+        yield batch
 
 
 def _is_hand_made(schema: pa.Schema) -> bool:
@@ -223,11 +293,13 @@ def _check_version(found: object, file: Path) -> None:
         )
 
 
-def _from_json_lines(file: Path) -> RowsPart:
+def _from_json_lines(file: Path) -> Iterator[RowsPart]:
     """A JSONL file, plain, .gz or .zst. Its prompts pass by, as lines are read whole."""
     import orjson
 
-    records = []
+    records: list[dict[str, Any]] = []
+    before = 0
+    columns = (*row_columns(), "answer")
     for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue
@@ -239,26 +311,38 @@ def _from_json_lines(file: Path) -> RowsPart:
             ) from None
         if not isinstance(record, dict):
             raise ScoreError(f"{file}:{number}: expected a JSON object with id, answers and keywords")
-        records.append(
-            {"line": number, **{name: record[name] for name in (*row_columns(), "answer") if name in record}}
-        )
-    return from_records(records, file, "line")
+        records.append({"line": number, **{name: record[name] for name in columns if name in record}})
+        if len(records) == _BATCH:
+            yield from_records(records, file, "line", before)
+            before += len(records)
+            records = []
+    if records or not before:
+        yield from_records(records, file, "line", before)
+
+
+def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Bytes, as long as no line of them is too long. Raises ResourceError."""
+    held = 0
+    for chunk in chunks:
+        end = chunk.rfind(b"\n")
+        held = len(chunk) - end - 1 if end >= 0 else held + len(chunk)
+        if (problem := long_line(file, held)) is not None:
+            raise ResourceError(problem)
+        yield chunk
 
 
 def _lines(file: Path) -> Iterator[bytes]:
     """Lines of a file; without the limit on unpacking that answers have, for prompts are near-copies of each other."""
     import zstandard
 
-    from niah_score.formats.containers.streams import MAX_LINE, file_range, is_packed, lines, pieces, without_mark
+    from niah_score.formats.containers.streams import file_range, is_packed, lines, pieces, without_mark
 
     with file.open("rb") as stream:
         first = stream.read(16)
         stream.seek(0)
         chunks = pieces(stream, first) if is_packed(first) else file_range(file, stream, 0, None)
         try:
-            for batch, _ in lines(without_mark(chunks)):
-                if None in batch:
-                    raise ScoreError(f"{file}: a line of more than {MAX_LINE:,} bytes; expected a row a line")
+            for batch, _ in lines(_bounded_lines(file, without_mark(chunks))):
                 yield from batch
         except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
             raise IntegrityError(f"{file}: damaged or cut off ({error}); build the dataset again") from None

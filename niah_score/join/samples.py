@@ -46,6 +46,13 @@ def one_line_each(frame: pl.DataFrame, way: str, scores: Sequence[str]) -> pl.Da
     )
 
 
+def samples_type(*, several: bool) -> pl.DataType:
+    """The type of the column `samples`. `several`: whether any row of the dataset has more than one."""
+    import polars as pl
+
+    return pl.UInt32() if several else pl.Int64()
+
+
 def _status() -> pl.Expr:
     import polars as pl
 

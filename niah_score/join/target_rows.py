@@ -5,15 +5,18 @@ The prompts themselves are read in passing, a row group at a time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.contract import MANIFEST, continuation_of
-from niah_score.errors import IntegrityError, ScoreError
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.dataset_files import find_files, read_intact
 from niah_score.join.rows import Rows
+from niah_score.machine.refusals import is_refused
+from niah_score.machine.unpacking import batch_rows, packed_group
 
 if TYPE_CHECKING:
     pass
@@ -129,11 +132,15 @@ def _from_parquet(file: Path) -> Iterator[dict[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(file, page_checksum_verification=True) as opened:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(file)), page_checksum_verification=True) as opened:
             wanted = [name for name in _COLUMNS if name in opened.schema_arrow.names]
-            for batch in opened.iter_batches(_GROUP, columns=wanted):
+            if (problem := packed_group(file, opened.metadata)) is not None:
+                raise ResourceError(problem)
+            for batch in opened.iter_batches(batch_rows(opened.metadata, _GROUP, wanted), columns=wanted):
                 yield from batch.to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:
+        if is_refused(error):
+            raise
         first = next(iter(str(error).splitlines()), "")
         raise IntegrityError(f"{file}: cannot be read as Parquet ({first}); build it again") from None
 

@@ -1,6 +1,6 @@
-"""Starts worker processes, runs what may crash apart, writes files that appear whole, and holds locks.
+"""Runs commands to their end, starts worker processes, runs what may crash apart, writes files whole, uses stores.
 
-All that both packages ask of the machine is here.
+All that both packages ask of the machine, and of object stores beyond it, is here; it holds their locks, too.
 
-Imports no other room.
+Imports `contract`, and `text`, to show safely what it says.
 """

@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from niah_score.machine.interrupts import abandoned_by
+
 _HEAD = struct.Struct(">cQ")
 _CALL, _ITEM, _END, _FAILED = b"c", b"i", b"e", b"f"
 _MAX_BYTES = 2**32
@@ -45,9 +47,10 @@ def items_apart(
         apart = kept or _Apart()
         begun = served = False
         try:
-            for item in apart.items(call):
-                begun = True
-                yield item
+            with abandoned_by(apart.kill):
+                for item in apart.items(call):
+                    begun = True
+                    yield item
             served = True
         except EOFError:
             # One that was kept may have been killed meanwhile; a new one crashes again if it was not.
@@ -95,6 +98,10 @@ class _Apart:
         self._process.kill()
         code = self._process.wait()
         return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    def kill(self) -> None:
+        """Kill the process, without waiting for its end."""
+        self._process.kill()
 
     def end(self) -> None:
         """End the process, and close the pipes."""

@@ -12,7 +12,9 @@ tokenizers. Functions are sent by name and must stand in modules. What loky leav
   and exits when that pipe is closed.
 - Workers are killed when the block ends. One that is asked to exit never does if another died with the queue's lock.
   loky kills by means of `pgrep`, and fails where there is none; workers have no children, so a signal does.
-- Ctrl-C reaches a whole process group. Workers are started with SIGINT blocked, and the parent ends them.
+- Ctrl-C and SIGTERM may reach a whole process group. Workers are started with the signals that end commands blocked,
+  and the parent ends them, killed at once where it is ended itself.
+- The processes that give back semaphores after a parent that was killed would complain on its standard error.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import os
 import pickle
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import traceback
@@ -34,6 +37,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
+
+from niah_score.machine.interrupts import abandoned_by, ending_signals
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -58,7 +63,7 @@ class Workers(Executor):
         The future raises what the function raises, and BrokenProcessPool, which the block turns into a sentence.
         """
         found: Future[Result] = Future()
-        with _interrupts_held():  # the first call starts the workers
+        with _signals_held():  # the first call starts the workers
             sent = self._pool.submit(_run, function, args, kwargs)
         sent.add_done_callback(partial(_hand_over, found))
         return found
@@ -90,8 +95,7 @@ def processes(
 
     process_executor.kill_process_tree = _kill
     if os.name != "nt":
-        # loky starts it with the first worker, and in Python 3.11 that unblocks SIGINT for all workers after it.
-        resource_tracker.ensure_running()
+        _start_trackers()
     context = get_context("loky")
     with tempfile.TemporaryDirectory(prefix="niah-", ignore_cleanup_errors=True) as folder:
         if start is not None:
@@ -108,7 +112,8 @@ def processes(
                 env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"},
             )
             try:
-                yield Workers(pool, told)
+                with abandoned_by(partial(_abandon, pool, folder)):
+                    yield Workers(pool, told)
             except BrokenProcessPool:
                 raise raising(
                     "a worker process died: out of memory, or killed; run the same command again, perhaps with fewer "
@@ -116,6 +121,35 @@ def processes(
                 ) from None
             finally:
                 pool.shutdown(wait=True, kill_workers=True)
+
+
+def _start_trackers() -> None:
+    """Start the processes that give back semaphores, deaf to what ends commands, and without their warnings.
+
+    loky starts them with the first worker, and in Python 3.11 that unblocks SIGINT for all workers after it.
+    """
+    from loky.backend import resource_tracker as of_loky
+
+    warned = list(sys.warnoptions)
+    sys.warnoptions.append("ignore::UserWarning")
+    try:
+        with _signals_held():
+            resource_tracker.ensure_running()
+        with _signals_held():
+            of_loky.ensure_running()
+    finally:
+        sys.warnoptions[:] = warned
+
+
+def _abandon(pool: Any, folder: str) -> None:
+    """Kill all workers, without waiting for any, and remove what they left in their folder."""
+    for worker in list((pool._processes or {}).values()):
+        with suppress(OSError):
+            if os.name == "nt":
+                worker.terminate()
+            else:
+                os.kill(worker.pid, signal.SIGKILL)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _kill(worker: BaseProcess) -> None:
@@ -200,12 +234,12 @@ def _hand_over(found: Future[Any], sent: Future[bytes | str]) -> None:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Keep Ctrl-C for later; processes that are started meanwhile never get it."""
+def _signals_held() -> Iterator[None]:
+    """Keep the signals that end commands for later; processes that are started meanwhile never get them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ending_signals())
     try:
         yield
     finally:

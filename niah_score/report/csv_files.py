@@ -16,9 +16,12 @@ def write_csv(frame: pl.DataFrame, path: Path) -> None:
     import polars as pl
 
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    frame.with_columns(
+    plain = frame.with_columns(
         *(plain_cells(pl.col(name)) for name in texts), pl.col("mean", "low", "high").cast(pl.Float64).round(4)
-    ).write_csv(path)
+    )
+    # polars and Arrow spell no path that is no UTF-8.
+    with path.open("wb") as file:
+        plain.write_csv(file)
 
 
 def plain_cells(column: pl.Expr) -> pl.Expr:

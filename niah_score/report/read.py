@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from niah_score.contract import PartEntry, file_sha256, seal_is_broken, sha256_hex
-from niah_score.errors import IntegrityError, ScoreError
+from niah_score.contract import (
+    file_sha256,
+    open_regular,
+    parts_of,
+    read_regular,
+    seal_is_broken,
+    sha256_hex,
+    strict_json,
+)
+from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.join.join import Lines, Problem
-from niah_score.join.rows import read_rows
+from niah_score.join.rows_on_disk import MOST_IN_MEMORY, read_truth
+from niah_score.join.spool import Scratch
+from niah_score.machine.refusals import is_refused
+from niah_score.machine.unpacking import packed_group
 from niah_score.report.layout import FILES, PROBLEMS, SAMPLES, SCORES, SUMMARY
 from niah_score.report.report import Report
+from niah_score.report.scores_file import ScoresFile
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Of summary.json: a figure for each metric, group and cell.
+_MOST_SUMMARY = 512 * 2**20
 
 
 def read(folder: str | Path) -> Report:
@@ -23,40 +40,71 @@ def read(folder: str | Path) -> Report:
     those that its summary.json lists, as when a run was killed while it replaced them.
     """
     import polars as pl
+    import pyarrow as pa
 
     folder = Path(folder)
     try:
         found = _summary(folder)
+        _refuse_other_types(found)
         data = _listed_files(folder, found["files"])
-        scores = pl.read_parquet(io.BytesIO(data[SCORES]))
-        samples = pl.read_parquet(io.BytesIO(data[SAMPLES])) if SAMPLES in data else None
-        problems = [Problem(**json.loads(line)) for line in data[PROBLEMS].decode().split("\n") if line]
+        scores, samples = (_table(folder / name, data.get(name)) for name in (SCORES, SAMPLES))
+        if scores is None:
+            raise FileNotFoundError(2, "", str(folder / SCORES))
+        problems = [Problem(**strict_json(line.encode())) for line in data[PROBLEMS].decode().split("\n") if line]
         return Report(
             dataset=found["dataset"]["name"],
             digest8=found["dataset"]["digest8"],
             model=found["model"],
             metrics=tuple(found["signatures"]),
-            scores=scores,
-            samples=samples,
+            table=scores,
+            sample_table=samples,
             statuses=found["statuses"],
             lines=Lines(**found["lines"]),
             problems=problems,
             signatures=found["signatures"],
-            parts=tuple(PartEntry(**part) for part in found["dataset"].get("parts", ())),
+            parts=parts_of(found["dataset"].get("parts", ())),
         )
     except FileNotFoundError as error:
         raise ScoreError(
             f"{folder}: no scores there ({error.filename} is missing); run niah-score score first"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, pl.exceptions.PolarsError) as error:
+    except (
+        OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError,
+        pl.exceptions.PanicException, pa.ArrowException,
+    ) as error:  # fmt: skip
+        if is_refused(error):
+            raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ScoreError(f"{folder}: not what niah-score score writes ({reason}); score again") from None
+
+
+def _frame(path: Path, data: bytes) -> pl.DataFrame:
+    """A table in the bytes of a Parquet file. Raises ResourceError where it is a decompression bomb."""
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    about = pq.read_metadata(io.BytesIO(data))
+    if (problem := packed_group(path, about)) is not None:
+        raise ResourceError(problem)
+    return pl.read_parquet(io.BytesIO(data))
+
+
+def _refuse_other_types(found: Any) -> None:
+    """Raise KeyError or TypeError where a summary does not hold the kinds of values that a run writes."""
+    texts = (found["model"], found["dataset"]["name"], found["dataset"]["digest8"], *found["signatures"].values())
+    numbers = (*found["statuses"].values(), *found["lines"].values())
+    for value in texts:
+        if not isinstance(value, str):
+            raise TypeError(f"{value!r:.80} is no text")
+    for value in numbers:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise TypeError(f"{value!r:.80} is no number of rows")
 
 
 def _summary(folder: Path) -> dict[str, Any]:
     """summary.json, which lists the other files. Raises IntegrityError where it was changed, or they are without it."""
     try:
-        found: dict[str, Any] = json.loads((folder / SUMMARY).read_bytes())
+        found: dict[str, Any] = strict_json(read_regular(folder / SUMMARY, _MOST_SUMMARY))
     except FileNotFoundError:
         there = [name for name in FILES if (folder / name).exists()]
         if there:
@@ -73,18 +121,29 @@ def _summary(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, bytes]:
-    """The bytes of the files that a report is made of. Raises IntegrityError if a listed file is not what was written.
+def _table(path: Path, data: bytes | str | None) -> pl.DataFrame | ScoresFile | None:
+    """Scores as they were read, or, where only the sha256 is known, as a file."""
+    if data is None:
+        return None
+    return ScoresFile(path, sha256=data) if isinstance(data, str) else _frame(path, data)
 
-    A table, picture or page may be gone; if it is there, it must be of the same run.
+
+def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, Any]:
+    """The bytes of the files that a report is made of; of large tables the sha256.
+
+    Raises IntegrityError if a listed file is not what was written. A table, picture or page may be gone; if it is
+    there, it must be of the same run.
     """
-    data = {}
+    data: dict[str, Any] = {}
     for name in FILES:
         path = folder / name
         if name not in listed:
             continue
-        if name in (SCORES, SAMPLES, PROBLEMS):
-            data[name] = path.read_bytes()
+        if name in (SCORES, SAMPLES) and _is_large(path):
+            data[name] = found = file_sha256(path)
+        elif name in (SCORES, SAMPLES, PROBLEMS):
+            with open_regular(path) as file:
+                data[name] = file.read()
             found = sha256_hex(data[name])
         elif path.exists():
             found = file_sha256(path)
@@ -98,9 +157,21 @@ def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, bytes]:
     return data
 
 
+def _is_large(path: Path) -> bool:
+    """Whether a table of scores has more rows than are held in memory; of a damaged one, its sha256 tells."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_regular(path) as file:
+            return bool(pq.read_metadata(file).num_rows > MOST_IN_MEMORY)
+    except (pa.ArrowException, OSError):
+        return False
+
+
 def with_texts(report: Report, dataset: Path) -> Report:
     """A report with the texts of its dataset's rows. Raises IntegrityError if it was made for another dataset."""
-    rows = read_rows(dataset)
+    rows = read_truth(dataset, Scratch())
     if rows.digest8 != report.digest8:
         raise IntegrityError(
             f"{dataset}: is {rows.name} ({rows.digest8}), the scores are of {report.dataset} ({report.digest8}); "

@@ -14,6 +14,7 @@ from niah_score.report.charts.heatmap import figure_of
 from niah_score.report.charts.palette import find_palette
 from niah_score.report.notebook import html_of
 from niah_score.report.overview import Overview, make_up, overview_of, score_text, title_of, weight_text
+from niah_score.report.scores_file import ScoresFile
 from niah_score.statistics.figures import Figure, cells_by_metric, overall
 from niah_score.statistics.scored import Scored
 from niah_score.statistics.summary import summary_of
@@ -23,31 +24,50 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from niah_score.join.rows import Rows
+    from niah_score.join.rows_on_disk import RowsOnDisk
+    from niah_score.statistics.columns import CodedColumns
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
     """A scored run; a notebook shows its score, its heatmap and its other figures.
 
-    `scores`: a line for each row, ordered by id; `samples`: a line for each sample, or None. `metrics`: the columns of
-    `scores` that were computed. `statuses`: rows of each status, summing up to all. `lines`: what became of the lines
-    read. `problems`: those that were not used as they stand. `signatures`: what each metric's numbers were measured
-    with. `parts`: of the dataset, with the weights that its manifest gives them; none where every row counts the same.
-    `rows`: the dataset's rows, whose texts the page shows; no figure depends on them.
+    `table`: the scores, a line for each row, ordered by id; `sample_table`: a line for each sample, or None; both are
+    frames or, of very many rows, files. `metrics`: the columns of `scores` that were computed. `statuses`: rows of each
+    status, summing up to all. `lines`: what became of the lines read. `problems`: those that were not used as they
+    stand. `signatures`: what each metric's numbers were measured with. `parts`: of the dataset, with the weights that
+    its manifest gives them; none where every row counts the same. `rows`: the dataset's rows, whose texts the page
+    shows; no figure depends on them. `counted`: what figures are made of, if `table` is a file and this is known.
     """
 
     dataset: str
     digest8: str
     model: str
     metrics: tuple[str, ...]
-    scores: pl.DataFrame
-    samples: pl.DataFrame | None
+    table: pl.DataFrame | ScoresFile
+    sample_table: pl.DataFrame | ScoresFile | None
     statuses: dict[str, int]
     lines: Lines
     problems: list[Problem]
     signatures: dict[str, str]
     parts: tuple[PartEntry, ...] = ()
-    rows: Rows | None = None
+    rows: Rows | RowsOnDisk | None = None
+    counted: CodedColumns | None = None
+
+    @property
+    def scores(self) -> pl.DataFrame:
+        """A line for each row, ordered by id. Of very many rows it is read anew for each call, into much memory."""
+        return self.table.frame() if isinstance(self.table, ScoresFile) else self.table
+
+    @property
+    def samples(self) -> pl.DataFrame | None:
+        """A line for each sample, where rows have several; read anew as `scores` is."""
+        return self.sample_table.frame() if isinstance(self.sample_table, ScoresFile) else self.sample_table
+
+    @property
+    def height(self) -> int:
+        """How many rows were scored."""
+        return self.table.height
 
     @property
     def exit_code(self) -> int:
@@ -57,7 +77,9 @@ class Report:
     @cached_property
     def every_row(self) -> Scored:
         """The scores of all rows made ready for counting. Raises ScoreError where an id stands in several lines."""
-        return Scored(self.scores, self.weights)
+        if isinstance(self.table, ScoresFile):
+            return Scored(self.counted or self.table.coded(), self.weights)
+        return Scored(self.table, self.weights)
 
     @property
     def weights(self) -> dict[str, float] | None:
@@ -84,7 +106,7 @@ class Report:
             "dataset": {
                 "name": self.dataset,
                 "digest8": self.digest8,
-                "rows": self.scores.height,
+                "rows": self.height,
                 **({"parts": [asdict(part) for part in self.parts]} if self.parts else {}),
             },
             "model": self.model,
@@ -126,7 +148,7 @@ class Report:
         return f"<Report {title_of(self.model, self.dataset, self.digest8)}: {score_text(score)}, n {score.n:,}>"
 
     def _repr_html_(self) -> str:
-        grids = report_grids(self) if has_grid(self.scored.frame) else []
+        grids = report_grids(self) if has_grid(self.scored) else []
         remark = next(filter(None, map(too_fine, grids)), None)
         if remark:
             return html_of(self.overview, [], remark=f"no heatmap: {remark}")
@@ -144,11 +166,14 @@ def report_grids(report: Report, metric: str = "score", language: str | None = N
     Cells of several parts would show which parts have rows there rather than how hard a place is. A part without
     lengths and depths has no grid. Raises what `report_grid` does.
     """
+    import polars as pl
+
     asked = report.every_row.asked
     grids = []
     for part in report.summary["headline"]["parts"] if report.parts else ():
-        rows = asked.only(asked.frame["part"] == part["name"])
-        if not has_grid(rows.frame if language is None else rows.frame.filter(language=language)):
+        of_part = asked.where("part", part["name"])
+        rows = asked.only(pl.Series(of_part))
+        if not has_grid(rows if language is None else rows.only(pl.Series(rows.where("language", language)))):
             continue
         named = f"{part['name']}, {weight_text(part)}"
         grids.append(grid_of(rows, metric, language, model=named, dataset=f"{report.dataset} {report.digest8}"))

@@ -7,15 +7,18 @@ depends on the order of the answers, the number of processes, the machine or the
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_score.contract import file_sha256, sealed
+from niah_score.contract import file_sha256, sealed, strict_json
 from niah_score.errors import IntegrityError
+from niah_score.machine.staging import FileSet, HeldFolder, hold
 from niah_score.report.charts.grid import has_grid, too_fine
 from niah_score.report.charts.heatmap import draw
 from niah_score.report.csv_files import write_csv
@@ -35,7 +38,7 @@ from niah_score.report.opencompass_summary import opencompass_summary
 from niah_score.report.page.render import page_of
 from niah_score.report.read import read
 from niah_score.report.report import Report, report_grids, title_of_grids
-from niah_score.report.staging import FileSet, HeldFolder, hold
+from niah_score.report.scores_file import ScoresFile, ScoresWriter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,9 +72,9 @@ def write_page(report: Report, folder: Path) -> Path:
     """
     page = page_of(report)
     with hold_scores(folder, overwrite=True) as held:
-        if not read(folder).scores.equals(report.scores):
+        if not _same_scores(read(folder), report):
             raise IntegrityError(f"{folder}: was scored again in the meantime; write the page again")
-        summary = json.loads((folder / SUMMARY).read_bytes())
+        summary = strict_json((folder / SUMMARY).read_bytes())
         # While the old page is replaced, no summary speaks of any.
         summary["files"].pop(PAGE, None)
         held.replace_one(SUMMARY, _as_json(sealed(summary)))
@@ -79,6 +82,12 @@ def write_page(report: Report, folder: Path) -> Path:
         summary["files"] = _listed(folder, [*summary["files"], PAGE])
         held.replace_one(SUMMARY, _as_json(sealed(summary)))
     return folder / PAGE
+
+
+def _same_scores(one: Report, other: Report) -> bool:
+    if isinstance(one.table, ScoresFile) and isinstance(other.table, ScoresFile):
+        return one.table.sha256 == other.table.sha256
+    return one.scores.equals(other.scores)
 
 
 def _ours(folder: Path) -> list[str]:
@@ -111,18 +120,41 @@ def _as_json(summary: dict[str, Any]) -> bytes:
 
 
 def _write_scores(report: Report, folder: Path) -> None:
-    _write_parquet(report.scores, folder / SCORES, report)
-    if report.samples is not None:
-        _write_parquet(report.samples, folder / SAMPLES, report)
+    for table, name in ((report.table, SCORES), (report.sample_table, SAMPLES)):
+        if isinstance(table, ScoresFile):
+            _take_file(table, folder / name, report)
+        elif table is not None:
+            _write_parquet(table, folder / name, report)
+
+
+def _about(report: Report) -> dict[str, str]:
+    return {"dataset": report.dataset, "digest8": report.digest8, "model": report.model}
+
+
+def _take_file(table: ScoresFile, path: Path, report: Report) -> None:
+    """Put a file of scores into a folder: a temporary one by a second name, if it is on the same disk."""
+    if table.about != _about(report):
+        writer = ScoresWriter(path, table.columns.schema, _about(report))
+        for frame in table.frames():
+            writer.add(frame)
+        writer.end()
+        return
+    if table.scratch is not None:
+        with suppress(OSError):
+            os.link(table.path, path)
+            return
+    shutil.copyfile(table.path, path)
 
 
 def _write_parquet(frame: pl.DataFrame, path: Path, report: Report) -> None:
     """In row groups of some 100,000 rows; the schema's metadata says what was scored."""
     import pyarrow.parquet as pq
 
-    about = {"niah_score": json.dumps({"dataset": report.dataset, "digest8": report.digest8, "model": report.model})}
-    schema = frame.head(0).to_arrow().schema.with_metadata(about)
-    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer:
+    schema = frame.head(0).to_arrow().schema.with_metadata({"niah_score": json.dumps(_about(report))})
+    with (
+        path.open("wb") as file,
+        pq.ParquetWriter(file, schema, compression="zstd", compression_level=1, write_page_checksum=True) as writer,
+    ):
         for part in frame.iter_slices(100_000):
             writer.write_table(part.to_arrow().cast(schema))
 
@@ -158,5 +190,5 @@ def _groups(report: Report) -> pl.DataFrame:
 
 def _draw(report: Report, folder: Path) -> None:
     """The heatmap of each row's own metric, where rows have lengths and depths, and not too many of them."""
-    if has_grid(report.scored.frame) and not any(map(too_fine, grids := report_grids(report))):
+    if has_grid(report.scored) and not any(map(too_fine, grids := report_grids(report))):
         draw(grids, *(folder / name for name in PICTURES), title=title_of_grids(report, grids))

@@ -7,13 +7,14 @@ a row.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from niah_score.join.join import Joined
-from niah_score.join.rows import Rows
+from niah_score.join.rows import CHUNK_ROWS, Rows
+from niah_score.join.rows_on_disk import RowsOnDisk
 from niah_score.metrics import METRICS, Chunk, Metric, PartType, Target, judge_all, target_of
 from niah_score.scoring.extract_answer import LONGEST, REASONING_TAGS, extract_answers
 from niah_score.scoring.findings import findings_of
@@ -29,7 +30,6 @@ COORDINATES = (
 )  # fmt: skip
 # The columns of a joined row that scoring needs; the rest stays where it is.
 SCORED_COLUMNS = ("sample", "text", "reasoning", "finish", "error", "metric", "needle_id")
-_CHUNK = 16_384
 # Beyond this many different needles, which other needle an answer holds is not looked for.
 _MOST_NEEDLES = 512
 
@@ -50,14 +50,15 @@ class ScoringOptions:
     others: tuple[OtherNeedle, ...] = ()
 
 
-def options_for(rows: Rows, metrics: Sequence[str], **how: Any) -> ScoringOptions:
+def options_for(rows: Rows | RowsOnDisk, metrics: Sequence[str], **how: Any) -> ScoringOptions:
     """The options to score a dataset's rows with: the metrics asked for, and the dataset's needles."""
-    found = rows.table.select("needle_id", "language", "target").unique("needle_id", maintain_order=True)
-    found = found.with_columns(rows.targets["keywords"][found["target"]]).drop("target")
+    if isinstance(rows, RowsOnDisk):
+        needles = iter(rows.needles)
+    else:
+        found = rows.table.select("needle_id", "language", "target").unique("needle_id", maintain_order=True)
+        needles = found.with_columns(rows.targets["keywords"][found["target"]]).drop("target").iter_rows()
     others = tuple(
-        OtherNeedle(name, language, tuple(map(tuple, groups)))
-        for name, language, groups in found.iter_rows()
-        if name and groups
+        OtherNeedle(name, language, tuple(map(tuple, groups))) for name, language, groups in needles if name and groups
     )
     return ScoringOptions(tuple(metrics), others=others if len(others) <= _MOST_NEEDLES else (), **how)
 
@@ -71,19 +72,19 @@ def score_rows(
     """
     chunks = ((chunk, *targets_of(chunk, rows.targets)) for chunk in _chunks(rows, joined))
     if pool is None:
-        yield from (_whole(chunk, score_chunk(chunk, codes, targets, options)) for chunk, codes, targets in chunks)
+        yield from (with_scores(chunk, score_chunk(chunk, codes, targets, options)) for chunk, codes, targets in chunks)
         return
     waiting: deque[tuple[pl.DataFrame, Future[pl.DataFrame]]] = deque()
     for chunk, codes, targets in chunks:
         waiting.append((chunk, pool.submit(score_chunk, chunk.select(SCORED_COLUMNS), codes, targets, options)))
         if len(waiting) > ahead:
             first, future = waiting.popleft()
-            yield _whole(first, future.result())
+            yield with_scores(first, future.result())
     for first, future in waiting:
-        yield _whole(first, future.result())
+        yield with_scores(first, future.result())
 
 
-def _whole(chunk: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
+def with_scores(chunk: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
     """The line of a row: its coordinates, what came back for it, and its scores."""
     import polars as pl
 
@@ -106,11 +107,11 @@ def _chunks(rows: Rows, joined: Joined) -> Iterator[pl.DataFrame]:
     places = joined.answers["place"]
     columns = ["place", "sample", "text", "reasoning", "finish", "error"]
     start = 0
-    for first in range(0, rows.table.height, _CHUNK):
-        truth = rows.table.slice(first, _CHUNK).with_columns(
-            pl.int_range(first, min(first + _CHUNK, rows.table.height), dtype=pl.Int64, eager=True).alias("place")
+    for first in range(0, rows.table.height, CHUNK_ROWS):
+        truth = rows.table.slice(first, CHUNK_ROWS).with_columns(
+            pl.int_range(first, min(first + CHUNK_ROWS, rows.table.height), dtype=pl.Int64, eager=True).alias("place")
         )
-        end = places.search_sorted(first + _CHUNK, side="left")
+        end = places.search_sorted(first + CHUNK_ROWS, side="left")
         answers = joined.answers.slice(start, end - start).select(columns)
         start = end
         yield truth.join(answers, on="place", how="left", maintain_order="left_right")
@@ -211,6 +212,22 @@ def _metric_columns(
         name = f"{metric.name}.{part}"
         found[name] = column(name, scores.parts[part], types[kind], absent)
     return found
+
+
+def score_columns(options: ScoringOptions, own: Iterable[str]) -> dict[str, pl.DataType]:
+    """The columns of scores, but for those of samples, where rows are judged by the metrics `own` besides others."""
+    import polars as pl
+
+    text, types = pl.String(), _column_types()
+    found: dict[str, pl.DataType] = dict.fromkeys(COORDINATES, text)
+    found |= {"length": pl.Int64(), "depth_percent": pl.Float64(), "repeat": pl.Int64(), "sample": pl.Int64()}
+    found |= dict.fromkeys(("prediction", "reasoning", "error", "status", "finding", "extracted"), text)
+    found["capped"] = pl.Boolean()
+    for name in dict.fromkeys((*options.metrics, *sorted(set(own)))):
+        if name in METRICS:
+            found[name] = pl.Float64()
+            found |= {f"{name}.{part}": types[kind] for part, kind in METRICS[name].parts.items()}
+    return {**found, "score": pl.Float64()}
 
 
 def _column_types() -> dict[PartType, pl.DataType]:

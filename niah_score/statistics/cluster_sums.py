@@ -5,7 +5,7 @@ All sums are taken in the order of the rows: the same rows in the same order giv
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
+    # Codes from 0, in the smallest type that holds them: sums and products of them need int64.
+    Codes = NDArray[np.integer[Any]]
 
 
 class Combinations(NamedTuple):
@@ -23,45 +25,63 @@ class Combinations(NamedTuple):
     needle, haystack and combination. All are sorted by group.
     """
 
-    place: Whole
+    place: Codes
     group: Whole
-    needle: Whole
+    needle: Codes
     group_of_needle: Whole
-    haystack: Whole
+    haystack: Codes
     group_of_haystack: Whole
 
 
-def combinations_of(groups: Whole, count: int, needles: Whole, haystacks: Whole) -> Combinations:
+def combinations_of(groups: Codes, count: int, needles: Codes, haystacks: Codes) -> Combinations:
     """The combinations that rows have; item i of each array belongs to row i, and there is one row at least.
 
     `groups`, `needles` and `haystacks` are codes from 0; groups are below `count`.
     """
     of_needles, of_haystacks = int(needles.max()) + 1, int(haystacks.max()) + 1
-    found, place = distinct(
-        (groups * of_haystacks + haystacks) * of_needles + needles, count * of_haystacks * of_needles
-    )
+    keys = wide(groups, of_haystacks, haystacks)
+    keys *= of_needles
+    keys += needles
+    found, place = distinct(keys, count * of_haystacks * of_needles)
+    del keys
     group = found // (of_haystacks * of_needles)
     needle_keys, needle = distinct(group * of_needles + found % of_needles, count * of_needles)
     haystack_keys, haystack = distinct(found // of_needles, count * of_haystacks)
     return Combinations(place, group, needle, needle_keys // of_needles, haystack, haystack_keys // of_haystacks)
 
 
-def distinct(keys: Whole, size: int) -> tuple[Whole, Whole]:
+def wide(codes: Codes, size: int, others: Codes) -> Whole:
+    """A key for every pair of codes, of which the others are below `size`."""
+    import numpy as np
+
+    keys: Whole = codes.astype(np.int64)
+    keys *= size
+    keys += others
+    return keys
+
+
+def distinct(keys: Whole, size: int) -> tuple[Whole, Codes]:
     """The different keys in order, and every key's index among them. All are below `size`; there is one at least."""
     import numpy as np
 
+    # Of less than 2^32 rows, places need half the room.
+    kind: Any = np.uint32 if len(keys) < 2**32 else np.int64
     if size <= 4 * len(keys):
         seen = np.zeros(size, np.bool_)
         seen[keys] = True
-        return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]
+        found: Whole = np.flatnonzero(seen)
+        places: Codes = np.zeros(size, kind)
+        places[found] = np.arange(len(found), dtype=kind)
+        return found, places[keys]
     order = None if bool((keys[1:] >= keys[:-1]).all()) else np.argsort(keys)
     ordered = keys if order is None else keys[order]
     new = np.empty(len(keys), np.bool_)
     new[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    place = np.cumsum(new) - 1
+    place: Codes = np.cumsum(new, dtype=kind)
+    place -= kind(1)
     if order is not None:
         unordered = place
-        place = np.empty(len(keys), np.int64)
+        place = np.empty(len(keys), kind)
         place[order] = unordered
     return ordered[new], place

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from niah_score.statistics.cluster_sums import combinations_of, distinct
+from niah_score.statistics.cluster_sums import combinations_of, distinct, wide
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from niah_score.statistics.cluster_sums import Floats, Whole
+    from niah_score.statistics.cluster_sums import Codes, Floats, Whole
 
 
 class Spread(NamedTuple):
@@ -55,13 +55,13 @@ class Clusters:
 
     def __init__(
         self,
-        groups: Whole,
+        groups: Codes,
         count: int,
-        needles: Whole,
-        haystacks: Whole,
+        needles: Codes,
+        haystacks: Codes,
         weights: Floats | None = None,
         *,
-        strata: Whole | None = None,
+        strata: Codes | None = None,
         named: int | None = None,
     ) -> None:
         import numpy as np
@@ -136,13 +136,13 @@ class Clusters:
     def _weighted(self, values: Floats) -> Floats:
         return values if self._weights is None else values * self._weights
 
-    def _sum(self, codes: Whole, values: Floats, count: int) -> Floats:
+    def _sum(self, codes: Codes, values: Floats, count: int) -> Floats:
         """The sums of weighted values by some codes."""
         import numpy as np
 
         return np.bincount(codes, self._weighted(values), minlength=count).astype(np.float64, copy=False)
 
-    def _squares(self, by_combination: Floats, cluster: Whole, group: Whole) -> Floats:
+    def _squares(self, by_combination: Floats, cluster: Codes, group: Whole) -> Floats:
         """The sum of the squared sums of every group's clusters."""
         import numpy as np
 
@@ -150,14 +150,14 @@ class Clusters:
         found: Floats = np.bincount(group, within * within, minlength=self.count).astype(np.float64, copy=False)
         return found
 
-    def _stratified(self, strata: Whole | None) -> tuple[int, Whole]:
+    def _stratified(self, strata: Codes | None) -> tuple[int, Codes]:
         """How many strata the groups have, and the stratum of each row; none where all rows of a group share one."""
         import numpy as np
 
         if strata is None:
             return 0, np.zeros(0, np.int64)
         size = int(strata.max()) + 1
-        found, stratum = distinct(self._groups * size + strata, self.count * size)
+        found, stratum = distinct(wide(self._groups, size, strata), self.count * size)
         self._group_of_stratum = found // size
         return (0 if len(found) == np.count_nonzero(self.n) else len(found)), stratum
 
@@ -170,7 +170,7 @@ class Clusters:
             return one
         found = self._combined
         haystack = found.haystack[found.place]
-        pairs, _ = distinct(haystack * self._strata + self._stratum, len(found.group_of_haystack) * self._strata)
+        pairs, _ = distinct(wide(haystack, self._strata, self._stratum), len(found.group_of_haystack) * self._strata)
         in_strata = np.bincount(found.group_of_haystack[pairs // self._strata], minlength=self.count)
         nested = in_strata == np.bincount(found.group_of_haystack, minlength=self.count)
         return np.where(nested, np.bincount(self._group_of_stratum, minlength=self.count), one)

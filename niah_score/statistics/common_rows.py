@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 # The coordinates of a row, which are equal in all runs of one dataset.
 _PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
-# Texts, which no figure is made of.
-_TEXTS = ("prediction", "extracted", "reasoning", "error")
+# What is read of a run beside its scores.
+COMPARED = ("id", *_PLACE, "control", "metric", "status")
 
 
 class CommonRows(NamedTuple):
@@ -46,9 +46,15 @@ def common_rows(
     lacking = [name for name, frame in runs if metric not in frame.columns]
     if lacking:
         raise ScoreError(f"{lacking[0]}: its scores have no {metric!r}; score every run with the same metrics")
-    scored = [Scored(frame.drop(_TEXTS, strict=False)) for _, frame in runs]
+    known = {*COMPARED, "score", metric}
+    scored = [Scored(frame.select(name for name in frame.columns if name in known), weights) for _, frame in runs]
     ids = _shared(names, scored)
-    kept = [Scored(run.frame.join(ids, on="id", how="semi", maintain_order="left"), weights) for run in scored]
+    kept = [
+        run
+        if run.height == ids.height
+        else Scored(run.frame.join(ids, on="id", how="semi", maintain_order="left"), weights)
+        for run in scored
+    ]
     _placed_alike(names, kept)
     if metric == "score":
         _judged_alike(names, kept)
@@ -68,6 +74,8 @@ def _shared(names: Sequence[str], scored: Sequence[Scored]) -> pl.DataFrame:
     """The ids that all runs have, sorted."""
     ids = scored[0].frame.select("id")
     for name, run in zip(names[1:], scored[1:], strict=True):
+        if run.frame["id"].equals(ids["id"]):
+            continue
         rest = ids.join(run.frame.select("id"), on="id", how="semi", maintain_order="left")
         if not rest.height:
             if not (run.frame.height and ids.height):

@@ -36,6 +36,10 @@ _TWINS = (
     "needle_id",
     "repeat",
 )
+# What is counted of a control's rows.
+_NEEDED = (
+    "id", *_TWINS, "haystack_id", "status", "finding", "score", "keyword.groups", "keyword.needles",
+)  # fmt: skip
 _ENDS = ("high", "high_these", "low", "low_these")
 
 
@@ -59,10 +63,10 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
     for code, control in enumerate(factor.values):
         if control is None:
             continue
-        rows = scored.frame.filter(pl.Series(factor.codes == code))
+        rows = scored.only(pl.Series(factor.codes == code)).table(*_NEEDED)
         name, of_rows = _number_of(control, rows.columns)
         left_out = (pl.col("status") == "missing") & pl.col("score").is_null()
-        own = Scored(rows.with_columns(pl.when(~left_out).then(of_rows).cast(pl.Float64).alias("number")))
+        own = Scored(_named(rows).with_columns(pl.when(~left_out).then(of_rows).cast(pl.Float64).alias("number")))
         (figure,) = figures(own, "number", own.together, 1)
         about: dict[str, Any] = {key: getattr(figure, key) for key in (*_ENDS, "n", "rows", "unanswered")}
         if name == "one_sided_rate":
@@ -71,6 +75,11 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
             about |= _beside_twins(own, scored.asked)
         found[control] = dict(sorted({name: figure.mean, **about}.items()))
     return found
+
+
+def _named(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with ids; very many have none, and numbers in their stead."""
+    return rows if "id" in rows.columns else rows.with_row_index("id")
 
 
 def _number_of(control: str, columns: Sequence[str]) -> tuple[str, pl.Expr]:
@@ -120,8 +129,8 @@ def _beside_twins(rows: Scored, asked: Scored) -> dict[str, dict[str, Any]]:
     """The mean score of the rows that those of a control are twins of, and the paired difference to it."""
     import polars as pl
 
-    names = [name for name in _TWINS if name in rows.frame.columns and name in asked.frame.columns]
-    twins = asked.frame.group_by(names).agg(pl.col("score").mean().alias("asked"))
+    names = [name for name in _TWINS if name in rows.frame.columns and name in asked.names]
+    twins = asked.table(*names, "score").group_by(names).agg(pl.col("score").mean().alias("asked"))
     pairs = rows.frame.join(twins, on=names, how="left", nulls_equal=True, maintain_order="left")
     pairs = pairs.filter(pl.col("score").is_not_null() & pl.col("asked").is_not_null())
     found: dict[str, dict[str, Any]] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.statistics.clusters import Clusters
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from niah_score.statistics.cluster_sums import Floats, Whole
+    from niah_score.statistics.cluster_sums import Codes, Floats
 
 GROUPS = ("length", "depth_percent", "part", "language", "corpus", "needle_id", "task", "control")
 
@@ -55,7 +55,7 @@ class Overall(NamedTuple):
 
 
 def figures(
-    scored: Scored, metric: str, codes: Whole, count: int, weights: Floats | None = None, kept: Any = None
+    scored: Scored, metric: str, codes: Codes, count: int, weights: Floats | None = None, kept: Any = None
 ) -> list[Figure]:
     """Compute a figure for each code below `count`. `kept`: the rows that count, if not all; `weights`: theirs."""
     return figures_by_metric(scored, [metric], codes, count, weights, kept)[0]
@@ -64,7 +64,7 @@ def figures(
 def figures_by_metric(
     scored: Scored,
     metrics: Sequence[str],
-    codes: Whole,
+    codes: Codes,
     count: int,
     weights: Floats | None = None,
     kept: Any = None,
@@ -91,7 +91,7 @@ def figures_by_metric(
 def _figures_by_metric(
     scored: Scored,
     metrics: Sequence[str],
-    codes: Whole,
+    codes: Codes,
     count: int,
     weights: Floats | None = None,
     kept: Any = None,
@@ -114,9 +114,8 @@ def _figures_by_metric(
         some = None if has.all() else has
         own = None if weights is None else of(weights, some)
         clustered = of(needles, some), of(haystacks, some)
-        # Metrics with equal scores share their arrays.
-        scores = {id(values): values for values in (scored.values(metric)[0] for metric in alike)}
-        several = [of(of(values, kept), some) for values in scores.values()]
+        different = list(dict.fromkeys(map(scored.same_as, alike)))
+        several = _Several(scored, different, kept, some)
         each = scored.row_weights(alike[0])
         if each is None:
             clusters = Clusters(of(codes, some), count, *clustered, own, strata=of(lengths, some), named=named)
@@ -129,10 +128,23 @@ def _figures_by_metric(
             )  # fmt: skip
         known = {
             name: [figure_of(*item) for item in zip(rows, silent, one, strict=True)]
-            for name, one in zip(scores, intervals, strict=True)
+            for name, one in zip(different, intervals, strict=True)
         }
-        found |= {metric: known[id(scored.values(metric)[0])] for metric in alike}
+        found |= {metric: known[scored.same_as(metric)] for metric in alike}
     return found
+
+
+class _Several:
+    """The scores of some metrics, one after the other: of `kept` rows, and of those the ones that have a score."""
+
+    def __init__(self, scored: Scored, metrics: Sequence[str], kept: Any, some: Any) -> None:
+        self._scored, self._metrics, self._kept, self._some = scored, metrics, kept, some
+
+    def __iter__(self) -> Iterator[Floats]:
+        for metric in self._metrics:
+            values = self._scored.values(metric)[0]
+            values = values if self._kept is None else values[self._kept]
+            yield values if self._some is None else values[self._some]
 
 
 def _scoring_the_same(scored: Scored, metrics: Sequence[str]) -> list[list[str]]:

@@ -61,8 +61,7 @@ def _all_right(scored: Scored) -> list[dict[str, Any] | None]:
     judged: list[set[Any]] = [set() for _ in part.values]
     for name, of_part in scored.crossed("metric", "part")[0]:
         judged[part.values.index(of_part)].add(name)
-    full = 100.0 * (pl.col("score").fill_nan(None) >= 100 - 1e-9).cast(pl.Float64)
-    rows = Scored(scored.frame.with_columns(full.alias("score")))
+    rows = scored.mapped("score", lambda scores: 100.0 * (scores.fill_nan(None) >= 100 - 1e-9).cast(pl.Float64))
     found = figures(rows, "score", part.codes, len(part.values))
     return [
         dict(sorted({**_ends(figure), "mean": figure.mean, "n": figure.n}.items())) if names == {_SHARED_OUT} else None

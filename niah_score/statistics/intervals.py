@@ -25,7 +25,7 @@ excludes 0 where p is below 0.05. V counts one more row without a difference: th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -107,14 +107,17 @@ def means(clusters: Clusters, values: Floats) -> list[Interval]:
     return several_means(clusters, [values])[0]
 
 
-def several_means(clusters: Clusters, several: Sequence[Floats]) -> list[list[Interval]]:
-    """The means of several scores of the same rows, which are faster computed together."""
+def several_means(clusters: Clusters, several: Iterable[Floats]) -> list[list[Interval]]:
+    """The means of several scores of the same rows, which are faster computed together; one is held at a time."""
     import numpy as np
 
     count = clusters.count
-    if not (several and len(several[0])):
+    if not clusters.n.any():
         return [[NOTHING] * count for _ in several]
-    columns = zip(*(clusters.spread(values) for values in several), strict=True)
+    spreads = [clusters.spread(values) for values in several]
+    if not spreads:
+        return []
+    columns = zip(*spreads, strict=True)
     found = Spread(*(np.concatenate(column) for column in columns))
     share = np.clip(found.mean / 100, 0, 1)
     # Residuals of equal values are what rounding leaves of them.

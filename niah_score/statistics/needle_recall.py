@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import TYPE_CHECKING
 
+from niah_score.statistics.cluster_sums import wide
 from niah_score.statistics.clusters import Clusters
+from niah_score.statistics.columns import smallest
 from niah_score.statistics.figures import Figure, figure_of, figure_schema
 from niah_score.statistics.intervals import means
 from niah_score.statistics.scored import Scored, as_scored
@@ -13,7 +15,7 @@ from niah_score.statistics.scored import Scored, as_scored
 if TYPE_CHECKING:
     import polars as pl
 
-    from niah_score.statistics.cluster_sums import Whole
+    from niah_score.statistics.cluster_sums import Codes, Floats
 
 
 def needle_recall(scores: pl.DataFrame | Scored) -> pl.DataFrame:
@@ -28,40 +30,63 @@ def needle_recall(scores: pl.DataFrame | Scored) -> pl.DataFrame:
 
     scored = as_scored(scores)
     schema = {"position": pl.Int64(), **figure_schema()}
-    if "keyword.needles" not in scored.frame.columns or not scored.frame["keyword.needles"].count():
+    if "keyword.needles" not in scored.names or scored.levels("keyword.needles").values in ([], [None]):
         return pl.DataFrame(schema=schema)
-    verdicts = scored.frame["keyword.needles"].to_list()
-    missing = (scored.frame["status"] == "missing").to_list()
-    keyword = scored.frame["keyword"].to_list()
-    sets = list(zip(scored.factor("task").codes.tolist(), scored.factor("needle_id").codes.tolist(), strict=True))
-    known = {name: found for name, found in zip(sets, verdicts, strict=True) if found is not None}
-    rows, positions, values = [], [], []
-    for row, (name, found) in enumerate(zip(sets, verdicts, strict=True)):
-        if found is None and missing[row] and name in known:
-            zero = None if keyword[row] is None else False
-            found = [None if hit is None else zero for hit in known[name]]
-        for position, hit in enumerate(found or ()):
-            rows.append(row)
-            positions.append(position)
-            values.append(None if hit is None else 100.0 * hit)
-    if not rows:
+    lists, found = _with_missing(scored)
+    sizes = np.array([len(one or ()) for one in lists])
+    # Every needle of every row: the row, the position, and whether it was found, in percent, NaN where it is unknown.
+    each = sizes[found]
+    if not each.any():
         return pl.DataFrame(schema=schema)
-    count = max(positions) + 1
-    place, codes = np.array(rows), np.array(positions)
+    place = np.repeat(np.arange(len(found), dtype=np.uint32), each)
+    begins = np.cumsum(sizes) - sizes
+    codes = np.arange(len(place), dtype=np.int64) - np.repeat(np.cumsum(each) - each, each)
+    known = [math.nan if hit is None else 100.0 * hit for one in lists for hit in one or ()]
+    values = np.array(known)[np.repeat(begins[found], each) + codes]
+    count = int(sizes[np.unique(found)].max())
+    codes = codes.astype(smallest(count))
     recalls = _figures_of(scored, values, place, codes, count)
     return pl.DataFrame([(k, *figure) for k, figure in enumerate(recalls, 1)], schema=schema, orient="row")
 
 
-def _figures_of(scored: Scored, values: Sequence[float | None], place: Whole, codes: Whole, count: int) -> list[Figure]:
+def _with_missing(scored: Scored) -> tuple[list[tuple[bool | None, ...] | None], Codes]:
+    """The different lists of verdicts, and for each row which is its own; those of missing answers are filled in."""
+    import numpy as np
+
+    verdicts = scored.levels("keyword.needles")
+    lists: list[tuple[bool | None, ...] | None] = [None if one is None else tuple(one) for one in verdicts.values]
+    if None not in lists:
+        return lists, verdicts.codes
+    codes = verdicts.codes.astype(np.int64)
+    nothing = lists.index(None)
+    tasks, needles = scored.factor("task"), scored.factor("needle_id")
+    sets = wide(tasks.codes, max(len(needles.values), 1), needles.codes)
+    # The verdicts of the last row of every set that has any.
+    judged = np.flatnonzero(codes != nothing)
+    last, first_from_end = np.unique(sets[judged[::-1]], return_index=True)
+    known = dict(zip(last.tolist(), codes[judged[::-1][first_from_end]].tolist(), strict=True))
+    silent = np.flatnonzero((codes == nothing) & scored.where("status", "missing"))
+    zero = scored.values("keyword")[1][silent]
+    places = {one: number for number, one in enumerate(lists)}
+    for row, name, counts in zip(silent.tolist(), sets[silent].tolist(), zero.tolist(), strict=True):
+        if name in known:
+            filled = tuple(None if hit is None or not counts else False for hit in lists[known[name]] or ())
+            if filled not in places:
+                places[filled] = len(lists)
+                lists.append(filled)
+            codes[row] = places[filled]
+    return lists, codes
+
+
+def _figures_of(scored: Scored, values: Floats, place: Codes, codes: Codes, count: int) -> list[Figure]:
     """Figures of values that are not a column of the frame; `place`: the row that each belongs to."""
     import numpy as np
 
-    has = np.array([value is not None for value in values])
+    has = ~np.isnan(values)
     rows = np.bincount(codes, minlength=count).tolist()
     silent = np.bincount(codes[scored.unanswered[place]], minlength=count).tolist()
-    scores = np.array([value for value in values if value is not None], np.float64)
     (needles, named), at = scored.needles, place[has]
     haystacks, lengths = (scored.factor(name).codes[at] for name in ("haystack_id", "length"))
     clusters = Clusters(codes[has], count, needles[at], haystacks, strata=lengths, named=named)
-    found = means(clusters, scores)
+    found = means(clusters, values[has])
     return [figure_of(*item) for item in zip(rows, silent, found, strict=True)]

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.errors import ScoreError
 from niah_score.statistics.clusters import Clusters
+from niah_score.statistics.columns import Factor
 from niah_score.statistics.common_rows import CommonRows, common_rows
 from niah_score.statistics.figures import Figure, depth_weights, figures
 from niah_score.statistics.intervals import NO_TEST, ONE_NEEDLE, Interval, differences
-from niah_score.statistics.scored import Factor, Scored, crossed
+from niah_score.statistics.scored import Scored, crossed
 from niah_score.statistics.significance import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
@@ -184,6 +185,20 @@ class _Places:
         self.counts = scored.weights_among
         self.lengths = length
         self.cells = Factor(*crossed(length, depth))
+        # Where all rows have a score in both runs, as mostly, all pairs have the same clusters.
+        self._known: dict[str, Clusters] = {}
+
+    def clusters(self, name: str, groups: Factor, both: NDArray[np.bool_], weights: Floats | None) -> Clusters:
+        """The clusters of the rows `both`, by groups. `name`: of these groups with these weights."""
+        if both.all() and name in self._known:
+            return self._known[name]
+        found = Clusters(
+            groups.codes[both], len(groups.values), self.needles.codes[both], self.haystacks[both],
+            None if weights is None else weights[both], strata=self.lengths.codes[both], named=self.needles.named,
+        )  # fmt: skip
+        if both.all():
+            self._known[name] = found
+        return found
 
     def weights(self, both: NDArray[np.bool_], each: Floats | None) -> tuple[NDArray[np.bool_], Floats]:
         """Which of the rows `both` have a length, and what each counts in the mean of lengths' means; on average 1.
@@ -213,23 +228,23 @@ def _pair(
     both = one[1] & other[1]
     scores = one[0], other[0]
     each = places.counts(both)
-    whole = _differences(scores, both, places.all, places, each)[0]
+    whole = _differences("rows", scores, both, places.all, places, each)[0]
     has, weights = places.weights(both, each)
     even = each is None and bool(np.allclose(weights[has], 1, rtol=0, atol=1e-9))
-    of_lengths = _differences(scores, has, places.all, places, None if even else weights)[0]
+    of_lengths = _differences("all lengths", scores, has, places.all, places, None if even else weights)[0]
 
     def by_length(found: Sequence[Difference]) -> list[Difference]:
         named = zip(places.lengths.values, found, strict=True)
         return _adjusted([one._replace(length=value) for value, one in named if value is not None], holm)
 
-    lengths = by_length(_differences(scores, both, places.lengths, places, each))
+    lengths = by_length(_differences("lengths", scores, both, places.lengths, places, each))
     of_depths = lengths
     if not even:
-        of_depths = by_length(_differences(scores, has, places.lengths, places, weights))
+        of_depths = by_length(_differences("depths", scores, has, places.lengths, places, weights))
     cells = [
         found._replace(length=length, depth_percent=depth)
         for (length, depth), found in zip(
-            places.cells.values, _differences(scores, both, places.cells, places, each), strict=True
+            places.cells.values, _differences("cells", scores, both, places.cells, places, each), strict=True
         )
     ] if with_cells else []  # fmt: skip
     return Pair(
@@ -257,23 +272,23 @@ def _judged(found: Difference) -> Difference:
 
 
 def _differences(
+    name: str,
     scores: tuple[Floats, Floats],
     both: NDArray[np.bool_],
     groups: Factor,
     places: _Places,
     weights: Floats | None = None,
 ) -> list[Difference]:
-    """The difference of every group. `both`: which rows have a score in both runs; `weights`: what each counts."""
+    """The difference of every group. `both`: which rows have a score in both runs; `weights`: what each counts.
+
+    `name`: of the groups with these weights.
+    """
     import numpy as np
 
     count = len(groups.values)
     rows = np.bincount(groups.codes, minlength=count).tolist()
-    codes, needles, haystacks = groups.codes[both], places.needles.codes[both], places.haystacks[both]
     apart = scores[1][both] - scores[0][both]
-    clusters = Clusters(
-        codes, count, needles, haystacks, None if weights is None else weights[both],
-        strata=places.lengths.codes[both], named=places.needles.named,
-    )  # fmt: skip
+    clusters = places.clusters(name, groups, both, weights)
     found = differences(clusters, apart)
     return [_judged(_difference(size, *tested)) for size, tested in zip(rows, found, strict=True)]
 

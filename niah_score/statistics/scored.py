@@ -11,36 +11,30 @@ rows in the same way. Rows of a part of weight 0 count in no such mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.contract import DRAW_SUFFIX
 from niah_score.errors import ScoreError
 from niah_score.statistics.cluster_sums import distinct
+from niah_score.statistics.columns import CodedColumns, Factor, FrameColumns, merged, smallest
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from niah_score.statistics.cluster_sums import Floats, Whole
+    from niah_score.statistics.cluster_sums import Codes, Floats
 
 # The statuses of rows that have no answer to judge.
 UNANSWERED = ("missing", "error", "empty")
 
 
-class Factor(NamedTuple):
-    """A coordinate of all rows: its `values`, sorted, null last, and for each row the index of its own."""
-
-    values: list[Any]
-    codes: Whole
-
-
 class Needles(NamedTuple):
     """The needle of each row, as a code; `named`: codes from there on are rows that do not say their needle."""
 
-    codes: Whole
+    codes: Codes
     named: int
 
 
@@ -52,34 +46,82 @@ class Scored:
     Raises ScoreError where an id stands in several lines.
     """
 
-    def __init__(self, scores: pl.DataFrame, weights: Mapping[str, float] | None = None) -> None:
-        ids = scores["id"]
-        if not (ids[1:] > ids[:-1]).all():
-            scores = scores.sort("id")
-            again = scores["id"].filter(scores["id"].is_duplicated())
-            if len(again):
-                raise ScoreError(
-                    f"id {again[0]!r} stands in several lines of the scores; a figure needs one line a row, so bring "
-                    "samples together first (--samples mean)"
-                )
-        self.frame = scores
+    def __init__(self, scores: pl.DataFrame | CodedColumns, weights: Mapping[str, float] | None = None) -> None:
+        self._columns = scores if isinstance(scores, CodedColumns) else FrameColumns(_by_id(scores))
         self.weights = weights
         self._row_weights: dict[int, Floats | None] = {}
         # The rows that these are cut out of, and which they are.
         self._whole: tuple[Scored, pl.Series] | None = None
         self._factors: dict[str, Factor] = {}
         self._values: dict[str, tuple[Floats, NDArray[np.bool_]]] = {}
-        self._crossed: dict[tuple[str, ...], tuple[list[tuple[Any, ...]], Whole]] = {}
+        self._has: dict[str, NDArray[np.bool_]] = {}
+        self._same: dict[str, str] = {}
+        self._crossed: dict[tuple[str, ...], tuple[list[tuple[Any, ...]], Codes]] = {}
         # What `figures` keeps: for the codes of some groups, which are held so that no others get their identity, the
         # figures of each metric.
-        self.kept_figures: dict[tuple[int, int], tuple[Whole, dict[str, list[Any]]]] = {}
+        self.kept_figures: dict[tuple[int, int], tuple[Codes, dict[str, list[Any]]]] = {}
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """All columns as a frame; of very many rows, it is made for this call and takes much memory."""
+        return self._columns.frame
+
+    @property
+    def height(self) -> int:
+        """How many rows there are."""
+        return self._columns.height
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        return list(self._columns.kinds)
+
+    def numbers_among_all(self, rows: pl.Series) -> pl.Series:
+        """The numbers that some of the rows have among those that these were cut out of."""
+        return self._columns.numbers_among_all(rows)
+
+    def column(self, name: str) -> pl.Series:
+        """The values of one column."""
+        return self._columns.column(name)
+
+    def table(self, *names: str) -> pl.DataFrame:
+        """Some columns as a frame, but those that the rows do not have."""
+        import polars as pl
+
+        return pl.DataFrame([self.column(name) for name in names if name in self._columns.kinds])
+
+    def levels(self, name: str) -> Factor:
+        """A column of any kind as its different values, the null one last, and codes; draws of needles apart."""
+        if name in self._columns.kinds:
+            return self._columns.factor(name)
+        return Factor([None] if self.height else [], self.together)
+
+    def counts(self, name: str) -> dict[Any, int]:
+        """How many rows have each value of a column."""
+        import numpy as np
+
+        factor = self.levels(name)
+        return dict(zip(factor.values, np.bincount(factor.codes, minlength=len(factor.values)).tolist(), strict=True))
+
+    def where(self, name: str, *values: Any) -> NDArray[np.bool_]:
+        """Which rows have one of some values in a column."""
+        import numpy as np
+
+        factor = self.levels(name)
+        found: NDArray[np.bool_] = np.array([value in values for value in factor.values], np.bool_)[factor.codes]
+        return found
+
+    def mapped(self, name: str, change: Callable[[pl.Series], pl.Series]) -> Scored:
+        """The same rows with other numbers in a column, each made of the one that is there; all count the same."""
+        return _scored_from(self._columns.mapped(name, change), None)
 
     @cached_property
     def asked(self) -> Scored:
         """The rows that ask what the dataset is about: those that are no control's. No other is in any overall mean."""
-        if "control" not in self.frame.columns or self.frame["control"].null_count() == self.frame.height:
-            return self
-        return self.only(self.frame["control"].is_null())
+        import polars as pl
+
+        which = self.where("control", None)
+        return self if which.all() else self.only(pl.Series(which))
 
     @cached_property
     def counted(self) -> Scored:
@@ -93,9 +135,14 @@ class Scored:
 
         return self.asked.only(pl.Series(np.array(counts)[part.codes], dtype=pl.Boolean))
 
+    @property
+    def unweighted(self) -> Scored:
+        """The same rows, which all count the same."""
+        return self if self.weights is None else _scored_from(self._columns, None)
+
     def only(self, which: pl.Series) -> Scored:
         """Some of the rows; those of each part that are left share its weight."""
-        return Scored(self.frame.filter(which), self.weights)
+        return _scored_from(self._columns.filter(which), self.weights)
 
     def cut_to(self, which: pl.Series) -> Scored:
         """Some of the rows; each counts what it counts among all."""
@@ -151,81 +198,98 @@ class Scored:
         Needles that are draws of one kind have the kind's name here.
         """
         if name not in self._factors:
-            import polars as pl
+            found = self.levels(name)
+            if name == "needle_id" and any(value is not None for value in found.values):
+                import polars as pl
 
-            column = self.frame[name] if name in self.frame.columns else self._nothing
-            if name == "needle_id":
-                column = column.cast(pl.String).str.replace(DRAW_SUFFIX, "")
-            self._factors[name] = _factor(column)
+                kinds = pl.Series(found.values, dtype=pl.String).str.replace(DRAW_SUFFIX, "").to_list()
+                found = found if kinds == found.values else merged(kinds, found.codes)
+            self._factors[name] = found
         return self._factors[name]
 
-    def crossed(self, *names: str) -> tuple[list[tuple[Any, ...]], Whole]:
+    def crossed(self, *names: str) -> tuple[list[tuple[Any, ...]], Codes]:
         """The combinations of some coordinates that rows have, and each row's among them."""
         if names not in self._crossed:
             self._crossed[names] = crossed(*(self.factor(name) for name in names))
         return self._crossed[names]
 
     @cached_property
-    def together(self) -> Whole:
+    def together(self) -> Codes:
         """The codes of all rows as one group."""
         import numpy as np
 
-        return np.zeros(self.frame.height, np.int64)
-
-    @property
-    def _nothing(self) -> pl.Series:
-        import polars as pl
-
-        return pl.repeat(None, self.frame.height, dtype=pl.String, eager=True)
+        return np.zeros(self.height, np.uint8)
 
     @cached_property
     def needles(self) -> Needles:
         """The needle of each row, draws of a kind apart; a row that does not say which it has is one of its own."""
         import numpy as np
 
-        factor = _factor(self.frame["needle_id"] if "needle_id" in self.frame.columns else self._nothing)
+        factor = self.levels("needle_id")
         named = len(factor.values) - (None in factor.values)
+        if named == len(factor.values):
+            return Needles(factor.codes, named)
         own = named + np.arange(len(factor.codes))
         return Needles(np.where(factor.codes < named, factor.codes, own), named)
 
     def values(self, metric: str) -> tuple[Floats, NDArray[np.bool_]]:
-        """A metric's scores, and which rows have one; metrics with equal scores share their arrays.
+        """A metric's scores, and which rows have one; metrics that have one in the same rows share the second array.
 
         Raises ScoreError where the frame does not have the metric.
         """
-        if metric not in self._values:
-            if metric not in self.frame.columns or not self.frame[metric].dtype.is_numeric():
-                raise ScoreError(f"{metric!r} is no metric of these scores; they have {', '.join(self.metrics)}")
-            values, has = _numbers(self.frame[metric])
-            for others, theirs in self._values.values():
-                has = theirs if _equal(has, theirs) else has
-                values = others if has is theirs and _equal(values, others) else values
+        if metric in self._values:
+            return self._values[metric]
+        if metric not in self._columns.kinds or not self._columns.kinds[metric].is_numeric():
+            raise ScoreError(f"{metric!r} is no metric of these scores; they have {', '.join(self.metrics)}")
+        values, has = self._columns.numbers(metric)
+        if metric not in self._has:
+            self._has[metric] = next((theirs for theirs in self._has.values() if _equal(has, theirs)), has)
+        has = self._has[metric]
+        # Of very many rows they are computed again whenever they are asked for.
+        if isinstance(self._columns, FrameColumns):
             self._values[metric] = values, has
-        return self._values[metric]
+        return values, has
+
+    def same_as(self, metric: str) -> str:
+        """The first metric that was asked for here whose scores are the same ones."""
+        if metric not in self._same:
+            values, has = self.values(metric)
+            others = (name for name in dict.fromkeys(self._same.values()) if self._has[name] is has)
+            self._same[metric] = next((name for name in others if _equal(self.values(name)[0], values)), metric)
+        return self._same[metric]
 
     @property
     def metrics(self) -> list[str]:
         """The columns that hold scores."""
         others = {"length", "depth_percent", "repeat", "sample", "samples"}
         return [
-            name for name, kind in self.frame.schema.items()
+            name for name, kind in self._columns.kinds.items()
             if kind.is_numeric() and name not in others and "." not in name
         ]  # fmt: skip
 
     @cached_property
     def unanswered(self) -> NDArray[np.bool_]:
         """Which rows have no answer to judge."""
-        return self.frame["status"].is_in(UNANSWERED).to_numpy()
+        return self.where("status", *UNANSWERED)
 
 
-def _numbers(column: pl.Series) -> tuple[Floats, NDArray[np.bool_]]:
-    """The numbers of a column, 0 where there is none, and where there is one."""
-    import polars as pl
+def _scored_from(columns: FrameColumns | CodedColumns, weights: Mapping[str, float] | None) -> Scored:
+    return Scored(columns if isinstance(columns, CodedColumns) else columns.frame, weights)
 
-    column = column.cast(pl.Float64)
-    if column.is_nan().any():
-        column = column.fill_nan(None)
-    return column.fill_null(0.0).to_numpy(), column.is_not_null().to_numpy()
+
+def _by_id(scores: pl.DataFrame) -> pl.DataFrame:
+    """Rows in the order of their ids. Raises ScoreError where an id stands in several."""
+    ids = scores["id"]
+    if (ids[1:] > ids[:-1]).all():
+        return scores
+    scores = scores.sort("id")
+    again = scores["id"].filter(scores["id"].is_duplicated())
+    if len(again):
+        raise ScoreError(
+            f"id {again[0]!r} stands in several lines of the scores; a figure needs one line a row, so bring "
+            "samples together first (--samples mean)"
+        )
+    return scores
 
 
 def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
@@ -235,29 +299,12 @@ def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return bool(np.array_equal(one[:1000], other[:1000]) and np.array_equal(one, other))
 
 
-def _factor(column: pl.Series) -> Factor:
-    import numpy as np
-    import polars as pl
-
-    values = column.unique().drop_nulls().sort()
-    if column.dtype == pl.String:
-        codes = column.cast(pl.Enum(values)).to_physical()
-    elif column.dtype == pl.Null:
-        codes = column.cast(pl.Int64)
-    else:
-        codes = pl.Series(np.searchsorted(values.to_numpy(), column.fill_null(0).to_numpy()))
-        codes = pl.select(pl.when(column.is_not_null()).then(codes)).to_series()
-    listed = values.to_list()
-    found: Whole = codes.cast(pl.Int64).fill_null(len(listed)).to_numpy()
-    return Factor([*listed, None] if column.null_count() else listed, found)
-
-
 def as_scored(scores: pl.DataFrame | Scored) -> Scored:
     """A frame made ready for counting, if it is not yet."""
     return scores if isinstance(scores, Scored) else Scored(scores)
 
 
-def crossed(*factors: Factor) -> tuple[list[tuple[Any, ...]], Whole]:
+def crossed(*factors: Factor) -> tuple[list[tuple[Any, ...]], Codes]:
     """The combinations of coordinates that rows have, sorted, and each row's index among them."""
     import numpy as np
 
@@ -274,7 +321,7 @@ def crossed(*factors: Factor) -> tuple[list[tuple[Any, ...]], Whole]:
             key, place = divmod(key, len(factor.values))
             places.append(factor.values[place])
         combinations.append(tuple(reversed(places)))
-    return combinations, codes
+    return combinations, codes.astype(smallest(len(combinations)))
 
 
 def coordinate_text(value: Any) -> str | None:

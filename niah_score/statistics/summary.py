@@ -7,11 +7,13 @@ a part of weight 0 count in `rows`, `statuses`, `findings`, the group `part`, an
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from niah_score.scoring.findings import FINDINGS
 from niah_score.scoring.statuses import STATUSES
+from niah_score.statistics.cluster_sums import wide
 from niah_score.statistics.controls import controls_of
 from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_context_of, effective_length_of
 from niah_score.statistics.figures import figures_by_metric, groups_by_metric, overall_by_metric
@@ -31,9 +33,10 @@ def summary_of(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",
     without keywords).
     """
     scored = as_scored(scores)
-    frame = scored.frame
-    statuses, findings = (_counted(frame[name], known) for name, known in (("status", STATUSES), ("finding", FINDINGS)))
-    assert sum(statuses.values()) == sum(findings.values()) == frame.height
+    statuses, findings = (
+        _counted(scored, name, known) for name, known in (("status", STATUSES), ("finding", FINDINGS))
+    )
+    assert sum(statuses.values()) == sum(findings.values()) == scored.height
     return {
         "controls": controls_of(scored),
         "findings": findings,
@@ -41,32 +44,40 @@ def summary_of(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",
         "headline": headline_of(scored.asked),
         "metrics": _metric_summaries(scored, sorted(set(metrics))),
         "needle_recall": needle_recall(scored.counted).to_dicts(),
-        "rows": frame.height,
+        "rows": scored.height,
         "statuses": statuses,
     }
 
 
 def _guess_rates(scored: Scored) -> list[dict[str, Any]]:
     """What guessing would score, by the metrics that know it: a mean for each kind of needle that rows ask for."""
-    kinds = scored.counted.factor("needle_id")
+    import numpy as np
+
+    rows = scored.counted
+    kinds = rows.factor("needle_id")
     found = []
-    for name in sorted(scored.frame.columns):
+    for name in sorted(rows.names):
         metric, _, part = name.rpartition(".")
         if part != "guess":
             continue
-        of_kinds: dict[int, list[float]] = {}
-        for code, value in zip(kinds.codes.tolist(), scored.counted.frame[name].to_list(), strict=True):
-            if value is not None:
-                of_kinds.setdefault(code, []).append(value)
+        guesses = rows.levels(name)
+        of_kinds: dict[int, Counter[float]] = {}
+        size = len(guesses.values)
+        keys, counts = np.unique(wide(kinds.codes, max(size, 1), guesses.codes), return_counts=True)
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            code, place = divmod(key, size)
+            if guesses.values[place] is not None:
+                of_kinds.setdefault(code, Counter())[guesses.values[place]] += count
         for code, some in sorted(of_kinds.items()):
-            mean, needle = math.fsum(some) / len(some), coordinate_text(kinds.values[code])
-            found.append({"mean": mean, "metric": metric, "needle": needle, "rows": len(some)})
+            n, needle = some.total(), coordinate_text(kinds.values[code])
+            mean = math.fsum(some.elements()) / n
+            found.append({"mean": mean, "metric": metric, "needle": needle, "rows": n})
     return found
 
 
-def _counted(column: pl.Series, known: Sequence[str]) -> dict[str, int]:
+def _counted(scored: Scored, name: str, known: Sequence[str]) -> dict[str, int]:
     counts = dict.fromkeys(known, 0)
-    for value, count in column.value_counts().iter_rows():
+    for value, count in scored.counts(name).items():
         counts["not_applicable" if value is None else value] = count
     return dict(sorted(counts.items()))
 
@@ -76,7 +87,7 @@ def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
     wholes, by_group = overall_by_metric(counted, metrics), groups_by_metric(counted, metrics, parts_of=asked)
     if asked is not scored:
         # Rows of controls all count the same.
-        alike = scored if scored.weights is None else Scored(scored.frame)
+        alike = scored.unweighted
         by_control = figures_by_metric(alike, metrics, control.codes, len(control.values))
         if scored.weights is not None and control.values[-1] is None:
             by_control = [[*found[:-1], whole.of_rows] for found, whole in zip(by_control, wholes, strict=True)]

@@ -16,30 +16,30 @@ haystacks of their part and length.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from niah_score.statistics.cluster_sums import distinct
+from niah_score.statistics.cluster_sums import distinct, wide
 from niah_score.statistics.clusters import Clusters
 from niah_score.statistics.intervals import NOTHING, ONE_NEEDLE, ROUGH, Interval, rounded_end, several_means
 
 if TYPE_CHECKING:
-    from niah_score.statistics.cluster_sums import Floats, Whole
+    from niah_score.statistics.cluster_sums import Codes, Floats
 
 SQUARE_AND_ADD = "square-and-add"
 
 
 def several_weighted_means(
-    groups: Whole,
+    groups: Codes,
     count: int,
-    parts: Whole,
+    parts: Codes,
     each: Floats,
-    needles: Whole,
-    haystacks: Whole,
-    several: Sequence[Floats],
+    needles: Codes,
+    haystacks: Codes,
+    several: Iterable[Floats],
     weights: Floats | None = None,
     *,
-    strata: Whole,
+    strata: Codes,
     named: int,
 ) -> list[list[Interval]]:
     """The means of several scores of the same rows, in every group weighted by part; a list of groups for each.
@@ -53,7 +53,7 @@ def several_weighted_means(
     if not len(groups):
         return [[NOTHING] * count for _ in several]
     size = int(parts.max()) + 1
-    places, place = distinct(groups * size + parts, count * size)
+    places, place = distinct(wide(groups, size, parts), count * size)
     of_group = places // size
     clusters = Clusters(place, len(places), needles, haystacks, weights, strata=strata, named=named)
     apart = several_means(clusters, several)
@@ -69,13 +69,13 @@ def several_weighted_means(
     return found
 
 
-def distinct_pairs(one: Whole, other: Whole) -> Whole:
+def distinct_pairs(one: Codes, other: Codes) -> Codes:
     """A code from 0 for every pair of codes."""
     size = int(other.max()) + 1
-    return distinct(one * size + other, (int(one.max()) + 1) * size)[1]
+    return distinct(wide(one, size, other), (int(one.max()) + 1) * size)[1]
 
 
-def _means(codes: Whole, values: Floats, weights: Floats | None) -> Floats:
+def _means(codes: Codes, values: Floats, weights: Floats | None) -> Floats:
     import numpy as np
 
     total = np.bincount(codes, weights)
@@ -84,14 +84,14 @@ def _means(codes: Whole, values: Floats, weights: Floats | None) -> Floats:
     return found
 
 
-def _shared(groups: Whole, count: int, place: Whole, places: int, clusters: Whole, residuals: Floats) -> Floats:
+def _shared(groups: Codes, count: int, place: Codes, places: int, clusters: Codes, residuals: Floats) -> Floats:
     """T / D of every group: by how much clusters that parts have in common make the variance larger."""
     import numpy as np
 
     size = int(clusters.max()) + 1
     squares = []
     for codes, several in ((groups, count), (place, places)):
-        keys, cluster = distinct(codes * size + clusters, several * size)
+        keys, cluster = distinct(wide(codes, size, clusters), several * size)
         sums = np.bincount(cluster, residuals, minlength=len(keys))
         group = np.zeros(len(keys), np.int64)
         group[cluster] = groups

@@ -30,6 +30,8 @@ _ARABIC_LETTERS = str.maketrans(
     | {"\u066b": "."}
 )
 _MAY_CHANGE = re.compile(r"[^\x00-\x7f\u4e00-\u9fff、。《》〈〉「」『』【】“”‘’—·]")
+# Longer texts, of so many bytes a character at most, are folded line by line.
+_LONG, _MOSTLY_ASCII = 20_000, 1.02
 
 
 def fold(text: str) -> str:
@@ -39,6 +41,9 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         text = text.lower()
+    elif len(text) > _LONG and "\n" in text and len(text.encode(errors="surrogatepass")) < _MOSTLY_ASCII * len(text):
+        # Nothing that is folded reaches over a line end, and most lines are ASCII.
+        return " ".join(filter(None, map(fold, text.split("\n"))))
     else:
         if "\uff0c" in text:
             text = _FULL_WIDTH_GROUPS.sub("", text).replace("\uff0c", SEPARATOR)

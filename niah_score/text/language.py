@@ -184,7 +184,7 @@ def _read(file: Path, changed: int, size: int) -> Language:
     data = file.read_bytes()
     try:
         table = tomllib.loads(data.decode("utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LanguageError(f"{file}: cannot be read as TOML: {error}") from None
     found, problems = parse_language(file.stem, hashlib.sha256(data).hexdigest(), table)
     if found is None:

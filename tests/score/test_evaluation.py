@@ -14,10 +14,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+import zstandard
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from made import CONTRACT, Record, WriteLines, made, right
-from properties import examples
+from properties import FACTOR, examples
 
 from niah_score import evaluation
 from niah_score.contract import ContractError
@@ -48,79 +49,6 @@ def test_right_answers_score_100_and_everything_is_accounted_for(write_lines: Wr
     assert report.signatures["keyword"].split("|")[2:6] == [
         "metric:keyword/strict", "text:extracted", "missing:error", "n:12",
     ]  # fmt: skip
-
-
-DAMAGES = st.fixed_dictionaries(
-    {
-        "drop": st.sets(st.integers(0, 19), max_size=6),
-        "again": st.lists(st.integers(0, 19), max_size=5),
-        "strange": st.integers(0, 4),
-        "broken": st.lists(
-            st.sampled_from(
-                ['{"id": "row-001"', "nonsense", '{"id": "row-002", "prediction": 5}', '{"prediction": "x"}']
-            ),
-            max_size=4,
-        ),
-        "files": st.integers(1, 3),
-        "order": st.randoms(use_true_random=False),
-        "packed": st.booleans(),
-        "blank": st.booleans(),
-    }
-)
-
-
-@steady
-@given(damage=DAMAGES)
-def test_the_counts_are_the_damage_that_was_done(
-    tmp_path_factory: pytest.TempPathFactory, damage: dict[str, Any]
-) -> None:
-    folder = tmp_path_factory.mktemp("damaged")
-    rows = made(20)
-    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    answers = right(rows)
-    lines = [json.dumps(answer) for number, answer in enumerate(answers) if number not in damage["drop"]]
-    again = [number for number in damage["again"] if number not in damage["drop"]]
-    lines += [json.dumps(answers[number]) for number in again]
-    lines += [json.dumps({"id": f"other-{number}", "prediction": "x"}) for number in range(damage["strange"])]
-    lines += damage["broken"]
-    damage["order"].shuffle(lines)
-    kept = 20 - len(damage["drop"])
-    # A file's kind is told by its first records, so each begins with an answer to a row that is there.
-    if not kept:
-        return
-    first = next(number for number in range(20) if number not in damage["drop"])
-    parts = [lines[number :: damage["files"]] for number in range(damage["files"])]
-    for number, part in enumerate(parts):
-        head = [json.dumps(answers[first])] if number else []
-        if number == 0:
-            part.sort(key=lambda line: line != json.dumps(answers[first]))
-        again += [first] * bool(head)
-        text = ("\n\n" if damage["blank"] else "\n").join([*head, *part]) + "\n"
-        data = text.encode()
-        (folder / f"part-{number}.jsonl").write_bytes(gzip.compress(data, mtime=0) if damage["packed"] else data)
-    if not parts[0] or parts[0][0] != json.dumps(answers[first]):
-        return
-    report = evaluate(folder / "rows.jsonl", str(folder / "part-*.jsonl"), missing="zero", on_duplicate="first")
-    assert report.lines == Lines(
-        read=kept + len(again) + damage["strange"] + len(damage["broken"]),
-        used=kept,
-        duplicate=len(again),
-        unknown=damage["strange"],
-        malformed=len(damage["broken"]),
-    )
-    assert report.statuses["missing"] == len(damage["drop"])
-    assert sum(report.statuses.values()) == 20
-    assert report.scores["score"].sum() == 100 * kept
-    kinds = [problem.kind for problem in report.problems]
-    assert {kind: kinds.count(kind) for kind in set(kinds)} == {
-        kind: count
-        for kind, count in (
-            ("missing", len(damage["drop"])), ("duplicate", len(again)), ("unknown", damage["strange"]),
-            ("malformed", len(damage["broken"])),
-        )
-        if count
-    }  # fmt: skip
-    assert report.exit_code == (3 if damage["strange"] or damage["broken"] else 0)
 
 
 # Rows without an answer ---------------------------------------------------------------------------------------------
@@ -327,7 +255,8 @@ NASTY = [
 TEXTS = st.text(alphabet=st.characters(codec="utf-8"), max_size=30)
 
 
-@examples(30, HealthCheck.function_scoped_fixture)
+# Twenty in `make test`, five thousand in `make soak`.
+@examples(20 if FACTOR == 1 else 125, HealthCheck.function_scoped_fixture)
 @given(texts=st.lists(TEXTS, min_size=len(NASTY), max_size=len(NASTY)))
 def test_the_same_texts_in_every_plain_format_give_the_same_scores(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]
@@ -351,24 +280,56 @@ def test_the_same_texts_in_every_plain_format_give_the_same_scores(
         for record in records
     ]
     lines = "".join(json.dumps(record) + "\n" for record in records)
-    (folder / "a.jsonl").write_text(lines, "utf-8")
-    (folder / "b.jsonl").write_bytes(gzip.compress(lines.encode()))
-    (folder / "c.json").write_text(json.dumps(records, ensure_ascii=False, indent=1), "utf-8")
-    (folder / "d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in batch), "utf-8")
-    with (folder / "e.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ["id", "prediction"], quoting=csv.QUOTE_ALL, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-    pl.DataFrame(records).write_parquet(folder / "f.parquet")
-    found = [
-        evaluate(folder / "rows.jsonl", folder / name, model="m")
-        for name in ("a.jsonl", "b.jsonl", "c.json", "d.jsonl")
-    ]
-    found.append(evaluate(folder / "rows.jsonl", folder / "f.parquet", model="m"))
-    if not any("\0" in text for text in texts):
-        found.append(evaluate(folder / "rows.jsonl", folder / "e.csv", model="m"))
-    for report in found[1:]:
-        assert report.scores.equals(found[0].scores)
+    batches = "".join(json.dumps(line) + "\n" for line in batch)
+    written = {
+        "a.jsonl": lines.encode(),
+        "b.jsonl.gz": gzip.compress(lines.encode(), mtime=0),
+        "c.jsonl.zst": zstandard.compress(lines.encode()),
+        "d.json": json.dumps(records, ensure_ascii=False, indent=1).encode(),
+        "e.jsonl": batches.encode(),
+        "f.jsonl.zst": zstandard.compress(batches.encode()),
+    }
+    for name, data in written.items():
+        (folder / name).write_bytes(data)
+    for name, separator in (("g.csv", ","), ("h.tsv", "\t"), ("i.csv", ";")):
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(
+                file, ["id", "prediction"], delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n"
+            )
+            writer.writeheader()
+            writer.writerows(records)
+        # A raw NUL is refused in a text format, so there is nothing to compare.
+        if not any("\0" in text for text in texts):
+            written[name] = b""
+    pl.DataFrame(records).write_parquet(folder / "j.parquet")
+    # Metrics see texts alone, so that two of them tell as much as all.
+    few: Any = {"model": "m", "metrics": ["keyword", "exact"]}
+    reports = [evaluate(folder / "rows.jsonl", folder / name, **few) for name in (*written, "j.parquet")]
+    for report in reports[1:]:
+        assert report.scores.equals(reports[0].scores)
+        assert (report.lines, report.statuses, report.signatures, report.problems) == (
+            reports[0].lines, reports[0].statuses, reports[0].signatures, reports[0].problems,
+        )  # fmt: skip
+
+
+def test_the_files_of_a_run_are_the_same_whatever_the_format_of_its_answers(
+    write_lines: WriteLines, tmp_path: Path
+) -> None:
+    rows = made(6)
+    plain = write_lines("answers.jsonl", right(rows))
+    packed = tmp_path / "answers.jsonl.zst"
+    packed.write_bytes(zstandard.compress(plain.read_bytes()))
+    table = tmp_path / "answers.parquet"
+    pl.DataFrame(right(rows)).write_parquet(table)
+    dataset = write_lines("rows.jsonl", rows)
+    first, *others = (
+        write(evaluate(dataset, file, model="m"), tmp_path / file.name.replace(".", "-"))
+        for file in (plain, packed, table)
+    )
+    whole = {path.name: path.read_bytes() for path in first.iterdir()}
+    assert {"scores.parquet", "summary.json", "report.html", "heatmap.png"} <= whole.keys()
+    for folder in others:
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == whole
 
 
 # Arguments ----------------------------------------------------------------------------------------------------------

@@ -146,7 +146,8 @@ def split_paragraphs(kind: PassageSet, context: str) -> list[tuple[str, str]]:
     before, after = map(re.escape, kind.marker.rstrip().split("{}"))
     marks = list(re.finditer(rf"(?:\A|\n){before}(\d+){after}", context))
     ends = [*(mark.start() for mark in marks[1:]), len(context)]
-    return [(mark[1], context[mark.start() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
+    # A context without marks has one end and no paragraph.
+    return [(mark[1], context[mark.start() : end].strip()) for mark, end in zip(marks, ends, strict=False)]
 
 
 def _of_corpus(dataset: str, bench: Workbench) -> Callable[[Cell], Replayed]:
@@ -235,6 +236,7 @@ def _read(path: Path, dataset: str) -> list[_Filling]:
             continue
         try:
             row: Any = json.loads(line)
+            json.dumps(row, ensure_ascii=False).encode()  # half of a surrogate pair is no text
         except (ValueError, RecursionError) as error:
             raise RecipeError([f"options.file: {path}:{number}: not a JSON object ({error})"]) from None
         if not _is_row(row):

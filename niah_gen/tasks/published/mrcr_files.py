@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -76,14 +77,15 @@ def _read_parquet(path: Path) -> Iterator[MrcrRow]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
             wanted, make = _form_of(path, file.schema_arrow.names)
             number = 0
             for batch in file.iter_batches(batch_size=_BATCH, columns=wanted):
                 for fields in batch.to_pylist():
                     number += 1
                     yield make(path, number, fields)
-    except pa.ArrowInvalid as error:
+    # Damaged texts are no UTF-8; damaged pages are errors of Arrow, or of the system without a number.
+    except (pa.ArrowException, ValueError, OSError) as error:
         raise RecipeError([f"options.file: {path.name} is no readable Parquet file ({error})"]) from None
 
 

@@ -91,6 +91,8 @@ def _needles(data: bytes, name: str) -> tuple[NeedleLine, ...]:
 
 def _json(data: bytes, where: str) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig"))
-    except ValueError as error:
+        found = json.loads(data.decode("utf-8-sig"))
+        json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+        return found
+    except (ValueError, RecursionError) as error:
         raise RecipeError([f"{where}: not JSON in UTF-8 ({error})"]) from None

@@ -68,7 +68,8 @@ def _pairs(data: bytes, name: str, types: tuple[str, ...]) -> dict[str, Pair]:
     where = f"options.needle_set: {name}"
     try:
         entries = json.loads(data.decode("utf-8-sig"))
-    except ValueError as error:
+        json.dumps(entries, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+    except (ValueError, RecursionError) as error:
         raise RecipeError([f"{where}: not JSON in UTF-8 ({error})"]) from None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise RecipeError([f"{where}: expected a list of entries, one object each"])

@@ -7,6 +7,7 @@ document is read again when a prompt is made, so a file may be larger than memor
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -242,13 +243,14 @@ def _parquet_rows(path: Path) -> Iterator[_Row]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(path))) as file:
             number = 0
             for batch in file.iter_batches(batch_size=_BATCH):
                 for fields in batch.to_pylist():
                     number += 1
                     yield RowPlace(number, 0), fields
-    except pa.ArrowInvalid as error:
+    # Damaged texts are no UTF-8; damaged pages are errors of Arrow, or of the system without a number.
+    except (pa.ArrowException, ValueError, OSError) as error:
         raise RecipeError([f"options.file: {path.name} is no readable Parquet file ({error})"]) from None
 
 

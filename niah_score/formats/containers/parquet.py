@@ -21,6 +21,7 @@ from niah_score.formats.record import (
     UnreadableError,
     brief,
 )
+from niah_score.machine.refusals import is_refused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -271,5 +272,7 @@ def _reading(path: Path) -> Iterator[None]:
     except MemoryError:
         raise ResourceError(f"{path}: not enough memory for its pages; write it in smaller row groups") from None
     except (OSError, ValueError, OverflowError, pa.ArrowException) as error:
+        if is_refused(error):
+            raise
         reason = " ".join(str(error).split())[:200]
         raise ScoreError(f"{path}: the Parquet file is damaged or cut off ({reason}); get it again") from None

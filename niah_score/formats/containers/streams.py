@@ -20,11 +20,11 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
 from niah_score.formats.record import LineBlock
+from niah_score.machine.unpacking import FREE_BYTES as FREE_BYTES
+from niah_score.machine.unpacking import MAX_LINE as MAX_LINE
+from niah_score.machine.unpacking import MAX_RATIO as MAX_RATIO
+from niah_score.machine.unpacking import bomb
 
-MAX_LINE = 256 * 2**20
-MAX_RATIO = 1000
-# What may come of a small file however well it is compressed.
-FREE_BYTES = 64 * 2**20
 MAX_DOCUMENT = 2 * 2**30
 
 _CHUNK = 2**20
@@ -239,11 +239,8 @@ def _unpacked(path: Path, file: BinaryIO, first: bytes) -> Iterator[bytes]:
         done = 0
         for chunk in pieces(file, first):
             done += len(chunk)
-            if done > FREE_BYTES and done > MAX_RATIO * packed:
-                raise ResourceError(
-                    f"{path}: unpacks to more than {MAX_RATIO} times its {packed:,} bytes, as decompression bombs "
-                    "do; if you trust it, unpack it first"
-                )
+            if (problem := bomb(path, done, packed)) is not None:
+                raise ResourceError(problem)
             yield chunk
     except EOFError:
         raise ScoreError(f"{path}: the compressed file breaks off; {_COPY}") from None

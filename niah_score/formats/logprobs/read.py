@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from niah_score.formats.logprobs.record import LogProbFormat, LogProbRecord
 from niah_score.formats.logprobs.served import OPENAI_ECHO, VLLM
 from niah_score.formats.record import LineError, Malformed, UnreadableError
 from niah_score.machine.apart import items_apart
+from niah_score.machine.refusals import is_refused
 
 # The first that fits a record reads it; the plain ones have the names that no stack uses.
 LOG_PROB_FORMATS: dict[str, LogProbFormat] = {form.name: form for form in (LM_EVAL, OPENAI_ECHO, VLLM, TOKENS, SUM)}
@@ -132,10 +134,12 @@ def parquet_rows(path: str) -> Iterator[bytes]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(pa.OSFile(os.fsencode(path)), page_checksum_verification=True) as file:
             for batch in file.iter_batches(64):
                 for row in batch.to_pylist():
                     yield json.dumps({name: value for name, value in row.items() if value is not None}).encode()
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        if is_refused(error):
+            raise
         first = next(iter(str(error).splitlines()), "")
         yield json.dumps(f"{path}: cannot be read as Parquet ({first}); get it again").encode()

@@ -46,8 +46,10 @@ def too_fine(grid: Grid) -> str | None:
     return None
 
 
-def has_grid(scores: pl.DataFrame) -> bool:
+def has_grid(scores: Scored | pl.DataFrame) -> bool:
     """Whether any row has both a length and a depth."""
+    if isinstance(scores, Scored):
+        return any(None not in place for place in scores.crossed("length", "depth_percent")[0])
     found = {"length", "depth_percent"} <= set(scores.columns)
     return found and bool((scores["length"].is_not_null() & scores["depth_percent"].is_not_null()).any())
 
@@ -69,11 +71,10 @@ def grid_of(
     import polars as pl
 
     scored = as_scored(scores)
-    if not has_grid(scored.frame):
+    if not has_grid(scored):
         raise ScoreError("no row has a length and a depth: there is nothing to draw a heatmap of")
-    wanted = pl.col("length").is_not_null() & pl.col("depth_percent").is_not_null()
-    in_language = wanted if language is None else wanted & (pl.col("language") == language)
-    kept = scored.frame.select(in_language.fill_null(False).alias("kept"))["kept"]
+    wanted = ~(scored.where("length", None) | scored.where("depth_percent", None))
+    kept = pl.Series(wanted if language is None else wanted & scored.where("language", language))
     if not kept.any():
         there = ", ".join(str(name) for name in scored.factor("language").values if name is not None)
         raise ScoreError(f"language: no row with a length and a depth is in {language!r}; the rows are in {there}")

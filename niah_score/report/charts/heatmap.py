@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from niah_score.errors import ResourceError, ScoreError
+from niah_score.machine.files import write_atomically
+from niah_score.machine.refusals import refusal
 from niah_score.report.charts.grid import too_fine
 from niah_score.report.charts.labels import FEW, Kind, cells_of_few, kind_of, note, subtitle, unanswered_label
 from niah_score.report.charts.lettering import families, shortened, unknown_characters, width_of, wrapped
@@ -40,10 +42,11 @@ _LACKING = "characters without a font on this machine are boxes here; the SVG ha
 def draw(grids: Sequence[Grid], *paths: str | Path, palette: Palette = CONVENTIONAL, title: str | None = None) -> None:
     """One picture of all grids, a panel each with the same colours, to every path (.png or .svg).
 
-    `title`: stands over all panels. Raises what `figure_of` and `save` do, before anything is written.
+    `title`: stands over all panels. Raises what `figure_of` does and ScoreError for another suffix, before anything is
+    written, and OSError.
     """
     _check(paths)
-    save(figure_of(grids, palette=palette, title=title), grids, *paths)
+    _save(figure_of(grids, palette=palette, title=title), grids, paths)
 
 
 def figure_of(grids: Sequence[Grid], *, palette: Palette = CONVENTIONAL, title: str | None = None) -> Drawing:
@@ -74,27 +77,31 @@ def figure_of(grids: Sequence[Grid], *, palette: Palette = CONVENTIONAL, title: 
 
 
 def save(drawing: Drawing, grids: Sequence[Grid], *paths: str | Path) -> None:
-    """Write a figure of some grids to every path (.png or .svg).
+    """Write a figure of some grids to every path (.png or .svg), each whole or not at all.
 
     Raises ScoreError for another suffix, ResourceError where a path cannot be written.
     """
     _check(paths)
-    with _settings():
-        for path in map(Path, paths):
-            try:
-                if path.suffix.lower() == ".svg":
-                    _write_svg(drawing, path, [grid.model for grid in grids])
-                else:
-                    _write_png(drawing, path)
-            except OSError as error:
-                raise ResourceError(f"{path}: cannot be written ({error.strerror})") from None
+    try:
+        _save(drawing, grids, paths)
+    except OSError as error:
+        raise ResourceError(refusal(error)) from None
+
+
+def _save(drawing: Drawing, grids: Sequence[Grid], paths: Sequence[str | Path]) -> None:
+    for path in map(Path, paths):
+        # In memory first: matplotlib writes an SVG piece by piece.
+        svg = path.suffix.lower() == ".svg"
+        write_atomically(path, _svg_of(drawing, [grid.model for grid in grids]) if svg else png_of(drawing))
 
 
 def png_of(drawing: Drawing) -> bytes:
-    """A figure as the bytes of a PNG file."""
+    """A figure as the bytes of a PNG file, without times or versions in it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     target = BytesIO()
     with _settings():
-        _write_png(drawing, target)
+        FigureCanvasAgg(drawing).print_figure(target, format="png", dpi=_DPI, metadata={"Software": None})
     return target.getvalue()
 
 
@@ -138,28 +145,24 @@ def _settings() -> Iterator[None]:
         log.setLevel(level)
 
 
-def _write_png(drawing: Drawing, target: Path | BytesIO) -> None:
-    """Without times or versions in the file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    FigureCanvasAgg(drawing).print_figure(target, format="png", dpi=_DPI, metadata={"Software": None})
-
-
-def _write_svg(drawing: Drawing, target: Path, models: Sequence[str]) -> None:
-    """As `_write_png`; without the remark on characters that only a PNG lacks."""
+def _svg_of(drawing: Drawing, models: Sequence[str]) -> bytes:
+    """As `png_of`, an SVG; without the remark on characters that only a PNG lacks."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     named = one_line(", ".join(models))
     lacking = [text for text in drawing.texts if text.get_gid() == "lacking"]
     for text in lacking:
         text.set_visible(False)
+    target = BytesIO()
     try:
-        FigureCanvasSVG(drawing).print_figure(
-            target, format="svg", dpi=72, metadata={"Date": None, "Creator": None, "Title": named}
-        )
+        with _settings():
+            FigureCanvasSVG(drawing).print_figure(
+                target, format="svg", dpi=72, metadata={"Date": None, "Creator": None, "Title": named}
+            )
     finally:
         for text in lacking:
             text.set_visible(True)
+    return target.getvalue()
 
 
 class _Picture:

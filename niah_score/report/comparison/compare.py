@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from niah_score.report.comparison.tables import lines_of
 from niah_score.report.overview import short_name
 from niah_score.report.read import read
 from niah_score.report.report import Report
+from niah_score.report.scores_file import ScoresFile
+from niah_score.statistics.common_rows import COMPARED
 from niah_score.text.visible import visible
 
 if TYPE_CHECKING:
@@ -50,6 +52,22 @@ class RunComparison:
         return visible("\n".join(lines_of(self.side, "markdown")))
 
 
+def _light(report: Report, metric: str, first: Report | None) -> Report:
+    """A report with what is compared of it alone; columns that the first run has too are held once."""
+    import polars as pl
+
+    columns = [*COMPARED, *(name for name in ("score", metric) if name not in COMPARED)]
+    if isinstance(report.table, ScoresFile):
+        table = pl.concat(report.table.frames(columns))
+    else:
+        table = report.table.select(name for name in dict.fromkeys(columns) if name in report.table.columns)
+    if first is not None and isinstance(first.table, pl.DataFrame) and table.height == first.table.height:
+        theirs = first.table
+        same = [name for name in table.columns if name in theirs.columns and theirs[name].equals(table[name])]
+        table = table.with_columns(theirs[name] for name in same)
+    return replace(report, table=table, sample_table=None, counted=None, problems=[], rows=None)
+
+
 def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
     """Compare two runs or more, reports or folders that `niah-score score` wrote; the others with the first.
 
@@ -60,7 +78,10 @@ def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
     """
     if len(runs) < 2:
         raise ScoreError("compare: expected two runs or more")
-    reports = [run if isinstance(run, Report) else read(run) for run in runs]
+    reports: list[Report] = []
+    for run in runs:
+        report = run if isinstance(run, Report) else read(run)
+        reports.append(_light(report, metric, reports[0] if reports else None))
     names = [report.model for report in reports]
     again = {name for name, count in Counter(names).items() if count > 1}
     if again:

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from niah_score.machine.staging import FileSet, hold
 from niah_score.report.charts.heatmap import draw
 from niah_score.report.charts.palette import Palette, find_palette
 from niah_score.report.comparison.side_by_side import SideBySide
 from niah_score.report.comparison.tables import lines_of
 from niah_score.report.csv_files import write_csv
-from niah_score.report.staging import FileSet, hold
 from niah_score.statistics.effective_length import as_record
 from niah_score.statistics.figures import Figure
 from niah_score.statistics.paired import Difference, Pair

@@ -13,7 +13,7 @@ from niah_score.statistics.scored import Scored
 
 def grids_of_runs(shared: CommonRows, datasets: Sequence[str]) -> tuple[Grid, ...]:
     """The grid of each run's scores over the common rows; none where no row has a length and a depth."""
-    if not has_grid(shared.kept[0].frame):
+    if not has_grid(shared.kept[0]):
         return ()
     return tuple(
         grid_of(kept, shared.metric, model=name, dataset=dataset)

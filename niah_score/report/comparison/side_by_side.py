@@ -103,9 +103,10 @@ def _same_dataset(runs: Sequence[tuple[str, Report]]) -> None:
     """Raise IntegrityError where two runs have no row in common and their datasets differ."""
     for name, report in runs[1:]:
         first, base = runs[0]
-        if report.digest8 == base.digest8 or not (report.scores.height and base.scores.height):
+        if report.digest8 == base.digest8 or not (report.height and base.height):
             continue
-        if not report.scores["id"].is_in(base.scores["id"].implode()).any():
+        ids = base.scores["id"]
+        if not report.scores["id"].is_in(ids.implode()).any():
             raise IntegrityError(
                 f"{name} answers {_dataset(report)} and {first} answers {_dataset(base)}, and no row is in both; only "
                 "runs of the same dataset can be compared"

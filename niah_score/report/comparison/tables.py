@@ -20,6 +20,8 @@ _MISSING = {
     "exclude": "Rows without an answer are left out.",
     "error": "Every row has an answer.",
 }
+# Beyond so many runs, what is printed are differences to the first.
+_MOST_PAIRED = 12
 _LATEX_NEEDS = (
     "% Needs \\usepackage{booktabs}; names that are not Latin need XeLaTeX or LuaLaTeX, and a font that has them.",
 )
@@ -229,8 +231,18 @@ def _means(side: SideBySide) -> Iterator[str]:
 
 
 def _pairs(side: SideBySide) -> Iterator[str]:
-    """Every pair's difference over all rows, and by length where the first run is one of the two."""
-    for pair in side.comparison.pairs:
+    """Every pair's difference over all rows, and by length where the first run is one of the two.
+
+    Of very many runs, the pairs with the first run alone.
+    """
+    pairs, runs = side.comparison.pairs, len(side.lines)
+    shown = pairs if runs <= _MOST_PAIRED else pairs[: runs - 1]
+    if len(shown) < len(pairs):
+        yield (
+            f"differences to {one_line(side.lines[0].name)}, the first of {runs} runs; those of the "
+            f"{len(pairs) - len(shown):,} other pairs are in the files that --out writes"
+        )
+    for pair in shown:
         yield one_line(f"{pair.second} - {pair.first}")
         yield f"  {'all':24} {_difference(pair.overall)}"
         if pair.first == side.lines[0].name:

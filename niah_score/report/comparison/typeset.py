@@ -7,10 +7,9 @@ import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
+from niah_score.text.markdown import in_markdown, paragraph_in_markdown
 from niah_score.text.visible import one_line
 
-_MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|~$&!^]|:(?=//)|(?<=www)\.")
-_LINE_MARK = re.compile(r"^(\d*)([-+=.)])")
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -45,11 +44,6 @@ class Table(NamedTuple):
     columns: tuple[str, ...]
     lines: tuple[tuple[TableCell, ...], ...]
     notes: tuple[str, ...]
-
-
-def in_markdown(text: str) -> str:
-    """Escape a text for Markdown and its tables: nothing in it is markup, a link, a tag or a formula."""
-    return _MARKDOWN.sub(lambda found: f"\\{found[0]}", one_line(text))
 
 
 def in_latex(text: str) -> str:
@@ -96,17 +90,12 @@ def as_markdown(table: Table) -> list[str]:
         *([set_cell(cell) for cell in line] for line in table.lines),
     ]
     return [
-        _paragraph(table.title),
+        paragraph_in_markdown(table.title),
         "",
         *(f"| {' | '.join(line)} |" for line in lines),
         "",
-        *[part for note in table.notes for part in (_paragraph(note), "")][:-1],
+        *[part for note in table.notes for part in (paragraph_in_markdown(note), "")][:-1],
     ]
-
-
-def _paragraph(text: str) -> str:
-    """Escape a text that begins a line, where a hyphen or a number would begin a list or a rule."""
-    return _LINE_MARK.sub(r"\1\\\2", in_markdown(text))
 
 
 def as_latex(table: Table) -> list[str]:

@@ -10,12 +10,12 @@ from typing import Any
 
 from niah_score.contract import VERSION, file_sha256, sealed
 from niah_score.join.join import Problem
+from niah_score.machine.staging import FileSet, hold
 from niah_score.report.csv_files import plain_cells
 from niah_score.report.layout import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.logprobs.gain import GainReport, gain_rows, gain_table
 from niah_score.report.logprobs.measure import accounts
 from niah_score.report.logprobs.perplexity import PerplexityReport, figure_table, score_table
-from niah_score.report.staging import FileSet, hold
 
 PERPLEXITY_CSV = "perplexity.csv"
 GAIN_CSV = "gain.csv"
@@ -50,12 +50,14 @@ def _write(
 ) -> None:
     import polars as pl
 
-    pl.DataFrame(rows, infer_schema_length=None).write_parquet(folder / SCORES)
+    with (folder / SCORES).open("wb") as file:
+        pl.DataFrame(rows, infer_schema_length=None).write_parquet(file)
     frame = pl.DataFrame(figures, infer_schema_length=None)
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    frame.with_columns(plain_cells(pl.col(name)) for name in texts).write_csv(folder / table)
-    with (folder / PROBLEMS).open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
+    with (folder / table).open("wb") as file:
+        frame.with_columns(plain_cells(pl.col(name)) for name in texts).write_csv(file)
+    with (folder / PROBLEMS).open("w", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(problem._asdict(), ensure_ascii=False) + "\n" for problem in report.problems)
     summary = {
         "kind": table.partition(".")[0], "dataset": report.dataset, "digest8": report.digest8, "model": report.model,
         "version": VERSION, "per": report.asked.per, "missing": report.asked.missing, "signature": report.signature,

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from niah_score.contract import needle_kind
+from niah_score.join.rows_on_disk import RowsOnDisk
 from niah_score.report.page.data import cells_of_rows, rows_of, short
 from niah_score.report.report import Report
+from niah_score.report.scores_file import ScoresFile
 from niah_score.text import fold
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
+
+    from niah_score.join.rows import Rows
 
 
 class Step(NamedTuple):
@@ -31,6 +37,8 @@ _WORST = 0.7
 _NAMES = ("part", "language", "corpus", "needle_id", "control", "task", "status", "finding", "metric")
 # Bytes of an example beside its texts, at the least.
 _FRAME = 100
+# Rows that are sorted at once: of more, those that could be shown are found in parts.
+_SORTED_TOGETHER = 1_000_000
 # Lists of a row's truth that are shown.
 _MOST_LISTED = 50
 
@@ -44,7 +52,8 @@ class Chooser:
         self._metrics: list[str] = data["metrics"]
         self._filters = {one["name"]: one["values"] for one in data["filters"]}
         self._ranked = _ranked(report)
-        self._truth = None if report.rows is None else _truth(report, self._ranked["row"])
+        self._of_ranked = _lines_of(report, self._ranked["row"])
+        self._truth = None if report.rows is None else _truth(report.rows, self._of_ranked["id"], self._ranked["row"])
 
     def _chosen(self, step: Step) -> pl.DataFrame:
         """Rows that are shown, by cell, the worst first."""
@@ -55,12 +64,20 @@ class Chooser:
         # A cell that has no more than are shown is shown whole.
         return self._ranked.filter(kept | (pl.col("rows") <= step.examples) if step.examples else pl.lit(False))
 
+    def _shown(self, step: Step) -> pl.DataFrame:
+        """The lines of the rows that are shown, in the order of `_chosen`."""
+        import polars as pl
+
+        places = self._ranked.select("row").with_row_index("place").join(
+            self._chosen(step).select("row"), on="row", how="semi", maintain_order="left"
+        )  # fmt: skip
+        return self._of_ranked[places["place"].cast(pl.Int64)]
+
     def estimate(self, step: Step) -> int:
         """About how many bytes the examples take; too few rather than too many."""
         import polars as pl
 
-        scored = self._rows.frame
-        texts = scored.select("id", "prediction", "extracted")[self._chosen(step)["row"]]
+        texts = self._shown(step).select("id", "prediction", "extracted")
         cut = pl.all().str.head(step.characters).str.len_bytes().sum()
         return int(sum(texts.select(cut).fill_null(0).row(0))) + _FRAME * texts.height
 
@@ -68,8 +85,7 @@ class Chooser:
         """The examples of all cells, as columns; codes are places in `tables`, and `truth` is a place in `texts`."""
         import polars as pl
 
-        chosen = self._chosen(step)
-        frame = self._rows.frame[chosen["row"]]
+        chosen, frame = self._chosen(step), self._shown(step)
         tables = {name: _NameTable(self._filters.get(name)) for name in _NAMES}
         codes = {name: tables[name].codes(self._report, name, frame) for name in _NAMES}
         truth, texts = self._truths(chosen["row"], step)
@@ -160,19 +176,30 @@ class _RowTexts(NamedTuple):
     lists: list[dict[str, Any]]
 
 
-def _truth(report: Report, rows: pl.Series) -> _RowTexts:
+def _lines_of(report: Report, rows: pl.Series) -> pl.DataFrame:
+    """All columns of some of the rows that the page knows."""
+    known = rows_of(report)
+    if isinstance(report.table, ScoresFile):
+        return report.table.rows(known.numbers_among_all(rows))
+    return known.frame[rows]
+
+
+def _truth(dataset: Rows | RowsOnDisk, ids: pl.Series, rows: pl.Series) -> _RowTexts:
+    """What the rows of some ids ask for; the page calls them by the numbers `rows`."""
     import polars as pl
 
-    assert report.rows is not None
-    ids = rows_of(report).frame.select("id")[rows].with_columns(rows.alias("row"))
-    texts = report.rows.table.select("id", "question", "target").join(ids, on="id", how="inner")
+    if isinstance(dataset, RowsOnDisk):
+        dataset = dataset.of_ids(ids)
+    texts = dataset.table.select("id", "question", "target").join(
+        pl.DataFrame([ids, rows.alias("row")]), on="id", how="inner"
+    )
     targets = texts["target"].unique().sort()
     place = {target: number for number, target in enumerate(targets.to_list())}
     keys = {
         row: (place[target], question)
         for row, question, target in texts.select("row", "question", "target").iter_rows()
     }
-    return _RowTexts(keys, report.rows.targets[targets].select(pl.all()).to_dicts())
+    return _RowTexts(keys, dataset.targets[targets].select(pl.all()).to_dicts())
 
 
 def _ranked(report: Report) -> pl.DataFrame:
@@ -187,27 +214,38 @@ def _ranked(report: Report) -> pl.DataFrame:
     scored = rows_of(report)
     cells = cells_of_rows(scored)
     values, has = scored.values("score")
-    order = np.where(has, values, 101.0)
-    kind = np.where(scored.unanswered, 1, np.where(has & (values >= 100.0), 2, 0))
-    control = scored.factor("control")
-    part = scored.factor("part")
-    in_no_score = np.array([scored.weight_of(name) == 0 for name in part.values])[part.codes]
-    is_control = np.array([value is not None for value in control.values])[control.codes]
-    apart = cells * 3 + np.where(is_control, 2, in_no_score)
-    sorted_rows = np.lexsort((order, kind, apart))
-    frame = pl.DataFrame(
-        {
-            "row": sorted_rows,
-            "cell": cells[sorted_rows],
-            "apart": apart[sorted_rows],
-            "kind": kind[sorted_rows].astype(np.int8),
-            "needle": scored.factor("needle_id").codes[sorted_rows],
-        }
-    ).with_row_index("place")
+    part, needle = scored.factor("part"), scored.factor("needle_id").codes
+    in_no_score = np.array([scored.weight_of(name) == 0 for name in part.values], np.bool_)
+    is_control, unanswered = ~scored.where("control", None), scored.unanswered
     most = LADDER[0].examples
-    turn = pl.int_range(pl.len()).over("apart", "kind", "needle").alias("turn")
-    # Beyond so many turns of one needle nothing is ever shown.
-    frame = frame.with_columns(turn, pl.len().over("apart").alias("rows")).filter(pl.col("turn") < most)
+
+    def first_turns(rows: NDArray[np.int64]) -> pl.DataFrame:
+        """Of some rows those that any page could show, sorted: of one needle, nothing beyond so many turns."""
+        own, there = values[rows], has[rows]
+        kind = np.where(unanswered[rows], 1, np.where(there & (own >= 100.0), 2, 0))
+        apart = cells[rows] * 3 + np.where(is_control[rows], 2, in_no_score[part.codes[rows]])
+        order = np.lexsort((np.where(there, own, 101.0), kind, apart))
+        frame = pl.DataFrame(
+            {
+                "row": rows[order],
+                "cell": cells[rows][order],
+                "apart": apart[order],
+                "kind": kind[order].astype(np.int8),
+                "needle": needle[rows][order],
+            }
+        ).with_row_index("place")
+        turn = pl.int_range(pl.len()).over("apart", "kind", "needle").alias("turn")
+        return frame.with_columns(turn).filter(pl.col("turn") < most)
+
+    starts = range(0, len(values), _SORTED_TOGETHER)
+    rows = [
+        np.sort(first_turns(np.arange(start, min(start + _SORTED_TOGETHER, len(values))))["row"].to_numpy())
+        for start in (starts if len(starts) > 1 else ())
+    ]
+    frame = first_turns(np.concatenate(rows) if rows else np.arange(len(values)))
+    counts = np.unique(cells * 3 + np.where(is_control, 2, in_no_score[part.codes]), return_counts=True)
+    of_apart = pl.DataFrame({"apart": counts[0], "rows": counts[1].astype(np.uint32)})
+    frame = frame.join(of_apart, on="apart", how="left", maintain_order="left")
     frame = frame.sort("apart", "kind", "turn", "place")
     frame = frame.with_columns(pl.int_range(pl.len()).over("apart").alias("worst"))
     # The rest, right answers first: what is beyond the worst in the order 2, 0, 1.

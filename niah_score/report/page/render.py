@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from niah_score.html.document import as_json
@@ -14,6 +15,7 @@ from niah_score.report.page.examples import LADDER, Chooser
 from niah_score.report.report import Report
 
 LARGEST = 15_000_000
+_DATA = re.compile(rb'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 
 
 def page_of(report: Report, *, largest: int = LARGEST) -> bytes:
@@ -34,3 +36,14 @@ def page_of(report: Report, *, largest: int = LARGEST) -> bytes:
         if len(page) <= largest:
             break
     return page
+
+
+def has_texts(page: bytes) -> bool:
+    """Whether a page that `page_of` made holds texts of the dataset; False for anything else."""
+    import orjson
+
+    found = _DATA.search(page)
+    try:
+        return found is not None and orjson.loads(found[1])["examples"]["texts"] is not None
+    except (ValueError, KeyError, TypeError):
+        return False

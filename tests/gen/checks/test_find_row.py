@@ -145,21 +145,19 @@ def test_of_parquet_files_no_prompt_is_read_but_that_of_the_row_found(
     grid: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[object] = []
-    whole, group = pq.ParquetFile.read, pq.ParquetFile.read_row_group
+    batches = pq.ParquetFile.iter_batches
 
-    def some_columns(file: pq.ParquetFile, columns: list[str]) -> object:
-        assert "prompt" not in columns
-        return whole(file, columns=columns)
+    def noted(
+        file: pq.ParquetFile, rows: int, row_groups: list[int] | None = None, columns: list[str] | None = None
+    ) -> object:
+        if columns is None or "prompt" in columns:
+            read.append((row_groups, columns))
+        return batches(file, rows, row_groups=row_groups, columns=columns)
 
-    def one_group(file: pq.ParquetFile, number: int, columns: object = None) -> object:
-        read.append((number, columns))
-        return group(file, number, columns=columns)
-
-    monkeypatch.setattr(pq.ParquetFile, "read", some_columns)
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", one_group)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", noted)
     row_by_coordinates(grid, {"length": 900, "depth": 100.0})
     row_by_id(grid, str(row_by_number(grid, 90).row["id"]))
-    assert read == [(0, None)] * 3
+    assert read == [([0], None)] * 3
 
 
 def test_a_row_beyond_the_first_row_group_is_found(grid: Path, tmp_path: Path, rows: list[Mapping[str, Any]]) -> None:

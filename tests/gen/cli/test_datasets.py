@@ -134,7 +134,7 @@ def test_one_digest_names_a_dataset_from_its_folder_to_the_report(
         "score": scored.stdout + scored.stderr,
         "summary": json.dumps(summary),
         "report": (scores / "report.html").read_text("utf-8"),
-        "again": invoke(niah_score.cli.main.app, "report", scores).stdout,
+        "again": invoke(niah_score.cli.main.app, "report", scores, "--dataset", built).stdout,
     }
     for name, text in everywhere.items():
         assert digest8 in text, name

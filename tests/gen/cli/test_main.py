@@ -149,11 +149,18 @@ def test_a_damaged_dataset_ends_verify_with_4(dataset: Path, tmp_path: Path) -> 
         (["build", "--set", "lenghts=8"], ["lenghts", "did you mean 'lengths'"]),
         (["build", "--set", "nothing"], ["KEY=VALUE"]),
         (["build", "--shard", "half"], ["I/N"]),
+        (["build", "--shard", "5/4"], ["I/N with I from 1 to N"]),
+        (["build", "--shard", "1/0"], ["I/N with I from 1 to N"]),
+        (["build", "--shard", "-1/4"], ["I/N"]),
+        (["build", "--shard", "１/４"], ["I/N"]),
+        (["build", "--shard", "1/99999999999"], ["I/N"]),
+        (["build", "--shard", f"{'9' * 5000}/4"], ["I/N"]),
         (["build", "--format", "csv"], ["format 'csv'", "parquet"]),
         (["build", "--length", "2k"], ["length 250 leaves no room"]),
         (["build", "missing.toml"], ["missing.toml: no such file"]),
         (["plan", "--placement", "natve"], ["did you mean 'native'"]),
-        (["merge", "/nonexistent"], ["no part of a dataset"]),
+        (["merge", "/nonexistent"], ["no such folder", "ends in .partial"]),
+        (["merge", "/dev/null"], ["a file, and no folder", "ends in .partial"]),
         (["presets", "nothing"], ["preset 'nothing' does not exist"]),
         (["needles", "nothing"], ["no needle 'nothing' in the library"]),
         (["frobnicate"], ["frobnicate"]),
@@ -233,6 +240,41 @@ def test_two_shards_on_the_command_line_merge_into_the_same_manifest(dataset: Pa
     assert merged.returncode == 0, merged.stderr
     folder = Path(merged.stdout.strip())
     assert (folder / "manifest.json").read_bytes() == (dataset / "manifest.json").read_bytes()
+
+
+def test_merge_looks_no_deeper_than_datasets_lie_and_says_what_it_was_given(dataset: Path, tmp_path: Path) -> None:
+    finished = run("merge", str(dataset))
+    assert (finished.returncode, finished.stderr.count("\n")) == (2, 1)
+    assert "is a finished dataset; there is nothing to merge" in finished.stderr
+    out = tmp_path / "a" / "b"
+    assert run("build", *SMALL, "--shard", "1/2", "--out", str(out)).returncode == 0
+    assert "no part of a dataset here" in run("merge", str(tmp_path)).stderr
+    assert "files are not there" in run("merge", str(out)).stderr
+
+
+def test_tokenizers_are_listed_with_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from niah_gen.tokenizers.tiktoken_cache import cached_name
+
+    cache, own = tmp_path / "cache", tmp_path / "own"
+    for file in (own / "mine.json", own / "model" / "tokenizer.json", own / "notes.txt"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}")
+    cache.mkdir()
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(cache))
+    monkeypatch.setenv("NIAH_TOKENIZERS", f"{own}:{tmp_path / 'missing'}")
+    lines = run("tokenizers").stdout.splitlines()
+    places = {line.split()[0]: line.split()[1:3] for line in lines}
+    assert places["cl100k_base"][0] == "bundled"
+    assert places["r50k_base"] == places["gpt2"] == ["not", "here"]
+    assert places["mine"] == [str(own / "mine.json")]
+    assert places["model"] == [str(own / "model" / "tokenizer.json")]
+    assert "notes" not in places
+    assert any("missing" in line and "No such file" in line for line in lines)
+    (cache / cached_name("encodings/r50k_base.tiktoken")).write_text("")
+    (cache / cached_name("gpt-2/encodings/main/vocab.bpe")).write_text("")
+    places = {line.split()[0]: line.split()[1:3] for line in run("tokenizers").stdout.splitlines()}
+    assert places["r50k_base"] == ["cache", str(cache)]
+    assert places["gpt2"] == ["not", "here"], "one of its two files is missing"
 
 
 def test_plan_builds_nothing_and_says_how_much(tmp_path: Path) -> None:

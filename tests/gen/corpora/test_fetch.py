@@ -587,3 +587,9 @@ def test_an_unknown_name_and_two_sources_are_refused(tiny: Path, folder: Path) -
         fetch_corpus("tinny", folder=folder)
     with pytest.raises(CorpusError, match="a folder or a URL"):
         fetch_corpus("tiny", source=tiny, url="http://corpora.invalid", folder=folder)
+
+
+def test_a_password_in_a_url_is_refused_and_not_repeated(own_corpora: Path) -> None:
+    with pytest.raises(CorpusError, match="name or a password") as caught:
+        fetch_corpus("paul_graham", url="https://me:canary@127.0.0.1:9/x@y")
+    assert "canary" not in str(caught.value)

@@ -261,27 +261,45 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def writer_below(out: Path, parent: subprocess.Popen[str]) -> int:
-    """The first process other than the parent that writes a data file: half-written ones are named by their writer."""
+    """The first child of a build that has a half-written data file open."""
+    data = str(out / "big")
     while parent.poll() is None:
-        for path in out.glob("big/*.partial/dataset/data/*/.*.tmp"):
-            writer = int(path.name.split(".")[-2])
-            if writer != parent.pid:
-                return writer
+        for child in Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split():
+            with suppress(OSError):
+                for handle in Path(f"/proc/{child}/fd").iterdir():
+                    opened = os.readlink(handle)
+                    if opened.startswith(data) and opened.endswith(".tmp"):
+                        return int(child)
         time.sleep(0.001)
     raise AssertionError(f"the build ended before a worker wrote anything: {parent.communicate()}")
 
 
 @pytest.mark.parametrize("target", ["the build", "all of its processes"])
-def test_an_interrupted_build_with_workers_says_one_sentence_and_leaves_nobody(tmp_path: Path, target: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")]
+)
+def test_an_interrupted_build_with_workers_says_one_sentence_and_leaves_nobody(
+    tmp_path: Path, target: str, number: int, code: int, said: str
+) -> None:
     command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
     with started(command) as process:
         worker = writer_below(tmp_path, process)
-        (os.kill if target == "the build" else os.killpg)(process.pid, signal.SIGINT)
+        (os.kill if target == "the build" else os.killpg)(process.pid, number)
         _, errors = process.communicate(timeout=PATIENCE)
         with pytest.raises(ProcessLookupError):
             os.kill(worker, 0)
-    assert process.returncode == 130
-    assert errors == "niah-gen: interrupted; run the same command again to go on\n"
+    assert process.returncode == code
+    assert errors == f"niah-gen: {said}; run the same command again to go on\n"
+
+
+def test_nobody_complains_after_a_build_with_workers_that_was_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "niah_gen.cli", "build", *BIG, "--jobs", "2", "--out", str(tmp_path)]
+    with started(command) as process:
+        writer_below(tmp_path, process)
+        process.kill()
+        # To the end of standard error: until the last process that could write to it has ended.
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert errors == ""
 
 
 def test_a_worker_that_dies_is_a_matter_of_resources_and_the_build_goes_on_from_there(tmp_path: Path) -> None:

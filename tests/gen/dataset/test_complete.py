@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from small_dataset import SMALL, notes
 
 import niah_gen
 from niah_gen.checks.hashes import verify
+from niah_gen.dataset.read import rows_in
 from niah_gen.errors import IntegrityError, NiahError
 from niah_score.contract import read_manifest
 
@@ -29,8 +32,57 @@ def test_merge_takes_the_dataset_folder_or_the_out_folder_too(tmp_path: Path) ->
         partial = niah_gen.build(SMALL, tmp_path, shard=(part, 3))
     final = partial.with_name(partial.name.removesuffix(".partial"))
     assert niah_gen.merge(tmp_path) == final
-    with pytest.raises(NiahError, match="no part of a dataset"):
+    with pytest.raises(NiahError, match="is a finished dataset; there is nothing to merge"):
         niah_gen.merge(final)
+    (partial / "dataset").mkdir(parents=True)  # as a merge leaves it that is killed at its end
+    said: list[str] = []
+    assert niah_gen.merge(partial, said.append) == final
+    assert said == [f"{final} is complete already; nothing was merged"]
+    assert [path.name for path in final.parent.iterdir()] == [final.name]
+
+
+def test_a_killed_addition_of_a_format_is_finished_by_the_next_build(tmp_path: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path / "whole", formats=("parquet", "jsonl"))
+    whole = tree(folder)
+    old = niah_gen.build(SMALL, tmp_path / "old")
+    partial = old.with_name(f"{old.name}.partial")
+    (partial / "parts").mkdir(parents=True)
+    shutil.copytree(folder, partial / "dataset")
+    new = [path for path in whole if path.startswith("jsonl/")]
+    move = [*new, "README.md", "manifest.json"]
+    (partial / "moving.json").write_text(json.dumps({"move": move, "gone": []}))
+    for path in move[:-1]:  # all but the manifest, when it was killed
+        (old / path).parent.mkdir(parents=True, exist_ok=True)
+        (partial / "dataset" / path).replace(old / path)
+    _, problems = verify(old)
+    assert problems[0].endswith("holds files that a command was moving in when it ended; the same build finishes that")
+    assert list(rows_in(old / next(path for path in whole if path.endswith(".parquet"))))
+    assert niah_gen.build(SMALL, tmp_path / "old", formats=("jsonl",)) == old
+    assert tree(old) == whole
+    assert [path.name for path in old.parent.iterdir()] == [old.name]
+
+
+def test_an_intact_file_with_rows_is_never_replaced(tmp_path: Path) -> None:
+    folder = niah_gen.build(SMALL, tmp_path)
+    before = {path: path.stat().st_ino for path in folder.rglob("*.parquet") if path.parts[-3] == "data"}
+    niah_gen.build(SMALL, tmp_path, formats=("jsonl",))
+    assert {path: path.stat().st_ino for path in before} == before
+    assert verify(folder)[1] == []
+
+
+def test_what_a_killed_build_left_goes_once_nothing_in_it_is_of_use(tmp_path: Path) -> None:
+    partial = niah_gen.build(SMALL, tmp_path, formats=("jsonl",), shard=(1, 2))
+    folder = niah_gen.build(SMALL, tmp_path, shard=(0, 1))
+    assert folder == partial  # with shards of both formats
+    final = niah_gen.build(SMALL, tmp_path)
+    assert not partial.exists()
+    niah_gen.build(SMALL, tmp_path, formats=("jsonl",), shard=(1, 2))
+    niah_gen.build(SMALL, tmp_path)
+    assert partial.exists()  # the other format can go on from there
+    (partial / "dataset" / ".half.tmp").write_bytes(b"half")
+    niah_gen.build(SMALL, tmp_path, formats=("jsonl",))
+    niah_gen.build(SMALL, tmp_path)
+    assert [path.name for path in final.parent.iterdir()] == [final.name]
 
 
 def test_a_damaged_part_is_refused_and_written_again(small: Path, tmp_path: Path) -> None:

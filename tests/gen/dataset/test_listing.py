@@ -18,7 +18,7 @@ from niah_score.contract import read_manifest
 
 def listed(top: Path) -> dict[str, ListedFolder]:
     """What was found, by its path from `top`."""
-    return {item.folder.relative_to(top).as_posix(): item for item in datasets_below(top).folders}
+    return {Path(str(item.folder)).relative_to(top).as_posix(): item for item in datasets_below(top).folders}
 
 
 def problem_of(top: Path) -> str:
@@ -39,7 +39,12 @@ def test_datasets_are_listed_by_path_at_any_depth(small: Path, tmp_path: Path) -
     for place in places:
         copied(small, tmp_path / place)
     found = datasets_below(tmp_path).folders
-    assert [item.folder.relative_to(tmp_path).as_posix() for item in found] == ["a/b", "a/b/c/d/e", "a/z", "b"]
+    assert [Path(str(item.folder)).relative_to(tmp_path).as_posix() for item in found] == [
+        "a/b",
+        "a/b/c/d/e",
+        "a/z",
+        "b",
+    ]
     assert all(item.dataset and item.problem is None for item in found)
     assert [item.folder for item in datasets_below(tmp_path / "b").folders] == [tmp_path / "b"]
 

@@ -65,8 +65,9 @@ def test_every_kind_of_row_is_shown_up_to_a_hundred(lengths: list[int]) -> None:
     recipe = {"name": "k", "lengths": lengths, "depths": [0, 50, 100], "languages": ["en"], "controls": ["no_context"]}
     plan = make_plan(load_recipe(recipe))
     chosen = chosen_rows(plan)
-    cells = [plan.cells[plan.shards[number].first + place] for number, place in chosen]
-    assert chosen == sorted(set(chosen))
+    rows = [plan.shards[number].first + place for number, places in chosen.items() for place in places]
+    cells = [plan.cells[row] for row in rows]
+    assert rows == sorted(set(rows))
     assert {cell.control for cell in cells} == {None, "no_context"}
     assert {cell.depth for cell in cells} == {0, 50, 100}
     assert len(cells) <= 100

@@ -19,6 +19,7 @@ from niah_gen.export.registry import EXPORTS
 from niah_score import evaluate
 from niah_score.contract import BATCH_LIMITS, open_dataset
 from niah_score.machine.files import locked
+from niah_score.machine.staging import STAGING
 
 MODEL = ExportOptions(model="m")
 
@@ -169,15 +170,15 @@ def test_an_export_that_breaks_off_leaves_what_was_there(
 
 
 def test_what_a_killed_export_left_aside_is_removed_by_the_next(grid: Path, tmp_path: Path) -> None:
-    (tmp_path / ".export.tmp").mkdir()
-    (tmp_path / ".export.tmp" / "openai-batch-00007.jsonl").write_text("half")
+    (tmp_path / STAGING / "new").mkdir(parents=True)
+    (tmp_path / STAGING / "new" / "openai-batch-00007.jsonl").write_text("half")
     export(grid, "openai-batch", tmp_path, MODEL)
     assert set(tree(tmp_path)) == {"openai-batch-00000.jsonl"}
-    assert not (tmp_path / ".export.tmp").exists()
+    assert not (tmp_path / STAGING).exists()
 
 
 def test_two_exports_into_one_folder_do_not_mix(grid: Path, tmp_path: Path) -> None:
-    with locked(tmp_path / ".export.lock"), pytest.raises(LockedError, match="another export writes there"):
+    with locked(tmp_path / STAGING / "lock"), pytest.raises(LockedError, match="another export writes there"):
         export(grid, "openai-batch", tmp_path, MODEL)
 
 

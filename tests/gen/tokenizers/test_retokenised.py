@@ -12,7 +12,7 @@ from whole_encodings import PROSE, assert_whole, ids
 
 from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import BytePairTokenizer
-from niah_gen.tokenizers.retokenised import retokenised_prefix, retokenised_suffix, unchanged_tokens
+from niah_gen.tokenizers.retokenised import concatenated, retokenised_prefix, retokenised_suffix, unchanged_tokens
 from niah_gen.tokenizers.spliced import encode
 
 steady = examples(120)
@@ -29,6 +29,21 @@ def test_a_suffix_has_the_tokens_and_cuts_of_its_text(tokenizer: BytePairTokeniz
     assert found.data == source.data[start:]
     assert_whole(found, tokenizer)
     assert found.cuts.tolist() == safe_cuts(found.data.decode()).tolist()
+
+
+@steady
+@given(data=st.data())
+def test_texts_put_together_have_the_tokens_and_cuts_of_the_whole(
+    tokenizer: BytePairTokenizer, data: st.DataObject
+) -> None:
+    some = st.one_of(st.text(max_size=20), st.sampled_from([PROSE, PROSE[:9], "a", " ", "'", "s b", "", "12", "\n\n"]))
+    texts = data.draw(st.lists(some, min_size=1, max_size=6))
+    found = concatenated([encode(text, tokenizer) for text in texts], tokenizer)
+    whole = "".join(texts)
+    assert found.data == whole.encode()
+    assert found.ids.tolist() == ids(tokenizer, whole)
+    assert_whole(found, tokenizer)
+    assert found.cuts.tolist() == safe_cuts(whole).tolist()
 
 
 @steady

@@ -83,7 +83,7 @@ def test_exit_codes_tell_what_a_comparison_ended_with(scored: list[Path], tmp_pa
     assert run("compare", *scored, "--metric", "bleu").returncode == 2
     assert run("compare", scored[0], scored[0]).returncode == 2
     report = reports()[0][1]
-    strange = replace(report, digest8="0badc0de", scores=report.scores.with_columns(id="x" + pl.col("id")))
+    strange = replace(report, digest8="0badc0de", table=report.scores.with_columns(id="x" + pl.col("id")))
     done = run("compare", scored[0], write(strange, tmp_path / "strange"))
     assert done.returncode == 4
     assert "made-0badc0de" in done.stderr

@@ -175,3 +175,17 @@ def test_our_own_summary_draws_what_our_scores_draw(write_lines: WriteLines, tmp
     assert read_grids(folder, "exact", "en")[0].metric == "exact"
     with pytest.raises(ScoreError, match="only folders that niah-score score wrote know the language"):
         read_grids(folder / "opencompass_summary.csv", language="en")
+
+
+def test_pictures_of_two_languages_and_of_two_metrics_stand_in_one_folder(
+    write_lines: WriteLines, tmp_path: Path
+) -> None:
+    rows = [{**row, "language": "zh" if number % 3 else "en"} for number, row in enumerate(made(24))]
+    report = evaluate(write_lines("rows.jsonl", rows), write_lines("m.jsonl", right(rows)), model="m")
+    folder, out = write(report, tmp_path / "scores"), tmp_path / "out"
+    for flags in (["--language", "en"], ["--language", "zh"], ["--metric", "exact"], []):
+        for together in ([], ["--together"]):
+            done = run("plot", folder, "--out", out, "--format", "svg", *flags, *together)
+            assert done.returncode == 0, done.stderr
+    names = {path.name for path in out.iterdir()}
+    assert names == {f"{name}{tail}.svg" for name in ("m", "heatmaps") for tail in ("", "-en", "-zh", "-exact")}

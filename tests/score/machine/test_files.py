@@ -77,6 +77,49 @@ def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -
     assert names(tmp_path) == {"a", "a/c.tmp", "a/.hidden"}
 
 
+def test_what_a_killed_writer_left_is_written_over_by_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "b.txt"
+    code = (
+        "import os, signal, sys; from pathlib import Path; from niah_score.machine.files import atomic_file\n"
+        "with atomic_file(Path(sys.argv[1])) as file:\n"
+        "    file.write(b'x' * 9999); file.flush(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert [path.name for path in tmp_path.iterdir()] == [f".b.txt.{files._host()}.tmp"]
+    write_atomically(path, b"new")
+    assert names(tmp_path) == {"b.txt"}
+    assert path.read_bytes() == b"new"
+
+
+def test_two_writers_of_a_file_do_not_disturb_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "b.txt"
+    with atomic_file(path) as file:
+        file.write(b"one")
+        write_atomically(path, b"two")
+        assert path.read_bytes() == b"two"
+    assert path.read_bytes() == b"one"
+    assert names(tmp_path) == {"b.txt"}
+
+
+def test_a_link_where_a_file_is_written_aside_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / f".b.txt.{files._host()}.tmp").symlink_to(tmp_path / "mine")
+    write_atomically(tmp_path / "b.txt", b"new")
+    assert names(tmp_path) == {"mine", "b.txt"}
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+
+
+def test_an_error_while_writing_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device") as told:
+        write_atomically(tmp_path / "b.txt", b"new")
+    assert told.value.filename == str(tmp_path / "b.txt")
+    assert names(tmp_path) == set()
+
+
 def test_a_file_is_moved_over_another_one_into_a_new_folder(tmp_path: Path) -> None:
     write_atomically(tmp_path / "a", b"new")
     write_atomically(tmp_path / "below" / "b", b"old")
@@ -114,11 +157,11 @@ def _interrupted(file: IO[bytes]) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_lock_that_goes_with_its_file_is_held_by_one(tmp_path: Path) -> None:
+def test_the_file_of_a_lock_goes_with_it(tmp_path: Path) -> None:
     path = tmp_path / "below" / "lock"
     for _ in range(2):
-        with locked(path, remove=True):
-            with pytest.raises(HeldError), locked(path, remove=True):
+        with locked(path):
+            with pytest.raises(HeldError), locked(path):
                 pass
             assert path.exists()
         assert names(tmp_path) == {"below"}
@@ -130,7 +173,7 @@ def test_a_lock_on_a_file_that_its_holder_removed_is_no_lock(tmp_path: Path, mon
     lock = files._lock
     taken: list[bool] = []
 
-    def removed_meanwhile(handle: int) -> bool:
+    def removed_meanwhile(handle: int) -> bool | None:
         if not taken:
             path.unlink()
         taken.append(True)
@@ -182,6 +225,7 @@ def test_a_lock_that_cannot_be_had_for_another_reason_is_an_error(
     monkeypatch.setattr(fcntl, "flock", broken)
     with pytest.raises(OSError, match="Input/output"), locked(tmp_path / "lock"):
         pass
+    (tmp_path / "lock").touch()
     with pytest.raises(NotADirectoryError), locked(tmp_path / "lock" / "below" / "lock"):
         pass
 

@@ -58,8 +58,8 @@ def test_hostile_models_and_datasets_change_nothing_but_the_text_beside_the_pict
 
 def test_without_lengths_or_with_too_many_there_are_figures_alone() -> None:
     plain = report(right(0.8, 1))
-    bare = replace(plain, scores=plain.scores.with_columns(length=pl.lit(None, pl.Int64)))
+    bare = replace(plain, table=plain.scores.with_columns(length=pl.lit(None, pl.Int64)))
     assert "<img" not in bare._repr_html_()
-    fine = replace(plain, scores=plain.scores.with_columns(length=pl.int_range(pl.len())))
+    fine = replace(plain, table=plain.scores.with_columns(length=pl.int_range(pl.len())))
     assert "<img" not in fine._repr_html_()
     assert "no heatmap: 240 lengths" in fine._repr_html_()

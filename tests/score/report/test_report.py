@@ -41,7 +41,7 @@ def test_a_report_cannot_be_changed_and_a_changed_copy_has_figures_of_its_own(re
     with pytest.raises(FrozenInstanceError):
         report.model = "other"  # type: ignore[misc]
     assert report.summary["metrics"]["score"]["overall"]["rows"] == 12
-    fewer = replace(report, scores=report.scores.head(5))
+    fewer = replace(report, table=report.scores.head(5))
     assert fewer.summary["metrics"]["score"]["overall"]["rows"] == 5
     assert fewer.scored.frame.height == 5
 
@@ -68,7 +68,7 @@ def test_a_report_is_one_line_with_its_score(report: Report) -> None:
         f"<Report gpt on rows {report.digest8}: {score.mean:.2f} [{score.low:.2f}, {score.high:.2f}], n 12>"
     )
     nothing = replace(
-        report, scores=report.scores.with_columns(score=pl.lit(None, pl.Float64)), model="a\n\x1b" + "b" * 300
+        report, table=report.scores.with_columns(score=pl.lit(None, pl.Float64)), model="a\n\x1b" + "b" * 300
     )
     assert repr(nothing) == f"<Report a \\x1b{'b' * 74}… on rows {report.digest8}: no score, n 0>"
 

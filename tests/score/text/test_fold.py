@@ -100,3 +100,21 @@ def test_case_folding_that_takes_a_letter_apart_is_composed_again() -> None:
 def test_upper_lower_and_full_width_fold_to_one(text: str) -> None:
     wide = "".join(chr(ord(char) + 0xFEE0) if char.isascii() and char != " " else char for char in text)
     assert fold(text.upper()) == fold(text.lower()) == fold(wide)
+
+
+@steady
+@given(
+    lines=st.lists(
+        st.text(max_size=20)
+        | st.sampled_from(["1,", "234", "\uff0c234", "\uff11\uff0c", "\u0301a", "\u00a0", "\r", ""]),
+        max_size=6,
+    )
+)
+def test_long_texts_are_folded_line_by_line_as_short_ones_are(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    plain = "plain words, and 1,024 of them\n" * 700
+    assert fold(f"{plain}{text}\n{plain}") == " ".join(filter(None, (fold(plain), fold(text), fold(plain))))
+
+
+def test_a_long_text_without_line_ends_is_folded() -> None:
+    assert fold("Caf\u00e9 " * 5_000 + "x" * 500_000) == "caf\u00e9 " * 5_000 + "x" * 500_000

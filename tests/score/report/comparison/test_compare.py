@@ -35,7 +35,7 @@ def test_runs_of_one_model_are_told_apart_by_folder_or_by_place(tmp_path: Path) 
 
 def test_rows_of_controls_are_not_compared() -> None:
     one, other = (
-        replace(found, model=name, scores=found.scores.with_columns(control=pl.Series(["absent", None] * 120)))
+        replace(found, model=name, table=found.scores.with_columns(control=pl.Series(["absent", None] * 120)))
         for name, found in (("a", report(right(0.9, 1))), ("b", report(right(0.5, 2))))
     )
     found = niah_score.compare(one, other)
@@ -50,6 +50,6 @@ def test_fewer_than_two_runs_other_datasets_and_unknown_metrics_are_refused() ->
     with pytest.raises(ScoreError, match="bleu"):
         niah_score.compare(one, one, metric="bleu")
     strange = report(right(0.9, 1), digest8="ffffffff")
-    strange = replace(strange, scores=strange.scores.with_columns(id="x" + pl.col("id")))
+    strange = replace(strange, table=strange.scores.with_columns(id="x" + pl.col("id")))
     with pytest.raises(IntegrityError, match="no row is in both"):
         niah_score.compare(one, strange)

@@ -18,12 +18,13 @@ from made_comparisons import TABLES, pictures
 from made_runs import RUNS, reports
 
 from niah_score.errors import LockedError, ResourceError, ScoreError
+from niah_score.machine.staging import hold
 from niah_score.report.comparison import files
 from niah_score.report.comparison.files import as_dict, as_frame, write_comparison
 from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
 from niah_score.report.comparison.tables import lines_of
-from niah_score.report.comparison.typeset import TABLE_FORMATS, in_latex, in_markdown
-from niah_score.report.staging import hold
+from niah_score.report.comparison.typeset import TABLE_FORMATS, in_latex
+from niah_score.text.markdown import in_markdown
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def test_json_and_csv_hold_every_figure(two: SideBySide) -> None:
 def named(name: str) -> SideBySide:
     """Two runs of which the first, its dataset and its signature have a name."""
     _, report = reports()[0]
-    small = replace(report, scores=report.scores.head(6))
+    small = replace(report, table=report.scores.head(6))
     strange = replace(small, dataset=name, signatures={"keyword": f"niah|{name}"})
     return side_by_side([(name, strange), ("other", small)])
 

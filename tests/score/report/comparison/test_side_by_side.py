@@ -57,7 +57,7 @@ def test_best_of_a_length_is_by_holm_over_the_lengths() -> None:
     frames = [report([100.0 * (k in right) for k in range(240)]) for right in ((225,), range(0, 24, 3))]
     for one in frames:
         # Independent rows: none says which needle it has.
-        one.__dict__["scores"] = one.scores.with_columns(needle_id=pl.lit(None, pl.String), haystack_id=pl.lit("h"))
+        one.__dict__["table"] = one.scores.with_columns(needle_id=pl.lit(None, pl.String), haystack_id=pl.lit("h"))
     found = side_by_side(list(zip(("base", "better"), frames, strict=True)))
     parts = found.comparison.pairs[0].lengths
     # t of the mean 7/80 of 81 values, one of them the row more, is 2.40; its tail with 79 degrees of freedom:
@@ -72,7 +72,7 @@ def test_the_order_of_rows_and_of_runs_changes_no_figure() -> None:
     frames = [report(right(share, seed)) for seed, share in enumerate((0.9, 0.5, 0.7))]
     straight = side_by_side(list(zip("abc", frames, strict=True)))
     for one in frames:
-        one.__dict__["scores"] = one.scores.sample(fraction=1, shuffle=True, seed=7)
+        one.__dict__["table"] = one.scores.sample(fraction=1, shuffle=True, seed=7)
     assert side_by_side(list(zip("abc", frames, strict=True))) == straight
     turned = side_by_side(list(zip("cba", frames[::-1], strict=True)))
     assert sorted(turned.lines, key=lambda line: line.name) == list(straight.lines)
@@ -97,7 +97,7 @@ def test_runs_over_the_rows_that_all_have_and_what_is_left_out_is_told() -> None
 
 def test_runs_of_different_datasets_are_refused_by_name() -> None:
     other = report(right(0.9, 1), digest8="0000bbbb")
-    other.__dict__["scores"] = other.scores.with_columns(id="x" + pl.col("id"))
+    other.__dict__["table"] = other.scores.with_columns(id="x" + pl.col("id"))
     with pytest.raises(
         IntegrityError, match="b answers made-0000bbbb and a answers made-0000aaaa, and no row is in both"
     ):
@@ -119,7 +119,7 @@ def test_runs_that_are_not_measured_alike_say_so() -> None:
 def test_rows_without_a_length_count_in_the_mean_of_rows_alone_and_make_no_heatmap() -> None:
     frames = [report(right(0.9, seed, 60)) for seed in (1, 2)]
     for one in frames:
-        one.__dict__["scores"] = one.scores.with_columns(length=pl.lit(None, pl.Int64))
+        one.__dict__["table"] = one.scores.with_columns(length=pl.lit(None, pl.Int64))
     found = side_by_side(list(zip("ab", frames, strict=True)))
     assert (found.lengths, found.grids, found.differences) == ((), (), ())
     assert found.lines[0].of_rows.n == 60

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 from made import ROOT
+from made_reports import report, right
 from made_runs import reports
 
 from niah_score.errors import ScoreError
@@ -231,3 +233,13 @@ def test_what_each_mean_is_made_of_is_said_below_the_table_and_under_the_means()
     )
     assert "    = single 90.0 x 0.75 + chains 30.0 x 0.25" in lines_of(shown, "text")
     assert not [note for note in scores_table(side(line("a"), line("b"))).notes if "part" in note]
+
+
+def test_of_very_many_runs_the_differences_to_the_first_are_printed_and_the_others_counted() -> None:
+    runs = [(f"run-{number:02}", report(right(0.5, number, 24))) for number in range(14)]
+    for count, pairs in ((12, 66), (14, 13)):
+        printed = lines_of(side_by_side(runs[:count]), "text")
+        assert sum(bool(re.fullmatch(r"run-\d\d - run-\d\d", line)) for line in printed) == pairs
+        told = [line for line in printed if line.startswith("differences to run-00, the first of 14 runs; ")]
+        assert len(told) == (count == 14)
+        assert all("the 78 other pairs are in the files that --out writes" in line for line in told)

@@ -15,7 +15,7 @@ import pytest
 from failing_disk import KilledError, error, failing, killed
 
 from niah_score.errors import LockedError, ResourceError, ScoreError
-from niah_score.report.staging import STAGING, FileSet, hold
+from niah_score.machine.staging import STAGING, FileSet, hold
 
 NAMES = ("a", "b", "c", "head")
 OLD = {"a": b"old", "c": b"old", "head": b"old"}
@@ -187,7 +187,7 @@ def _interrupted_while_others_write_to(folder: Path) -> None:
 
 def test_a_killed_holder_is_in_nobodys_way_and_what_it_left_is_removed(folder: Path) -> None:
     code = (
-        "import os, signal, sys; from pathlib import Path; from niah_score.report.staging import FileSet, hold\n"
+        "import os, signal, sys; from pathlib import Path; from niah_score.machine.staging import FileSet, hold\n"
         "with hold(Path(sys.argv[1]), FileSet('letters', lambda folder: [], 'head'), overwrite=True) as held:\n"
         "    (held.staging / 'before').mkdir(); (held.staging / 'before' / 'a').write_bytes(b'half')\n"
         "    print(flush=True); sys.stdin.read()"

@@ -1,24 +1,13 @@
-"""Kills workers of builds at random moments and counts how the builds end: with exit code 0 or 5, and nobody left.
-
-    python tests/benchmarks/kills.py            200 builds with two workers, one kill each
-    python tests/benchmarks/kills.py 20 --seed 1
-
-Half of the kills come within 30 ms after a worker has appeared, while the others are being started and read their
-first bytes; the rest come anywhere in the first two seconds. A kill that comes after the last worker has ended hits
-nobody and is counted as such. Needs /proc.
-"""
+"""Builds a dataset with workers and kills one of them."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,37 +17,8 @@ GUARD_SECONDS = 120.0
 GONE_SECONDS = 10.0
 
 
-def main() -> int:
-    """Run the builds, print what became of them; 1 if any hung, ended with another code, or left a process."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kills", type=int, nargs="?", default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    rng = random.Random(options.seed)
-    ends: Counter[str] = Counter()
-    said: Counter[str] = Counter()
-    left = 0
-    for number in range(options.kills):
-        early = number % 2 == 0
-        delay = rng.uniform(0, 0.03) if early else rng.uniform(0, 2.0)
-        with tempfile.TemporaryDirectory(prefix="niah-kills-") as folder:
-            end, errors, remained = build_and_kill(Path(folder), delay, rng)
-        ends[f"{'within 30 ms' if early else 'within 2 s'}: {end}"] += 1
-        said[errors] += 1
-        left += remained
-        print(f"\r{number + 1} of {options.kills}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    for end, count in sorted(ends.items()):
-        print(f"{count:5}  {end}")
-    print(f"{left:5}  processes left behind")
-    for errors, count in said.most_common():
-        print(f"{count:5}  times on stderr: {errors!r}")
-    good = all(end.endswith(("exit 0", "exit 5", "nobody hit, exit 0")) for end in ends)
-    return 0 if good and not left else 1
-
-
 def build_and_kill(out: Path, delay: float, rng: random.Random) -> tuple[str, str, int]:
-    """How one build ended, what it said on stderr, and how many processes it left behind."""
+    """How a build ended of which a worker was killed, what it said on stderr, and how many processes it left."""
     command = [sys.executable, "-m", "niah_gen.cli", "build", *RECIPE, "--jobs", "2", "--out", str(out)]
     build = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -111,7 +71,3 @@ def workers(builder: int) -> list[int]:
                 if b"popen_loky" in Path(f"/proc/{child}/cmdline").read_bytes():
                     found.append(int(child))
     return found
-
-
-if __name__ == "__main__":
-    sys.exit(main())

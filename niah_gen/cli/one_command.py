@@ -1,0 +1,26 @@
+"""Makes of a program's commands only the one that its command line names: making all of them takes longer than some."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import typer
+
+
+class Program(typer.Typer):
+    """A typer application that, called without arguments, looks at the first one of the process.
+
+    Where that names none of its own commands, such as in `--help` or a mistake, all of them are made.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command line."""
+        commands, groups = self.registered_commands, self.registered_groups
+        named = [one for one in commands if one.name in sys.argv[1:2]]
+        if named and not args and not kwargs:
+            self.registered_commands, self.registered_groups = named, []
+        try:
+            return super().__call__(*args, **kwargs)
+        finally:
+            self.registered_commands, self.registered_groups = commands, groups

@@ -1,0 +1,111 @@
+"""Fetches corpora of the user's own from addresses such as `s3://bucket/essays.jsonl`, or a folder's there.
+
+    <cache>/<16 hex digits of the address's sha256>/<name>/        the files
+    <cache>/<16 hex digits of the address's sha256>/fetched.json   what the store said of each, and its sha256
+
+The cache is `$XDG_CACHE_HOME/niah/corpora`, by default below ~/.cache; it can be removed at any time. A file in it is
+used again while the store says that the object is the same, and its bytes are those that were fetched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from niah_gen.corpora.declarations import DECLARATION, SUFFIXES, of_first_kind, parse_declaration, suffix_of
+from niah_gen.errors import CorpusError, LockedError
+from niah_score.contract import canonical_json, file_sha256, is_safe_path, sha256_hex
+from niah_score.machine.addresses import Address, StoredObject, fetch, objects_below, parse_address, read_object
+from niah_score.machine.files import HeldError, locked, remove_all_but, write_atomically
+
+_STATE = "fetched.json"
+_MOST_DECLARATION_BYTES = 1 << 24
+# So long another process may take to fetch the same corpus.
+_WAIT_SECONDS = 3600
+
+
+@cache
+def fetched_corpus(text: str) -> Path:
+    """The file or the folder at an address, as it is on this machine now; looked up once in a process.
+
+    Of a folder the files of its corpus.toml are fetched, or those that a folder without one is read as. Raises
+    CorpusError where there is none, AddressError, StoreError, LockedError, and OSError.
+    """
+    address = parse_address(text)
+    there = objects_below(address)
+    single = "" in there
+    wanted = {address.name: there[""]} if single else _of_corpus(address, there)
+    base = address.parent if single else address
+    outer = cache_folder() / sha256_hex(address.text.encode())[:16]
+    folder = outer / ("file" if single else address.name)
+    try:
+        with locked(outer / "lock", _WAIT_SECONDS):
+            known = _state(outer)
+            found = {
+                name: _fetched(base / name, folder / name, stored, known.get(name)) for name, stored in wanted.items()
+            }
+            remove_all_but(folder, set(wanted))
+            write_atomically(outer / _STATE, canonical_json(found))
+    except HeldError:
+        raise LockedError(f"{address}: another process has been fetching it for an hour; wait for it to end") from None
+    return folder / address.name if single else folder
+
+
+def cache_folder() -> Path:
+    """Where fetched corpora are kept: `$XDG_CACHE_HOME/niah/corpora`, by default below ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "niah" / "corpora"
+
+
+def _of_corpus(address: Address, there: Mapping[str, StoredObject]) -> dict[str, StoredObject]:
+    """The objects below an address that a corpus is made of."""
+    if DECLARATION in there:
+        where = str(address / DECLARATION)
+        try:
+            text = read_object(address / DECLARATION, _MOST_DECLARATION_BYTES).decode()
+            declared = [file.path for file in parse_declaration(tomllib.loads(text), where).files]
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise CorpusError(f"{where}: not valid TOML ({error})") from None
+        missing = [name for name in declared if name not in there]
+        if missing:
+            raise CorpusError(f"{address}: {DECLARATION} lists {', '.join(missing[:5])}, which is not there")
+        names = [DECLARATION, *declared]
+    else:
+        names = of_first_kind([name for name in there if "/" not in name and suffix_of(name)])
+    if not names:
+        raise CorpusError(f"{address}: nothing is there, or no {', '.join(SUFFIXES)} file")
+    wrong = [name for name in names if not is_safe_path(name)]
+    if wrong:
+        raise CorpusError(f"{address}: {wrong[0]!r} is no name that a file has on every system; rename it")
+    return {name: there[name] for name in names}
+
+
+def _state(outer: Path) -> Mapping[str, Any]:
+    """What is known of the files that were fetched; nothing where that cannot be read."""
+    try:
+        found = json.loads((outer / _STATE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _fetched(address: Address, path: Path, stored: StoredObject, before: object) -> dict[str, Any]:
+    """Fetch one file unless it is there; returns what is to be known of it."""
+    here = file_sha256(path) if path.is_file() else None
+    if stored.mark is not None and before == {"mark": stored.mark, "bytes": stored.bytes, "sha256": here}:
+        return {"mark": stored.mark, "bytes": stored.bytes, "sha256": here}
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        fetch(address, aside)
+        arrived = file_sha256(aside)
+        # One that is the same is left alone: another process may be reading it.
+        if arrived != here:
+            aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+    return {"mark": stored.mark, "bytes": stored.bytes, "sha256": arrived}

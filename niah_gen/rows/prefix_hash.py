@@ -1,0 +1,62 @@
+"""Hashes prompts of which many begin alike: what a prompt shares with the one before it is hashed once.
+
+Rows over one haystack share it up to their first needle, on average half of the prompt where depths ascend.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Shorter stretches are hashed faster than compared.
+_LONG = 50_000
+
+
+class _Begun(NamedTuple):
+    """A hash of the texts `before` a stretch and of the first bytes of the memory that `stretch` views."""
+
+    before: bytes
+    stretch: memoryview
+    state: Any
+
+
+class PrefixHash:
+    """sha256 of texts in pieces, one after the other."""
+
+    def __init__(self) -> None:
+        self._begun: _Begun | None = None
+
+    def hexdigest(self, pieces: Sequence[bytes | memoryview]) -> str:
+        """The digest of pieces laid end to end."""
+        at = next((n for n, piece in enumerate(pieces) if len(piece) >= _LONG), None)
+        stretch = None if at is None else pieces[at]
+        if at is None or not isinstance(stretch, memoryview) or not isinstance(stretch.obj, bytes):
+            total = hashlib.sha256()
+        else:
+            total = self._begin(b"".join(pieces[:at]), stretch)
+            pieces = pieces[at + 1 :]
+        for piece in pieces:
+            total.update(piece)
+        return total.hexdigest()
+
+    def _begin(self, before: bytes, stretch: memoryview) -> Any:
+        """A hash of a text and a stretch, from as far as the last one went into the same memory."""
+        begun = self._begun
+        if begun and begun.before == before and _address(begun.stretch) == _address(stretch) and (
+            len(begun.stretch) <= len(stretch)
+        ):  # fmt: skip
+            state = begun.state.copy()
+            state.update(stretch[len(begun.stretch) :])
+        else:
+            state = hashlib.sha256(before)
+            state.update(stretch)
+        # The view keeps its memory from being used for anything else.
+        self._begun = _Begun(before, stretch, state)
+        return state.copy()
+
+
+def _address(view: memoryview) -> int:
+    return np.frombuffer(view, dtype=np.uint8).ctypes.data

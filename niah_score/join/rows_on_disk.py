@@ -1,0 +1,293 @@
+"""Reads the truth of a dataset of any size: as one table where that is small, else sorted by id in a temporary file.
+
+A large one is read once. Runs of some hundred thousand rows are sorted and put into the file by pages; ids that are
+taken at even steps say where to cut, and what lies between two cuts is gathered from the pages of all runs. So there
+are never more rows in memory than a run has, however many the dataset holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from niah_score.contract import Manifest, PartEntry
+from niah_score.join.dataset_files import DatasetFiles, each_intact, find_files
+from niah_score.join.row_columns import RowsPart
+from niah_score.join.rows import (
+    CHUNK_ROWS,
+    IdDigest,
+    Rows,
+    check_count,
+    check_parts,
+    doubled_id,
+    parts_of,
+    sorted_rows,
+    together,
+)
+from niah_score.join.spool import Extent, Scratch, Spool, apart
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Datasets of more rows, or with more bytes of answers, are kept on the disk.
+MOST_IN_MEMORY = 262_144
+MOST_BYTES_IN_MEMORY = 256_000_000
+# Rows that are scored together are fewer where their answers are larger than that.
+_CHUNK_BYTES = 64_000_000
+_PAGE_ROWS = 2_048
+# Every how many rows of a run an id is kept, to cut by.
+_STEP = 64
+# Beyond so many needles no caller asks for them.
+_MOST_NEEDLES = 100_000
+
+
+class RowsChunk(NamedTuple):
+    """Some rows that lie in a file: the place of the `first` among all, how many, and where tables and targets lie."""
+
+    first: int
+    rows: int
+    first_id: str
+    table: Extent
+    targets: Extent
+
+
+@dataclass(frozen=True)
+class RowsOnDisk:
+    """The truth of a large dataset, sorted by id, in `chunks`; all else is as `Rows` has it.
+
+    `metrics`: how many rows are judged by each. `needles`: of each needle the name, language and keyword groups that
+    the first row with it has. `judged_by`: the different sets of metrics that rows of a chunk are judged by, in the
+    order of the first chunk of each.
+    """
+
+    spool: Spool
+    chunks: tuple[RowsChunk, ...]
+    height: int
+    name: str
+    digest8: str
+    manifest: Manifest | None
+    parts: tuple[PartEntry, ...]
+    metrics: dict[str, int]
+    needles: tuple[tuple[str | None, str, list[list[str]]], ...]
+    judged_by: tuple[tuple[str, ...], ...]
+
+    def some(self, first: int, last: int) -> Rows:
+        """The rows of some chunks, from the number `first` to `last`, that one not counted."""
+        chunks = self.chunks[first:last]
+        found = [RowsPart(self.spool.get(chunk.table), self.spool.get(chunk.targets)) for chunk in chunks]
+        table, targets = together(found)
+        return Rows(table, targets, self.name, self.digest8, self.manifest, self.parts)
+
+    def all(self) -> Rows:
+        """All rows in memory."""
+        return self.some(0, len(self.chunks))
+
+    def of_ids(self, ids: pl.Series) -> Rows:
+        """The rows of some ids."""
+        import polars as pl
+
+        found = []
+        for chunk in self.chunks:
+            table = self.spool.get(chunk.table)
+            own = table.filter(table["id"].is_in(ids.implode()))
+            if own.height:
+                targets = self.spool.get(chunk.targets)
+                kept = own["target"].unique().sort()
+                codes = kept.search_sorted(own["target"]).cast(pl.UInt32).alias("target")
+                found.append(RowsPart(apart(own.with_columns(codes)), apart(targets[kept])))
+        return Rows(*together(found), self.name, self.digest8, self.manifest, self.parts)
+
+
+def read_truth(dataset: Path, scratch: Scratch, answer_bytes: int = 0) -> Rows | RowsOnDisk:
+    """Read a dataset's truth. `scratch`: for what does not fit into memory; `answer_bytes`: how large its answers are.
+
+    Raises what `read_rows` does, and ResourceError where there is no room on the disk.
+    """
+    found = find_files(dataset)
+    parts = each_intact(found, parts_of)
+    held: list[RowsPart] = []
+    count = 0
+    for part in parts:
+        held.append(part)
+        count += part.table.height
+        if count > MOST_IN_MEMORY or answer_bytes > MOST_BYTES_IN_MEMORY:
+            return _on_disk(found, _after(held, parts), dataset, scratch, answer_bytes)
+    return sorted_rows(found, held, dataset)
+
+
+def metrics_of(rows: Rows | RowsOnDisk) -> dict[str, int]:
+    """How many rows are judged by each metric, by name."""
+    if isinstance(rows, RowsOnDisk):
+        return rows.metrics
+    return dict(rows.table["metric"].value_counts().sort("metric").iter_rows())
+
+
+def _after(held: list[RowsPart], rest: Iterator[RowsPart]) -> Iterator[RowsPart]:
+    """What was read, each part let go once it is taken, and what is still to come."""
+    held.reverse()
+    while held:
+        yield held.pop()
+    yield from rest
+
+
+class _Page(NamedTuple):
+    """Sorted rows of a run in the file."""
+
+    first_id: str
+    last_id: str
+    table: Extent
+    targets: Extent
+
+
+class _Runs:
+    """Sorted runs of rows in a file. `ids`: some of all ids; `rows`: how many there are."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self.pages: list[_Page] = []
+        self.ids: list[str] = []
+        self.rows = 0
+
+    def add(self, parts: list[RowsPart]) -> None:
+        """Sort some rows into a run; the list is emptied."""
+        import polars as pl
+
+        table, targets = together(parts)
+        parts.clear()
+        order = pl.int_range(self.rows, self.rows + table.height, dtype=pl.UInt32, eager=True).alias("order")
+        table = table.insert_column(0, order)
+        self.rows += table.height
+        table = table[table["id"].arg_sort()]
+        # Not as a series, which would keep all ids of the run.
+        self.ids += table["id"].gather_every(_STEP).to_list()
+        for page in table.iter_slices(_PAGE_ROWS):
+            found = _put(self._spool, page, targets)
+            self.pages.append(_Page(page["id"][0], page["id"][-1], *found))
+
+    def between(self, low: str | None, high: str | None) -> list[RowsPart]:
+        """The rows from an id on up to another, that one not counted; null is no end."""
+        import polars as pl
+
+        found = []
+        for page in self.pages:
+            if (high is not None and page.first_id >= high) or (low is not None and page.last_id < low):
+                continue
+            table = self._spool.get(page.table)
+            if low is not None and page.first_id < low:
+                table = table.filter(pl.col("id") >= low)
+            if high is not None and page.last_id >= high:
+                table = table.filter(pl.col("id") < high)
+            if table.height:
+                found.append(RowsPart(table, self._spool.get(page.targets)))
+        return found
+
+    def cuts(self) -> list[str | None]:
+        """Ids that divide all rows into ranges of about a run, null at both ends."""
+        step = max(1, MOST_IN_MEMORY // _STEP)
+        inner = dict.fromkeys(sorted(self.ids)[step::step])
+        return [None, *inner, None]
+
+
+def _put(spool: Spool, table: pl.DataFrame, targets: pl.DataFrame) -> tuple[Extent, Extent]:
+    """Put rows into a file, with those of the targets that are theirs."""
+    import polars as pl
+
+    own = table["target"].unique().sort()
+    codes = own.search_sorted(table["target"]).cast(pl.UInt32).alias("target")
+    return spool.put(table.with_columns(codes)), spool.put(targets[own])
+
+
+def _on_disk(
+    found: DatasetFiles, parts: Iterator[RowsPart], dataset: Path, scratch: Scratch, answer_bytes: int
+) -> RowsOnDisk:
+    read = Spool(scratch, "rows-read")
+    runs = _Runs(read)
+    held: list[RowsPart] = []
+    for part in parts:
+        held.append(part)
+        if sum(one.table.height for one in held) >= MOST_IN_MEMORY:
+            runs.add(held)
+    if held:
+        runs.add(held)
+    check_count(runs.rows, found.manifest, dataset)
+    rows = CHUNK_ROWS
+    while rows > 64 and rows * (answer_bytes // runs.rows) > _CHUNK_BYTES:
+        rows //= 2
+    gathered = _Gathered(Spool(scratch, "rows"), found, dataset, rows)
+    cuts = runs.cuts()
+    for low, high in pairwise(cuts):
+        gathered.add(runs.between(low, high))
+    read.drop()
+    return gathered.end()
+
+
+class _Gathered:
+    """Rows that come sorted by id, put into a file by chunks, and what is to be known of all of them."""
+
+    def __init__(self, spool: Spool, found: DatasetFiles, dataset: Path, chunk: int) -> None:
+        self._spool, self._found, self._dataset, self._chunk = spool, found, dataset, chunk
+        self._left: RowsPart | None = None
+        self._chunks: list[RowsChunk] = []
+        self._rows = 0
+        self._ids = IdDigest()
+        self._last: str | None = None
+        self._again: dict[str, None] = {}
+        self._metrics: Counter[str] = Counter()
+        self._judged_by: dict[tuple[str, ...], None] = {}
+        self._needles: dict[str | None, tuple[str, list[list[str]]]] = {}
+
+    def add(self, parts: Sequence[RowsPart]) -> None:
+        """Take the rows of the next range, sorted or not."""
+        if not parts:
+            return
+        table, targets = together(parts)
+        table = table[table["id"].arg_sort()]
+        self._look(table, targets)
+        if self._left is not None:
+            table, targets = together([self._left, RowsPart(table, targets)])
+        whole = table.height // self._chunk * self._chunk
+        self._put(table.head(whole), targets)
+        self._left = RowsPart(table.tail(table.height - whole), targets) if whole < table.height else None
+
+    def end(self) -> RowsOnDisk:
+        """All rows. Raises ScoreError where two have one id."""
+        if self._left is not None:
+            self._put(*self._left)
+        if self._again:
+            raise doubled_id(self._dataset, next(iter(self._again)), len(self._again))
+        found = self._found
+        digest8 = found.manifest.digest8 if found.manifest else self._ids.digest8
+        needles = tuple((name, *about) for name, about in self._needles.items())
+        return RowsOnDisk(
+            self._spool, tuple(self._chunks), self._rows, found.name, digest8, found.manifest, found.parts,
+            dict(sorted(self._metrics.items())), needles, tuple(self._judged_by),
+        )  # fmt: skip
+
+    def _put(self, table: pl.DataFrame, targets: pl.DataFrame) -> None:
+        for chunk in table.iter_slices(self._chunk):
+            found = _put(self._spool, chunk, targets)
+            self._chunks.append(RowsChunk(self._rows, chunk.height, chunk["id"][0], *found))
+            self._rows += chunk.height
+            self._judged_by.setdefault(tuple(sorted(chunk["metric"].unique().to_list())))
+
+    def _look(self, table: pl.DataFrame, targets: pl.DataFrame) -> None:
+        import polars as pl
+
+        again = table.filter(pl.col("id") == pl.col("id").shift(1, fill_value=self._last))
+        self._again |= dict.fromkeys(again["id"].to_list())
+        self._last = table["id"][-1]
+        check_parts(table, self._found.parts, self._dataset)
+        if not self._found.manifest:
+            self._ids.add(table["id"])
+        self._metrics.update(dict(table["metric"].value_counts().iter_rows()))
+        if len(self._needles) > _MOST_NEEDLES:
+            return
+        first = table.select("needle_id", "language", "target").unique("needle_id", maintain_order=True)
+        first = first.filter(~pl.col("needle_id").is_in(list(self._needles), nulls_equal=True))
+        groups = targets["keywords"][first["target"]].to_list()
+        for (name, language, _), keywords in zip(first.iter_rows(), groups, strict=True):
+            self._needles.setdefault(name, (language, keywords))

@@ -1,0 +1,164 @@
+"""Runs a command from its first import to its end: interrupts, streams, expected errors and exit codes.
+
+Both programs end alike:
+
+| code | |
+|---|---|
+| 1 | a bug of ours, with its traceback |
+| 2 | an argument that is wrong, or names what does not exist or is of another kind |
+| 5 | what the system refuses: disk, memory, permission, a read-only file system, too many open files |
+| 130, 143, 129 | Ctrl-C, SIGTERM, a closed terminal |
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import NamedTuple, NoReturn, ParamSpec
+
+from niah_score.machine.interrupts import end_interrupted, raise_interrupts, was_interrupted
+from niah_score.machine.refusals import NAMED_WRONGLY, is_of_memory, is_refused, refusal
+from niah_score.machine.standard_streams import flush_streams, prepare_streams
+
+Arguments = ParamSpec("Arguments")
+
+
+class Ending(NamedTuple):
+    """How an expected error ends a command: what is said on standard error, and the exit code."""
+
+    sentence: str
+    code: int
+
+
+def run_command(program: str, commands: str) -> NoReturn:
+    """Run a program that watches interrupts: import the module with its typer `app`, call it, and end the process.
+
+    The interpreter is not taken down piece by piece: everything is
+    written and synced, and the system takes vocabularies and arrays back at once.
+    """
+    try:
+        # First, or another file gets the number of a stream that was closed.
+        prepare_streams()
+        code = _code_of(importlib.import_module(commands).app, program)
+        try:
+            flush_streams()
+        except OSError as error:
+            code = _told(program, error)
+    except KeyboardInterrupt:
+        code = 130
+    if was_interrupted() and code:
+        with suppress(BaseException):
+            _run_exit_functions()
+        end_interrupted()
+    _run_exit_functions()
+    os._exit(code)
+
+
+def _code_of(app: Callable[[], object], program: str) -> int:
+    try:
+        app()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the end of the program
+        return _told(program, error)
+    return 0
+
+
+def _told(program: str, error: BaseException) -> int:
+    """Tell an error that ends the program; its exit code."""
+    ending = system_ending(error)
+    if ending is not None:
+        say(program, ending.sentence)
+    elif not was_interrupted():
+        with suppress(OSError):
+            traceback.print_exception(error)
+    return ending.code if ending is not None else 1
+
+
+def _run_exit_functions() -> None:
+    # Processes apart end here, and semaphores of worker processes are given back.
+    atexit._run_exitfuncs()
+
+
+def reported(
+    program: str, expected: Callable[[BaseException], Ending | None], advice: str = ""
+) -> Callable[[Callable[Arguments, None]], Callable[Arguments, None]]:
+    """Decorates a command: expected errors end it in a sentence and their exit code; bugs keep their traceback.
+
+    expected: the ending of errors that the package itself raises. advice: as in `watch_interrupts`.
+    """
+
+    def decorated(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
+        @wraps(command)
+        def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+            from niah_score.machine.addresses import refuse_addresses
+
+            try:
+                raise_interrupts()
+                refuse_addresses(kwargs.values())
+                command(*args, **kwargs)
+            except BaseException as error:
+                if was_interrupted():
+                    # Libraries turn an interrupt into errors of their own; `run_command` says the line.
+                    raise SystemExit(130) from None
+                if isinstance(error, KeyboardInterrupt):
+                    say(program, f"interrupted; {advice}" if advice else "interrupted")
+                    raise SystemExit(130) from None
+                ending = expected(error) or system_ending(error)
+                if ending is None:
+                    raise
+                say(program, ending.sentence + _about_current_folder())
+                raise SystemExit(ending.code) from None
+
+        return run
+
+    return decorated
+
+
+def say(program: str, sentence: str) -> None:
+    """Say a sentence on standard error, as the program."""
+    from niah_score.text.visible import visible
+
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"{program}: {visible(sentence)}\n")
+        sys.stderr.flush()
+
+
+def system_ending(error: BaseException) -> Ending | None:
+    """How an error of the machine ends a command; None for all others."""
+    if is_of_memory(error):
+        return Ending("not enough memory", 5)
+    if isinstance(error, OSError):
+        return Ending(refusal(error), 2 if error.errno in NAMED_WRONGLY else 5)
+    behind = error.__cause__ or error.__context__
+    if behind is not None and is_refused(behind):
+        # A library tripped over what it does when the system refuses something.
+        return system_ending(behind)
+    if isinstance(error, UnicodeEncodeError) and any(_is_undecoded(word) for word in sys.argv):
+        return Ending(
+            f"an argument holds characters that the encoding of this locale ({sys.getfilesystemencoding()}) does not "
+            "have; set PYTHONUTF8=1, or LC_ALL to a locale of UTF-8",
+            2,
+        )
+    return None
+
+
+def _about_current_folder() -> str:
+    """What to add to any error where relative paths lead nowhere."""
+    try:
+        os.getcwd()
+    except OSError:
+        return " (the current folder does not exist any more: change into one that does)"
+    return ""
+
+
+def _is_undecoded(word: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in word)

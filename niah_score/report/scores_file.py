@@ -1,0 +1,175 @@
+"""Writes scores as a Parquet file while they come, and reads of a large one what is asked for, some rows at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from niah_score.errors import IntegrityError, ResourceError
+from niah_score.join.spool import Scratch, apart, full_disk
+from niah_score.machine.files import file_state
+from niah_score.machine.unpacking import packed_group
+from niah_score.statistics.columns import CodedColumns, ColumnCoder
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+_GROUP_ROWS = 100_000
+# Bytes of answers in a row group, at most by those of a chunk more.
+_GROUP_BYTES = 64_000_000
+# What no figure is made of.
+_NOT_COUNTED = ("id", "prediction", "reasoning", "error", "extracted", "capped", "sample", "samples")
+# Parts of metrics that figures are made of.
+_COUNTED_PARTS = ("keyword.needles", "keyword.groups")
+
+
+class ScoresWriter:
+    """Writes frames into one file, in row groups of some 100,000 rows; the schema's metadata says what was scored.
+
+    Where answers are long, row groups have fewer rows.
+    """
+
+    def __init__(self, path: Path, columns: Mapping[str, pl.DataType], about: Mapping[str, str]) -> None:
+        import polars as pl
+        import pyarrow.parquet as pq
+
+        self._empty = pl.DataFrame(schema=dict(columns))
+        told = {"niah_score": json.dumps(dict(about))}
+        self._schema: pa.Schema = self._empty.to_arrow().schema.with_metadata(told)
+        self._path = path
+        self._held: list[pl.DataFrame] = []
+        self._bytes = 0
+        try:
+            # Python's own file tells which error the system gave.
+            self._file = path.open("wb")
+            self._writer = pq.ParquetWriter(
+                self._file, self._schema, compression="zstd", compression_level=1, write_page_checksum=True
+            )
+        except OSError as error:
+            raise full_disk(path, error) from None
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take the next rows; a column that the frame lacks is null in them. Raises ResourceError on a full disk."""
+        self._held.append(frame)
+        self._bytes += int(frame["prediction"].str.len_bytes().sum() or 0)
+        while sum(held.height for held in self._held) >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
+            self._write()
+
+    def end(self) -> Path:
+        """Write the rest. Returns the path of the file."""
+        while any(frame.height for frame in self._held):
+            self._write()
+        try:
+            self._writer.close()
+            self._file.close()
+        except OSError as error:
+            raise full_disk(self._path, error) from None
+        return self._path
+
+    def _write(self) -> None:
+        import polars as pl
+
+        whole = pl.concat([self._empty, *self._held], how="diagonal", rechunk=False)
+        self._bytes = 0
+        self._held = [whole.slice(_GROUP_ROWS)] if whole.height > _GROUP_ROWS else []
+        try:
+            self._writer.write_table(whole.head(_GROUP_ROWS).to_arrow().cast(self._schema))
+        except OSError as error:
+            raise full_disk(self._path, error) from None
+
+
+class ScoresFile:
+    """Scores of very many rows, which stay in their file. `sha256`: of the file, where it is known.
+
+    `scratch`: the temporary folder that the file lies in; None where it is somebody's own. Raises ResourceError for a
+    decompression bomb.
+    """
+
+    def __init__(self, path: Path, scratch: Scratch | None = None, sha256: str | None = None) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.path, self.scratch, self.sha256 = path, scratch, sha256
+        # A temporary file is nobody else's, and gets a second name when it is written.
+        self._state = file_state(path) if scratch is None else None
+        about = pq.read_metadata(pa.OSFile(os.fsencode(path)))
+        if (problem := packed_group(path, about)) is not None:
+            raise ResourceError(problem)
+        self.height: int = about.num_rows
+        self._group_rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
+        told = (about.metadata or {}).get(b"niah_score", b"{}")
+        self.about: dict[str, str] = json.loads(told)
+
+    def frame(self) -> pl.DataFrame:
+        """All of it in memory."""
+        import polars as pl
+
+        return pl.concat(self.frames())
+
+    def frames(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        """All rows, a row group at a time; `columns`: of those that there are. Raises IntegrityError if it changed."""
+        for number in range(len(self._group_rows)):
+            yield self._group(number, columns)
+
+    def rows(self, numbers: pl.Series) -> pl.DataFrame:
+        """Some rows by their numbers, in that order. Raises IntegrityError if the file changed."""
+        import polars as pl
+
+        wanted = pl.DataFrame({"number": numbers.cast(pl.Int64)}).with_row_index("nth").sort("number")
+        found, first = [self.columns.clear()], 0
+        order = []
+        for number, rows in enumerate(self._group_rows):
+            own = wanted.filter(pl.col("number").is_between(first, first + rows, closed="left"))
+            if own.height:
+                found.append(apart(self._group(number, None)[own["number"] - first]))
+                order.append(own["nth"])
+            first += rows
+        if not order:
+            return found[0]
+        return pl.concat(found)[pl.concat(order).arg_sort()]
+
+    @cached_property
+    def columns(self) -> pl.DataFrame:
+        """No rows, all columns."""
+        import polars as pl
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        found = pl.from_arrow(pq.read_schema(pa.OSFile(os.fsencode(self.path))).empty_table())
+        assert isinstance(found, pl.DataFrame)
+        return found
+
+    def coded(self) -> CodedColumns:
+        """What figures are made of, in little memory. Raises IntegrityError if the file changed."""
+        coder = coder_of(self.columns.schema, self.height)
+        for frame in self.frames(list(coder.kinds)):
+            coder.add(frame)
+        return coder.end()
+
+    def _group(self, number: int, columns: Sequence[str] | None) -> pl.DataFrame:
+        import polars as pl
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if self._state is not None and file_state(self.path) != self._state:
+            raise IntegrityError(f"{self.path}: changed since it was opened; run the command again")
+        with pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), page_checksum_verification=True) as opened:
+            kept = None if columns is None else [name for name in columns if name in self.columns.columns]
+            found = pl.from_arrow(opened.read_row_group(number, columns=kept))
+        assert isinstance(found, pl.DataFrame)
+        return found if kept is None else found.select(kept)
+
+
+def coder_of(columns: Mapping[str, pl.DataType], rows: int) -> ColumnCoder:
+    """A coder of the columns that figures are made of."""
+    kinds = {
+        name: kind
+        for name, kind in columns.items()
+        if name not in _NOT_COUNTED and ("." not in name or name in _COUNTED_PARTS or name.endswith(".guess"))
+    }
+    return ColumnCoder(kinds, rows)

@@ -1,0 +1,30 @@
+"""Provides a dataset to attack."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from attacks_on_folders import Place
+
+import niah_gen
+
+RECIPE = {
+    "name": "attacked", "lengths": [600], "depths": [0, 50, 100], "needles": ["velden-archive"], "languages": ["en"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A dataset, and another one of the same shape."""
+    top = tmp_path_factory.mktemp("sound")
+    other = niah_gen.build({**RECIPE, "seed": 1}, top, formats=["parquet", "jsonl"])
+    return niah_gen.build(RECIPE, top, formats=["parquet", "jsonl"]), other
+
+
+@pytest.fixture
+def place(sound: tuple[Path, Path], tmp_path: Path) -> Place:
+    """A copy of the dataset, and an empty folder beside it."""
+    (tmp_path / "outside").mkdir()
+    return Place(Path(shutil.copytree(sound[0], tmp_path / "copy")), sound[1], tmp_path / "outside")

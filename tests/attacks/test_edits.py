@@ -1,0 +1,150 @@
+"""Random edits of a manifest are found by `verify`, or leave what it says as it was."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from typing import Any
+
+import pytest
+from attacks_on_folders import Place
+
+from niah_gen.checks.hashes import verify
+from niah_score.contract import ContractError, Manifest, open_dataset, sealed, strict_json
+
+EDITS = 150
+# What `verify` takes as it is said under a seal that fits: a checksum is no signature. `verify --full` compares all but
+# notes, generator_version and the words about corpora with recipe and rows.
+SAID = {"name", "version", "plan_digest", "content_digest", "generator_version", "tokenizer", "corpora", "tokens"}
+SAID |= {"notes", "parts"}
+VALUES: list[Any] = [
+    None, True, 0, -1, 1, 2**62 + 1, 1.5, "", "x", "\u202e", [], {}, [1], "../x", "0" * 64, float("nan"), float("inf"),
+]  # fmt: skip
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every table or list in a value with each of its keys."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, inner in items for place in ((value, key), *places(inner))]
+
+
+def edited(draw: random.Random, record: dict[str, Any]) -> dict[str, Any]:
+    """The manifest with one edit: a value, a key more, one less or under another name, a list in another order."""
+    record = copy.deepcopy(record)
+    inside, key = draw.choice(places(record))
+    kind = draw.choice(("value", "value", "gone", "extra", "renamed", "order", "number"))
+    if kind == "value":
+        inside[key] = draw.choice(VALUES)
+    elif kind == "gone":
+        del inside[key]
+    elif kind == "extra" and isinstance(inside, dict):
+        inside[f"extra{draw.randrange(9)}"] = draw.choice(VALUES)
+    elif kind == "renamed" and isinstance(inside, dict):
+        inside[f"{key}_"] = inside.pop(key)
+    elif kind == "number" and isinstance(inside[key], int | float):
+        inside[key] += draw.choice((1, -1, 1000, 0.5))
+    elif isinstance(inside, list) and len(inside) > 1:
+        inside.reverse()
+    elif isinstance(inside[key], str):
+        inside[key] = inside[key][::-1] + "x"
+    else:
+        inside[key] = [inside[key], inside[key]]
+    return record
+
+
+def found_in(place: Place) -> list[str]:
+    """What `verify` says of a folder."""
+    try:
+        return verify(place.folder)[1]
+    except ContractError as error:
+        return [str(error)]
+
+
+def manifest_of(place: Place) -> Manifest:
+    return open_dataset(place.folder).manifest
+
+
+def test_every_edit_under_the_old_seal_is_found(place: Place) -> None:
+    record = place.record()
+    for number in range(EDITS):
+        changed = edited(random.Random(f"{number}/edit"), record)
+        place.state(changed)
+        assert found_in(place), (number, changed)
+
+
+def test_every_doubled_key_is_found(place: Place) -> None:
+    """A reader that keeps the first key and one that keeps the last would read two datasets."""
+    text = place.manifest.read_text("utf-8")
+    for number in range(EDITS):
+        draw = random.Random(f"{number}/doubled")
+        lines = text.splitlines()
+        at = draw.choice([n for n, line in enumerate(lines) if '": ' in line and line.endswith(",")])
+        doubled = lines[at] if draw.random() < 0.5 else lines[at].split(": ")[0] + ": 0,"
+        if lines[at].endswith(("[", "{")):
+            continue
+        place.manifest.write_text("\n".join([*lines[:at], doubled, *lines[at:]]), "utf-8")
+        assert "stands twice" in found_in(place)[0]
+
+
+def test_an_edit_without_a_seal_is_found(place: Place) -> None:
+    record = {name: value for name, value in place.record().items() if name != "self_sha256"}
+    for number in range(EDITS):
+        changed = edited(random.Random(f"{number}/unsealed"), record)
+        place.state(changed)
+        problems = found_in(place)
+        # A generator of another name may have made it by hand: then what it says is what it says.
+        version = changed.get("generator_version")
+        assert problems or version != record["generator_version"], (number, changed)
+
+
+def test_an_edit_under_a_new_seal_is_found_or_is_of_words_that_follow_from_nothing(place: Place) -> None:
+    record = place.record()
+    sound = manifest_of(place)
+    passed = set()
+    for number in range(EDITS):
+        changed = edited(random.Random(f"{number}/resealed"), record)
+        try:
+            place.state(sealed(changed))
+        except ValueError:
+            continue
+        if found_in(place):
+            continue
+        now = manifest_of(place)
+        passed |= {name for name in Manifest.__slots__ if getattr(now, name) != getattr(sound, name)}
+    # Files may be listed in another order.
+    assert passed <= {*SAID, "files"}, passed
+
+
+@pytest.mark.parametrize("spelling", [{"indent": 0}, {"separators": (",", ":")}, {"ensure_ascii": True}])
+def test_another_spelling_of_the_same_is_no_edit(place: Place, spelling: dict[str, Any]) -> None:
+    sound = manifest_of(place)
+    place.manifest.write_text(json.dumps(place.record(), **spelling), "utf-8")
+    assert found_in(place) == []
+    assert manifest_of(place) == sound
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"a": 1, "a": 1}', "'a' stands twice"),
+        ('{"a": {"b": 1, "b": 2}}', "'b' stands twice"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": -Infinity}', "-Infinity"),
+        ('{"a": 1e999}', "beyond every number"),
+        ('{"a": 1} 2', "Extra data"),
+        ('{"a": "\\ud800"}', "surrogate"),
+        ("[" * 65 + "]" * 65, "nested more than 64"),
+        ('{"a": "' + "[" * 9 + '", "b": ' + "[" * 99, "nested more than 64"),
+        ("", "Expecting value"),
+        ("{'a': 1}", "Expecting property name"),
+    ],
+)
+def test_what_is_no_strict_json_is_refused(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        strict_json(text.encode())
+
+
+def test_brackets_in_texts_are_no_nesting() -> None:
+    value = {"a": "[" * 1000 + '"{', "b": ["\\"] * 100}
+    assert strict_json(json.dumps(value).encode()) == value

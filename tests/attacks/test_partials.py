@@ -1,0 +1,75 @@
+"""Attacks on partial folders end `merge` and `build` with a sentence, and nothing outside the folder is touched."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from attacks_on_folders import everything
+from attacks_on_parts import OTHER_NAMES, PARTIALS, Partial, PartialAttack
+from commands import invoke
+
+import niah_gen
+from niah_gen.cli.main import app as gen
+
+RECIPE = {
+    "name": "parts", "lengths": [600, 800], "depths": [0, 100], "needles": ["velden-archive"], "languages": ["en"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that a single shard of a build was written into."""
+    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("parts"), shard=(1, 1))
+
+
+@pytest.fixture
+def place(parts: Path, tmp_path: Path) -> Partial:
+    (tmp_path / "outside").mkdir()
+    return Partial(Path(shutil.copytree(parts, tmp_path / "build" / "parts" / parts.name)), tmp_path / "outside")
+
+
+def test_the_sound_parts_make_a_dataset(place: Partial) -> None:
+    assert invoke(gen, "merge", place.folder).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        pytest.param(attack, marks=pytest.mark.soak if attack in OTHER_NAMES else (), id=attack.what)
+        for attack in PARTIALS
+    ],
+)
+def test_an_attack_on_parts_is_told(attack: PartialAttack, place: Partial) -> None:
+    attack.damage(place)
+    before = everything(place.outside)
+    found = invoke(gen, "merge", place.folder)
+    assert (found.returncode, attack.says in found.stderr) == (attack.code, True), found.stderr
+    assert "Traceback" not in found.stderr
+    assert everything(place.outside) == before
+    assert not (place.folder.parent / place.folder.name.removesuffix(".partial") / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("link", ["", "dataset", "parts", "final"])
+def test_a_build_writes_through_no_link(link: str, place: Partial, tmp_path: Path) -> None:
+    """The same build again, which would go on from there."""
+    name = place.folder.name.removesuffix(".partial")
+    shutil.rmtree(place.folder)
+    goal = place.folder.with_name(name) if link == "final" else place.folder / link
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    goal.symlink_to(place.outside)
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text("".join(f"{field} = {json.dumps(value)}\n" for field, value in RECIPE.items()), "utf-8")
+    found = invoke(gen, "build", recipe, "--out", place.folder.parents[1])
+    assert (found.returncode, "a symbolic link, which is not followed" in found.stderr) == (4, True), found.stderr
+    assert everything(place.outside) == {}
+
+
+def test_a_lock_that_is_a_link_makes_no_file_elsewhere(place: Partial) -> None:
+    name = place.folder.name.removesuffix(".partial")
+    (place.folder.parent / f".{name}.build.lock").symlink_to(place.outside / "made")
+    found = invoke(gen, "merge", place.folder)
+    assert found.returncode in (2, 4, 5), found.stderr
+    assert everything(place.outside) == {}

@@ -1,0 +1,396 @@
+"""--engine ray makes the dataset that one process makes, whatever happens to workers and machines meanwhile."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+import ray
+import tomli_w
+from folders import tree
+from ray.cluster_utils import Cluster
+
+import niah_gen
+from niah_gen.checks.hashes import verify
+from niah_score.contract import MANIFEST
+
+Started = TypeVar("Started")
+
+HERE = Path(__file__).parent
+# Seconds after which a command is taken to hang; busy machines take their time.
+PATIENCE = 300
+STORE = 75 * 1024 * 1024
+RECIPE = {
+    "name": "held", "task": "held_family:HELD", "lengths": [600, 1000], "depths": [0, 40, 100], "repeats": 3,
+    "languages": ["en"],
+}  # fmt: skip
+COMMAND = ["held.toml", "--format", "parquet,jsonl"]
+
+
+@pytest.fixture(autouse=True)
+def _paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The family's module stands on PYTHONPATH of the command alone; nothing of the user's own is read."""
+    made = str(HERE.parent / "made")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([made, *filter(None, [os.environ.get("PYTHONPATH")])]))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("NIAH_HELD", str(tmp_path))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    (tmp_path / "held.toml").write_text(tomli_w.dumps(RECIPE), "utf-8")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def one_process(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of the dataset as one process makes them."""
+    return tree(niah_gen.build(RECIPE, tmp_path_factory.mktemp("alone"), formats=["parquet", "jsonl"]))
+
+
+def patiently(start: Callable[[], Started], times: int = 4) -> Started:
+    """What a function starts. Ray gives a node 30 seconds, which may be too few on a busy machine."""
+    while True:
+        times -= 1
+        try:
+            return start()
+        except Exception as error:
+            if not times or "timed out during startup" not in str(error):
+                raise
+
+
+class Machines:
+    """A cluster whose head does no work, and two nodes of a CPU each."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster(
+            initialize_head=True,
+            head_node_args={"num_cpus": 0, "num_gpus": 0, "object_store_memory": STORE, "include_dashboard": False},
+        )
+        self.nodes: list[Any] = []
+        self.fill()
+
+    @property
+    def address(self) -> str:
+        found: str = self.cluster.address
+        return found
+
+    def fill(self) -> None:
+        """Add nodes until there are two."""
+        while len(self.nodes) < 2:
+            node = partial(self.cluster.add_node, num_cpus=1, num_gpus=0, object_store_memory=STORE)
+            self.nodes.append(patiently(node))
+
+    def lose(self, node_id: str) -> None:
+        """Kill a node outright."""
+        (lost,) = (node for node in self.nodes if node.node_id == node_id)
+        self.nodes.remove(lost)
+        self.cluster.remove_node(lost, allow_graceful=False)
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Machines]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # What is found through the environment has to come with the build.
+        for name in ("NIAH_HELD", "NIAH_CORPORA"):
+            patch.delenv(name, raising=False)
+        made = patiently(Machines)
+    try:
+        yield made
+    finally:
+        made.cluster.shutdown()
+
+
+class Ended(tuple[int, str, str]):
+    """Exit code, stdout and stderr of a command."""
+
+    __slots__ = ()
+
+    @property
+    def folder(self) -> Path:
+        """The dataset, which must be all that was printed."""
+        code, printed, errors = self
+        assert (code, errors) == (0, "")
+        (line,) = printed.splitlines()
+        return Path(line)
+
+
+@contextmanager
+def started(*words: str, engine: str = "ray") -> Iterator[subprocess.Popen[str]]:
+    """A build in a session of its own, of which nothing is left behind."""
+    command = [sys.executable, "-m", "niah_gen.cli", "build", *words, "--engine", engine]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def end(process: subprocess.Popen[str]) -> Ended:
+    printed, errors = process.communicate(timeout=PATIENCE)
+    return Ended((process.returncode, printed, errors))
+
+
+def build(*words: str) -> Ended:
+    with started(*words) as process:
+        return end(process)
+
+
+def until(what: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
+    """What a function finds, once it finds something."""
+    deadline = time.monotonic() + PATIENCE
+    while not (found := what()):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
+
+
+def begun(folder: Path) -> list[tuple[int, str]]:
+    """Process and node of each worker that is being held."""
+    return [(int(file.name.split("-")[1]), file.read_text("utf-8")) for file in sorted(folder.glob("begun-*"))]
+
+
+def enough(folder: Path, number: int) -> list[tuple[int, str]]:
+    """All workers that were held, once there are so many."""
+    found = begun(folder)
+    return found if len(found) >= number else []
+
+
+def below(pid: int) -> set[int]:
+    """The processes below one, with itself."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in listed.splitlines()]
+    found = {pid}
+    while more := {child for child, parent in pairs if parent in found} - found:
+        found |= more
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    """Those that run; one that has ended and was not yet asked for is dead."""
+    listed = subprocess.run(["ps", "-eo", "pid=,stat="], capture_output=True, text=True, check=True).stdout
+    running = {int(pid) for pid, state in map(str.split, listed.splitlines()) if not state.startswith("Z")}
+    return pids & running
+
+
+def gone(pids: set[int]) -> bool:
+    deadline = time.monotonic() + PATIENCE
+    while alive(pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not alive(pids)
+
+
+def test_two_nodes_make_the_files_of_one_process(
+    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
+) -> None:
+    machines.fill()
+    folder = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address).folder
+    assert tree(folder) == one_process
+    assert not list(folder.parent.glob("*.partial"))
+
+
+def test_a_cluster_started_for_the_build_makes_the_files_of_one_process_and_ends_with_it(
+    tmp_path: Path, one_process: dict[str, bytes]
+) -> None:
+    with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "2") as process:
+        (tmp_path / "hold").touch()
+        until(lambda: begun(tmp_path), process)
+        processes = below(process.pid)
+        assert len(processes) > 4
+        (tmp_path / "go").touch()
+        folder = end(process).folder
+        assert gone(processes)
+    assert tree(folder) == one_process
+
+
+def test_the_bundled_corpora_and_all_formats_come_out_the_same(machines: Machines, tmp_path: Path) -> None:
+    machines.fill()
+    words = ["plain", "--length", "1k,2k", "--depths", "0,50,100", "--format", "parquet,jsonl,jsonl.gz,jsonl.zst"]
+    with started(*words, "--out", str(tmp_path / "alone"), engine="processes") as process:
+        alone = end(process).folder
+    folder = build(*words, "--out", str(tmp_path / "out"), "--ray-address", machines.address).folder
+    assert tree(folder) == tree(alone)
+    assert verify(folder)[1] == []
+
+
+def test_a_worker_that_is_killed_is_replaced(machines: Machines, tmp_path: Path, one_process: dict[str, bytes]) -> None:
+    machines.fill()
+    (tmp_path / "hold").touch()
+    with started(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
+        held = until(partial(enough, tmp_path, 2), process)
+        os.kill(held[0][0], signal.SIGKILL)
+        assert until(partial(enough, tmp_path, 3), process)
+        assert not list((tmp_path / "out").rglob(MANIFEST))
+        (tmp_path / "go").touch()
+        folder = end(process).folder
+    assert tree(folder) == one_process
+
+
+def test_the_files_of_a_node_that_is_lost_are_made_on_another(
+    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
+) -> None:
+    machines.fill()
+    (tmp_path / "hold").touch()
+    with started(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address) as process:
+        held = until(partial(enough, tmp_path, 2), process)
+        (lost, node), (_, other) = held
+        assert node != other
+        machines.lose(node)
+        assert gone({lost})
+        (tmp_path / "go").touch()
+        folder = end(process).folder
+    assert tree(folder) == one_process
+
+
+def test_a_file_whose_workers_all_die_ends_the_build_and_the_next_one_goes_on(
+    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
+) -> None:
+    machines.fill()
+    (tmp_path / "hold").touch()
+    words = [*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address, "--jobs", "1"]
+    with started(*words) as process:
+        for number in range(1, 5):
+            fresh = until(partial(enough, tmp_path, number), process)
+            (pid,) = alive({pid for pid, _ in fresh})
+            os.kill(pid, signal.SIGKILL)
+            assert gone({pid})
+        code, printed, errors = end(process)
+    assert (code, printed) == (5, "")
+    assert "its worker or machine was lost 4 times" in errors
+    assert errors.count("\n") == 1
+    (tmp_path / "go").touch()
+    assert tree(build(*words).folder) == one_process
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "told"),
+    [
+        ("length 600 holds no crate", 2, "niah-gen: length 600 holds no crate\n"),
+        ("no crate", 1, "ValueError: no crate"),
+    ],
+)
+def test_an_error_in_a_worker_ends_the_build_as_it_would_here(
+    machines: Machines, tmp_path: Path, said: str, code: int, told: str
+) -> None:
+    machines.fill()
+    (tmp_path / "raise").write_text(said)
+    ended, printed, errors = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address)
+    assert (ended, printed) == (code, "")
+    assert told in errors
+    if code == 2:
+        assert errors == told
+    else:
+        assert "In a worker on " in errors
+
+
+def test_a_corpus_that_a_node_lacks_or_has_otherwise_ends_the_build(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines.fill()
+    corpus = tmp_path / "data" / "niah" / "corpora" / "notes"
+    corpus.mkdir(parents=True)
+    (corpus / "a.txt").write_text("A short tale was told. It had an end! Was it good? It was. " * 60)
+    words = ["plain", "--corpus", "notes", "--length", "600", "--language", "en", "--out", str(tmp_path / "out")]
+    code, printed, errors = build(*words, "--ray-address", machines.address)
+    assert (code, printed) == (2, "")
+    assert "corpus 'notes'" in errors
+    assert "Every machine of the cluster needs" in errors
+
+
+def test_an_interrupted_build_says_one_sentence_and_leaves_the_cluster_as_it_was(
+    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
+) -> None:
+    machines.fill()
+    (tmp_path / "hold").touch()
+    words = [*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", machines.address]
+    with started(*words) as process:
+        held = until(partial(enough, tmp_path, 2), process)
+        os.killpg(process.pid, signal.SIGINT)
+        assert end(process) == (130, "", "niah-gen: interrupted; run the same command again to go on\n")
+        assert gone({pid for pid, _ in held})
+    (tmp_path / "go").touch()
+    assert tree(build(*words).folder) == one_process
+
+
+@pytest.mark.parametrize("target", ["the build", "all of its processes"])
+def test_an_interrupted_build_ends_the_cluster_that_it_started(tmp_path: Path, target: str) -> None:
+    (tmp_path / "hold").touch()
+    with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
+        until(lambda: begun(tmp_path), process)
+        processes = below(process.pid)
+        (os.kill if target == "the build" else os.killpg)(process.pid, signal.SIGINT)
+        assert end(process) == (130, "", "niah-gen: interrupted; run the same command again to go on\n")
+        assert gone(processes)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_killed_build_takes_its_workers_with_it(tmp_path: Path, sent: signal.Signals, code: int) -> None:
+    (tmp_path / "hold").touch()
+    with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
+        ((worker, _),) = until(lambda: begun(tmp_path), process)
+        os.kill(process.pid, sent)
+        assert end(process)[0] == code
+        assert gone({worker})
+
+
+def test_a_cluster_started_for_a_build_lets_nobody_else_in(tmp_path: Path) -> None:
+    (tmp_path / "hold").touch()
+    with started(*COMMAND, "--out", str(tmp_path / "out"), "--jobs", "1") as process:
+        until(lambda: begun(tmp_path), process)
+        ours = ",".join(map(str, below(process.pid)))
+        shown = subprocess.run(["ps", "-wwo", "args=", "-p", ours], capture_output=True, text=True, check=True).stdout
+        (address,) = set(re.findall(r"--gcs-address=([\d.]+:\d+)", shown))
+        code = f"import ray; ray.init(address={address!r}, logging_level='CRITICAL')"
+        other = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert other.returncode != 0
+        assert "ConnectionError" in other.stderr
+
+
+def test_ray_address_names_the_cluster_where_no_flag_does(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_process: dict[str, bytes]
+) -> None:
+    machines.fill()
+    monkeypatch.setenv("RAY_ADDRESS", machines.address)
+    (tmp_path / "hold").touch()
+    with started(*COMMAND, "--out", str(tmp_path / "out")) as process:
+        ((_, node), *_) = until(lambda: begun(tmp_path), process)
+        assert node in {node.node_id for node in machines.nodes}
+        (tmp_path / "go").touch()
+        assert tree(end(process).folder) == one_process
+
+
+def test_a_build_in_a_process_that_is_connected_uses_that_cluster_and_keeps_it(
+    machines: Machines, tmp_path: Path, one_process: dict[str, bytes]
+) -> None:
+    machines.fill()
+    ray.init(address=machines.address, logging_level="CRITICAL", log_to_driver=False)
+    try:
+        folder = niah_gen.build(RECIPE, tmp_path, formats=["parquet", "jsonl"], engine="ray")
+        assert ray.is_initialized()
+        with pytest.raises(niah_gen.NiahError, match="connected to a cluster already"):
+            niah_gen.build({**RECIPE, "seed": 1}, tmp_path, engine="ray", ray_address="auto")
+    finally:
+        ray.shutdown()
+    assert tree(folder) == one_process
+
+
+@pytest.mark.parametrize("given", ["127.0.0.1:9", "nowhere.invalid:6379", "10.0.0.1", "ray://10.0.0.1:10001"])
+def test_a_cluster_that_is_not_there_ends_the_build_with_its_address(tmp_path: Path, given: str) -> None:
+    code, printed, errors = build(*COMMAND, "--out", str(tmp_path / "out"), "--ray-address", given)
+    assert (code, printed, errors.count("\n")) == (2, "", 1)
+    assert errors.startswith(f"niah-gen: Ray cluster {given}: ")

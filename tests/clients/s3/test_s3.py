@@ -1,0 +1,358 @@
+"""Datasets, corpora, answers and scores at `s3://` addresses, in a store on the loopback that speaks S3."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from client_runs import BIN, rows_of, run
+from object_store import BUCKET, KEY, SECRET, ObjectStore, Write, serving_objects
+
+import niah_gen
+
+# Four shards in two formats: eight uploads, and a record for each shard.
+GRID = ["--needle", "velden-archive", "--length", "400,500,600,700", "--depths", "0,100", "--language", "en"]
+BUILD = ["niah-gen", "build", *GRID, "--name", "far", "--format", "parquet,jsonl.zst"]
+OUT = f"s3://{BUCKET}/deep/er"
+
+
+@pytest.fixture(scope="module")
+def store_of_all() -> Iterator[ObjectStore]:
+    with serving_objects() as store:
+        yield store
+
+
+@pytest.fixture
+def store(store_of_all: ObjectStore) -> Iterator[ObjectStore]:
+    """The store, empty, with nobody listening."""
+    store_of_all.empty()
+    yield store_of_all
+    store_of_all.listen(None)
+    store_of_all.spoil, store_of_all.refused = None, ""
+
+
+@pytest.fixture(scope="module")
+def near(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The dataset, built on this machine."""
+    folder = tmp_path_factory.mktemp("near")
+    return folder / run([*BUILD, "--out", "build"], folder).splitlines()[0]
+
+
+@pytest.fixture
+def here(tmp_path: Path, store: ObjectStore) -> Iterator[Callable[..., str]]:
+    """Runs a command against the store. In the end no temporary file is left, and no secret was printed."""
+    said: list[str] = []
+    (tmp_path / "tmp").mkdir()
+
+    def command(*words: str | Path, expect: int = 0, **more: str) -> str:
+        environment = {**store.environment, "TMPDIR": str(tmp_path / "tmp"), **more}
+        said.append(run(list(words), tmp_path, expect, **environment))
+        return said[-1]
+
+    yield command
+    left = [path.name for path in (tmp_path / "tmp").glob("niah-scratch-*")]
+    assert left == []
+    assert not any(secret in text for text in said for secret in (KEY, SECRET))
+    assert not any(SECRET.encode() in store.files.cat_file(name) for name in store.names())
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """sha256 of every file of a folder."""
+    return {
+        path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def written(store: ObjectStore) -> list[Write]:
+    """What is written from now on, until somebody else listens."""
+    writes: list[Write] = []
+
+    def listener(write: Write, when: str) -> None:
+        if when == "before":
+            writes.append(write)
+
+    store.listen(listener)
+    return writes
+
+
+def as_built(store: ObjectStore, near: Path) -> bool:
+    """Whether the bucket holds the dataset, byte for byte, and nothing else."""
+    return store.objects() == {f"deep/er/far/{near.name}/{name}": digest for name, digest in files_of(near).items()}
+
+
+def test_a_build_writes_the_bytes_that_a_folder_would_hold_and_nothing_else(
+    store: ObjectStore, near: Path, here: Callable[..., str]
+) -> None:
+    order = written(store)
+    printed = here(*BUILD, "--out", OUT)
+    assert f"{OUT}/far/{near.name}" in printed.splitlines()
+    assert as_built(store, near)
+    uploads = [write.path for write in order if write.method == "PUT" and ".partial" not in write.path]
+    assert uploads[-1].endswith("/manifest.json")
+    assert len(uploads) == len(files_of(near))
+    before = len(order)
+    assert "complete already" in here(*BUILD, "--out", OUT)
+    assert len(order) == before
+    assert here("niah-gen", "verify", f"{OUT}/far/{near.name}").startswith(f"{OUT}/far/{near.name}: 11 files")
+    assert "every row proved" in here("niah-gen", "verify", f"{OUT}/far/{near.name}", "--full")
+    assert "8 rows" in here("niah-gen", "list", f"s3://{BUCKET}")
+    assert "velden-archive" in here("niah-gen", "show", f"{OUT}/far/{near.name}", "--row", "3")
+
+
+def test_workers_build_the_same(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
+    here(*BUILD, "--out", OUT, "--jobs", "2")
+    assert as_built(store, near)
+
+
+# Two shards of one file each: a claim, two uploads, two records, recipe, preview, card and manifest, three removals.
+SMALL = [word.replace("400,500,600,700", "400,500").replace("parquet,jsonl.zst", "parquet") for word in BUILD]
+WRITES = 12
+
+
+def killed(store: ObjectStore, folder: Path, number: int, when: str) -> int:
+    """Build until write `number`, and kill -9 before or after it is carried out; how many writes there were."""
+    seen: list[int] = []
+    process: list[subprocess.Popen[bytes]] = []
+    started = threading.Event()
+
+    def listener(write: Write, now: str) -> int | None:
+        seen.append(write.number)
+        if write.number >= number and now == when:
+            started.wait()
+            process[0].send_signal(signal.SIGKILL)
+            process[0].wait()
+        return 500 if write.number >= number and when == "before" else None
+
+    store.listen(listener)
+    environment = {**os.environ, **store.environment, "TMPDIR": str(folder / "tmp"), "HOME": str(folder)}
+    words = [str(BIN / SMALL[0]), *SMALL[1:], "--out", OUT]
+    process.append(
+        subprocess.Popen(words, env=environment, cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    )
+    started.set()
+    process[0].wait(timeout=300)
+    store.settle()
+    store.listen(None)
+    return max(seen, default=0)
+
+
+@pytest.mark.parametrize(("when", "numbers"), [("before", (1, 2, 4, 6, 9, 10)), ("after", tuple(range(1, WRITES + 1)))])
+def test_a_build_that_is_killed_at_a_write_is_no_dataset_and_goes_on(
+    store: ObjectStore, here: Callable[..., str], tmp_path: Path, when: str, numbers: Sequence[int]
+) -> None:
+    expected = files_of(tmp_path / here(*SMALL, "--out", "near").splitlines()[0])
+    top = "deep/er/far/" + next((tmp_path / "near" / "far").iterdir()).name
+    whole = {f"{top}/{name}": digest for name, digest in expected.items()}
+    for number in numbers:
+        store.empty()
+        # Two shards are written at once, so that another write may be under way.
+        assert killed(store, tmp_path, number, when) >= number
+        there = store.objects()
+        finished = f"{top}/manifest.json" in there
+        assert finished == (number > 9 or (number, when) == (9, "after"))
+        if finished:  # killed while records were removed
+            assert there.items() >= whole.items()
+        records = [name for name in there if "/parts/" in name]
+        again = written(store)
+        here(*SMALL, "--out", OUT)
+        store.listen(None)
+        assert store.objects() == whole, (number, when)
+        # What has a record is not uploaded again.
+        uploads = [write for write in again if write.method == "PUT" and "test-0" in write.path]
+        assert len(uploads) == (0 if finished else 2 - len(records)), (number, when)
+    store.empty()
+    started = written(store)
+    here(*SMALL, "--out", OUT)
+    assert len(started) == WRITES
+
+
+def test_what_was_changed_is_found_and_only_that_is_built_again(
+    store: ObjectStore, near: Path, here: Callable[..., str]
+) -> None:
+    for part in ("1/2", "2/2"):
+        here(*BUILD, "--out", OUT, "--shard", part)
+    damaged = f"{BUCKET}/deep/er/far/{near.name}/data/en-500/test-00000-of-00001.parquet"
+    good = store.files.cat_file(damaged)
+    store.files.pipe_file(damaged, bytes([good[0] ^ 1]) + good[1:])
+    printed = here("niah-gen", "merge", f"{OUT}/far/{near.name}.partial", expect=4)
+    assert "en-500/test-00000-of-00001.parquet: sha256 is" in printed
+    assert not [name for name in store.names() if name.endswith("manifest.json")]
+    again = written(store)
+    here(*BUILD, "--out", OUT, "--shard", "2/2")
+    assert sum("test-0" in write.path for write in again) in (0, 2)
+    here(*BUILD, "--out", OUT, "--shard", "1/2")
+    assert sum("test-0" in write.path for write in again) == 2
+    here("niah-gen", "merge", OUT)
+    assert as_built(store, near)
+    store.files.pipe_file(damaged, bytes([good[0] ^ 1]) + good[1:])
+    store.files.pipe_file(f"{BUCKET}/deep/er/far/{near.name}/data/en-500/more.parquet", b"more")
+    store.files.rm_file(f"{BUCKET}/deep/er/far/{near.name}/recipe.toml")
+    printed = here("niah-gen", "verify", f"{OUT}/far/{near.name}", expect=4)
+    assert "3 problems" in printed
+    assert "en-500/test-00000-of-00001.parquet: sha256 is" in printed
+    assert "recipe.toml: missing" in printed
+    assert "more.parquet: not in the manifest" in printed
+    assert "is finished, but 1 of its objects" in here(*BUILD, "--out", OUT, expect=4)
+
+
+def test_shards_of_which_one_is_not_built_are_not_merged(
+    store: ObjectStore, near: Path, here: Callable[..., str]
+) -> None:
+    printed = here(*BUILD, "--out", OUT, "--shard", "1/2")
+    assert f"{OUT}/far/{near.name}.partial" in printed.splitlines()
+    assert "2 files are not there" in here("niah-gen", "merge", OUT, expect=4)
+    assert "unfinished, 2 files written" in here("niah-gen", "list", f"s3://{BUCKET}")
+    here(*BUILD, "--out", OUT)
+    assert as_built(store, near)
+
+
+def test_two_builders_at_once_write_the_same(store: ObjectStore, near: Path, tmp_path: Path) -> None:
+    words = [str(BIN / BUILD[0]), *BUILD[1:], "--out", OUT]
+    environment = {**os.environ, **store.environment}
+    both = [subprocess.Popen(words, env=environment, cwd=tmp_path, stderr=subprocess.PIPE) for _ in range(2)]
+    said = [process.communicate(timeout=300)[1].decode() for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    # What the slower one wrote after the faster one was done goes with the next build.
+    run([*BUILD, "--out", OUT], tmp_path, 0, **store.environment)
+    assert as_built(store, near)
+
+
+def test_who_builds_otherwise_is_refused_and_a_finished_dataset_is_never_changed(
+    store: ObjectStore, near: Path, here: Callable[..., str]
+) -> None:
+    here(*BUILD, "--out", OUT, "--shard", "1/2")
+    other = [*BUILD[:-1], "jsonl"]
+    assert "is being built otherwise" in here(*other, "--out", OUT, expect=11)
+    here(*BUILD, "--out", OUT)
+    assert "is finished, without jsonl" in here(*other, "--out", OUT, expect=2)
+    assert as_built(store, near)
+    store.files.rm_file(f"{BUCKET}/deep/er/far/{near.name}/manifest.json")
+    assert "no build that was begun" in here(*BUILD, "--out", OUT, expect=4)
+
+
+def test_bytes_that_arrive_broken_are_told(store: ObjectStore, near: Path, here: Callable[..., str]) -> None:
+    spoilt = "en-600/test-00000-of-00001.parquet"
+    store.spoil = lambda path, body: body[:-9] + bytes(9) if path.endswith(spoilt) else body
+    printed = here(*BUILD, "--out", OUT, expect=5)
+    assert f"{spoilt}: " in printed
+    assert "Traceback" not in printed
+    assert not [name for name in store.names() if name.endswith("manifest.json")]
+    store.spoil = None
+    here(*BUILD, "--out", OUT)
+    assert as_built(store, near)
+
+
+def test_corpora_are_fetched_once_and_recorded_by_name_and_digest_alone(
+    store: ObjectStore, here: Callable[..., str], tmp_path: Path
+) -> None:
+    texts = {
+        f"{name}.txt": f"The {name} stands by the harbour wall. " * 9 + "Nobody paints it any more. " * 40
+        for name in ("mill", "crane", "shed")
+    }
+    (tmp_path / "harbour").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "harbour" / name).write_text(text, "utf-8")
+        store.files.pipe_file(f"{BUCKET}/texts/harbour/{name}", text.encode())
+    store.files.pipe_file(f"{BUCKET}/texts/harbour/README.md", b"# no text of the corpus")
+    words = ["niah-gen", "build", *GRID, "--name", "texts"]
+    far = tmp_path / here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far").splitlines()[0]
+    near = tmp_path / here(*words, "--corpus", "./harbour", "--out", "near").splitlines()[0]
+    assert files_of(far) == files_of(near)
+    assert not any(BUCKET.encode() in path.read_bytes() for path in far.rglob("*") if path.is_file())
+    single = ["--corpus", f"s3://{BUCKET}/texts/harbour/mill.txt", "--out", "one"]
+    one = tmp_path / here(*words, *single).splitlines()[0]
+    assert '"corpus mill"' in (one / "recipe.toml").read_text("utf-8")
+    # What is fetched already is used while the store says that it is the same, and only then.
+    cached = next((tmp_path / "home" / ".cache").rglob("harbour/mill.txt"))
+    cached.write_text("damaged", "utf-8")
+    assert near.name in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
+    store.files.pipe_file(f"{BUCKET}/texts/harbour/mill.txt", b"The mill is gone. Grass grows there now. " * 60)
+    assert near.name not in here(*words, "--corpus", f"s3://{BUCKET}/texts/harbour", "--out", "far")
+    assert "nothing is there" in here(*words, "--corpus", f"s3://{BUCKET}/texts/none", expect=2)
+
+
+def test_answers_and_dataset_are_scored_where_they_are_as_on_this_machine(
+    store: ObjectStore, near: Path, here: Callable[..., str], tmp_path: Path
+) -> None:
+    here(*BUILD, "--out", OUT)
+    lines = [json.dumps({"id": row["id"], "prediction": row["answers"][0]}) for row in rows_of(near)]
+    lines[5] = json.dumps({"id": "nobody", "prediction": "x"})
+    (tmp_path / "m").mkdir()
+    for name, part in (("a", lines[:3]), ("b", lines[3:])):
+        data = "".join(line + "\n" for line in part)
+        (tmp_path / "m" / f"{name}.jsonl").write_text(data, "utf-8")
+        store.files.pipe_file(f"{BUCKET}/answers/m/{name}.jsonl", data.encode())
+    flags = ["--missing", "zero", "--model", "m"]
+    here("niah-score", "score", near, "m/*.jsonl", *flags, "--out", "scores", expect=3)
+    expected = files_of(tmp_path / "scores")
+    dataset, scores = f"{OUT}/far/{near.name}", f"s3://{BUCKET}/scores/m"
+    order = written(store)
+    for answers in (f"s3://{BUCKET}/answers/m/*.jsonl", f"s3://{BUCKET}/answers/m"):
+        words = ["niah-score", "score", dataset, answers, *flags, "--out", scores, "--overwrite"]
+        printed = here(*words, expect=3)
+        assert f"s3://{BUCKET}/answers/m/b.jsonl:3" in printed
+        found = store.objects("scores/m")
+        assert found.keys() == expected.keys()
+        named = {"problems.jsonl", "report.html", "summary.json"}  # they name the answer files
+        assert {name for name in found if found[name] != expected[name]} == named
+        assert (order[-1].method, order[-1].path) == ("PUT", f"/{BUCKET}/scores/m/summary.json")
+    assert [write.path for write in order if write.method == "DELETE"] == [f"/{BUCKET}/scores/m/summary.json"]
+    again = [*words[:-1]]
+    assert "holds scores already" in here(*again, expect=2)
+    file = f"{dataset}/data/en-500/test-00000-of-00001.parquet"
+    assert "rows 2 = " in here("niah-score", "score", file, f"s3://{BUCKET}/answers/m/a.jsonl", *flags, expect=3)
+    store.files.pipe_file(file.removeprefix("s3://"), b"other")
+    printed = here("niah-score", "score", dataset, f"s3://{BUCKET}/answers/m", *flags, expect=4)
+    assert f"{file}: is not the file that manifest.json lists" in printed
+
+
+def test_what_a_store_refuses_is_a_sentence(
+    store: ObjectStore, near: Path, here: Callable[..., str], tmp_path: Path
+) -> None:
+    answers = tmp_path / "a.jsonl"
+    answers.write_text('{"id": "x", "prediction": "y"}\n', "utf-8")
+    commands: list[list[str | Path]] = [
+        [*BUILD, "--out", "ADDRESS"],
+        ["niah-gen", "build", *GRID, "--corpus", "ADDRESS/a.txt"],
+        ["niah-gen", "verify", "ADDRESS"],
+        ["niah-gen", "merge", "ADDRESS"],
+        ["niah-gen", "list", "ADDRESS"],
+        ["niah-score", "score", "ADDRESS", answers],
+        ["niah-score", "score", near, "ADDRESS/a.jsonl"],
+        ["niah-score", "score", near, answers, "--out", "ADDRESS"],
+    ]
+    refusals: list[tuple[str, dict[str, str], int, str]] = [
+        (f"s3://{BUCKET}/forbidden", {}, 2, "refuses access"),
+        (f"s3://{BUCKET}/x", {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, 2, "no credentials"),
+        (f"s3://{BUCKET}/x", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, 5, "cannot be used"),
+        (f"s3://{KEY}:{SECRET}@{BUCKET}/x", {}, 2, "must not hold a user or a password"),
+    ]
+    no_bucket: tuple[str, dict[str, str], int, str] = ("s3://no-such-bucket/x", {}, 2, "check the bucket and the path")
+    store.refused = "/forbidden"
+    tried = [(words, no_bucket) for words in commands]
+    tried += [(words, refusal) for refusal in refusals for words in (commands[0], commands[-3])]
+    for words, (place, more, code, what) in tried:
+        asked = [str(word).replace("ADDRESS", place) for word in words]
+        printed = here(*asked, expect=code, **more)
+        assert what in printed, (asked, printed)
+        assert "Traceback" not in printed
+
+
+def test_python_builds_and_merges_there(store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+    recipe = {"name": "far", "needles": ["velden-archive"], "lengths": [400, 500], "depths": [0]}
+    near = niah_gen.build(recipe, tmp_path)
+    for part in (1, 2):
+        niah_gen.build_at(recipe, OUT, shard=(part, 2))
+    assert niah_gen.merge_at(OUT) == f"{OUT}/far/{near.name}"
+    assert as_built(store, near)

@@ -1,0 +1,30 @@
+"""Provides the bench on which commands meet faults, and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fault_bench import Bench, Server, server
+from fault_cases import Inputs
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A process that runs commands, each with its own fault."""
+    with server(tmp_path_factory.mktemp("server")) as found:
+        if isinstance(found, str):
+            pytest.skip(found)
+        yield found
+
+
+@pytest.fixture(scope="session")
+def bench(running: Server, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """The folder that commands run in, without inputs."""
+    return Bench(running, tmp_path_factory.mktemp("faults") / "place")
+
+
+@pytest.fixture(scope="session")
+def inputs(running: Server, bench: Bench) -> Inputs:
+    """What commands read."""
+    return Inputs(running, bench.place)

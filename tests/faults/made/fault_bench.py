@@ -1,0 +1,328 @@
+"""Runs commands whose n-th file operation fails or is their last, and compares what they leave with what they should.
+
+Operations are counted where the C library is called, so that what Arrow, polars and zstd write is seen as well.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+_SECONDS = 120.0
+
+# A place that is not there yet, or a folder, is None; a file is its bytes.
+Tree = dict[str, bytes | None]
+
+
+class Fault(NamedTuple):
+    """What happens at an operation: an errno, or a kill of the whole process group where that is -1.
+
+    `always`: 0, to that operation alone; 1, to every later one as well (a dead disk); 2, to every later one that needs
+    room, and only these are counted (a full disk).
+    """
+
+    name: str
+    errno: int
+    always: int = 0
+
+
+KILL = Fault("kill", -1)
+EIO = Fault("EIO", errno.EIO)
+DEAD = Fault("dead disk", errno.EIO, 1)
+READ_ONLY = Fault("read-only disk", errno.EROFS, 1)
+FULL = Fault("full disk", errno.ENOSPC, 2)
+NO_SPACE = Fault("ENOSPC", errno.ENOSPC)
+QUOTA = Fault("EDQUOT", errno.EDQUOT)
+FAULTS = (KILL, EIO, DEAD, READ_ONLY, FULL, NO_SPACE, QUOTA)
+
+
+class Ended(NamedTuple):
+    """How a command ended. `operations`: a line each, in the order of the folder's watch."""
+
+    code: int | str
+    out: str
+    err: str
+    operations: tuple[str, ...]
+
+
+def compiled(folder: Path) -> Path | str:
+    """The shim, or why there is none on this machine."""
+    if not sys.platform.startswith("linux"):
+        return "needs Linux: the shim stands before the GNU C library"
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return "needs a C compiler on the path (cc, gcc or clang)"
+    made = folder / "shim.so"
+    done = subprocess.run(
+        [compiler, "-O1", "-shared", "-fPIC", "-o", made, HERE / "fault_shim.c", "-ldl"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return made if done.returncode == 0 else f"the C compiler refuses the shim: {done.stderr.strip()[:200]}"
+
+
+class Server:
+    """A process that runs commands in forks of itself."""
+
+    def __init__(self, shim: Path, folder: Path) -> None:
+        self._folder = folder
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("FAULTS_", "NIAH_"))}
+        environment |= {
+            "LD_PRELOAD": str(shim), "PYTHONPATH": str(ROOT), "XDG_DATA_HOME": str(folder / "no data"),
+            "MPLCONFIGDIR": str(folder), "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2",
+        }  # fmt: skip
+        self._process = subprocess.Popen(
+            [sys.executable, HERE / "fault_server.py", shim], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=environment,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(_SECONDS)
+
+    def run(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        watched: Path,
+        at: int = 0,
+        fault: Fault = KILL,
+        *,
+        environment: Mapping[str, str] | None = None,
+        kill_after: float | None = None,
+    ) -> Ended:
+        """Run a command; at its operation number `at` below `watched`, from 1, the fault happens; 0: none does.
+
+        kill_after: seconds after which the whole process group is killed, instead.
+        """
+        count, log, out, err = (self._folder / name for name in ("count", "log", "out", "err"))
+        count.write_bytes(bytes(8))
+        log.unlink(missing_ok=True)
+        faults = {
+            "FAULTS_FOLDER": str(watched), "FAULTS_COUNT": str(count), "FAULTS_AT": str(at),
+            "FAULTS_THEN": str(fault.errno), "FAULTS_ALWAYS": str(fault.always), "FAULTS_LOG": str(log),
+        }  # fmt: skip
+        code = self._asked([self._request(command, cwd, out, err, faults, environment, kill_after)])[0]
+        operations = log.read_text().splitlines() if log.exists() else []
+        return Ended(code, out.read_text(), err.read_text(), tuple(operations))
+
+    def run_together(self, command: Sequence[str], cwd: Path, times: int) -> list[Ended]:
+        """Run a command several times at once."""
+        faults = dict.fromkeys(("FAULTS_FOLDER", "FAULTS_COUNT", "FAULTS_LOG"), "") | dict.fromkeys(
+            ("FAULTS_AT", "FAULTS_THEN", "FAULTS_ALWAYS"), "0"
+        )
+        files = [(self._folder / f"out-{n}", self._folder / f"err-{n}") for n in range(times)]
+        codes = self._asked([self._request(command, cwd, out, err, faults, None, None) for out, err in files])
+        return [
+            Ended(code, out.read_text(), err.read_text(), ()) for code, (out, err) in zip(codes, files, strict=True)
+        ]
+
+    def _request(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        out: Path,
+        err: Path,
+        faults: Mapping[str, str],
+        environment: Mapping[str, str] | None,
+        kill_after: float | None,
+    ) -> dict[str, object]:
+        program, *args = command
+        return {
+            "program": program, "args": args, "cwd": str(cwd), "env": dict(environment or {}), "faults": faults,
+            "out": str(out), "err": str(err), "seconds": _SECONDS, "kill_after": kill_after,
+        }  # fmt: skip
+
+    def _asked(self, requests: Sequence[dict[str, object]]) -> list[int | str]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps(requests), file=self._process.stdin, flush=True)
+        found: list[int | str] = json.loads(self._process.stdout.readline())
+        return found
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[Server | str]:
+    """A server, or why there is none."""
+    shim = compiled(folder)
+    if isinstance(shim, str):
+        yield shim
+        return
+    running = Server(shim, folder)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+def tree(folder: Path) -> Tree:
+    """Everything below a folder by its relative path: bytes of files, None for folders."""
+    return {
+        path.relative_to(folder).as_posix(): None if path.is_dir() else path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def is_leftover(path: str) -> bool:
+    """Whether a path is a writer's, of no use to anybody once it has ended."""
+    return any(
+        part.startswith(".") or part.endswith((".partial", ".tmp", ".lock", ".part")) for part in path.split("/")
+    )
+
+
+def visible(found: Tree) -> Tree:
+    """Without what is hidden, and without folders."""
+    return {path: data for path, data in found.items() if data is not None and not is_leftover(path)}
+
+
+def unfinished(disk: Path) -> str | None:
+    """What says that files are being moved in, where no reader checks them: the list of them in a hidden folder."""
+    return next((str(path) for path in disk.rglob(".niah-staging/plan.json")), None)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command that writes below `disk`, a folder that `before` fills; it runs beside it, where `inputs` lies.
+
+    `refused`: what readers find wrong with a disk that holds neither what it held before nor what the command makes.
+    `twice`: the exit code of the same command once it has succeeded. `leaves`: whether it leaves what others need.
+    `apart`: whether each of its files is of use without the others.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    before: Callable[[Path], None] = field(default=lambda disk: None)
+    refused: Callable[[Path], str | None] = unfinished
+    twice: int = 0
+    leaves: bool = False
+    apart: bool = False
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Bench:
+    """The folder that cases run in, with what they need."""
+
+    def __init__(self, running: Server, place: Path) -> None:
+        self.server, self.place, self.disk = running, place, place / "disk"
+        self.saved = place / "saved"
+
+    def reset(self) -> None:
+        """Make the disk what it was before the case."""
+        shutil.rmtree(self.disk, ignore_errors=True)
+        shutil.copytree(self.saved, self.disk, symlinks=True)
+
+    def run(self, case: Case, at: int = 0, fault: Fault = KILL, kill_after: float | None = None) -> Ended:
+        """Run a case's command."""
+        return self.server.run(
+            case.command, self.place, self.disk, at, fault, environment=case.environment, kill_after=kill_after
+        )
+
+
+class Wanted(NamedTuple):
+    """What a case does where nothing goes wrong. `rooms`: how many of its operations need room."""
+
+    before: Tree
+    after: Tree
+    operations: tuple[str, ...]
+    rooms: int
+
+
+def uninterrupted(bench: Bench, case: Case) -> Wanted:
+    """Run a case without a fault, twice."""
+    shutil.rmtree(bench.saved, ignore_errors=True)
+    shutil.rmtree(bench.disk, ignore_errors=True)
+    bench.disk.mkdir(parents=True)
+    case.before(bench.disk)
+    shutil.copytree(bench.disk, bench.saved, symlinks=True)
+    before = tree(bench.disk)
+    done = bench.run(case)
+    assert done.code == 0, (case.name, done)
+    after = tree(bench.disk)
+    left = [path for path in after if is_leftover(path) and path not in before]
+    assert not left or case.leaves, f"{case.name}: leaves {left}"
+    again = bench.run(case)
+    assert again.code == case.twice, (case.name, again)
+    assert tree(bench.disk) == after, f"{case.name}: the second run changes {changed(after, tree(bench.disk))}"
+    bench.reset()
+    rooms = len(bench.run(case, 0, FULL).operations)
+    return Wanted(before, after, done.operations, rooms)
+
+
+def changed(one: Tree, other: Tree) -> list[str]:
+    """The paths in which two trees differ."""
+    return sorted(path for path in {*one, *other} if one.get(path, b"-") != other.get(path, b"-"))
+
+
+def problems_of(bench: Bench, case: Case, wanted: Wanted, fault: Fault, at: int) -> list[str]:
+    """What is not as promised after a fault at an operation, and after the same command again; a sentence each."""
+    bench.reset()
+    return judged(bench, case, wanted, fault, bench.run(case, at, fault))
+
+
+def judged(bench: Bench, case: Case, wanted: Wanted, fault: Fault, ended: Ended) -> list[str]:
+    """What is not as promised of a run that ended, and of the same command run again."""
+    found: list[str] = []
+    left = tree(bench.disk)
+    if fault.errno < 0:
+        if ended.code not in (-signal.SIGKILL, 0):
+            found.append(f"ends with {ended.code}: {ended.err[-300:]}")
+    elif ended.code == 0:
+        if visible(left) != visible(wanted.after):
+            found.append(f"ends with 0 and is not done: {changed(visible(left), visible(wanted.after))}")
+    else:
+        found += wrong_words(ended, bench.place)
+    new = visible(left) == visible(wanted.after)
+    parts = all(data in (wanted.before.get(path), wanted.after.get(path)) for path, data in visible(left).items())
+    old = visible(left) == visible(wanted.before)
+    if not (new or old or (case.apart and parts)) and case.refused(bench.disk) is None:
+        found.append(f"a mix that is accepted: {changed(visible(left), visible(wanted.before))}")
+    again = bench.run(case)
+    if again.code != 0 and not (new and again.code == case.twice):
+        found.append(f"the same command again ends with {again.code}: {again.err[-300:]}")
+    # A command that has nothing to do any more leaves the lock of a dead one to the next that has.
+    elif different := [
+        path for path in changed(tree(bench.disk), wanted.after) if again.code == 0 or not path.endswith(".lock")
+    ]:
+        found.append(f"the same command again leaves another {different}")
+    return found
+
+
+def wrong_words(ended: Ended, place: Path) -> list[str]:
+    """What is wrong with how a command told of an error of the system."""
+    found = []
+    said = [line for line in ended.err.splitlines() if not line.startswith("note: ")]
+    if ended.code != 5:
+        found.append(f"ends with {ended.code}: {ended.err[-400:]}")
+    if len(said) != 1:
+        found.append(f"says {len(said)} lines: {ended.err[-400:]}")
+    if "(None)" in ended.err or "Traceback" in ended.err:
+        found.append(f"says what no user understands: {ended.err[-400:]}")
+    if (
+        "disk" not in ended.err.replace(str(place), "").replace("No space left on device", "")
+        and "disk/" not in ended.err
+    ):
+        found.append(f"names no file: {ended.err[-400:]}")
+    return found
+
+
+def points(operations: Sequence[str]) -> list[int]:
+    """The numbers of operations, from 1, of a run of the same one on a file the first, the second and the last."""
+    kept = []
+    for number, operation in enumerate(operations, 1):
+        before, after = operations[max(0, number - 3) : number - 1], operations[number : number + 1]
+        if not (len(before) == 2 and set(before) == {operation} == set(after)):
+            kept.append(number)
+    return kept

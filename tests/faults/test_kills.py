@@ -1,0 +1,113 @@
+"""Builds that are killed at random moments, several at once, and workers that are killed."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from fault_bench import Bench, Case, changed, is_leftover, tree, visible
+from fault_cases import MANY, Inputs, refused_by_verify
+from killed_workers import build_and_kill
+from properties import FACTOR
+
+_BUILD = ("niah-gen", "build", *MANY, "--out", "disk")
+
+
+def whole_build(bench: Bench, command: tuple[str, ...]) -> tuple[dict[str, bytes | None], float]:
+    """What a build leaves that nobody disturbs, and how many seconds it takes."""
+    shutil.rmtree(bench.disk, ignore_errors=True)
+    bench.disk.mkdir(parents=True)
+    started = time.monotonic()
+    done = bench.run(Case("build", command))
+    assert done.code == 0, done
+    return tree(bench.disk), time.monotonic() - started
+
+
+def killed_builds(bench: Bench, kills: int, command: tuple[str, ...], seed: int) -> Counter[str]:
+    """Kill builds at random moments, several times each until they are through; how they ended."""
+    wanted, seconds = whole_build(bench, command)
+    assert not any(map(is_leftover, wanted))
+    draw = random.Random(f"{seed}/kills")
+    case = Case("build", command, refused=refused_by_verify)
+    ends: Counter[str] = Counter()
+    while ends["killed"] + ends["through"] < kills:
+        shutil.rmtree(bench.disk)
+        bench.disk.mkdir()
+        while True:
+            ended = bench.run(case, kill_after=min(3.0, draw.uniform(0.2, 1.2) * seconds))
+            left = visible(tree(bench.disk))
+            if ended.code != -signal.SIGKILL:
+                assert ended.code == 0, ended
+                ends["through"] += 1
+                break
+            ends["killed"] += 1
+            # No half of a dataset under its name: all or nothing.
+            assert left in ({}, visible(wanted)), changed(left, visible(wanted))
+            ends["dataset there" if left else "nothing there"] += 1
+            if ends["killed"] + ends["through"] >= kills:
+                assert bench.run(case).code == 0
+                break
+        assert not changed(tree(bench.disk), wanted)
+        ends["the same bytes"] += 1
+    return ends
+
+
+def test_builds_that_are_killed_and_run_again_make_the_same_bytes(bench: Bench, inputs: Inputs) -> None:
+    ends = killed_builds(bench, 4, _BUILD, 1)
+    assert ends["killed"] + ends["through"] == 4
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "flags", [(), ("--format", "parquet,jsonl.zst"), ("--jobs", "2")], ids=["", "formats", "workers"]
+)
+def test_two_hundred_random_kills_leave_no_half_dataset(flags: tuple[str, ...], bench: Bench, inputs: Inputs) -> None:
+    kills = 40 if flags == ("--jobs", "2") else 80
+    ends = killed_builds(bench, kills, (*_BUILD, *flags), FACTOR)
+    print(dict(ends))
+
+
+def builders(bench: Bench, rounds: int) -> Counter[str]:
+    """Start eight builds of one dataset at once, so often; how they ended."""
+    wanted, _ = whole_build(bench, _BUILD)
+    ends: Counter[str] = Counter()
+    for _ in range(rounds):
+        shutil.rmtree(bench.disk)
+        bench.disk.mkdir()
+        ended = bench.server.run_together(_BUILD, bench.place, 8)
+        built = [one for one in ended if one.code == 0 and "nothing was built" not in one.err]
+        late = [one for one in ended if one.code == 0 and "nothing was built" in one.err]
+        refused = [one for one in ended if one.code == 11 and "another process is building it" in one.err]
+        assert len(built) == 1, ended
+        assert len(built) + len(late) + len(refused) == 8, ended
+        assert not changed(tree(bench.disk), wanted)
+        ends += Counter(rounds=1, built=len(built), refused=len(refused), late=len(late))
+    return ends
+
+
+def test_of_eight_builds_at_once_one_builds_and_the_others_are_told(bench: Bench, inputs: Inputs) -> None:
+    assert builders(bench, 1)["built"] == 1
+
+
+@pytest.mark.soak
+def test_of_eight_builds_at_once_one_builds_a_hundred_times(bench: Bench, inputs: Inputs) -> None:
+    print(dict(builders(bench, 100)))
+
+
+@pytest.mark.soak
+def test_a_worker_that_is_killed_ends_the_build_with_a_sentence_and_nobody_is_left(tmp_path: Path) -> None:
+    """Half of the kills come within 30 ms after a worker has appeared, while others are being started."""
+    draw = random.Random(FACTOR)
+    ends: Counter[str] = Counter()
+    for number in range(40):
+        delay = draw.uniform(0, 0.03) if number % 2 == 0 else draw.uniform(0, 2.0)
+        end, errors, remained = build_and_kill(tmp_path / str(number), delay, draw)
+        ends[end] += 1
+        assert end.endswith(("exit 0", "exit 5")), (end, errors)
+        assert remained == 0, (end, errors)
+    print(dict(ends))

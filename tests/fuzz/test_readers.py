@@ -1,0 +1,68 @@
+"""Whatever is in a file that somebody gives us, it is read or refused: a documented exit code, and the file's name.
+
+The files of `corpus` are damaged by a seed, and every damaged one is given to the commands that read its kind, in a
+process apart: a library that crashes over one is seen as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import fuzzed_readers
+import pytest
+from fuzzed_readers import CORPUS, READERS
+
+PROGRAM = Path(fuzzed_readers.__file__)
+ROOT = Path(__file__).parents[2]
+# A round gives every reader a case, the fast ones some more.
+ROUNDS, SOAK_ROUNDS, SOAK_PARTS = 2, 100, 4
+
+
+def faults(work: Path, first: int, last: int) -> list[str]:
+    """What went wrong in some rounds; those after a crash are run as well."""
+    found: list[str] = []
+    paths = [ROOT, *(ROOT / "tests" / name for name in ("gen/made", "score"))]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    names: list[str] = list(READERS)
+    while first < last:
+        done = subprocess.run(
+            [sys.executable, PROGRAM, work, str(first), str(last), *names],
+            env=environment, capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        found += [f"{name}/{case}: {fault}" for name, case, fault in map(json.loads, done.stdout.splitlines())]
+        if done.returncode == 0:
+            break
+        place = (work / "case").read_text().split() if (work / "case").exists() else []
+        if len(place) != 3:
+            return [*found, f"exit code {done.returncode}: {done.stderr[-2000:]}"]
+        found.append(f"{place[1]}/{place[2]}: the process ended with {done.returncode}: {done.stderr[-500:]}")
+        first = int(place[0]) + 1
+    return found
+
+
+def test_no_damaged_file_crashes_a_reader_or_is_refused_without_its_name(tmp_path: Path) -> None:
+    assert faults(tmp_path, 0, ROUNDS) == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(SOAK_PARTS))
+def test_none_of_many_damaged_files_crashes_a_reader(tmp_path: Path, part: int) -> None:
+    each = SOAK_ROUNDS // SOAK_PARTS
+    assert faults(tmp_path, ROUNDS + part * each, ROUNDS + (part + 1) * each) == []
+
+
+def test_a_case_is_the_same_in_every_run(tmp_path: Path) -> None:
+    place = fuzzed_readers.Place(*[tmp_path] * 6)
+    seeds = fuzzed_readers.seeds_of("recipes")
+    drawn = [fuzzed_readers.damaged(place, random.Random("recipes/7"), seeds).read_bytes() for _ in range(2)]
+    assert drawn[0] == drawn[1]
+
+
+def test_every_folder_of_the_corpus_is_read_by_a_reader() -> None:
+    source = PROGRAM.read_text("utf-8")
+    assert [folder.name for folder in sorted(CORPUS.iterdir()) if f'"{folder.name}"' not in source] == []

@@ -1,0 +1,122 @@
+"""Corpora at addresses: fetched once, used again while they are the same, known by name and digest alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from made_store import BUCKET, MadeStore, made_store
+
+from niah_gen.corpora.at_address import cache_folder, fetched_corpus
+from niah_gen.corpora.find import locate
+from niah_gen.corpora.read import corpus_sha256, read_corpus
+from niah_gen.errors import CorpusError
+from niah_score.errors import AddressError
+
+TEXT = "The crane was oiled in spring. Nobody has used it since. "
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[MadeStore]]:
+    """A store with a folder of texts; the cache is this test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    fetched_corpus.cache_clear()
+    with made_store() as made:
+        for name in ("b", "a"):
+            made.objects[f"bucket/texts/harbour/{name}.txt"] = (TEXT * 40 + name).encode()
+        made.objects["bucket/texts/harbour/README.md"] = b"# Harbour"
+        made.objects["bucket/texts/harbour/old/c.txt"] = b"Not a part of it."
+        yield made
+    fetched_corpus.cache_clear()
+
+
+def again(spec: str) -> str:
+    """The digest that another process would find."""
+    fetched_corpus.cache_clear()
+    return corpus_sha256(locate(spec))
+
+
+def test_a_folder_at_an_address_is_the_corpus_that_it_would_be_here(store: type[MadeStore], tmp_path: Path) -> None:
+    folder = tmp_path / "harbour"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt", "README.md"):
+        (folder / name).write_bytes(store.objects[f"bucket/texts/harbour/{name}"])
+    far, near = locate(f"{BUCKET}/texts/harbour/"), locate(str(folder))
+    assert far.name == near.name == "harbour"
+    assert read_corpus(far) == read_corpus(near)
+
+
+def test_a_single_object_is_called_by_its_stem(store: type[MadeStore]) -> None:
+    found = read_corpus(locate(f"{BUCKET}/texts/harbour/a.txt"))
+    assert (found.name, [file.path for file in found.files]) == ("a", ["a.txt"])
+
+
+def test_a_folder_with_a_declaration_has_the_files_that_it_lists(store: type[MadeStore]) -> None:
+    digest = corpus_sha256(locate(f"{BUCKET}/texts/harbour/old/c.txt"))
+    toml = (
+        'name = "x"\nlanguage = "en"\nlicense = "CC0-1.0"\nsource = "me"\n[[files]]\npath = "old/c.txt"\nsha256 = "{}"'
+    )
+    from hashlib import sha256
+
+    pin = sha256(b"Not a part of it.").hexdigest()
+    store.objects["bucket/texts/harbour/corpus.toml"] = toml.format(pin).encode()
+    located = locate(f"{BUCKET}/texts/harbour")
+    found = read_corpus(located)
+    assert [file.path for file in found.files] == ["old/c.txt"]
+    assert (found.name, found.license) == ("harbour", "CC0-1.0")
+    assert sorted(path.name for path in located.folder.rglob("*") if path.is_file()) == ["c.txt", "corpus.toml"]
+    assert digest
+    store.objects["bucket/texts/harbour/corpus.toml"] = toml.format(pin).replace("old/c", "old/d").encode()
+    with pytest.raises(CorpusError, match=r"lists old/d\.txt, which is not there"):
+        again(f"{BUCKET}/texts/harbour")
+    store.objects["bucket/texts/harbour/corpus.toml"] = b"name = "
+    with pytest.raises(CorpusError, match="not valid TOML"):
+        again(f"{BUCKET}/texts/harbour")
+
+
+@pytest.mark.parametrize("tags", [True, False])
+def test_what_is_here_and_the_same_is_not_fetched_again_and_what_differs_is(store: type[MadeStore], tags: bool) -> None:
+    store.tags = tags
+    spec = f"{BUCKET}/texts/harbour"
+    first = again(spec)
+    read: list[str] = []
+    store.on_read = read.append
+    assert again(spec) == first
+    # A store that says no checksum is read again each time.
+    assert len(read) == (0 if tags else 2)
+    cached = locate(spec).folder / "a.txt"
+    cached.write_text("damaged")
+    assert again(spec) == first
+    assert cached.read_bytes() == store.objects["bucket/texts/harbour/a.txt"]
+    store.objects["bucket/texts/harbour/a.txt"] += b" It rusts."
+    changed = again(spec)
+    assert changed != first
+    del store.objects["bucket/texts/harbour/b.txt"]
+    assert again(spec) not in (first, changed)
+    assert sorted(path.name for path in cached.parent.iterdir()) == ["a.txt"]
+
+
+def test_what_the_cache_says_of_itself_may_be_damaged(store: type[MadeStore]) -> None:
+    spec = f"{BUCKET}/texts/harbour"
+    first = again(spec)
+    (state,) = cache_folder().glob("*/fetched.json")
+    for damaged in (b"", b"[]", b'{"a.txt": 3}', b"[" * 100_000):
+        state.write_bytes(damaged)
+        assert again(spec) == first
+
+
+def test_one_process_looks_an_address_up_once(store: type[MadeStore]) -> None:
+    spec = f"{BUCKET}/texts/harbour"
+    locate(spec)
+    store.objects.clear()
+    assert locate(spec).name == "harbour"
+
+
+def test_an_address_with_nothing_that_is_a_corpus_is_told(store: type[MadeStore]) -> None:
+    store.objects["bucket/other/x.pdf"] = b"x"
+    for place in ("nothing", "other"):
+        with pytest.raises(CorpusError, match=f"^{BUCKET}/{place}: nothing is there, or no .txt"):
+            locate(f"{BUCKET}/{place}")
+    with pytest.raises(AddressError, match="check the bucket"):
+        locate("made://other/x")

@@ -1,0 +1,313 @@
+"""Building at an address: the bytes of a folder, whole or not at all, whoever builds beside it or ends on the way."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from folders import tree
+from made_store import BUCKET, MadeStore, below, made_store
+
+import niah_gen
+from niah_gen.dataset.at_address import BuildAddresses
+from niah_gen.errors import IntegrityError, LockedError, NiahError
+from niah_score.contract import MANIFEST, sealed
+from niah_score.errors import AddressError, StoreError
+from niah_score.machine.addresses import Address
+
+RECIPE: dict[str, Any] = {
+    "name": "far", "task": "key-values", "languages": ["en"], "lengths": [400, 500, 600], "depths": [0, 100],
+}  # fmt: skip
+OUT = f"{BUCKET}/out"
+
+
+@pytest.fixture
+def store() -> Iterator[type[MadeStore]]:
+    with made_store() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def near(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The dataset as a folder, in two formats."""
+    return niah_gen.build(RECIPE, tmp_path_factory.mktemp("near"), formats=("parquet", "jsonl.gz"))
+
+
+def build(*, formats: tuple[str, ...] = ("parquet", "jsonl.gz"), **more: Any) -> str:
+    return niah_gen.build_at(RECIPE, OUT, formats=formats, **more)
+
+
+def place_of(near: Path) -> str:
+    return f"out/far/{near.name}"
+
+
+@pytest.mark.parametrize("out", [OUT, "memory://bucket/out", "file://{folder}/out"])
+def test_an_address_holds_what_a_folder_would_hold(
+    out: str, near: Path, store: type[MadeStore], tmp_path: Path
+) -> None:
+    import fsspec
+
+    out = out.format(folder=tmp_path)
+    found = niah_gen.build_at(RECIPE, f"{out}/", formats=("parquet", "jsonl.gz"))
+    assert found == f"{out}/far/{near.name}"
+    system, path = fsspec.core.url_to_fs(out)
+    names = system.find(path)
+    assert {name.partition(f"{near.name}/")[2]: system.cat_file(name) for name in names} == tree(near)
+    told: list[str] = []
+    assert niah_gen.build_at(RECIPE, out, notice=told.append) == found
+    assert "is complete already" in told[-1]
+
+
+def test_the_manifest_is_written_last_and_the_claim_first_and_removed_last(store: type[MadeStore], near: Path) -> None:
+    done: list[str] = []
+    store.on_write = lambda kind, path: done.append(f"{kind} {path.removeprefix('bucket/out/far/')}")
+    build()
+    partial = f"{near.name}.partial"
+    assert done[0] == f"create {partial}/claim.json"
+    assert done[-1] == f"remove {partial}/claim.json"
+    assert done.count(f"create {near.name}/{MANIFEST}") == 1
+    after = done[done.index(f"create {near.name}/{MANIFEST}") + 1 :]
+    assert len(after) == 4
+    assert all(line.startswith(f"remove {partial}/") for line in after)
+
+
+def test_no_more_than_two_shards_of_a_process_are_on_its_disk_and_none_at_the_end(
+    store: type[MadeStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: list[int] = []
+
+    def look(kind: str, path: str) -> None:
+        seen.append(len({found.parents[1] for found in tmp_path.rglob("test-0*")}))
+
+    store.on_write = look
+    niah_gen.build_at({**RECIPE, "lengths": [400 + 20 * turn for turn in range(9)]}, OUT)
+    assert 1 <= max(seen) <= 2
+    assert list(tmp_path.iterdir()) == []
+
+
+class KilledError(BaseException):
+    """Stands for the end of the process."""
+
+
+def stop_at(store: type[MadeStore], number: int) -> list[str]:
+    """Let the first writes pass, and none from that number on; returns those that passed."""
+    passed: list[str] = []
+
+    def write(kind: str, path: str) -> None:
+        if len(passed) >= number - 1:
+            raise KilledError
+        passed.append(f"{kind} {path}")
+
+    store.on_write = write
+    return passed
+
+
+def test_a_build_that_ends_at_any_write_is_no_dataset_and_is_finished_by_the_next(
+    store: type[MadeStore], near: Path
+) -> None:
+    number = 0
+    while True:
+        number += 1
+        store.objects.clear()
+        stop_at(store, number)
+        try:
+            build()
+        except KilledError:
+            pass
+        else:
+            break
+        finally:
+            store.on_write = None
+        place = place_of(near)
+        finished = f"bucket/{place}/{MANIFEST}" in store.objects
+        if finished:
+            assert below(store, place) == tree(near)
+        records = [name for name in store.objects if "/parts/" in name]
+        done: list[str] = []
+        store.on_write = lambda kind, path, done=done: done.append(path)
+        build()
+        store.on_write = None
+        assert below(store, "out") == {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
+        assert sum("/test-0" in path for path in done) == (0 if finished else 2 * (3 - len(records)))
+    # A claim, six files, three records, recipe, preview, card and manifest, four removals.
+    assert number == 1 + 6 + 3 + 4 + 4 + 1
+
+
+def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -> None:
+    formats = ("parquet", "jsonl.gz")
+    first = niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(1, 2))
+    assert first == f"{OUT}/far/{near.name}.partial"
+    for place in (first, OUT, f"{OUT}/far/{near.name}"):
+        with pytest.raises(IntegrityError, match=r"2 files are not there.*\n.*file 0 \(en-400/test-00000-of-00001\)"):
+            niah_gen.merge_at(place)
+    niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(2, 2))
+    assert niah_gen.merge_at(first) == f"{OUT}/far/{near.name}"
+    assert below(store, "out") == {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
+    with pytest.raises(AddressError, match="no part of a dataset here"):
+        niah_gen.merge_at(OUT)
+    with pytest.raises(NiahError, match="shard 3/2: expected"):
+        niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(3, 2))
+
+
+@pytest.mark.parametrize("tags", [True, False])
+def test_a_shard_whose_object_or_record_is_not_what_it_was_is_built_again(
+    store: type[MadeStore], near: Path, tags: bool
+) -> None:
+    store.tags = tags
+    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
+    place = f"bucket/{place_of(near)}"
+    data = f"{place}/data/en-500/test-00000-of-00001.parquet"
+    record = f"{place}.partial/parts/00002.json"
+    good = dict(store.objects)
+    body = json.loads(good[record])
+    changed = {
+        data: [good[data][:-1], good[data][:-1] + b"?", b""],
+        record: [
+            good[record][:-9],
+            good[record].replace(b'"tokens', b'"tokenz'),
+            json.dumps({**body, "marks": {}}).encode(),
+            json.dumps(sealed({**body, "shard": body["shard"].replace("600", "601")})).encode(),
+            b"[]",
+            b"7",
+        ],
+    }
+    for name, damages in changed.items():
+        for damage in damages:
+            store.objects.clear()
+            store.objects |= {**good, name: damage}
+            with pytest.raises(IntegrityError, match="1 files are not there"):
+                niah_gen.merge_at(OUT)
+            done: list[str] = []
+            store.on_write = lambda kind, path, done=done: done.append(path)
+            build(formats=("parquet",))
+            store.on_write = None
+            assert sum("/test-0" in path for path in done) == 1
+            assert store.objects[data] == good[data]
+            assert f"{place}/{MANIFEST}" in store.objects
+
+
+def test_where_the_store_states_checksums_no_shard_is_read_back_to_go_on(store: type[MadeStore], near: Path) -> None:
+    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
+    read: list[str] = []
+    store.on_read = read.append
+    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
+    assert [path for path in read if "/test-0" in path] == []
+    # An object that was copied, or a tag of another making: its bytes decide.
+    store.tags = False
+    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
+    assert len([path for path in read if "/test-0" in path]) == 3
+
+
+def test_a_builder_with_other_formats_or_releases_is_refused_while_one_is_at_work(
+    store: type[MadeStore], near: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import importlib.metadata
+
+    niah_gen.build_at(RECIPE, OUT, shard=(1, 2))
+    before = dict(store.objects)
+    with pytest.raises(LockedError, match=r"parquet by niah-kit .*; this build is with parquet\+jsonl.gz"):
+        build()
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.0.1")
+    with pytest.raises(LockedError, match=r"this build is with parquet by .*pyarrow 0\.0\.1"):
+        build(formats=("parquet",))
+    assert store.objects == before
+    claim = f"bucket/{place_of(near)}.partial/claim.json"
+    for damaged in (b"", b"[]", b"{}"):
+        store.objects[claim] = damaged
+        with pytest.raises(LockedError, match=r"claim\.json that cannot be read"):
+            build(formats=("parquet",))
+
+
+def test_another_builder_of_the_same_may_be_faster_at_any_write(store: type[MadeStore], near: Path) -> None:
+    number, whole = 0, {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
+    while True:
+        number += 1
+        store.objects.clear()
+        count = 0
+
+        def write(kind: str, path: str, at: int = number) -> None:
+            nonlocal count
+            count += 1
+            if count == at:
+                store.on_write = None
+                build()
+
+        store.on_write = write
+        build()
+        store.on_write = None
+        if count < number:
+            break
+        # A record that the slower one was writing may stay behind; the next build of the same removes it.
+        assert {name: data for name, data in below(store, "out").items() if ".partial/" not in name} == whole
+        build()
+        assert below(store, "out") == whole, number
+    assert number > 15
+
+
+def test_a_finished_dataset_is_never_changed(store: type[MadeStore], near: Path) -> None:
+    build(formats=("parquet",))
+    before = dict(store.objects)
+    wrote: list[str] = []
+    store.on_write = lambda kind, path: wrote.append(path)
+    with pytest.raises(NiahError, match=r"is finished, without jsonl\.gz"):
+        build()
+    place = f"bucket/{place_of(near)}"
+    manifest = json.loads(before[f"{place}/{MANIFEST}"])
+    digest = manifest["plan_digest"]
+    other = sealed({**manifest, "plan_digest": digest[:8] + "0" * 56})
+    store.objects[f"{place}/{MANIFEST}"] = json.dumps(other).encode()
+    with pytest.raises(IntegrityError, match="dataset of another plan"):
+        build(formats=("parquet",))
+    store.objects |= before
+    store.objects[f"{place}/recipe.toml"] = b"short"
+    with pytest.raises(IntegrityError, match=r"1 of its objects are missing or of another size.*\n  recipe\.toml"):
+        build(formats=("parquet",))
+    del store.objects[f"{place}/{MANIFEST}"]
+    with pytest.raises(IntegrityError, match="is no build that was begun"):
+        build(formats=("parquet",))
+    assert wrote == []
+
+
+def test_what_does_not_belong_there_keeps_a_build_from_being_finished_and_goes_on_after(
+    store: type[MadeStore], near: Path
+) -> None:
+    niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
+    stranger = f"bucket/{place_of(near)}/data/en-400/notes.txt"
+    store.objects[stranger] = b"mine"
+    with pytest.raises(IntegrityError, match=r"1 objects there are no part of the dataset.*\n  data/en-400/notes.txt"):
+        niah_gen.merge_at(OUT)
+    assert f"bucket/{place_of(near)}/{MANIFEST}" not in store.objects
+    del store.objects[stranger]
+    assert niah_gen.merge_at(OUT).endswith(near.name)
+
+
+def test_bytes_that_do_not_arrive_leave_no_dataset(store: type[MadeStore], near: Path) -> None:
+    store.spoil = lambda path, data: data[:-3] + b"..." if path.endswith("en-500/test-00000-of-00001.parquet") else data
+    with pytest.raises(StoreError, match=r"en-500/test-00000-of-00001\.parquet: holds other bytes than were uploaded"):
+        build()
+    assert not [name for name in store.objects if name.endswith(MANIFEST)]
+
+
+def test_no_address_is_in_any_object(store: type[MadeStore]) -> None:
+    build()
+    assert not [name for name, data in store.objects.items() if b"made://" in data or b"bucket" in data]
+
+
+def test_a_target_can_be_sent_to_other_processes() -> None:
+    target = BuildAddresses(Address("s3://bucket/x"))
+    assert pickle.loads(pickle.dumps(target)) == target
+    assert str(target.record(7)) == "s3://bucket/x.partial/parts/00007.json"
+
+
+def test_build_says_who_builds_at_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for out in ("s3://bucket/x", Path("s3://bucket/x")):
+        with pytest.raises(NiahError, match=r"niah_gen\.build_at"):
+            niah_gen.build(RECIPE, out)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,203 @@
+"""Tasks of a Ray cluster: what a worker makes, and what it refuses. Ray itself is tested among the clients."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from folders import tree
+from small_dataset import SMALL, notes
+from typer.testing import CliRunner
+
+import niah_gen
+from niah_gen.cli.main import app
+from niah_gen.dataset import ray_tasks
+from niah_gen.dataset.folders import BuildFolders, lock
+from niah_gen.dataset.ray_cluster import cluster_address, joined
+from niah_gen.dataset.ray_tasks import Order, Outcome, make_order, make_shard
+from niah_gen.errors import CorpusError, IntegrityError, NiahError, RecipeError
+from niah_gen.recipe.read import load_recipe
+from niah_gen.rows.plan import Plan, make_plan
+
+
+@pytest.fixture(autouse=True)
+def _fresh_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that has made no plan yet, in a process whose path stays as it is."""
+    monkeypatch.setattr(ray_tasks, "_prepared", None)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(Path.cwd())
+
+
+def planned(recipe: dict[str, Any], out: Path) -> tuple[Plan, BuildFolders]:
+    plan = make_plan(load_recipe(recipe))
+    return plan, BuildFolders(out / plan.recipe.name / plan.folder_name)
+
+
+def made(order: Order, number: int = 0) -> Outcome:
+    """What comes back from a worker that was sent an order."""
+    sent = pickle.dumps(order)
+    outcome: Outcome = pickle.loads(pickle.dumps(make_shard(lambda: pickle.loads(sent), order.digest, number)))
+    return outcome
+
+
+def test_the_files_of_tasks_in_any_order_are_those_of_one_process(small: Path, tmp_path: Path) -> None:
+    plan, target = planned(SMALL, tmp_path)
+    with lock(target):
+        order = make_order(plan, target, ("parquet",))
+        for number in reversed(range(len(plan.shards))):
+            outcome = made(order, number)
+            assert outcome.error is None
+            assert outcome.record is not None
+            assert outcome.record.number == number
+    written = {path: path.stat().st_mtime_ns for path in target.dataset.rglob("*.parquet")}
+    folder = niah_gen.build(SMALL, tmp_path)
+    assert tree(folder) == tree(small)
+    assert {folder / path.relative_to(target.dataset): when for path, when in written.items()} == {
+        path: path.stat().st_mtime_ns for path in folder.glob("data/**/*.parquet")
+    }
+
+
+def test_a_worker_makes_the_plan_once_however_many_shards_it_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, target = planned(SMALL, tmp_path)
+    order = make_order(plan, target, ("parquet",))
+    asked: list[str] = []
+
+    def counted() -> Order:
+        asked.append("order")
+        return order
+
+    for number in range(3):
+        assert make_shard(counted, order.digest, number).error is None
+    assert asked == ["order"]
+
+
+def test_a_task_that_is_done_twice_leaves_the_same_file(tmp_path: Path) -> None:
+    plan, target = planned(SMALL, tmp_path)
+    order = make_order(plan, target, ("parquet", "jsonl.zst"))
+    first = made(order)
+    before = tree(target.partial)
+    (target.dataset / ".half-written.0.tmp").write_text("by a worker that was killed")
+    assert made(order) == first
+    assert {name: data for name, data in tree(target.partial).items() if "half" not in name} == before
+
+
+def test_a_worker_with_another_corpus_says_which(tmp_path: Path) -> None:
+    texts = notes(tmp_path / "texts")
+    plan, target = planned({**SMALL, "corpora": [str(texts)], "languages": ["en"]}, tmp_path)
+    order = make_order(plan, target, ("parquet",))
+    (texts / "a.txt").write_text("Another tale was told. It had no end! Was it long? It was. " * 60)
+    outcome = made(order)
+    assert isinstance(outcome.error, IntegrityError)
+    (head, line) = str(outcome.error).splitlines()
+    assert "would make another dataset" in head
+    assert line.strip().startswith("corpus notes: ")
+    assert "tokenizer" not in str(outcome.error)
+    assert not target.final.parent.exists()
+
+
+def test_a_worker_without_the_corpus_is_named_and_says_what_it_needs(tmp_path: Path) -> None:
+    texts = notes(tmp_path / "texts")
+    plan, target = planned({**SMALL, "corpora": [str(texts)], "languages": ["en"]}, tmp_path)
+    order = make_order(plan, target, ("parquet",))
+    texts.rename(tmp_path / "gone")
+    outcome = made(order)
+    assert outcome.unprepared
+    with pytest.raises(CorpusError, match=rf"^on {outcome.node}: .*notes(.|\n)*Every machine of the cluster needs"):
+        ray_tasks._record(outcome)
+
+
+@pytest.mark.parametrize("what", ["niah-kit", "pyarrow", "zlib"])
+def test_a_worker_with_another_version_of_what_decides_bytes_refuses(tmp_path: Path, what: str) -> None:
+    plan, target = planned(SMALL, tmp_path)
+    order = make_order(plan, target, ("parquet", "jsonl.gz"))
+    other = replace(order, versions={**order.versions, what: "0.0.1"}, given=b"of another version")
+    outcome = made(other)
+    assert isinstance(outcome.error, IntegrityError)
+    assert f"{what}: {order.versions[what]}, where the build was started 0.0.1" in str(outcome.error)
+
+
+def test_versions_of_what_writes_other_formats_do_not_matter(tmp_path: Path) -> None:
+    plan, target = planned(SMALL, tmp_path)
+    assert set(make_order(plan, target, ("jsonl",)).versions) == {"niah-kit"}
+    assert set(make_order(plan, target, ("jsonl.zst",)).versions) == {"niah-kit", "zstandard"}
+
+
+def test_a_worker_looks_names_up_where_the_build_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes(tmp_path / "corpora")
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "corpora"))
+    plan, target = planned({**SMALL, "corpora": ["notes"], "languages": ["en"]}, tmp_path)
+    order = make_order(plan, target, ("parquet",))
+    # A variable that the worker gets goes with the test.
+    monkeypatch.setenv("NIAH_CORPORA", str(tmp_path / "elsewhere"))
+    assert made(order).error is None
+    assert os.environ["NIAH_CORPORA"] == str(tmp_path / "corpora")
+
+
+def test_a_folder_that_the_machines_do_not_share_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_tasks, "_SEEN_SECONDS", 0)
+    plan, target = planned(SMALL, tmp_path)
+    with pytest.raises(NiahError, match=r"what node-3 wrote is not there \(en-600/test-00000-of-00001: not written\)"):
+        ray_tasks._see(target, plan, 0, ("parquet",), "node-3")
+    assert made(make_order(plan, target, ("parquet",))).error is None
+    ray_tasks._see(target, plan, 0, ("parquet",), "node-3")
+
+
+def test_errors_come_back_from_a_worker_as_they_were() -> None:
+    error = RecipeError(["a: wrong", "b: wrong, too"], "my.toml")
+    error.add_note("In a worker")
+    back = pickle.loads(pickle.dumps(error))
+    assert (str(back), back.problems, back.__notes__) == (str(error), error.problems, ["In a worker"])
+
+    class StrangeError(Exception):
+        def __init__(self, one: int, other: int) -> None:
+            super().__init__("strange")
+
+    assert "StrangeError: strange" in str(ray_tasks._portable(StrangeError(1, 2)))
+
+
+def test_without_ray_the_engine_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    done = CliRunner().invoke(app, ["build", "plain", "--engine", "ray", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2
+    assert done.stderr == "niah-gen: ray is not installed; engine ray needs `pip install 'niah-kit[ray]'`\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_engines_that_do_not_exist_and_addresses_without_ray_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NiahError, match="engine 'dask' does not exist; expected processes or ray"):
+        niah_gen.build(SMALL, tmp_path, engine="dask")
+    with pytest.raises(NiahError, match="goes with engine ray; found engine 'processes'"):
+        niah_gen.build(SMALL, tmp_path, ray_address="auto")
+
+
+def test_the_cluster_is_that_of_the_flag_then_of_the_variable_then_a_local_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert cluster_address(None) == "local"
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    assert cluster_address(None) == "10.0.0.1:6379"
+    assert cluster_address("auto") == "auto"
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:9", r"127\.0\.0\.1:9: cannot be reached \(Connection refused\)"),
+        ("10.0.0.1", r"10\.0\.0\.1: expected HOST:PORT"),
+        ("10.0.0.1:99999", "10.0.0.1:99999: expected HOST:PORT"),
+        ("ray://10.0.0.1:10001", "ray://10.0.0.1:10001: expected HOST:PORT; run the command on a machine of"),
+    ],
+)
+def test_an_address_that_cannot_be_joined_is_named_and_ray_is_not_asked(address: str, said: str) -> None:
+    asked: list[str] = []
+    ray = SimpleNamespace(is_initialized=lambda: False, init=lambda **_: asked.append("init"), shutdown=lambda: None)
+    with pytest.raises(NiahError, match=f"^Ray cluster {said}"), joined(ray, address, 1, 0):
+        pass
+    assert asked == []

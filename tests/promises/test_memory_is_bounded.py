@@ -1,0 +1,134 @@
+"""Commands over rows of a million tokens stay below 1 GiB, and below a hard limit; more rows take no more memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux counts it")
+ROOT = Path(__file__).parents[2]
+MIB = 2**20
+CEILING = 1024 * MIB
+# What the system lets a process reserve for data, threads' stacks included; more ends in exit code 5 or a crash.
+LIMIT = 2048 * MIB
+# Sets the limit, becomes the command and prints its peak of resident memory, with that of processes that it started.
+_MEASURED = """
+import json, resource, subprocess, sys
+limit = int(sys.argv[1])
+done = subprocess.run(sys.argv[2:], capture_output=True, text=True,
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+print(json.dumps([done.returncode, done.stdout, done.stderr, peak]))
+"""
+# Scoring holds a row of scores for each answer, and what it takes is measured with millions of them elsewhere.
+FLAT = ("verify", "show", "export")
+RECIPE = ["plain", "--needle", "velden-archive"]
+
+
+def peak(*words: object, ends: Sequence[int] = (0,)) -> tuple[str, int]:
+    """The last line that a command prints, and the most memory that it held, in bytes."""
+    program, *rest = map(str, words)
+    command = [sys.executable, "-c", _MEASURED, str(LIMIT), sys.executable, "-m", f"{program.replace('-', '_')}.cli"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    found = subprocess.run([*command, *rest], env=environment, capture_output=True, text=True, check=True)
+    code, out, errors, most = json.loads(found.stdout)
+    assert code in ends, f"{program} {rest[0]}: exit code {code}: {errors[-1000:]}"
+    assert most <= CEILING, f"{program} {rest[0]}: {most / MIB:.0f} MiB"
+    return out.splitlines()[-1] if out else "", int(most)
+
+
+def built(out: Path, rows: int, length: int, *words: str) -> tuple[Path, int]:
+    """A dataset of so many rows of one length, and what building it took."""
+    depths = ",".join(f"{100 * number / max(rows - 1, 1):.3f}" for number in range(min(rows, 10)))
+    repeats = str(max(1, rows // 10))
+    line = ["niah-gen", "build", *RECIPE, "--length", length, "--depths", depths, "--repeats", repeats, "--jobs", "1"]
+    folder, most = peak(*line, *words, "--out", out)
+    manifest = json.loads((Path(folder) / "manifest.json").read_bytes())
+    assert manifest["rows"] == rows
+    return Path(folder), most
+
+
+def ids_of(dataset: Path) -> list[str]:
+    import pyarrow.parquet as pq
+
+    return [name for file in dataset.glob("data/*/*") for name in pq.read_table(file, columns=["id"])["id"].to_pylist()]
+
+
+def answered(dataset: Path, path: Path, first: str = "Blue.") -> Path:
+    with path.open("w", encoding="utf-8") as file:
+        for number, name in enumerate(ids_of(dataset)):
+            file.write(json.dumps({"id": name, "prediction": "Blue." if number else first}) + "\n")
+    return path
+
+
+def used(dataset: Path, place: Path) -> dict[str, int]:
+    """What each command took that reads a dataset."""
+    place.mkdir()
+    answers = answered(dataset, place / "a.jsonl")
+    lines: dict[str, list[object]] = {
+        "verify": ["niah-gen", "verify", dataset],
+        "show": ["niah-gen", "show", dataset, "--row", "2", "--whole"],
+        "export": ["niah-gen", "export", dataset, "--to", "openai-batch", "--model", "m", "--out", place / "x"],
+        "score": ["niah-score", "score", dataset, answers, "--out", place / "s", "--jobs", "1"],
+    }  # fmt: skip
+    return {name: peak(*words)[1] for name, words in lines.items()}
+
+
+def test_three_rows_of_a_million_tokens_take_less_than_1_gib(tmp_path: Path) -> None:
+    dataset, _ = built(tmp_path, 3, 1_000_000)
+    used(dataset, tmp_path / "used")
+
+
+# Fewer rows do not fill the groups of rows that a Parquet writer holds.
+@pytest.mark.soak
+def test_two_hundred_rows_of_a_million_tokens_take_no_more_memory_than_a_hundred(tmp_path: Path) -> None:
+    few, few_took = built(tmp_path / "few", 100, 1_000_000)
+    many, many_took = built(tmp_path / "many", 200, 1_000_000)
+    assert many_took <= 1.1 * few_took
+    before, after = used(few, tmp_path / "a"), used(many, tmp_path / "b")
+    assert all(after[name] <= 1.1 * before[name] for name in FLAT), (before, after)
+    print(f"building {few_took / MIB:.0f}, {many_took / MIB:.0f} MiB; {before}; {after}")
+
+
+@pytest.mark.soak
+def test_32000_rows_take_no_more_memory_than_half_of_them(tmp_path: Path) -> None:
+    few, few_took = built(tmp_path / "few", 16_000, 4000)
+    many, many_took = built(tmp_path / "many", 32_000, 4000)
+    assert many_took <= 1.1 * few_took
+    before, after = used(few, tmp_path / "a"), used(many, tmp_path / "b")
+    assert all(after[name] <= 1.1 * before[name] for name in FLAT), (before, after)
+    print(f"building {few_took / MIB:.0f}, {many_took / MIB:.0f} MiB; {before}; {after}")
+
+
+@pytest.mark.soak
+def test_rows_of_a_million_tokens_are_proved_recounted_and_drawn_below_1_gib(tmp_path: Path) -> None:
+    dataset, _ = built(tmp_path, 3, 1_000_000)
+    for words in (
+        ["verify", dataset, "--full", "--jobs", "1"],
+        ["recount", dataset, "--tokenizer", "o200k_base", "--jobs", "1"],
+        ["diff", dataset, dataset, "--jobs", "1"],
+        ["page", dataset, "--out", tmp_path / "page.html"],
+        ["card", dataset],
+    ):
+        peak("niah-gen", *words)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("said", ["words of an answer ", "x", "铜钥匙", "1,024 "])
+def test_an_answer_of_100_mb_is_scored_below_1_gib(said: str, tmp_path: Path) -> None:
+    rows = [{"id": f"row-{number}", "answers": ["Viridian."], "keywords": [["viridian"]]} for number in range(3)]
+    dataset, answers = tmp_path / "rows.jsonl", tmp_path / "a.jsonl"
+    dataset.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    long = said * (100_000_000 // len(said.encode()))
+    with answers.open("w", encoding="utf-8") as file:
+        for number, row in enumerate(rows):
+            record = {"id": row["id"], "prediction": "Blue." if number else long}
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    del long
+    peak("niah-score", "score", dataset, answers, "--out", tmp_path / "s", "--jobs", "1")

@@ -1,0 +1,160 @@
+"""Every flipped bit and every file that is missing, cut, swapped, renamed or too much is found, and never scored."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from made import ROOT
+from made_datasets import copied, folder_of, list_files, with_manifest
+
+from niah_gen.checks.hashes import verify
+from niah_score.contract import MANIFEST, ContractError, read_manifest
+from niah_score.errors import ScoreError
+from niah_score.join.rows import Rows, read_rows
+
+FROZEN = ROOT / "tests" / "contract" / "frozen"
+FLIPS, SOAK_FLIPS = 10, 500
+# Each kind of file, and the format of the dataset's rows beside it.
+KINDS = {
+    "data/*/*.parquet": "parquet",
+    "jsonl/*/*.jsonl": "jsonl",
+    "jsonl/*/*.jsonl.gz": "jsonl.gz",
+    "jsonl/*/*.jsonl.zst": "jsonl.zst",
+    "README.md": "parquet",
+    "recipe.toml": "parquet",
+    "preview/*.parquet": "parquet",
+    MANIFEST: "parquet",
+}
+# The scorer opens none of these, so that damage to them cannot touch a score.
+NOT_READ = ("README.md", "recipe.toml", "preview/*.parquet")
+
+
+def whole(kind: str, folder: Path) -> Path:
+    """A dataset folder with a file of a kind, and all that builds write beside it."""
+    folder_of(KINDS[kind], folder)
+    for name in ("README.md", "recipe.toml", "preview/test.parquet"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(FROZEN / name, folder / name)
+    manifest = read_manifest(list_files(folder))
+    data = [entry for entry in manifest.files if entry.path.startswith(("data/", "jsonl/"))]
+    rows = {entry.path: manifest.rows - len(data) + 1 if entry is data[-1] else 1 for entry in data}
+    files = tuple(replace(entry, rows=rows.get(entry.path)) for entry in manifest.files)
+    with_manifest(folder, replace(manifest, files=files))
+    assert verify(folder)[1] == []
+    return folder
+
+
+def is_found(folder: Path) -> bool:
+    """Whether `niah-gen verify` ends with 4."""
+    try:
+        return bool(verify(folder)[1])
+    except ContractError:
+        return True
+
+
+def read(folder: Path) -> Rows | Exception:
+    """What the scorer reads of a dataset, or why it refuses it."""
+    try:
+        return read_rows(folder)
+    except (ScoreError, ContractError) as error:
+        return error
+
+
+def hunt(kind: str, folder: Path, flips: int) -> None:
+    """Flip bits of the files of a kind, one at a time."""
+    files = sorted(whole(kind, folder).glob(kind))
+    rows = read_rows(folder)
+    manifest = read_manifest(folder)
+    draw = random.Random(kind)
+    harmless = 0
+    for _ in range(flips):
+        path = draw.choice(files)
+        data = path.read_bytes()
+        bit = draw.randrange(8 * len(data))
+        path.write_bytes(data[: bit // 8] + bytes([data[bit // 8] ^ 1 << bit % 8]) + data[bit // 8 + 1 :])
+        if not is_found(folder):
+            # A manifest that says the same in other white space, or names its own digest otherwise.
+            assert (path.name, read_manifest(folder)) == (MANIFEST, manifest), (path, bit)
+            harmless += 1
+        scored = read(folder)
+        if isinstance(scored, Exception):
+            assert getattr(scored, "exit_code", 4) == 4, (path, bit, scored)
+            assert path.name in str(scored) or str(folder) in str(scored), (path, bit, scored)
+            assert kind not in NOT_READ, (path, bit, scored)
+        else:
+            assert kind in (*NOT_READ, MANIFEST), (path, bit)
+            assert scored.table.equals(rows.table), (path, bit)
+            assert scored.targets.equals(rows.targets), (path, bit)
+        path.write_bytes(data)
+    assert harmless <= flips / 20, f"{harmless} of {flips} flips of {kind} are not found, and change nothing"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_flipped_bit_is_found_and_never_scored(kind: str, tmp_path: Path) -> None:
+    hunt(kind, tmp_path / "dataset", FLIPS)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_of_500_flipped_bits_are_found_and_none_is_scored(kind: str, tmp_path: Path) -> None:
+    hunt(kind, tmp_path / "dataset", SOAK_FLIPS)
+
+
+def _truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def _swapped(path: Path) -> None:
+    other = next(file for file in sorted(path.parents[2].rglob("*.*")) if file.is_file() and file != path)
+    data = path.read_bytes()
+    path.write_bytes(other.read_bytes())
+    other.write_bytes(data)
+
+
+def _to_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _to_link(path: Path) -> None:
+    away = path.parents[3] / "away"
+    path.rename(away)
+    path.symlink_to(away)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "deleted": lambda path: path.unlink(),
+    "cut": _truncated,
+    "emptied": lambda path: path.write_bytes(b""),
+    "longer": lambda path: path.write_bytes(path.read_bytes() + b"\n"),
+    "renamed": lambda path: path.rename(path.with_name(f"x{path.name}")),
+    "doubled": lambda path: shutil.copy(path, path.with_name(f"x{path.name}")),
+    "hidden beside it": lambda path: path.with_name(f".{path.name}.swp").write_bytes(b""),
+    "a folder": _to_folder,
+    "a link": _to_link,
+    "swapped": _swapped,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_that_is_not_what_and_where_it_should_be_is_found(kind: str, tmp_path: Path) -> None:
+    clean = whole(kind, tmp_path / "clean")
+    rows, manifest = read_rows(clean), read_manifest(clean)
+    for damage, do in DAMAGES.items():
+        folder = copied(clean, tmp_path / damage / "a" / "dataset")
+        do(sorted(folder.glob(kind))[0])
+        same = (kind, damage) in ((MANIFEST, "cut"), (MANIFEST, "longer"))
+        assert is_found(folder) or (same and read_manifest(folder) == manifest), damage
+        if kind in NOT_READ and damage == "swapped":
+            continue  # with a file that is read
+        # Nothing that the scorer reads is another one, or it lies elsewhere as it was.
+        if same or kind in NOT_READ or damage in ("doubled", "hidden beside it", "a link"):
+            assert read_rows(folder).table.equals(rows.table), damage
+            continue
+        with pytest.raises((ScoreError, ContractError)):
+            read_rows(folder)

@@ -1,0 +1,245 @@
+"""Addresses: what is one, what a store is asked, what its answers are taken for, and what is said of its refusals."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_store import BUCKET, MadeStore, made_store
+
+from niah_score.errors import AddressError, StoreError
+from niah_score.machine.addresses import (
+    Address,
+    StoredObject,
+    fetch,
+    is_address,
+    is_address_as_path,
+    matching,
+    object_at,
+    objects_below,
+    parse_address,
+    put_new_object,
+    put_object,
+    read_object,
+    refuse_addresses,
+    remove_objects,
+    stored_sha256,
+    upload,
+)
+
+SECRET = "p4ssw0rd-p4ssw0rd"
+
+
+@pytest.fixture
+def store() -> Iterator[type[MadeStore]]:
+    with made_store() as made:
+        yield made
+
+
+@pytest.mark.parametrize("text", ["s3://b/x", "gs://b", "memory://x/y", "file:///tmp/x", "S3://b/x"])
+def test_a_scheme_makes_an_address(text: str) -> None:
+    assert is_address(text)
+    assert is_address(parse_address(text).text)
+
+
+@pytest.mark.parametrize("text", ["build", "./s3:/b", "/a/b", "C://x", "C:\\x", "-", "a b://c", "://x"])
+def test_anything_else_is_a_path(text: str) -> None:
+    assert not is_address(text)
+    with pytest.raises(AddressError, match="expected an address"):
+        parse_address(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"s3://key:{SECRET}@bucket/x", "user or a password"),
+        (f"s3://{SECRET}@bucket/x", "user or a password"),
+        (f"https://host/x?Signature={SECRET}", "must not hold"),
+        (f"https://host/x#{SECRET}", "must not hold"),
+        ("s3://", "names no place"),
+        ("s3:////", "names no place"),
+        ("s3://b//x", "empty parts"),
+        ("s3://b/../c", "empty parts"),
+        ("s3://b/x\ny", "control characters"),
+    ],
+)
+def test_what_cannot_be_an_address_is_refused_without_repeating_what_may_be_secret(text: str, said: str) -> None:
+    with pytest.raises(AddressError, match=said) as refused:
+        parse_address(text)
+    assert refused.value.exit_code == 2
+    assert SECRET not in str(refused.value).partition("#")[0]
+
+
+def test_an_address_has_a_name_a_parent_and_what_is_below_it() -> None:
+    address = parse_address("S3://bucket/a/b/")
+    assert str(address) == "s3://bucket/a/b"
+    assert (address.name, str(address.parent), str(address / "c/d")) == ("b", "s3://bucket/a", "s3://bucket/a/b/c/d")
+    assert str(parse_address("hf://datasets/me/set@main/x")) == "hf://datasets/me/set@main/x"
+
+
+def test_a_path_that_was_an_address_is_told_from_one_that_is_there(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert is_address_as_path(Path("s3://bucket/x"))
+    assert not is_address_as_path(Path("build/x"))
+    with pytest.raises(AddressError, match=r"^s3://bucket/x: is an address, and a path on this machine is expected"):
+        refuse_addresses([None, 3, "s3://text", [Path("here"), Path("s3://bucket/x")]])
+    with pytest.raises(AddressError, match=r"^s3://bucket: is") as refused:
+        refuse_addresses([Path(f"s3://me:{SECRET}@bucket")])
+    assert SECRET not in str(refused.value)
+    (tmp_path / "s3:" / "bucket").mkdir(parents=True)
+    refuse_addresses([Path("s3://bucket")])
+
+
+@pytest.mark.parametrize("base", [BUCKET, "memory://bucket", "file://{folder}"])
+def test_objects_are_written_listed_read_and_removed_alike_in_any_store(
+    base: str, store: type[MadeStore], tmp_path: Path
+) -> None:
+    top = parse_address(base.format(folder=tmp_path / "far")) / "top"
+    assert object_at(top / "a") is None
+    assert objects_below(top) == {}
+    put_object(top / "a", b"one")
+    put_object(top / "deep/er/b", b"three")
+    (tmp_path / "c").write_bytes(b"c" * 70_000)
+    assert upload(tmp_path / "c", top / "deep/c").bytes == 70_000
+    found = objects_below(top)
+    assert list(found) == ["a", "deep/c", "deep/er/b"]
+    assert found["deep/er/b"].bytes == 5
+    assert objects_below(top / "a") == {"": found["a"]}
+    assert object_at(top / "deep") is None
+    assert read_object(top / "a") == b"one"
+    assert stored_sha256(top / "a") == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+    fetch(top / "deep/c", tmp_path / "new" / "c")
+    assert (tmp_path / "new" / "c").read_bytes() == b"c" * 70_000
+    assert not put_new_object(top / "a", b"two")
+    assert put_new_object(top / "d", b"two")
+    assert (read_object(top / "a"), read_object(top / "d")) == (b"one", b"two")
+    base_of, names = matching(top / "deep/*/b")
+    assert (str(base_of), names) == (str(top / "deep"), ["er/b"])
+    remove_objects([top / "a", top / "never-there", top / "d", top / "deep/c", top / "deep/er/b"])
+    assert objects_below(top) == {}
+
+
+def test_an_upload_is_proved_by_the_stores_checksum_and_read_back_only_where_it_states_none(
+    store: type[MadeStore], tmp_path: Path
+) -> None:
+    read: list[str] = []
+    store.on_read = read.append
+    path = tmp_path / "x"
+    path.write_bytes(b"content")
+    stored = upload(path, Address(f"{BUCKET}/x"))
+    assert stored == StoredObject(7, "etag:9a0364b9e99bb480dd25e1f0284c8555")
+    assert read == []
+    store.tags = False
+    assert upload(path, Address(f"{BUCKET}/y")) == StoredObject(7, None)
+    assert read == ["bucket/y"]
+
+
+@pytest.mark.parametrize("tags", [True, False])
+@pytest.mark.parametrize("spoil", [lambda path, data: data[:-1], lambda path, data: data[:-1] + b"?"])
+def test_an_upload_of_which_other_bytes_arrive_is_an_error(
+    store: type[MadeStore], tmp_path: Path, tags: bool, spoil: Callable[[str, bytes], bytes]
+) -> None:
+    store.tags, store.spoil = tags, spoil
+    (tmp_path / "x").write_bytes(b"content")
+    with pytest.raises(StoreError, match=r"^made://bucket/x: .* uploaded") as told:
+        upload(tmp_path / "x", Address(f"{BUCKET}/x"))
+    assert told.value.exit_code == 5
+
+
+def test_an_object_that_changes_while_it_is_fetched_is_an_error(store: type[MadeStore], tmp_path: Path) -> None:
+    store.objects["bucket/x"] = b"first"
+
+    def change(path: str) -> None:
+        store.objects[path] = b"other"
+
+    store.on_read = change
+    with pytest.raises(StoreError, match="changed while it was fetched"):
+        fetch(Address(f"{BUCKET}/x"), tmp_path / "x")
+
+
+def test_an_object_larger_than_expected_is_not_read_into_memory(store: type[MadeStore]) -> None:
+    store.objects["bucket/x"] = b"x" * 1001
+    with pytest.raises(StoreError, match="larger than 1,000 bytes"):
+        read_object(Address(f"{BUCKET}/x"), 1000)
+
+
+def test_a_store_that_knows_no_creating_is_asked_first(store: type[MadeStore], monkeypatch: Any) -> None:
+    plain = MadeStore.pipe_file
+
+    def refuses(self: MadeStore, path: str, value: bytes, mode: str = "overwrite") -> None:
+        if mode == "create":
+            raise NotImplementedError
+        plain(self, path, value)
+
+    monkeypatch.setattr(MadeStore, "pipe_file", refuses)
+    assert put_new_object(Address(f"{BUCKET}/x"), b"one")
+    assert not put_new_object(Address(f"{BUCKET}/x"), b"two")
+    assert store.objects == {"bucket/x": b"one"}
+
+
+class NoCredentialsError(Exception):
+    """As botocore calls it."""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (FileNotFoundError("The specified bucket does not exist"), 2, "check the bucket"),
+        (PermissionError("Access Denied"), 2, r"refuses access \(Access Denied\)"),
+        (NoCredentialsError("Unable to locate credentials"), 2, "no credentials"),
+        (ImportError("Please install gcsfs to access Google Storage"), 2, "Please install gcsfs"),
+        (ConnectionError("no route"), 5, r"cannot be used \(no route\)"),
+        (TimeoutError(), 5, r"cannot be used \(TimeoutError\)"),
+        (
+            RuntimeError(f"GET https://me:{SECRET}@host/x?X-Sig={SECRET} failed\n{SECRET}"),
+            5,
+            r"GET https://host/x failed",
+        ),
+        (RuntimeError("x" * 5000), 5, r"x{300} \.\.\.\)"),
+    ],
+)
+def test_what_a_store_refuses_is_one_line_with_a_code_and_without_secrets(
+    store: type[MadeStore], monkeypatch: Any, error: Exception, code: int, said: str
+) -> None:
+    monkeypatch.setenv("MY_STORE_SECRET", SECRET)
+
+    def fail(self: MadeStore, path: str, **_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(MadeStore, "find", fail)
+    with pytest.raises((AddressError, StoreError), match=said) as told:
+        objects_below(Address(f"{BUCKET}/x"))
+    assert told.value.exit_code == code
+    assert str(told.value).startswith("made://bucket/x: ")
+    assert "\n" not in str(told.value)
+    assert SECRET not in str(told.value)
+
+
+def test_an_unknown_scheme_and_a_missing_library_are_told(monkeypatch: Any) -> None:
+    with pytest.raises(AddressError, match="no such kind of address; expected s3://, gs://"):
+        objects_below(Address("nonsense://bucket/x"))
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.partition(".")[0] == "fsspec":
+            raise ModuleNotFoundError("No module named 'fsspec'", name="fsspec")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(AddressError, match=r"pip install 'niah-kit\[remote\]'"):
+        objects_below(Address("gs://bucket/x"))
+
+
+def test_a_full_disk_is_told_of_the_folder_it_is_for(store: type[MadeStore], tmp_path: Path, monkeypatch: Any) -> None:
+    store.objects["bucket/x"] = b"content"
+
+    def full(self: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(StoreError, match=f"cannot be kept in {tmp_path} .No space left on device.; make room"):
+        fetch(Address(f"{BUCKET}/x"), tmp_path / "x")

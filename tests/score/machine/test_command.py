@@ -1,0 +1,193 @@
+"""Commands as processes: interrupts from the first import on, standard streams of every kind, exit codes of both."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from niah_score.machine.command import Ending, system_ending
+
+PROGRAMS = {"niah-gen": ("niah_gen", ["presets"]), "niah-score": ("niah_score", ["formats"])}
+PROGRAM = pytest.mark.parametrize("program", PROGRAMS)
+
+
+def shell(
+    line: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """A line of bash in which `$PYTHON` is this interpreter."""
+    given = {**os.environ, "PYTHON": sys.executable, **(environment or {})}
+    return subprocess.run(["bash", "-c", line], capture_output=True, check=False, env=given, cwd=cwd)
+
+
+def command(program: str, *words: str) -> str:
+    package, default = PROGRAMS[program]
+    return " ".join([f"$PYTHON -m {package}.cli", *(words or default)])
+
+
+@PROGRAM
+@pytest.mark.parametrize("module", ["typing", "typer", "niah_score.machine.command", "commands"])
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_during_an_import_is_one_line(program: str, module: str, number: str) -> None:
+    package = PROGRAMS[program][0]
+    code = f"""
+import importlib.util, os, signal, sys
+for name in ("typing", "typer"):
+    sys.modules.pop(name, None)
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name in ({module!r}, "{package}.cli.{module}"):
+            os.kill(os.getpid(), signal.{number})
+from {package}.cli.main import main
+sys.meta_path.insert(0, Interrupts())
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == {"SIGINT": 130, "SIGTERM": 143}[number], done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"{program}: ")
+    assert done.stderr.count("\n") == 1
+
+
+@PROGRAM
+def test_standard_output_that_takes_nothing_ends_with_5_and_one_sentence(program: str) -> None:
+    for words in ([], ["--help"]):
+        done = shell(f"{command(program, *words)} > /dev/full")
+        assert done.returncode == 5
+        assert done.stderr.startswith(f"{program}: standard output: No space left on device; the disk has ".encode())
+        assert done.stderr.count(b"\n") == 1
+
+
+@PROGRAM
+def test_streams_that_are_closed_or_full_or_not_read_change_no_exit_code(program: str) -> None:
+    for redirection in (">&-", "<&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full", "| head -1"):
+        line = f"set -o pipefail; {command(program)} {redirection}"
+        done = shell(line)
+        assert (done.returncode, done.stderr) == (0, b""), redirection
+    wrong = command(program, "nothing")
+    for redirection in ("2>&-", "2>/dev/full", "2> >(true)"):
+        done = shell(f"{wrong} {redirection}")
+        assert (done.returncode, done.stdout, done.stderr) == (2, b"", b""), redirection
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"LC_ALL": "C"},
+        {"PYTHONIOENCODING": "latin-1"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0"},
+        {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+)
+def test_what_a_terminal_cannot_encode_is_written_out(environment: dict[str, str]) -> None:
+    done = shell(f"{command('niah-gen', 'needles', 'qingmen-teahouse')}", environment=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    spelled = "青门".encode() if environment == {"LC_ALL": "C"} else b"\\u9752\\u95e8"
+    assert spelled in done.stdout
+    wrong = shell(command("niah-gen", "needles", "不存在"), environment=environment)
+    assert wrong.returncode == 2
+    assert b"Traceback" not in wrong.stderr
+
+
+def test_a_name_that_is_no_utf8_is_printed_as_it_is_and_can_be_used(tmp_path: Path) -> None:
+    small = "plain --length 600 --depths 0 --language en --needle velden-archive --format parquet,jsonl"
+    built = shell(f"{command('niah-gen', 'build')} {small} --out $'out\\xff'", tmp_path)
+    assert built.returncode == 0, built.stderr
+    folder = built.stdout.rstrip(b"\n")
+    assert folder.startswith(b"out\xff/plain/")
+    name = os.fsencode(tmp_path) + b"/" + folder
+    assert os.path.isfile(name + b"/manifest.json")
+    quoted = "$'" + folder.decode("latin-1").replace("\xff", "\\xff") + "'"
+    for words in ("verify --full", "show", "card", "recount --tokenizer gpt-4o"):
+        done = shell(f"{command('niah-gen', *words.split())} {quoted}", tmp_path)
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "a.jsonl").write_text("")
+    done = shell(f"{command('niah-score', 'score')} {quoted} a.jsonl --missing zero --out $'s\\xfe'", tmp_path)
+    assert done.returncode in (0, 2, 3), done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_too_few_open_files_and_too_little_memory_end_with_5(tmp_path: Path) -> None:
+    build = command("niah-gen", "build", "plain", "--length", "600", "--out", str(tmp_path), "--jobs", "2")
+    done = shell(f"ulimit -n 16; {build}")
+    assert done.returncode == 5, done.stderr
+    assert b"ulimit -n" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_current_folder_that_was_removed_is_told(tmp_path: Path) -> None:
+    done = shell(f"mkdir gone; cd gone; rmdir ../gone; {command('niah-gen', 'build')} plain --length 600", tmp_path)
+    assert done.returncode == 2
+    assert b"current folder does not exist any more" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "ending"),
+    [
+        (
+            OSError(errno.EACCES, "Permission denied", "x"),
+            Ending("x: Permission denied; choose another folder, or ask for the right to write there", 5),
+        ),
+        (
+            OSError(errno.EROFS, "Read-only file system", "x"),
+            Ending("x: Read-only file system; choose a folder on a disk that can be written to", 5),
+        ),
+        (
+            OSError(errno.EDQUOT, "Disk quota exceeded", "a", None, "b"),
+            Ending(
+                "a -> b: Disk quota exceeded; your quota on that disk is used up; remove what you no longer need, or "
+                "choose another folder",
+                5,
+            ),
+        ),
+        (
+            OSError(errno.EIO, "Input/output error"),
+            Ending(
+                "Input/output error; the disk, or the network that it is reached through, fails: check it, then run "
+                "the same command again",
+                5,
+            ),
+        ),
+        (OSError(errno.ENOENT, "No such file or directory", b"x\xff"), Ending("x\udcff: No such file or directory", 2)),
+        (OSError(errno.ENAMETOOLONG, "File name too long", "x"), Ending("x: File name too long", 2)),
+        (MemoryError(), Ending("not enough memory", 5)),
+        (RuntimeError("can't start new thread"), Ending("not enough memory", 5)),
+        (ImportError("libx.so: failed to map segment from shared object"), Ending("not enough memory", 5)),
+        (ValueError("an answer that says: out of memory"), None),
+        (KeyError("x"), None),
+    ],
+)
+def test_what_the_system_refuses_ends_with_5_and_what_an_argument_names_with_2(
+    error: BaseException, ending: Ending | None
+) -> None:
+    assert system_ending(error) == ending
+
+
+def test_memory_errors_of_libraries_are_known() -> None:
+    import numpy as np
+    import pyarrow as pa
+
+    with pytest.raises(MemoryError) as found:
+        np.zeros(2**60, np.uint8)
+    assert system_ending(found.value) == Ending("not enough memory", 5)
+    with pytest.raises(pa.ArrowMemoryError) as of_arrow:
+        pa.allocate_buffer(2**62)
+    assert system_ending(of_arrow.value) == Ending("not enough memory", 5)
+
+
+def test_an_error_that_a_library_trips_over_is_told_in_its_place() -> None:
+    try:
+        try:
+            raise OSError(errno.EMFILE, "Too many open files")
+        finally:
+            raise UnboundLocalError("what the first error kept from being bound")
+    except UnboundLocalError as error:
+        ending = system_ending(error)
+    assert ending is not None
+    assert (ending.code, "Too many open files" in ending.sentence) == (5, True)

@@ -1,0 +1,129 @@
+"""Interrupts: one line, the exit code of the signal, and an end even where Python cannot be interrupted."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# A process that does not end is killed, and the test fails.
+PATIENCE = 60
+
+START = """
+import sys, threading, time
+from niah_score.machine import interrupts
+from niah_score.machine.interrupts import *
+
+def say(word):
+    sys.stderr.write(word + "\\n")
+    sys.stderr.flush()
+
+import signal
+# Whoever runs the tests may have switched one off, as nohup does.
+for number in ending_signals():
+    signal.signal(number, signal.SIG_DFL)
+watch_interrupts("niah-gen", "run it again")
+"""
+
+
+def signalled(code: str, *signals: int, ready: tuple[str, ...] = ("ready",)) -> tuple[int, str]:
+    """Exit code and last words of a script that is sent one signal after each word that it says on stderr."""
+    with subprocess.Popen([sys.executable, "-c", START + code], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for word, number in zip(ready, signals, strict=True):
+            assert process.stderr.readline() == word + "\n"
+            process.send_signal(number)
+        try:
+            _, errors = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    return process.returncode, errors
+
+
+@pytest.mark.parametrize(
+    ("number", "ended"),
+    [
+        (signal.SIGINT, (130, "niah-gen: interrupted; run it again\n")),
+        (signal.SIGTERM, (143, "niah-gen: ended by SIGTERM; run it again\n")),
+        (signal.SIGHUP, (129, "niah-gen: ended by SIGHUP; run it again\n")),
+    ],
+)
+def test_a_signal_ends_with_one_line_and_its_code(number: int, ended: tuple[int, str]) -> None:
+    assert signalled("say('ready'); time.sleep(600)", number) == ended
+    caught = "raise_interrupts()\ntry:\n    say('ready'); time.sleep(600)\nexcept KeyboardInterrupt: end_interrupted()"
+    assert signalled(caught, number) == ended
+
+
+def test_what_is_half_done_is_taken_back_before_the_end(tmp_path: Path) -> None:
+    file = tmp_path / "half"
+    code = f"""
+raise_interrupts()
+file = open({str(file)!r}, "w")
+try:
+    say("ready"); time.sleep(600)
+except KeyboardInterrupt:
+    import os
+    os.unlink({str(file)!r})
+    end_interrupted()
+"""
+    assert signalled(code, signal.SIGINT)[0] == 130
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    "stuck",
+    [
+        # A cleaning up that waits for a thread.
+        "try:\n    say('ready'); time.sleep(600)\nfinally:\n    threading.Event().wait()",
+        # A destructor, where Python drops what is raised.
+        "class Slow:\n    def __del__(self):\n        say('ready'); time.sleep(1); say('ready')\n"
+        "one = Slow()\ndel one\nwhile True: time.sleep(1)",
+        # A library that swallows everything.
+        "try:\n    say('ready'); time.sleep(600)\nexcept BaseException: pass\nwhile True: time.sleep(1)",
+    ],
+)
+def test_the_process_ends_with_the_same_line_where_the_interrupt_cannot_get_through(stuck: str) -> None:
+    code, errors = signalled("raise_interrupts()\n" + stuck, signal.SIGINT)
+    assert code == 130
+    assert errors.splitlines()[-1] == "niah-gen: interrupted; run it again"
+    assert "Traceback" not in errors
+    assert "KeyboardInterrupt" not in errors
+
+
+def test_a_second_signal_waits_for_nothing() -> None:
+    code = """
+interrupts._GRACE_SECONDS = 1e6
+raise_interrupts()
+try:
+    say("ready"); time.sleep(600)
+finally:
+    say("cleaning"); threading.Event().wait()
+"""
+    ended = signalled(code, signal.SIGINT, signal.SIGTERM, ready=("ready", "cleaning"))
+    assert ended == (130, "niah-gen: interrupted; run it again\n")
+
+
+def test_what_is_to_be_killed_is_killed_where_the_process_ends_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "killed"
+    code = f"""
+raise_interrupts()
+with abandoned_by(lambda: 1 / 0), abandoned_by(lambda: open({str(file)!r}, "w").close()):
+    with abandoned_by(lambda: say("gone already")):
+        pass
+    try:
+        say("ready"); time.sleep(600)
+    finally:
+        threading.Event().wait()
+"""
+    assert signalled(code, signal.SIGINT) == (130, "niah-gen: interrupted; run it again\n")
+    assert file.exists()
+
+
+def test_a_signal_that_the_parent_switched_off_stays_off() -> None:
+    code = START.replace("watch_int", "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwatch_int")
+    code += "import os; os.kill(os.getpid(), signal.SIGINT); say('still here')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "still here\n")

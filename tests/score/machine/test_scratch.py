@@ -1,0 +1,52 @@
+"""Folders for a while: gone at the end, and after a kill with the next process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from niah_score.machine.scratch import scratch_folder
+
+HOLD = """
+import sys
+from niah_score.machine.scratch import scratch_folder
+with scratch_folder() as folder:
+    (folder / "x").write_text("x")
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+USE = "from niah_score.machine.scratch import scratch_folder\nwith scratch_folder(): pass"
+
+
+def test_a_folder_is_empty_and_gone_at_the_end_even_after_an_error() -> None:
+    with pytest.raises(ValueError, match="mine"), scratch_folder() as folder:  # noqa: PT012
+        assert list(folder.iterdir()) == []
+        (folder / "deep").mkdir()
+        (folder / "deep" / "x").write_text("x")
+        raise ValueError("mine")
+    assert not folder.parent.exists()
+
+
+def test_what_a_killed_process_left_goes_with_the_next_and_what_a_living_one_has_stays(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
+    held = [
+        subprocess.Popen(
+            [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        for _ in range(2)
+    ]
+    folders = [Path((process.stdout or sys.stdin).readline().strip()) for process in held]
+    (tmp_path / "niah-scratch-of-nobody").mkdir()  # without a lock: of another making
+    held[0].send_signal(signal.SIGKILL)
+    held[0].communicate()
+    assert (folders[0] / "x").exists()
+    subprocess.run([sys.executable, "-c", USE], env=environment, check=True)
+    assert not folders[0].parent.exists()
+    assert (folders[1] / "x").exists()
+    held[1].communicate("")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["niah-scratch-of-nobody"]

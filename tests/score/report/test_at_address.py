@@ -1,0 +1,50 @@
+"""Scores at an address: the summary last, and old ones replaced only where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from made_store import BUCKET, MadeStore, below, made_store
+
+from niah_score.errors import ScoreError
+from niah_score.machine.addresses import Address
+from niah_score.report.at_address import scores_for
+
+PLACE = Address(f"{BUCKET}/scores")
+
+
+@pytest.fixture
+def store() -> Iterator[type[MadeStore]]:
+    with made_store() as made:
+        yield made
+
+
+def write(*names: str, overwrite: bool = False) -> None:
+    with scores_for(PLACE, overwrite=overwrite) as folder:
+        for name in names:
+            (folder / name).write_text(f"{names}")
+
+
+def test_the_summary_is_written_last_and_removed_first(store: type[MadeStore]) -> None:
+    done: list[str] = []
+    store.on_write = lambda kind, path: done.append(f"{kind} {path.rpartition('/')[2]}")
+    write("summary.json", "cells.csv", "samples.parquet", "notes.txt")
+    assert done == ["put samples.parquet", "put cells.csv", "put summary.json"]
+    done.clear()
+    store.objects["bucket/scores/mine.txt"] = b"mine"
+    write("summary.json", "scores.parquet", "cells.csv", overwrite=True)
+    removed, written = done[:2], done[2:]
+    assert sorted(removed) == ["remove samples.parquet", "remove summary.json"]
+    assert written == ["put scores.parquet", "put cells.csv", "put summary.json"]
+    assert set(below(store, "scores")) == {"summary.json", "scores.parquet", "cells.csv", "mine.txt"}
+
+
+def test_scores_that_are_there_are_kept_unless_they_may_be_replaced(store: type[MadeStore]) -> None:
+    write("summary.json", "cells.csv")
+    before = dict(store.objects)
+    with pytest.raises(ScoreError, match=r"^made://bucket/scores: holds scores already .*--overwrite"):
+        write("summary.json", "cells.csv")
+    with pytest.raises(ValueError, match="mine"), scores_for(PLACE, overwrite=True):
+        raise ValueError("mine")
+    assert store.objects == before

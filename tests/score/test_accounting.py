@@ -1,0 +1,200 @@
+"""Every row and every line is accounted for: the counts are those of the damage that was done, whatever it was."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+from made import Record, made
+from properties import FACTOR, examples
+
+from niah_score.errors import ScoreError
+from niah_score.evaluation import evaluate
+from niah_score.join.join import Lines
+
+ROWS = made(8)
+
+
+class Said(NamedTuple):
+    """A line of an answer file: which row it answers, from 8 on one of no row, and what became of the answer.
+
+    `what`: right, wrong, null, blank, error (a failed request), retyped (no text), broken (no record at all).
+    """
+
+    row: int
+    what: str
+
+
+class Written(NamedTuple):
+    """A file: how it is packed, its lines, and whether its last one was cut off, as by a killed writer."""
+
+    form: str
+    lines: tuple[Said, ...]
+    cut: bool
+    blank: bool
+
+
+TEXTS = {"wrong": "No idea.", "blank": " ", "null": None}
+EVERYWHERE = ("right", "right", "right", "wrong", "blank")
+# What a form of file can say beside that.
+MORE = {
+    "jsonl": ("null", "retyped", "broken", "error"), "gz": ("null", "retyped", "broken", "error"),
+    "zst": ("null", "retyped", "broken", "error"), "array": ("null", "retyped", "error"), "csv": ("broken",),
+    "tsv": ("broken",), "parquet": ("null",), "batch": ("null", "retyped", "broken", "error"),
+}  # fmt: skip
+_RETYPED: tuple[Any, ...] = (5, 1.5, True, {"x": 1}, [1, 2])
+
+
+def name_of(row: int) -> str:
+    return str(ROWS[row]["id"]) if row < len(ROWS) else f"other-{row}"
+
+
+def text_of(said: Said) -> Any:
+    return f"I think {ROWS[said.row % 8]['answers'][0]}" if said.what == "right" else TEXTS.get(said.what)
+
+
+def plain(said: Said) -> Record:
+    record: Record = {"id": name_of(said.row), "prediction": text_of(said)}
+    if said.what == "retyped":
+        record["prediction"] = _RETYPED[said.row % len(_RETYPED)]
+    return record | ({"error": "boom"} if said.what == "error" else {})
+
+
+def batch(said: Said) -> Record:
+    """As OpenAI's batches come back."""
+    record: Record = {"id": "batch_req_1", "custom_id": name_of(said.row), "response": None, "error": None}
+    if said.what == "error":
+        return record | {"error": {"code": "server_error", "message": "boom"}}
+    message = {"role": "assistant", "content": plain(said)["prediction"]}
+    body = {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    return record | {"response": {"status_code": 200, "body": body}}
+
+
+def json_lines(file: Written, record: Callable[[Said], Record]) -> bytes:
+    told = [record(Said(99, "right"))]  # a file's kind is told by its first records
+    lines = [json.dumps(one) for one in told]
+    lines += ['{"id": "row-001"' if said.what == "broken" else json.dumps(record(said)) for said in file.lines]
+    text = ("\n\n" if file.blank else "\n").join(lines) + "\n"
+    return (text[:-4] if file.cut and file.lines else text).encode()
+
+
+def table(file: Written, separator: str) -> bytes:
+    sink = io.StringIO(newline="")
+    rows = csv.writer(sink, delimiter=separator, quoting=csv.QUOTE_ALL)
+    rows.writerows([("id", "prediction"), (name_of(99), "x")])
+    for said in file.lines:
+        rows.writerow((name_of(said.row), text_of(said), "one too many")[: 3 if said.what == "broken" else 2])
+    return sink.getvalue().encode()
+
+
+def parquet(file: Written) -> bytes:
+    sink = io.BytesIO()
+    lines = (Said(99, "right"), *file.lines)
+    names, texts = [name_of(said.row) for said in lines], [text_of(said) for said in lines]
+    pq.write_table(pa.table({"id": names, "output": pa.array(texts, pa.string())}), sink, write_page_checksum=True)
+    return sink.getvalue()
+
+
+FORMS: dict[str, tuple[str, Callable[[Written], bytes]]] = {
+    "jsonl": (".jsonl", lambda file: json_lines(file, plain)),
+    "gz": (".jsonl.gz", lambda file: gzip.compress(json_lines(file, plain), mtime=0)),
+    "zst": (".jsonl.zst", lambda file: zstandard.compress(json_lines(file, plain))),
+    "array": (".json", lambda file: json.dumps([plain(said) for said in (Said(99, "right"), *file.lines)]).encode()),
+    "csv": (".csv", lambda file: table(file, ",")),
+    "tsv": (".tsv", lambda file: table(file, "\t")),
+    "parquet": (".parquet", parquet),
+    "batch": (".jsonl", lambda file: json_lines(file, batch)),
+}
+
+
+def files() -> st.SearchStrategy[list[Written]]:
+    def of_form(form: str) -> st.SearchStrategy[Written]:
+        said = st.builds(Said, st.integers(0, 9), st.sampled_from((*EVERYWHERE, *MORE[form])))
+        cut = st.booleans() if form in ("jsonl", "gz", "zst", "batch") else st.just(False)
+        return st.builds(Written, st.just(form), st.lists(said, max_size=8).map(tuple), cut, st.booleans())
+
+    return st.lists(st.sampled_from(sorted(FORMS)).flatmap(of_form), min_size=1, max_size=3)
+
+
+def counted(written: Sequence[Written], mode: str) -> tuple[Lines, dict[str, int], list[Said | None], bool]:
+    """What must come out, by going through the lines in order; at last, whether a row has two answers."""
+    counts: Counter[str] = Counter()
+    kept: list[Said | None] = [None] * len(ROWS)
+    ambiguous = False
+    for file in written:
+        for place, said in enumerate((Said(99, "right"), *file.lines)):
+            counts["read"] += 1
+            if said.what in ("retyped", "broken") or (file.cut and 0 < place == len(file.lines)):
+                counts["malformed"] += 1
+                continue
+            if said.row >= len(ROWS):
+                counts["unknown"] += 1
+                continue
+            before = kept[said.row]
+            if before is None:
+                counts["used"] += 1
+                kept[said.row] = said
+                continue
+            counts["duplicate"] += 1
+            ambiguous = ambiguous or "error" not in (said.what, before.what)
+            if (said.what == "error", mode != "last") < (before.what == "error", True):
+                kept[said.row] = said
+    lines = Lines(*(counts[name] for name in Lines._fields))
+    found = Counter("missing" if said is None else _STATUS.get(said.what, "ok") for said in kept)
+    return lines, dict(found), kept, ambiguous
+
+
+_STATUS = {"blank": "empty", "null": "empty", "error": "error"}
+
+
+# Eighty in `make test`, ten thousand in `make soak`.
+@examples(80 if FACTOR == 1 else 250, HealthCheck.data_too_large)
+@given(written=files(), mode=st.sampled_from(["error", "first", "last"]), turned=st.integers(0, 3))
+def test_the_counts_are_the_damage_that_was_done(
+    tmp_path_factory: pytest.TempPathFactory, written: list[Written], mode: Any, turned: int
+) -> None:
+    folder: Path = tmp_path_factory.getbasetemp() / "accounting"
+    folder.mkdir(exist_ok=True)
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
+    paths = [folder / f"{number}{FORMS[file.form][0]}" for number, file in enumerate(written)]
+    for path, file in zip(paths, written, strict=True):
+        path.write_bytes(FORMS[file.form][1](file))
+    lines, statuses, kept, ambiguous = counted(written, mode)
+
+    def scored() -> Any:
+        return evaluate(folder / "rows.jsonl", paths, missing="zero", on_duplicate=mode, metrics=["keyword"])
+
+    if not any(kept) or (mode == "error" and ambiguous):
+        with pytest.raises(ScoreError, match=r"answer a row again|belongs to dataset|no answers"):
+            scored()
+        return
+    report = scored()
+    assert report.lines == lines
+    assert report.lines.read == sum(report.lines[1:])
+    assert {status: count for status, count in report.statuses.items() if count} == statuses
+    assert sum(report.statuses.values()) == len(ROWS)
+    assert report.scores["score"].to_list() == [100.0 if said and said.what == "right" else 0.0 for said in kept]
+    kinds = Counter(problem.kind for problem in report.problems)
+    told = {
+        "missing": statuses.get("missing", 0),
+        **{k: getattr(lines, k) for k in ("duplicate", "unknown", "malformed")},
+    }
+    assert dict(kinds) == {kind: count for kind, count in told.items() if count}
+    # Neither do the counts depend on the order in which files are named, where no answer stands twice.
+    if not lines.duplicate and turned == 3:
+        paths.reverse()
+        again = scored()
+        assert (again.lines, again.statuses) == (report.lines, report.statuses)
+        assert again.scores.equals(report.scores)

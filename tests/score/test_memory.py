@@ -1,0 +1,58 @@
+"""Scoring takes no more memory for more answers: what is not being scored lies on the disk."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Scores in a process of its own, which tells the most memory that it held, in kB.
+SCORE = """
+import resource, sys
+from niah_score.join import join_on_disk, reading, rows_on_disk
+from niah_score.report import scores_file
+from niah_score.evaluation import evaluate
+from niah_score.report.write import write
+if len(sys.argv) > 4:
+    rows_on_disk.MOST_IN_MEMORY = rows_on_disk.CHUNK_ROWS = int(sys.argv[4])
+    join_on_disk._MOST_BYTES = reading._BATCH_BYTES = scores_file._GROUP_BYTES = 4_000_000
+report = evaluate(sys.argv[1], sys.argv[2], metrics=["exact"])
+write(report, sys.argv[3])
+print(report.height, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def peak(folder: Path, rows: int, characters: int, *most: int) -> float:
+    """MB that a process held at most while it scored so many answers of so many characters."""
+    dataset, answers = folder / f"{rows}.jsonl", folder / f"answers-{rows}.jsonl"
+    with dataset.open("w") as truth, answers.open("w") as said:
+        for number in range(rows):
+            name = f"row-{number * 7919 % rows:08}"
+            row = {
+                "id": name, "answers": ["red"], "metric": "exact", "needle_id": f"n{number % 9}",
+                "length": 1000, "depth_percent": 50.0,
+            }  # fmt: skip
+            truth.write(json.dumps(row) + "\n")
+            said.write(json.dumps({"id": name, "prediction": f"{number} ".ljust(characters, "x")}) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-c", SCORE, dataset, answers, folder / f"out-{rows}", *map(str, most)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    scored, kilobytes = map(int, done.stdout.split())
+    assert scored == rows
+    return kilobytes / 1000
+
+
+def test_twice_the_answers_take_hardly_more_memory(tmp_path: Path) -> None:
+    # The texts of the larger run are 160 MB, 80 more than those of the smaller one.
+    few, many = peak(tmp_path, 4_000, 20_000, 500), peak(tmp_path, 8_000, 20_000, 500)
+    assert many < few + 40, (few, many)
+
+
+@pytest.mark.soak
+def test_four_hundred_thousand_answers_take_hardly_more_memory_than_two_hundred_thousand(tmp_path: Path) -> None:
+    few, many = peak(tmp_path, 200_000, 300), peak(tmp_path, 400_000, 300)
+    assert many < 1.3 * few, (few, many)
