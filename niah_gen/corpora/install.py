@@ -16,6 +16,7 @@ from niah_score.machine.files import (
     locked,
     move_file,
     remove_all_but,
+    remove_folder,
     sync_folder,
     write_atomically,
 )
@@ -54,7 +55,7 @@ def install(staging: Path, target: Path, files: Sequence[CorpusFile], toml: byte
         # Not the whole folder: the user may keep other files in it.
         for path in (*(file.path for file in files), DECLARATION):
             move_file(staging / path, target / path)
-        shutil.rmtree(staging)
+        remove_folder(staging)
     else:
         remove_all_but(staging, {DECLARATION, *(file.path for file in files)})
         staging.rename(target)

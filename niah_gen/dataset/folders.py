@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -17,7 +16,15 @@ from niah_gen.dataset.moving import finish_moving
 from niah_gen.dataset.shards import ShardRecord
 from niah_gen.errors import IntegrityError, LockedError
 from niah_score.contract import CARD, MANIFEST
-from niah_score.machine.files import HeldError, locked, make_folder, remove_aside, remove_leftovers, write_atomically
+from niah_score.machine.files import (
+    HeldError,
+    locked,
+    make_folder,
+    remove_aside,
+    remove_folder,
+    remove_leftovers,
+    write_atomically,
+)
 
 PARTIAL = ".partial"
 # The file of a partial folder that says what completing the dataset needs to know of its plan.
@@ -137,7 +144,7 @@ def forget(target: BuildFolders) -> None:
     """Remove the partial folder. What says how to complete it goes last: until then the same command can go on."""
     for path in sorted(target.partial.iterdir(), key=lambda path: path.name == SHEET):
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
+            remove_folder(path)
         else:
             path.unlink()
     target.partial.rmdir()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from niah_gen.dataset.at_address import Target
 from niah_gen.dataset.preview import chosen_rows
@@ -20,7 +21,7 @@ from niah_score.text.language import find_language
 Advance = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShardBuilder:
     """What one process keeps between shards."""
 
@@ -30,10 +31,11 @@ class ShardBuilder:
     formats: tuple[str, ...]
     writers: tuple[WriterThread, ...]
     advance: Advance
-    shown: Mapping[int, tuple[int, ...]] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shown", chosen_rows(self.plan))
+    @cached_property
+    def shown(self) -> Mapping[int, tuple[int, ...]]:
+        """The rows that the preview shows."""
+        return chosen_rows(self.plan)
 
     def start(self, number: int, turn: int = 0) -> Future[ShardRecord]:
         """Make a shard's rows; the future tells when its files and then its record are kept.

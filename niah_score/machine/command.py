@@ -23,8 +23,8 @@ from functools import wraps
 from typing import NamedTuple, NoReturn, ParamSpec
 
 from niah_score.machine.interrupts import end_interrupted, raise_interrupts, was_interrupted
-from niah_score.machine.refusals import NAMED_WRONGLY, is_of_memory, is_refused, refusal
-from niah_score.machine.standard_streams import flush_streams, prepare_streams
+from niah_score.machine.refusals import NAMED_WRONGLY, is_of_memory, is_refused, reason, refusal
+from niah_score.machine.standard_streams import OUTPUT, OutputError, flush_streams, prepare_streams
 
 Arguments = ParamSpec("Arguments")
 
@@ -136,6 +136,9 @@ def system_ending(error: BaseException) -> Ending | None:
     """How an error of the machine ends a command; None for all others."""
     if is_of_memory(error):
         return Ending("not enough memory", 5)
+    if isinstance(error, OutputError):
+        # Where it leads is not known, so neither is which disk is full.
+        return Ending(f"{OUTPUT}: {reason(error)}", 5)
     if isinstance(error, OSError):
         return Ending(refusal(error), 2 if error.errno in NAMED_WRONGLY else 5)
     behind = error.__cause__ or error.__context__

@@ -7,6 +7,7 @@ import glob
 import os
 import platform
 import re
+import shutil
 import sys
 import time
 import zlib
@@ -132,12 +133,12 @@ def sync_folder(folder: Path) -> None:
     """Make a rename in a folder durable, where the system can."""
     if os.name != "posix":
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with naming(folder):
+    with naming(folder):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
             os.fsync(handle)
-    finally:
-        os.close(handle)
+        finally:
+            os.close(handle)
 
 
 def sync_file(path: Path) -> None:
@@ -159,6 +160,17 @@ def remove_leftovers(folder: Path) -> None:
     """Remove what killed writers left half-written in a folder and below. Nobody else may be writing there."""
     for leftover in folder.rglob(".*.tmp"):
         leftover.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder and all that is in it; none need be there. Raises OSError, which names it."""
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        # What is removed by way of an open folder is named without it.
+        raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def remove_aside(paths: Iterable[Path]) -> None:
@@ -186,12 +198,15 @@ def locked(path: Path, seconds: float = 0) -> Iterator[None]:
     The lock is the system's and ends with the process that holds it, however that ends. The file of a killed holder
     stays until the next one. Where a file system has no locks, everybody gets one.
     """
-    with _locked_file(path, time.monotonic() + seconds):
-        try:
-            yield
-        finally:
-            with suppress(OSError):  # Windows removes no file that is open
-                path.unlink()
+    held = _locked_file(path, time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows removes no file that is open
+            path.unlink()
+        # It holds nothing, so that a failing disk has nothing to say of it.
+        with suppress(OSError):
+            held.close()
 
 
 def _locked_file(path: Path, deadline: float) -> BinaryIO:

@@ -14,7 +14,6 @@ before it does anything else, whatever it writes itself: the plan says which fil
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import NamedTuple
 
 from niah_score.contract import is_safe_path
 from niah_score.errors import LockedError, ResourceError, ScoreError
-from niah_score.machine.files import HeldError, locked, make_folder, sync_file, sync_folder
+from niah_score.machine.files import HeldError, locked, make_folder, remove_folder, sync_file, sync_folder
 from niah_score.machine.refusals import advice, naming, reason
 
 STAGING = ".niah-staging"
@@ -144,7 +143,7 @@ def _empty(staging: Path) -> None:
     (staging / _PLAN).unlink(missing_ok=True)
     for path in staging.iterdir():
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
+            remove_folder(path)
         elif path.name != _LOCK:
             path.unlink()
 

@@ -21,6 +21,10 @@ _HANDLER = "niah-escaped"
 _ASCII = "niah-ascii"
 
 
+class OutputError(OSError):
+    """Standard output takes no more, whatever it leads to."""
+
+
 def prepare_streams() -> None:
     """Open what was closed, and set how standard output and error write. To be called once, before anything is said."""
     for number in (0, 1, 2):
@@ -37,7 +41,7 @@ def prepare_streams() -> None:
 
 
 def flush_streams() -> None:
-    """Write out what is still held. Raises OSError where standard output takes no more."""
+    """Write out what is still held. Raises OutputError."""
     try:
         sys.stdout.flush()
     finally:
@@ -49,7 +53,7 @@ class _Unbroken(io.FileIO):
     """Standard output or error as a raw file."""
 
     def write(self, data: object, /) -> int:
-        """Write some bytes. Raises OSError, of standard output alone and with its name."""
+        """Write some bytes. Raises OutputError, for standard output alone."""
         try:
             return super().write(data)  # type: ignore[arg-type]
         except BrokenPipeError:
@@ -58,7 +62,7 @@ class _Unbroken(io.FileIO):
             if self.fileno() == 1:
                 # What is still held goes nowhere, so that the error is told once.
                 _null_as(1)
-                raise OSError(error.errno, error.strerror, OUTPUT) from None
+                raise OutputError(error.errno, error.strerror, OUTPUT) from None
         return memoryview(data).nbytes  # type: ignore[arg-type]
 
 

@@ -31,6 +31,7 @@ NAMES = (
     "build over damage", "build with workers", "build a shard", "merge", "card", "page", "recount", "tokenizers",
     *(f"export {form}" for form in _EXPORTS), "export over an export", "corpora add", "score",
     "score over scores", "report", "plot", "compare", "judge export", "judge import", "perplexity",
+    "gain",
 )  # fmt: skip
 
 
@@ -60,10 +61,16 @@ class Inputs:
                 {"id": row["id"], "prediction": "No idea." if n % 3 < wrong else row["answers"][0]}
                 for n, row in enumerate(rows)
             ]
-            (self.folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+            self._write(f"{name}.jsonl", lines)
             self.run("niah-score", "score", self.dataset, f"inputs/{name}.jsonl", "--out", f"inputs/scores-{name}")
         self._log_probs()
-        self._verdicts(rows)
+        sums = [
+            {"id": row["id"], "condition": asked, "logprob_sum": -1.0, "token_count": 2}
+            for row in rows
+            for asked in ("full", "alone", "needle")
+        ]
+        self._write("gains.jsonl", sums)
+        self._write("verdicts.jsonl", [{"id": row["id"], "prediction": "Score: 7"} for row in rows])
 
     def _build(self, name: str, *flags: str) -> Path:
         out = self.run("niah-gen", "build", *flags, "--out", f"inputs/{name}")
@@ -89,9 +96,8 @@ class Inputs:
                     line = {"id": row["id"], "token_logprobs": [None, *[-1.5] * (count - 1)]}
                     file.write(json.dumps(line) + "\n")
 
-    def _verdicts(self, rows: Sequence[dict[str, object]]) -> None:
-        lines = [{"id": row["id"], "prediction": "Score: 7"} for row in rows]
-        (self.folder / "verdicts.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    def _write(self, name: str, lines: Sequence[dict[str, object]]) -> None:
+        (self.folder / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 def _copied(source: Path, name: str) -> Callable[[Path], None]:
@@ -222,4 +228,6 @@ def _scorer_cases(inputs: Inputs, built: Path) -> list[Case]:
         Case("perplexity", ("niah-score", "perplexity", str(inputs.windows), "inputs/logprobs.jsonl", "--out",
                             "disk/scores"),
              twice=2),
+        Case("gain", ("niah-score", "gain", relative, "inputs/gains.jsonl", "--missing", "exclude", "--out",
+                      "disk/scores"), twice=2),
     ]  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import niah_gen.cli.main
@@ -114,6 +115,16 @@ def run_every_command(place: Path, lines: str = LINES) -> Iterator[Ran]:
             _answer(place, Path(dataset))
         if " build perplexity " in line:
             _answer_windows(place, Path(printed))
+
+
+def command_names() -> set[str]:
+    """All commands of both programs, such as "niah-gen corpora add"."""
+    named: set[str] = set()
+    for executable, app in APPS.items():
+        for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+            below = getattr(command, "commands", {})
+            named |= {f"{executable} {name} {sub}" for sub in below} or {f"{executable} {name}"}
+    return named
 
 
 def prepare(place: Path) -> None:

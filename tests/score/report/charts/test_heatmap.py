@@ -243,5 +243,5 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ScoreError, match="gpt: 121 depths, and a heatmap shows at most 120; round the depths"):
         draw([grid(1, 121)], tmp_path / "a.png")
     (tmp_path / "file").touch()
-    with pytest.raises(ResourceError, match="file"):
+    with pytest.raises(ResourceError, match=r"file: (Not a directory|File exists)$"):
         save(figure_of([grid()]), [grid()], tmp_path / "file" / "a.png")
