@@ -152,12 +152,8 @@ def install_dataset(
         pins = (CorpusFile(DOCUMENTS, file_sha256(path)),)
         found = _checked_language(name, [path], "text")
         said = " ".join(part for part in (origin, config, split, "column", column) if part)
-        install(
-            staging,
-            target,
-            pins,
-            declaration_toml(Declaration(name, language or found, license, said, pins, description)),
-        )
+        declaration = Declaration(name, language or found, license, said, pins, description)
+        install(staging, target, pins, declaration_toml(declaration))
     return target
 
 
