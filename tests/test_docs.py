@@ -144,7 +144,9 @@ def test_the_recipe_in_the_docs_is_a_recipe(monkeypatch: pytest.MonkeyPatch, tmp
         tomllib.loads(text) for name, text in blocks("toml") if name == "recipes.md" and "{context}" not in text
     )
     assert load_recipe(first).table()["diff"] == 25
-    assert set(first) - {"paraphrase", "question_language", "allow_repeats"} | {"needles"} == set(load_recipe(first).table())
+    assert set(first) - {"paraphrase", "question_language", "allow_repeats"} | {"needles"} == set(
+        load_recipe(first).table()
+    )
     assert load_recipe({**first, **second, "guide": False}).parts[0].needles[0].id == "vault"
     assert load_recipe(third).table().items() >= third.items()
     assert [(part.name, part.weight) for part in load_recipe(parts).parts] == [("facts", 2), ("knowledge", 1)]
