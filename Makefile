@@ -18,7 +18,7 @@ FLAGS  = $(if $(LEN),--length $(LEN)) \
 CLIENTS ?= lm-eval inspect openai
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dataset score publish demo test test-clients soak check format bench measure lock clean
+.PHONY: help setup wheelhouse dataset score publish demo test test-clients soak check format bench measure lock clean
 
 help:  ## show this list
 	@echo "make TARGET [NAME=value ...]"
@@ -30,7 +30,8 @@ help:  ## show this list
 
 # constraints.txt has three parts, each of which names all that it needs: build backends, what builds and scores, the rest.
 PART = awk -v part=$(1) '/^\# / {at++} at == part' constraints.txt
-FLAGS_PIP = --quiet --disable-pip-version-check --no-deps --no-build-isolation
+FLAGS_PIP = --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+            $(if $(WHEELHOUSE),--no-index --find-links $(abspath $(WHEELHOUSE)))
 PIP  = .venv/bin/python -m pip install $(FLAGS_PIP) --no-compile
 
 # What building and scoring need. One dependency comes as source, so the backends are there before it.
@@ -50,7 +51,12 @@ PIP  = .venv/bin/python -m pip install $(FLAGS_PIP) --no-compile
 	$(PIP) --require-hashes --requirement .venv/rest.txt
 	touch .venv/ready
 
-setup: .venv/ready  ## make the whole environment in .venv
+setup: .venv/ready  ## make the whole environment in .venv; WHEELHOUSE=folder takes packages from there, without a network
+
+# Taken as they are pinned, so a machine of the same system and Python version installs the same files.
+wheelhouse:  ## collect what setup installs in WHEELHOUSE (default wheelhouse), for machines without a network
+	$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
+	    --requirement constraints.txt --dest $(or $(WHEELHOUSE),wheelhouse)
 
 dataset: .venv/built  ## build a dataset of prompts, lengths up to LEN
 	.venv/bin/niah-gen build $(or $(PRESET),default) $(FLAGS) --out $(OUT)
@@ -128,6 +134,7 @@ bench: .venv/ready  ## measure speed against the published generators and evalua
 measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics agree with a judge
 	.venv/bin/python tests/benchmarks/placement.py
 	.venv/bin/python tests/benchmarks/quality.py
+	.venv/bin/python tests/benchmarks/style.py
 	.venv/bin/python tests/benchmarks/real_answers.py
 	.venv/bin/python tests/benchmarks/coverage.py
 

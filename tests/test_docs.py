@@ -144,7 +144,9 @@ def test_the_recipe_in_the_docs_is_a_recipe(monkeypatch: pytest.MonkeyPatch, tmp
         tomllib.loads(text) for name, text in blocks("toml") if name == "recipes.md" and "{context}" not in text
     )
     assert load_recipe(first).table()["diff"] == 25
-    assert set(first) - {"paraphrase", "question_language"} | {"needles"} == set(load_recipe(first).table())
+    assert set(first) - {"paraphrase", "question_language", "allow_repeats"} | {"needles"} == set(
+        load_recipe(first).table()
+    )
     assert load_recipe({**first, **second, "guide": False}).parts[0].needles[0].id == "vault"
     assert load_recipe(third).table().items() >= third.items()
     assert [(part.name, part.weight) for part in load_recipe(parts).parts] == [("facts", 2), ("knowledge", 1)]
@@ -225,8 +227,8 @@ def test_every_column_preset_and_page_is_documented() -> None:
     ours, published = ((ROOT / "docs" / name).read_text("utf-8") for name in ("families.md", "parity.md"))
     told = f"`smoke` {ours} {published}"
     assert [name for name in preset_names() if f"`{name}`" not in told] == []
-    readme = (ROOT / "README.md").read_text("utf-8")
-    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in readme] == []
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"({page.name}" not in index] == ["README.md"]
 
 
 def test_the_citation_names_this_project_and_version() -> None:
@@ -237,6 +239,7 @@ def test_the_citation_names_this_project_and_version() -> None:
     assert f"title: {project['name']}" in citation
     assert f"license: {project['license']}" in citation
     assert f"version: {VERSION}" in citation
+    assert f"  version = {{{VERSION}}}," in (ROOT / "README.md").read_text("utf-8")
 
 
 # Files that the page for contributors tells a reader to make.

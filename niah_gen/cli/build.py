@@ -21,6 +21,7 @@ from niah_gen.cli.recipe_options import (
     QuestionLanguageOption,
     QuestionOption,
     RecipeArgument,
+    RepeatingOption,
     RepeatsOption,
     ReserveOption,
     SetOption,
@@ -56,6 +57,7 @@ def build(
     question_language: QuestionLanguageOption = None,
     guide: GuideOption = None,
     chat: FormOption = None,
+    allow_repeats: RepeatingOption = None,
     set_: SetOption = None,
     format_: Annotated[
         str, typer.Option("--format", help="parquet, jsonl, jsonl.gz, jsonl.zst, comma separated.")
@@ -144,15 +146,18 @@ def plan(
     question_language: QuestionLanguageOption = None,
     guide: GuideOption = None,
     chat: FormOption = None,
+    allow_repeats: RepeatingOption = None,
     set_: SetOption = None,
 ) -> None:
     """Say what build would make: rows, tokens, bytes, time. Builds nothing."""
     flags = dict(locals())
+    from niah_gen.rows.assemble import check_fit
     from niah_gen.rows.forecast import forecast, foreseen
     from niah_gen.rows.plan import make_plan
 
     notes: list[str] = []
     planned = make_plan(recipe_of(flags, notes.append))
+    check_fit(planned)
     notes += foreseen(planned)
     for line in forecast(planned, notes):
         typer.echo(line)

@@ -30,10 +30,11 @@ def corpora_list() -> None:
     """List the corpora that can be named, and where they are."""
     from niah_gen.corpora.declarations import known_corpora
     from niah_gen.corpora.find import installed_names, locate
+    from niah_gen.corpora.hub import hub_corpora
     from niah_gen.errors import CorpusError
 
     installed = installed_names()
-    for name in sorted({*installed, *known_corpora()}):
+    for name in sorted({*installed, *known_corpora(), *hub_corpora()}):
         if name in installed:
             try:
                 found = locate(name)
@@ -43,9 +44,13 @@ def corpora_list() -> None:
             language = found.declaration.language or "?"
             typer.echo(f"{name:16} {language} {len(found.declaration.files):4} files  {found.folder}")
         else:
-            declared = known_corpora()[name]
             where = f"not here: niah-gen corpora fetch {name}"
-            typer.echo(f"{name:16} {declared.language} {len(declared.files):4} files  {where}")
+            if hub := hub_corpora().get(name):
+                size = f" ({hub.bytes / 1e6:.0f} MB)" if hub.bytes else ""
+                typer.echo(f"{name:16} {hub.language}    1 files  {where}{size}")
+            else:
+                declared = known_corpora()[name]
+                typer.echo(f"{name:16} {declared.language} {len(declared.files):4} files  {where}")
 
 
 @app.command("show")
@@ -77,17 +82,31 @@ def corpora_show(name: Annotated[str, typer.Argument(metavar="NAME", help="Corpu
 @app.command("fetch")
 @reported
 def corpora_fetch(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="paul_graham or cdme.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="paul_graham, cdme, pg19 or gutenberg_zh.")],
     from_: Annotated[
         Path | None, typer.Option("--from", metavar="FOLDER", help="Take the files from a folder, without network.")
     ] = None,
     url: Annotated[str | None, typer.Option("--url", help="Fetch from a mirror: a URL that /FILE is added to.")] = None,
+    revision: Annotated[
+        str | None,
+        typer.Option("--revision", help="Of pg19, gutenberg_zh: a commit, not the newest."),
+    ] = None,
 ) -> None:
-    """Install a corpus known by name; every file is checked by sha256."""
+    """Install a corpus known by name; what has pinned files is checked by sha256, the others are pinned then."""
     from niah_gen.corpora.fetch import fetch_corpus
+    from niah_gen.corpora.hub import fetch_from_hub, hub_corpora
+    from niah_gen.errors import CorpusError
 
-    with _fetch_progress() as progress:
-        folder = fetch_corpus(name, source=from_, url=url, progress=progress)
+    on_hub = name in hub_corpora()
+    if on_hub and url is not None:
+        raise CorpusError(f"corpus {name!r} comes from the Hub: give no --url; $HF_ENDPOINT names a mirror of the Hub")
+    if not on_hub and revision is not None:
+        raise CorpusError(f"corpus {name!r} has pinned files, and no --revision to choose")
+    with _fetch_progress(rows=on_hub) as progress:
+        if on_hub:
+            folder = fetch_from_hub(name, revision=revision, source=from_, progress=progress)
+        else:
+            folder = fetch_corpus(name, source=from_, url=url, progress=progress)
     typer.echo(str(folder))
 
 
@@ -119,7 +138,7 @@ def corpora_add(
     if bool(sources) == (dataset is not None):
         raise CorpusError(f"corpus {name!r}: expected files or --dataset, one of them")
     if dataset is not None:
-        with _fetch_progress() as progress:
+        with _fetch_progress(rows=True) as progress:
             folder = add_dataset(
                 name, dataset, revision=revision, column=column, split=split, config=config, documents=documents,
                 language=language, license=license_, progress=progress,
@@ -130,7 +149,7 @@ def corpora_add(
 
 
 @contextmanager
-def _fetch_progress() -> Iterator[Callable[[str, int, int], None]]:
+def _fetch_progress(*, rows: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     """One line on a terminal that says what is being fetched and how much of it is there; what follows is below it."""
     shown = 0.0
     opened = False
@@ -140,7 +159,10 @@ def _fetch_progress() -> Iterator[Callable[[str, int, int], None]]:
         now = time.monotonic()
         if sys.stderr.isatty() and (done == total or now - shown > _LINE_EVERY_SECONDS):
             shown = now
-            share = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+            if rows:
+                share = f"{done:,} of at most {total:,} documents"
+            else:
+                share = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
             opened = done != total
             sys.stderr.write(f"\r\x1b[K{path}: {share}" + ("" if opened else "\n"))
             sys.stderr.flush()

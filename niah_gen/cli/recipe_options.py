@@ -75,6 +75,10 @@ GuideOption = Annotated[
     bool | None, typer.Option("--guide/--no-guide", help="Ask to consider the relevant text first, where published.")
 ]
 FormOption = Annotated[bool | None, typer.Option("--chat/--text", help="Prompts as chat messages or as one text.")]
+RepeatingOption = Annotated[
+    bool | None,
+    typer.Option("--allow-repeats", help="Let a corpus be gone through more than once to fill a length."),
+]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any recipe field, such as depths.steps=5.")
 ]
@@ -103,7 +107,7 @@ def _overrides(flags: dict[str, Any]) -> dict[str, Any]:
         "needle": "needles", "tokenizer": "tokenizer", "placement": "placement", "template": "template",
         "language": "languages", "reserve": "reserve", "diff": "diff", "spread": "spread",
         "question": "question_position", "paraphrase": "paraphrase", "guide": "guide",
-        "question_language": "question_language", "system": "system",
+        "question_language": "question_language", "system": "system", "allow_repeats": "allow_repeats",
     }  # fmt: skip
     found: dict[str, Any] = {}
     for flag, field in fields.items():

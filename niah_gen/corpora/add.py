@@ -21,7 +21,7 @@ from niah_gen.corpora.declarations import (
     CorpusFile,
     Declaration,
     declaration_toml,
-    known_corpora,
+    fetchable,
     suffix_of,
     wrong_language,
 )
@@ -103,6 +103,28 @@ def add_dataset(
     and OSError. Nothing is installed then.
     """
     _check_name(name, language)
+    return install_dataset(
+        name, repository, revision=revision, column=column, split=split, config=config, documents=documents,
+        language=language, license=license, folder=folder, progress=progress,
+    )  # fmt: skip
+
+
+def install_dataset(
+    name: str,
+    repository: str,
+    *,
+    revision: str | None,
+    column: str,
+    split: str = "train",
+    config: str | None = None,
+    documents: int = 1000,
+    language: str | None = None,
+    license: str = "not stated",
+    description: str = "",
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """As `add_dataset`, under any name, also one that is kept for a corpus known by name."""
     if documents < 1:
         raise CorpusError(f"corpus {name!r}: expected at least one document, found {documents}")
     place, origin = _origin(repository, revision)
@@ -130,7 +152,8 @@ def add_dataset(
         pins = (CorpusFile(DOCUMENTS, file_sha256(path)),)
         found = _checked_language(name, [path], "text")
         said = " ".join(part for part in (origin, config, split, "column", column) if part)
-        install(staging, target, pins, declaration_toml(Declaration(name, language or found, license, said, pins)))
+        declaration = Declaration(name, language or found, license, said, pins, description)
+        install(staging, target, pins, declaration_toml(declaration))
     return target
 
 
@@ -166,7 +189,7 @@ def _check_name(name: str, language: str | None) -> None:
     if not _NAME.fullmatch(name):
         raise CorpusError(f"corpus name {name!r}: expected letters, digits, _ and -, a letter or digit first")
     # Without regard to case, as some file systems would put both into one folder.
-    if name.lower() in known_corpora():
+    if name.lower() in fetchable():
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that `niah-gen corpora fetch` installs")
     if (bundled_folder() / name.lower()).exists():
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that comes with the package; choose another")

@@ -10,7 +10,8 @@
     path = "first.txt"                  # .txt, .jsonl (field `text`), .parquet (column `text`), .md, .html
     sha256 = "..."
 
-Corpora that users fetch by name are declared in files of the package, with where to fetch them.
+Corpora that users fetch by name are declared in files of the package, with where to fetch them; those on the Hub by
+their repository (niah_gen.corpora.hub).
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ COMPRESSED = (".jsonl.gz", ".jsonl.zst")
 MARKUP = (".md", ".markdown", ".html", ".htm")
 SUFFIXES = (*PLAIN, *COMPRESSED, *MARKUP)
 
-_KNOWN = Path(__file__).parents[1] / "library" / "known_corpora"
+_LIBRARY = Path(__file__).parents[1] / "library"
+_KNOWN = _LIBRARY / "known_corpora"
+HUB_CORPORA = _LIBRARY / "hub_corpora"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +146,8 @@ def known_corpora() -> dict[str, Declaration]:
     """The corpora that users fetch by name, with their pins."""
     found = [parse_declaration(tomllib.loads(file.read_text("utf-8")), str(file)) for file in sorted(_KNOWN.iterdir())]
     return {item.name: item for item in found}
+
+
+def fetchable() -> frozenset[str]:
+    """The names that `niah-gen corpora fetch` takes."""
+    return frozenset({*known_corpora(), *(file.stem for file in HUB_CORPORA.iterdir())})

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from niah_gen.corpora.declarations import DECLARATION, CorpusFile, declaration_toml, known_corpora
+from niah_gen.corpora.declarations import DECLARATION, CorpusFile, declaration_toml, fetchable, known_corpora
 from niah_gen.corpora.find import data_folder
 from niah_gen.corpora.install import alone, copy_checked, holds, install, is_intact, lacking
 from niah_gen.errors import CorpusError, IntegrityError, listed, suggestion
@@ -58,7 +58,7 @@ def fetch_corpus(
     """
     pins = known_corpora().get(name)
     if pins is None:
-        known = suggestion(name.partition("/")[0], known_corpora())
+        known = suggestion(name.partition("/")[0], fetchable())
         raise CorpusError(f"corpus {name!r} is not one that can be fetched{known}")
     if source is not None and url is not None:
         raise CorpusError(f"corpus {name!r}: expected a folder or a URL to fetch it from, found both")

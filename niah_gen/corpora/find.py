@@ -19,6 +19,7 @@ from niah_gen.corpora.declarations import (
     SUFFIXES,
     CorpusFile,
     Declaration,
+    fetchable,
     known_corpora,
     of_first_kind,
     parse_declaration,
@@ -92,14 +93,14 @@ def locate(spec: str) -> Located:
     if found:
         return found
     spec, name = spec[:100], name[:100]
-    if name in known_corpora():
+    if name in fetchable():
         raise CorpusError(
             f"corpus {spec!r} is not on this machine; run `niah-gen corpora fetch {name}`, or, without network, "
             f"`niah-gen corpora fetch {name} --from FOLDER`, or put its folder's parent into ${CORPORA_VARIABLE}"
         )
     raise CorpusError(
         f"corpus {spec!r}: not in ${CORPORA_VARIABLE}, {data_folder()} or the bundled corpora, and not a path"
-        + suggestion(name, [*installed_names(), *known_corpora()])
+        + suggestion(name, [*installed_names(), *fetchable()])
     )
 
 

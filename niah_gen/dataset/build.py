@@ -177,6 +177,7 @@ def iter_rows(
 ) -> Iterator[Row]:
     """The rows that `build` would write, in the same order, one at a time and without touching the disk."""
     plan = make_plan(load_recipe(recipe, overrides))
+    check_fit(plan)
     return (pending.row() for pending in Assembler(plan).pending_rows(plan.cells))
 
 

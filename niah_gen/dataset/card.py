@@ -51,12 +51,16 @@ def cell_rows(coordinates: Iterable[tuple[int, float | None, str | None]]) -> li
 
 
 def dataset_card(
-    recipe: Recipe, dataset: Dataset, cells: Sequence[CellRows], overlap: Sequence[WordOverlap] = ()
+    recipe: Recipe,
+    dataset: Dataset,
+    cells: Sequence[CellRows],
+    needles: Iterable[tuple[str | None, str | None]],
+    overlap: Sequence[WordOverlap] = (),
 ) -> bytes:
     """README.md of a dataset folder.
 
     dataset: its manifest lists the data files, and the preview if there is one; nothing is read. cells: what the rows
-    are; overlap: what a system scores that only matches words.
+    are; needles: the part and the needle_id of each; overlap: what a system scores that only matches words.
     """
     manifest = dataset.manifest
     files = dataset.files()
@@ -88,7 +92,9 @@ def dataset_card(
     front |= front_matter(overlap)
     rows = {name: sum(file.rows for file in files if file.config == name) for name in configs}
     preview = PREVIEW if previews else None
-    body = card_text(recipe, manifest, CardFacts(rows, tuple(cells), dataset.formats, preview), overlap)
+    body = card_text(
+        recipe, manifest, CardFacts(rows, tuple(cells), frozenset(needles), dataset.formats, preview), overlap
+    )
     return f"---\n{_yaml(front)}---\n\n{body}".encode()
 
 
@@ -110,13 +116,11 @@ def _rewritten(folder: Path, word_overlap: Sequence[str | Path]) -> Path:
     overlap = tuple(read_scores(Path(scores), manifest) for scores in word_overlap)
     overlap = overlap or kept(folder, manifest.plan_digest)
     recipe = load_recipe(folder / RECIPE, here=False)
-    names = ("length", "depth_percent", "control")
-    cells = cell_rows(
-        (row["length"] or 0, row["depth_percent"], row["control"])
-        for file in dataset.files()
-        for row in columns_in(file.path, names)
-    )
-    written = write_entry(folder / CARD, dataset_card(recipe, dataset, cells, overlap))
+    names = ("length", "depth_percent", "control", "part", "needle_id")
+    counts = Counter(tuple(map(row.get, names)) for file in dataset.files() for row in columns_in(file.path, names))
+    cells = cell_rows((length or 0, depth, control) for length, depth, control, *_ in counts.elements())
+    needles = ((part, needle) for *_, part, needle in counts)
+    written = write_entry(folder / CARD, dataset_card(recipe, dataset, cells, needles, overlap))
     files = tuple(written if entry.path == CARD else entry for entry in manifest.files)
     write_atomically(folder / MANIFEST, replace(manifest, files=files).to_json())
     return folder / CARD

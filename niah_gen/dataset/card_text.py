@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from niah_gen.dataset.word_overlap import WordOverlap, stated
@@ -79,10 +79,14 @@ class CellRows(NamedTuple):
 
 
 class CardFacts(NamedTuple):
-    """What a card tells of the rows: how many each config and each cell has, in which formats, the preview's config."""
+    """What a card tells of the rows: how many each config and each cell has, in which formats, the preview's config.
+
+    `needles`: the name of a part and the needle_id of a row of it, all pairs that there are.
+    """
 
     configs: Mapping[str, int]
     cells: tuple[CellRows, ...]
+    needles: frozenset[tuple[str | None, str | None]]
     formats: tuple[str, ...]
     preview: str | None
 
@@ -105,7 +109,7 @@ def _opening(recipe: Recipe, facts: CardFacts) -> str:
 def card_text(recipe: Recipe, manifest: Manifest, facts: CardFacts, overlap: Sequence[WordOverlap]) -> str:
     """The Markdown below the card's YAML."""
     corpora, notes, tokenizer = manifest.corpora, manifest.notes, manifest.tokenizer
-    shared, of_parts = _of_parts(recipe, manifest.parts, bool(corpora))
+    shared, of_parts = _of_parts(recipe, manifest.parts, facts.needles, bool(corpora))
     full_name = f"{recipe.name}/{recipe.version}-{manifest.digest8}"
     lines = [
         f"# {in_markdown(recipe.name)} {in_markdown(recipe.version)}",
@@ -158,7 +162,7 @@ def _axes(cells: Sequence[CellRows]) -> str:
     asked = [cell for cell in cells if cell.control is None]
     depths = len({cell.depth for cell in asked if cell.depth is not None})
     lengths = len({cell.length for cell in asked if cell.length})
-    found = [f"{count} {name}" for count, name in ((depths, "depths"), (lengths, "lengths")) if count]
+    found = [f"{count} {name}{'s' * (count > 1)}" for count, name in ((depths, "depth"), (lengths, "length")) if count]
     return f" at {' and '.join(found)}" if found else ""
 
 
@@ -278,7 +282,9 @@ def _cite(recipe: Recipe, manifest: Manifest) -> Iterator[str]:
     yield from ("Please keep these prompts out of training data. To filter by:", "", f"    {CANARY}", "")
 
 
-def _of_parts(recipe: Recipe, parts: Sequence[PartEntry], corpora: bool) -> tuple[list[str], list[str]]:
+def _of_parts(
+    recipe: Recipe, parts: Sequence[PartEntry], needles: Collection[tuple[str | None, str | None]], corpora: bool
+) -> tuple[list[str], list[str]]:
     """What rows are made of, as lines of tables: what all parts share, and of each part what is its own."""
     rows = {entry.name: entry.rows for entry in parts}
     fields: dict[str, Callable[[Part], str]] = {
@@ -293,7 +299,7 @@ def _of_parts(recipe: Recipe, parts: Sequence[PartEntry], corpora: bool) -> tupl
         "lengths (tokens)": lambda part: _listed(part.lengths) if any(part.lengths) else "none: contexts are whole",
         "depths (percent)": lambda part: _listed(part.depths),
         "repeats": lambda part: str(part.repeats),
-        "needles": lambda part: _named([needle.id for needle in part.needles]),
+        "needles": lambda part: _named([needle.id for needle in part.needles if (part.name, needle.id) in needles]),
         "needles in a cell": lambda part: str(part.needles_per_cell or ""),
         "options": lambda part: ", ".join(f"{name} = {value}" for name, value in sorted(part.options.items())),
         "controls": lambda part: ", ".join(part.controls),

@@ -109,6 +109,7 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
         "formats": list(formats),
         "shards": [shard.stem for shard in plan.shards],
         "cells": [list(cell) for cell in cell_rows((cell.length, cell.depth, cell.control) for cell in plan.cells)],
+        "needles": [list(pair) for pair in dict.fromkeys((cell.part, cell.needle) for cell in plan.cells)],
         "parts": parts,
         "recipe": plan.recipe.table(),
         "tokenizer": asdict(TokenizerEntry(plan.tokenizer.name, plan.tokenizer.sha256)),
@@ -247,7 +248,8 @@ def describe(
     )
     # The card names the other files.
     cells = [CellRows(*cell) for cell in sheet["cells"]]
-    files.append(write_entry(folder / CARD, dataset_card(recipe, Dataset(folder, manifest), cells, overlap)))
+    needles = ((part, needle) for part, needle in sheet["needles"])
+    files.append(write_entry(folder / CARD, dataset_card(recipe, Dataset(folder, manifest), cells, needles, overlap)))
     return replace(manifest, files=tuple(sorted(files, key=lambda entry: entry.path)))
 
 

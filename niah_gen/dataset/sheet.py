@@ -71,6 +71,7 @@ def _check(sheet: Mapping[str, Any]) -> None:
     _want(_texts(stems) and all(_STEM.fullmatch(stem) and is_safe_path(stem) for stem in stems), "shards")
     _want(len({stem.casefold() for stem in stems}) == len(stems), "shards")
     _want(isinstance(sheet["cells"], list) and all(map(_is_cell, sheet["cells"])), "cells")
+    _want(isinstance(sheet["needles"], list) and all(map(_is_needle, sheet["needles"])), "needles")
     _want(isinstance(sheet["recipe"], dict), "recipe")
     _want(isinstance(sheet["corpora"], list), "corpora")
     _want(_texts(sheet.get("notes", [])), "notes")
@@ -100,3 +101,11 @@ def _is_cell(value: object) -> bool:
     length, depth, control, rows = value
     is_depth = depth is None or (isinstance(depth, int | float) and not isinstance(depth, bool) and 0 <= depth <= 100)
     return _is_whole(length) and _is_whole(rows) and is_depth and (control is None or isinstance(control, str))
+
+
+def _is_needle(value: object) -> bool:
+    """Whether it is the name of a part or None, and the needle of a cell."""
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    part, needle = value
+    return (part is None or isinstance(part, str)) and isinstance(needle, str)

@@ -18,6 +18,7 @@ from niah_gen.recipe.recipe import CORPUS_WHOLE, Part, Recipe
 from niah_gen.recipe.unasked import with_needles_of_corpora, without_unasked_corpora
 from niah_gen.recipe.values import (
     one_of,
+    parse_boolean,
     parse_languages,
     parse_pins,
     parse_slug,
@@ -120,6 +121,7 @@ def _shared(raw: Mapping[str, Any], parts: tuple[Part, ...], problems: list[str]
         pins=reader.take("pins", parse_pins, ()),
         corpus_whole=reader.take("corpus_whole", whole(0, _MOST_BYTES), CORPUS_WHOLE),
         corpus_draw=reader.take("corpus_draw", whole(0, _MOST_BYTES), 0),
+        allow_repeats=reader.take("allow_repeats", parse_boolean, False),
     )
 
 

@@ -135,6 +135,7 @@ class Recipe:
     with; another corpus of that name is refused.
     `corpus_whole`: the bytes up to which a corpus is read whole; `corpus_draw`: those that are drawn of a larger one, 0
     for as many as `rows.corpora.draw_size` says. A resolved recipe has them where they mattered.
+    `allow_repeats`: a corpus may be gone through more than once to fill a length. It changes no row, so no digest.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Recipe:
     pins: tuple[tuple[str, str], ...] = ()
     corpus_whole: int = CORPUS_WHOLE
     corpus_draw: int = 0
+    allow_repeats: bool = False
 
     @property
     def has_parts(self) -> bool:
@@ -174,6 +176,8 @@ class Recipe:
             table["corpus_whole"] = self.corpus_whole
         if self.corpus_draw:
             table["corpus_draw"] = self.corpus_draw
+        if self.allow_repeats:
+            table["allow_repeats"] = True
         if self.pins:
             table["pins"] = dict(self.pins)
         if self.has_parts:

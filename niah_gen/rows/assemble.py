@@ -18,6 +18,7 @@ from niah_gen.rows.ids import row_id
 from niah_gen.rows.past_end import past_end
 from niah_gen.rows.plan import Plan, PlannedPart
 from niah_gen.rows.prefix_hash import PrefixHash
+from niah_gen.rows.repeats import refuse_repeats, repeated_note, repeats
 from niah_gen.tasks.base import is_published
 from niah_gen.tasks.check_item import item_of, made_item_of, shown_of
 from niah_gen.tasks.controls import NO_CONTEXT
@@ -25,10 +26,6 @@ from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Workben
 from niah_gen.tokenizers.fragments import Fragment
 from niah_gen.tokenizers.spliced import Counter
 from niah_score.contract import Message, Row, Span, Truth
-
-# A corpus a few sentences short of a length is no repeated corpus yet.
-_REPEATED = 1.01
-_CLEARLY_REPEATED = 1.1
 
 Bytes = tuple[bytes | memoryview, ...]
 
@@ -247,10 +244,8 @@ class _PartAssembler:
         corpus, length = truth["corpus"], truth["length"]
         if truth["leak"] is not None:
             yield f"{corpus} already holds {truth['leak']!r}, a keyword of needle {truth['needle_id']}"
-        if truth["haystack_passes"] >= _REPEATED:
-            passes = truth["haystack_passes"]
-            times = f"{passes:.1f}" if passes >= _CLEARLY_REPEATED else f"{passes:.2f}"
-            yield f"{corpus} is repeated to fill length {length}, {times} times over"
+        if repeats(truth):
+            yield repeated_note(truth)
         yield from self._part.placing.notes(truth, self._part.reserve)
         if self._replay is None:
             yield from past_end(self._part, truth)
@@ -302,19 +297,25 @@ class _PartAssembler:
 
 
 def check_fit(plan: Plan) -> None:
-    """Make one row of each item and control of each part, at its shortest length.
+    """Make one row of each item and control of each part at its shortest length, and one of each corpus at its longest.
 
-    Raises FitError before anything is written.
+    Raises FitError before anything is written: where a length cannot hold what must go into it, and where a corpus is
+    repeated that must not be.
     """
     first: dict[tuple[object, ...], Cell] = {}
+    longest: dict[tuple[object, ...], Cell] = {}
     for cell in plan.cells:
         key: tuple[object, ...] = (cell.part, cell.language, cell.corpus, cell.needle, cell.control)
         if key not in first or cell.length < first[key].length:
             first[key] = cell
+        key = (cell.part, cell.corpus)
+        if cell.control is None and (key not in longest or cell.length > longest[key].length):
+            longest[key] = cell
     assembler = Assembler(plan)
-    for cell in first.values():
+    for cell in (*first.values(), *longest.values()):
         try:
-            assembler.pending_row(cell)
+            row = assembler.pending_row(cell)
+            refuse_repeats(plan.recipe, row.truth)
         except FitError as error:
             if cell.part is None:
                 raise

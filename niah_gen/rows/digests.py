@@ -24,7 +24,7 @@ def plan_digest(
     digested: dict[str, object] = {
         "schema": SCHEMA_VERSION,
         "rows": ROW_REVISION,
-        "recipe": replace(recipe, pins=()).table(),
+        "recipe": replace(recipe, pins=(), allow_repeats=False).table(),
         "corpora": [[name, sha256] for name, sha256 in corpora],
         "tokenizer": [tokenizer, tokenizer_sha256],
     }

@@ -92,7 +92,7 @@ def card(text: str) -> str:
         1, "n", "1.0.0", "0" * 64, "0" * 64, text, TokenizerEntry(text, text), (corpus,), 1, 1, files, (text, text)
     )
     overlap = WordOverlap(text, 1.0, 0.0, 2.0, 1, "0" * 8, {text: 1.0})
-    return dataset_card(recipe, Dataset(Path("n"), manifest), [CellRows(600, 0.0, text, 1)], [overlap]).decode()
+    return dataset_card(recipe, Dataset(Path("n"), manifest), [CellRows(600, 0.0, text, 1)], [], [overlap]).decode()
 
 
 PLAIN = card("plain")

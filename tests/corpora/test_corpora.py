@@ -36,6 +36,7 @@ from niah_score.text import fold, holds
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = ROOT / "corpora"
+LIBRARY = ROOT / "niah_gen" / "library"
 DOMAINS = ("finance", "game", "general", "government", "movie", "tech")
 CORPORA = ("en_essays", *(f"zh_articles/zh_{domain}" for domain in DOMAINS))
 WHOLE = ("en_essays", "zh_articles")
@@ -189,6 +190,10 @@ def test_no_document_holds_a_keyword_of_any_bundled_needle() -> None:
     keywords = [
         (needle.id, word) for needle in needle_library().values() for group in needle.keywords for word in group
     ]
+    for language in ("en", "zh"):
+        names = (LIBRARY / "associations" / f"names-{language}.txt").read_text("utf-8").splitlines()[2:]
+        # A person is named by either part of an English name, and by the whole of a Chinese one.
+        keywords += [(name, part) for name in names for part in (name, *name.split())]
     assert [(place, *word) for place, text in folded.items() for word in keywords if holds(text, word[1])] == []
 
 

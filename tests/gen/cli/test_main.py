@@ -210,7 +210,7 @@ def test_a_dataset_is_named_by_a_flag_as_recipes_are(tmp_path: Path) -> None:
 
 
 def test_plan_and_build_tell_the_same_notes(tmp_path: Path) -> None:
-    flags = ["--needle", "list-en", "--diff", "40", "--length", "2k,130k", "--depths", "0,90"]
+    flags = ["--needle", "list-en", "--diff", "40", "--length", "2k,200k", "--depths", "0,90", "--allow-repeats"]
     planned = run("plan", *flags)
     built = run("build", *flags, "--out", str(tmp_path))
     assert planned.returncode == built.returncode == 0, planned.stderr + built.stderr
@@ -218,7 +218,7 @@ def test_plan_and_build_tell_the_same_notes(tmp_path: Path) -> None:
     assert [f"note: {note}" for note in sorted(notes)] == sorted(built.stderr.splitlines())
     assert notes[0] == "left out zh_articles: no needle is in zh"
     assert any(note.startswith("oswynne-cargoes: at every depth the last of 10 needles, 40 % apart") for note in notes)
-    assert any(re.fullmatch(r"en_essays is repeated to fill length 130000, 1\.\d times over", note) for note in notes)
+    assert any(re.fullmatch(r"en_essays is repeated to fill length 200000, 1\.\d times over", note) for note in notes)
 
 
 def test_published_templates_are_chosen_by_flags(tmp_path: Path) -> None:

@@ -68,6 +68,23 @@ def test_the_card_written_anew_is_the_card_of_the_build(parts: Path) -> None:
     assert (parts / CARD).read_bytes() == built
 
 
+def test_the_card_names_the_needles_that_are_in_the_rows_and_no_others(tmp_path: Path) -> None:
+    folder = niah_gen.build("default", tmp_path, overrides={"languages": ["zh"], "lengths": [1000], "depths": [0, 50]})
+    text = (folder / CARD).read_text("utf-8")
+    rows = pl.read_parquet(folder / "data/*/*.parquet", columns=["part", "needle_id"]).unique()
+    (head, table) = re.search(r"\n(\| part \|.*)\n\|[-|]+\n((?:\|.*\n)+)", text).groups()  # type: ignore[union-attr]
+    at = head.split(" | ").index("needles")
+    for line in table.splitlines():
+        cells = line.removeprefix("| ").split(" | ")
+        there = set(rows.filter(pl.col("part") == cells[0])["needle_id"])
+        if not cells[at].strip():  # drawn, and so in no recipe
+            continue
+        named = [name for name in cells[at].split(", ") if not name.startswith("...")]
+        assert set(named) <= there
+        assert int((re.findall(r"\((\d+)\)", cells[at]) or [len(named)])[0]) == len(there)
+    assert "at 2 depths and 1 length, with" in text
+
+
 def test_controls_are_told_and_the_grid_leaves_them_out(parts: Path) -> None:
     text = (parts / CARD).read_text("utf-8")
     assert "\n| no_context | " in text

@@ -1,0 +1,107 @@
+"""Fetches the corpora known by name that are on the Hugging Face Hub, by the library `datasets`.
+
+Their commit is not pinned here but found when they are fetched, and written into the corpus.toml with the sha256 of
+what came; a later fetch keeps what is there.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from niah_gen.corpora.add import install_dataset
+from niah_gen.corpora.declarations import DECLARATION, HUB_CORPORA, parse_declaration
+from niah_gen.corpora.fetch import Progress
+from niah_gen.corpora.find import data_folder
+from niah_gen.corpora.install import lacking
+from niah_gen.errors import CorpusError, IntegrityError
+
+_TIMEOUT_SECONDS = 30.0
+
+
+class HubCorpus(NamedTuple):
+    """A corpus of the first `documents` rows of a column. `bytes`: of their texts; None where that is not known."""
+
+    name: str
+    language: str
+    license: str
+    description: str
+    repository: str
+    split: str
+    column: str
+    documents: int
+    bytes: int | None = None
+
+
+@lru_cache(maxsize=1)
+def hub_corpora() -> dict[str, HubCorpus]:
+    """The corpora that users fetch from the Hub by name."""
+    found = [HubCorpus(**tomllib.loads(file.read_text("utf-8"))) for file in sorted(HUB_CORPORA.iterdir())]
+    return {item.name: item for item in found}
+
+
+def fetch_from_hub(
+    name: str,
+    *,
+    revision: str | None = None,
+    source: Path | None = None,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Install a corpus of the Hub into `folder`, by default the user's data folder; returns `<folder>/<name>`.
+
+    revision: the commit to take, 40 hex digits; by default the newest. source: a folder with a copy of the repository,
+    instead of the Hub. progress(path, rows_done, rows_wanted).
+
+    What is there and intact is kept, whatever its commit. Raises CorpusError (the Hub is out of reach, or has no such
+    commit, split or column; a revision together with a folder; another commit is there), IntegrityError (what is there
+    is damaged), ResourceError (the disk is full), LockedError (another process adds this name), and OSError.
+    """
+    known = hub_corpora()[name]
+    target = (folder or data_folder()) / name
+    if target.exists():
+        return _kept(target, known, revision)
+    place = known.repository if source is None else str(source.expanduser())
+    if source is not None and not source.expanduser().is_dir():
+        raise CorpusError(f"{source}: expected a folder with a copy of {known.repository}")
+    if source is None and revision is None:
+        revision = _newest_commit(known)
+    return install_dataset(
+        name, place, revision=revision, column=known.column, split=known.split, documents=known.documents,
+        language=known.language, license=known.license, description=known.description, folder=folder,
+        progress=progress,
+    )  # fmt: skip
+
+
+def _kept(target: Path, known: HubCorpus, revision: str | None) -> Path:
+    """The folder that is there already, if it is intact and of the commit that is asked for."""
+    path = target / DECLARATION
+    try:
+        declared = parse_declaration(tomllib.loads(path.read_text("utf-8")), str(path))
+    except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        raise CorpusError(f"{target}: expected corpus {known.name!r} or nothing; move it away") from None
+    if lacking(target, declared):
+        raise IntegrityError(f"{target}: not what its {DECLARATION} says; remove it, then fetch it again")
+    if revision is not None and f"@{revision}" not in declared.source:
+        raise CorpusError(f"{target} is from {declared.source}; remove it to fetch another commit")
+    return target
+
+
+def _newest_commit(known: HubCorpus) -> str:
+    """The commit that the repository is at. Raises CorpusError where the Hub cannot be asked."""
+    import huggingface_hub
+
+    try:
+        found = huggingface_hub.HfApi().dataset_info(known.repository, timeout=_TIMEOUT_SECONDS).sha
+    except Exception as error:
+        # Several libraries lie below it, each with errors of its own.
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise CorpusError(
+            f"corpus {known.name!r}: {known.repository} cannot be looked up on the Hub ({said}); check the network, or "
+            f"copy the repository and run `niah-gen corpora fetch {known.name} --from FOLDER`"
+        ) from error
+    if not found:
+        raise CorpusError(f"corpus {known.name!r}: the Hub states no commit of {known.repository}; say --revision")
+    return found
