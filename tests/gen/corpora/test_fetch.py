@@ -165,6 +165,7 @@ def _no_pauses(own_surroundings: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder with the files of the known corpus `tiny`, the only one there is."""
     monkeypatch.setattr(fetch, "known_corpora", lambda: {"tiny": TINY})
+    monkeypatch.setattr(fetch, "fetchable", lambda: {"tiny"})
     folder = tmp_path / "served" / "tiny"
     (folder / "more").mkdir(parents=True)
     (folder / "first.txt").write_text(FIRST, "utf-8", newline="")

@@ -279,6 +279,7 @@ def recipe_of(
         "depths": sorted(points),
         "reserve": reserve,
         "guide": False,
+        "allow_repeats": True,
         "corpora": [str(corpus)],
         "needles": [{"needles": needles, "question": "What?", "answer": "That.", "keywords": ["that"]}],
         "task": "multi" if count > 1 else "single",

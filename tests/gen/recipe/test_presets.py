@@ -62,7 +62,7 @@ def test_every_preset_states_every_field_that_it_relies_on(name: str) -> None:
     chosen = {"question_position", "paraphrase", "spread", "boundary", "leaks", "fresh_haystacks"}
     ours = {
         "languages", "diff", "pins", "options", "controls", "control_depths", "needles_per_cell", "system", "templates",
-        "corpus_whole", "corpus_draw", "question_language",
+        "corpus_whole", "corpus_draw", "question_language", "allow_repeats",
     }  # fmt: skip
     left_out = {"task"} if name in ("default", "plain", "smoke") else chosen
     left_out = left_out | ({"corpora"} if name == "nolima" else set())  # it reads the books of its options

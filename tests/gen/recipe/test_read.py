@@ -102,6 +102,7 @@ def test_a_wrong_type_is_a_problem_of_its_field_or_a_value(name: str, value: obj
 
 
 ACCEPTED: list[tuple[str, object]] = [
+    ("allow_repeats", True),
     ("guide", True), ("paraphrase", True), ("reserve", 0), ("seed", 0), ("depths", 0), ("depths", 1.5), ("diff", 0),
     ("diff", 1.5), ("pins", {}), ("fresh_haystacks", True), ("spread", [0]), ("options", {}), ("controls", []),
     ("control_depths", 0), ("control_depths", 1.5), ("control_depths", []), ("needles_per_cell", 0),

@@ -47,7 +47,7 @@ def test_a_plan_tells_the_notes_that_its_build_tells_and_records(
     corpus = write_jsonl(tmp_path / "short.jsonl", ["A gate is told of. It is far away. Nobody saw it.", *TEXTS])
     base = {
         "name": "noted", "corpora": [str(corpus)], "lengths": [300, 1500], "depths": [0, 50, 100], "guide": False,
-        "reserve": 0, "template": "niah",
+        "reserve": 0, "template": "niah", "allow_repeats": True,
         "needles": [{"id": "it", "needle": "A fact.", "question": "What?", "answer": "x", "keywords": ["gate"]}],
     }  # fmt: skip
     told: list[str] = []
