@@ -94,7 +94,16 @@ def recipe(rows: int, tokens: str) -> list[str]:
     axes = [f"depths={{steps={depths}}}", f"repeats={rows // depths}"]
     if tokens.endswith("m"):
         chosen = ["--set", f"lengths=[{int(tokens.removesuffix('m')) * 1_000_000}]"]
-    named = ["plain", "--language", "en", "--corpus", "paul_graham", "--needle", "brannock-lighthouse"]
+    named = [
+        "plain",
+        "--language",
+        "en",
+        "--corpus",
+        "paul_graham",
+        "--needle",
+        "brannock-lighthouse",
+        "--allow-repeats",
+    ]
     return [*named, *chosen, *(part for axis in axes for part in ("--set", axis))]
 
 

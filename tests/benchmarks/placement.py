@@ -66,6 +66,7 @@ def measured(placement: str, corpus: str, tokenizer_name: str) -> Figures:
     held = "\0".join(document.text for document in read_corpus(locate(corpus)).documents).count("\ufffd")
     found = Figures(0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
     recipe = {
+        "allow_repeats": True,
         "placement": placement, "corpora": [corpus], "tokenizer": tokenizer_name, "lengths": LENGTHS,
         "template": "niah", "needles": [NEEDLES.get(language) or find_needles(f"single-{language}")[0].id],
         "guide": False, "reserve": RESERVE, "form": "text",

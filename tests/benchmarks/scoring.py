@@ -192,7 +192,7 @@ def long_prompts(folder: Path) -> None:
     times = {}
     for length in ("1000", "1m"):
         recipe = {"name": f"l{length}", "lengths": [length], "depths": {"steps": 21}, "needles": ["single-en"]}
-        dataset = niah_gen.build({**recipe, "corpora": ["en_essays"]}, folder)
+        dataset = niah_gen.build({**recipe, "corpora": ["en_essays"], "allow_repeats": True}, folder)
         rows = [
             row
             for file in sorted(dataset.glob("data/*/*.parquet"))
@@ -218,7 +218,7 @@ def hashing(folder: Path) -> None:
     import niah_gen
 
     for longest, suffix in (("128k", "parquet"), ("128k", "jsonl"), ("1m", "parquet"), ("1m", "jsonl")):
-        lengths = {"lengths": {"max": longest, "steps": 8}}
+        lengths = {"lengths": {"max": longest, "steps": 8}, "allow_repeats": True}
         dataset = niah_gen.build("plain", folder / longest, formats=[suffix], overrides=lengths)
         reading(dataset, f"lengths to {longest} as {suffix}")
         shutil.rmtree(folder / longest)

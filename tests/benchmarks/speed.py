@@ -60,7 +60,7 @@ def line(name: str, baseline: float, rounds: Sequence[float], goal: float) -> No
 
 def millions(folder: Path) -> None:
     """Rows of a million tokens: throughput, memory, distance to bare writing; many rows over one haystack."""
-    essays = {"corpora": ["paul_graham"], "needles": ["brannock-lighthouse"], "lengths": ["1m"]}
+    essays = {"corpora": ["paul_graham"], "needles": ["brannock-lighthouse"], "lengths": ["1m"], "allow_repeats": True}
     made, seconds, cpu, peak = built({**essays, "depths": {"steps": 101}}, folder / "essays")
     print(
         f"{'1M-token rows, essays (repeating)':44} {made.text / 1e6:.0f} MB in {seconds:.2f} s, {cpu:.2f} s of "
