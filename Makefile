@@ -122,7 +122,7 @@ format: .venv/ready  ## format the code
 	.venv/bin/ruff check --fix --select I .
 	.venv/bin/ruff format .
 
-soak: .venv/ready  ## try 40 times as many new examples in the property tests: 10 to 15 minutes on two cores
+soak: .venv/ready  ## try 40 times as many new examples, and a fault at every operation: several hours on two cores
 	NIAH_EXAMPLES=40 $(PYTEST) -q -m "hypothesis or soak"
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators

@@ -179,7 +179,10 @@ class ScoresFile:
         import pyarrow.parquet as pq
 
         self.refuse_changed()
-        with pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), page_checksum_verification=True) as opened:
+        with (
+            naming(self.path),
+            pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), page_checksum_verification=True) as opened,
+        ):
             kept = None if columns is None else [name for name in columns if name in self.columns.columns]
             found = pl.from_arrow(opened.read_row_group(number, columns=kept))
         self.refuse_changed()

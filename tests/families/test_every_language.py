@@ -36,6 +36,7 @@ each_language = pytest.mark.parametrize("language", list(CORPORA))
 def recipe(language: str, **changes: object) -> dict[str, Any]:
     return {
         "corpora": [CORPORA[language]], "needles": [f"single-{language}"], "lengths": [1000, 2500], "depths": DEPTHS,
+        "allow_repeats": True,
         "guide": False, "form": "text", "template": "niah", **changes,
     }  # fmt: skip
 

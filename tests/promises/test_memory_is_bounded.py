@@ -48,7 +48,7 @@ def built(out: Path, rows: int, length: int, *words: str) -> tuple[Path, int]:
     depths = ",".join(f"{100 * number / max(rows - 1, 1):.3f}" for number in range(min(rows, 10)))
     repeats = str(max(1, rows // 10))
     line = ["niah-gen", "build", *RECIPE, "--length", length, "--depths", depths, "--repeats", repeats, "--jobs", "1"]
-    folder, most = peak(*line, *words, "--out", out)
+    folder, most = peak(*line, "--allow-repeats", *words, "--out", out)
     manifest = json.loads((Path(folder) / "manifest.json").read_bytes())
     assert manifest["rows"] == rows
     return Path(folder), most

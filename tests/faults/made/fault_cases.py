@@ -19,7 +19,7 @@ _FORMATS = ("--format", "parquet,jsonl")
 # Long enough to be killed in the middle.
 MANY = (
     "plain", "--set", "name=many", "--length", "1k,2k,4k,8k", "--depths", "0,50,100", "--language", "en",
-    "--repeats", "3", "--corpus", "inputs/notes",
+    "--repeats", "3", "--corpus", "inputs/notes", "--allow-repeats",
 )  # fmt: skip
 _EXPORTS: dict[str, tuple[str, ...]] = {
     "openai-batch": ("--model", "m", "--max-requests", "5"), "vllm": ("--model", "m"), "text": (), "langsmith": (),

@@ -73,10 +73,10 @@ def test_a_full_disk_is_told_of_the_folder_for_temporary_files_or_of_that_for_th
 
 
 def spoil(path: Path) -> None:
-    """Replace a file by another one of the same size."""
-    data = path.read_bytes()
-    path.unlink()
-    path.write_bytes(data[::-1])
+    """Replace a file by another one of the same size, at once, as others may be reading it."""
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes()[::-1])
+    other.replace(path)
 
 
 def read_large(folder: Path) -> Report:
