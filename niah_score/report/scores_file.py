@@ -117,6 +117,7 @@ class ScoresFile:
         about = pq.read_metadata(pa.OSFile(os.fsencode(path)))
         if (problem := packed_group(path, about)) is not None:
             raise ResourceError(problem)
+        self._schema: pa.Schema = about.schema.to_arrow_schema()
         self.height: int = about.num_rows
         self._group_rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
         told = (about.metadata or {}).get(b"niah_score", b"{}")
@@ -159,10 +160,8 @@ class ScoresFile:
     def columns(self) -> pl.DataFrame:
         """No rows, all columns."""
         import polars as pl
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
-        found = pl.from_arrow(pq.read_schema(pa.OSFile(os.fsencode(self.path))).empty_table())
+        found = pl.from_arrow(self._schema.empty_table())
         assert isinstance(found, pl.DataFrame)
         return found
 
@@ -178,13 +177,18 @@ class ScoresFile:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        kept = None if columns is None else [name for name in columns if name in self.columns.columns]
         self.refuse_changed()
-        with (
-            naming(self.path),
-            pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), page_checksum_verification=True) as opened,
-        ):
-            kept = None if columns is None else [name for name in columns if name in self.columns.columns]
-            found = pl.from_arrow(opened.read_row_group(number, columns=kept))
+        try:
+            with (
+                naming(self.path),
+                pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), page_checksum_verification=True) as opened,
+            ):
+                found = pl.from_arrow(opened.read_row_group(number, columns=kept))
+        except pa.ArrowException as error:
+            # One that changes while it is read may be anything by then.
+            self.refuse_changed()
+            raise IntegrityError(f"{self.path}: cannot be read as Parquet ({error}); score again") from None
         self.refuse_changed()
         assert isinstance(found, pl.DataFrame)
         return found if kept is None else found.select(kept)
