@@ -28,9 +28,8 @@ def _by_default(context: typer.Context) -> None:
 @reported
 def corpora_list() -> None:
     """List the corpora that can be named, and where they are."""
-    from niah_gen.corpora.declarations import known_corpora
+    from niah_gen.corpora.declarations import hub_corpora, known_corpora
     from niah_gen.corpora.find import installed_names, locate
-    from niah_gen.corpora.hub import hub_corpora
     from niah_gen.errors import CorpusError
 
     installed = installed_names()
@@ -93,8 +92,9 @@ def corpora_fetch(
     ] = None,
 ) -> None:
     """Install a corpus known by name; what has pinned files is checked by sha256, the others are pinned then."""
+    from niah_gen.corpora.declarations import hub_corpora
     from niah_gen.corpora.fetch import fetch_corpus
-    from niah_gen.corpora.hub import fetch_from_hub, hub_corpora
+    from niah_gen.corpora.hub import fetch_from_hub
     from niah_gen.errors import CorpusError
 
     on_hub = name in hub_corpora()

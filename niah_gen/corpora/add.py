@@ -90,41 +90,22 @@ def add_dataset(
     documents: int = 1000,
     language: str | None = None,
     license: str = "not stated",
+    description: str = "",
+    known: bool = False,
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Make a corpus of a string column of the first rows of a `datasets` repository; returns `<folder>/<name>`.
 
     repository: `OWNER/NAME` on the Hub, with the 40 hex digits of a commit as `revision`, or a local folder, without.
-    documents: how many rows to take, fewer if there are fewer. progress(path, rows_done, rows_wanted).
+    documents: how many rows to take, fewer if there are fewer. known: the name may be one that `niah-gen corpora fetch`
+    installs. progress(path, rows_done, rows_wanted).
 
     Raises CorpusError (no such repository, config, split or column; offline; no pinned revision; a row that holds no
     string; a name that cannot be had), ResourceError (the disk is full), LockedError (another process adds this name),
     and OSError. Nothing is installed then.
     """
-    _check_name(name, language)
-    return install_dataset(
-        name, repository, revision=revision, column=column, split=split, config=config, documents=documents,
-        language=language, license=license, folder=folder, progress=progress,
-    )  # fmt: skip
-
-
-def install_dataset(
-    name: str,
-    repository: str,
-    *,
-    revision: str | None,
-    column: str,
-    split: str = "train",
-    config: str | None = None,
-    documents: int = 1000,
-    language: str | None = None,
-    license: str = "not stated",
-    description: str = "",
-    folder: Path | None = None,
-    progress: Progress | None = None,
-) -> Path:
-    """As `add_dataset`, under any name, also one that is kept for a corpus known by name."""
+    _check_name(name, language, known=known)
     if documents < 1:
         raise CorpusError(f"corpus {name!r}: expected at least one document, found {documents}")
     place, origin = _origin(repository, revision)
@@ -185,11 +166,11 @@ def _check_disk(name: str, staging: Path, needed: int) -> None:
         )
 
 
-def _check_name(name: str, language: str | None) -> None:
+def _check_name(name: str, language: str | None, *, known: bool = False) -> None:
     if not _NAME.fullmatch(name):
         raise CorpusError(f"corpus name {name!r}: expected letters, digits, _ and -, a letter or digit first")
     # Without regard to case, as some file systems would put both into one folder.
-    if name.lower() in fetchable():
+    if not known and name.lower() in fetchable():
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that `niah-gen corpora fetch` installs")
     if (bundled_folder() / name.lower()).exists():
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that comes with the package; choose another")

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from niah_gen.errors import CorpusError
 from niah_score.contract import is_safe_path
@@ -36,7 +36,7 @@ SUFFIXES = (*PLAIN, *COMPRESSED, *MARKUP)
 
 _LIBRARY = Path(__file__).parents[1] / "library"
 _KNOWN = _LIBRARY / "known_corpora"
-HUB_CORPORA = _LIBRARY / "hub_corpora"
+_HUB = _LIBRARY / "hub_corpora"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,20 @@ class Declaration:
     description: str = ""
     url: str | None = None
     text_field: str = "text"
+
+
+class HubCorpus(NamedTuple):
+    """A corpus of the first `documents` rows of a column. `bytes`: of their texts; None where that is not known."""
+
+    name: str
+    language: str
+    license: str
+    description: str
+    repository: str
+    split: str
+    column: str
+    documents: int
+    bytes: int | None = None
 
 
 def suffix_of(path: str) -> str | None:
@@ -148,6 +162,13 @@ def known_corpora() -> dict[str, Declaration]:
     return {item.name: item for item in found}
 
 
+@lru_cache(maxsize=1)
+def hub_corpora() -> dict[str, HubCorpus]:
+    """The corpora that users fetch from the Hub by name."""
+    found = [HubCorpus(**tomllib.loads(file.read_text("utf-8"))) for file in sorted(_HUB.iterdir())]
+    return {item.name: item for item in found}
+
+
 def fetchable() -> frozenset[str]:
     """The names that `niah-gen corpora fetch` takes."""
-    return frozenset({*known_corpora(), *(file.stem for file in HUB_CORPORA.iterdir())})
+    return frozenset({*known_corpora(), *hub_corpora()})

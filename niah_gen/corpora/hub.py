@@ -7,39 +7,16 @@ what came; a later fetch keeps what is there.
 from __future__ import annotations
 
 import tomllib
-from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
-from niah_gen.corpora.add import install_dataset
-from niah_gen.corpora.declarations import DECLARATION, HUB_CORPORA, parse_declaration
+from niah_gen.corpora.add import add_dataset
+from niah_gen.corpora.declarations import DECLARATION, HubCorpus, hub_corpora, parse_declaration
 from niah_gen.corpora.fetch import Progress
 from niah_gen.corpora.find import data_folder
 from niah_gen.corpora.install import lacking
 from niah_gen.errors import CorpusError, IntegrityError
 
 _TIMEOUT_SECONDS = 30.0
-
-
-class HubCorpus(NamedTuple):
-    """A corpus of the first `documents` rows of a column. `bytes`: of their texts; None where that is not known."""
-
-    name: str
-    language: str
-    license: str
-    description: str
-    repository: str
-    split: str
-    column: str
-    documents: int
-    bytes: int | None = None
-
-
-@lru_cache(maxsize=1)
-def hub_corpora() -> dict[str, HubCorpus]:
-    """The corpora that users fetch from the Hub by name."""
-    found = [HubCorpus(**tomllib.loads(file.read_text("utf-8"))) for file in sorted(HUB_CORPORA.iterdir())]
-    return {item.name: item for item in found}
 
 
 def fetch_from_hub(
@@ -68,10 +45,10 @@ def fetch_from_hub(
         raise CorpusError(f"{source}: expected a folder with a copy of {known.repository}")
     if source is None and revision is None:
         revision = _newest_commit(known)
-    return install_dataset(
+    return add_dataset(
         name, place, revision=revision, column=known.column, split=known.split, documents=known.documents,
-        language=known.language, license=known.license, description=known.description, folder=folder,
-        progress=progress,
+        language=known.language, license=known.license, description=known.description, known=True,
+        folder=folder, progress=progress,
     )  # fmt: skip
 
 

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from niah_gen.cli.commands import app
 from niah_gen.corpora.add import add_dataset
+from niah_gen.corpora.declarations import hub_corpora
 from niah_gen.corpora.find import locate
-from niah_gen.corpora.hub import fetch_from_hub, hub_corpora
+from niah_gen.corpora.hub import fetch_from_hub
 from niah_gen.corpora.read import read_corpus
 from niah_gen.errors import CorpusError, IntegrityError
 
