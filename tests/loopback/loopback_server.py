@@ -55,9 +55,11 @@ class Server(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
+    left = False
 
     def do_POST(self) -> None:
         server = self.server
+        self.left = False
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt = body.get("prompt") or body["messages"][-1]["content"]
         row_id, answer = server.answers.get(prompt, ("unknown", "unknown"))
@@ -76,11 +78,17 @@ class Handler(BaseHTTPRequestHandler):
             if not server.behave(server, self, row_id, tried):
                 self.reply(200, said(answer))
         finally:
-            with server.changed:
-                server.at_once -= 1
-                server.changed.notify_all()
+            self.leave()
+
+    def leave(self) -> None:
+        """Count this request out, once."""
+        with self.server.changed:
+            self.server.at_once -= not self.left
+            self.left = True
+            self.server.changed.notify_all()
 
     def reply(self, status: int, body: bytes, **headers: str) -> bool:
+        self.leave()  # before the answer: whoever has it may ask again before this thread goes on
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
             self.send_header(name.replace("_", "-"), value)
