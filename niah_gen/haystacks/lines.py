@@ -258,7 +258,7 @@ class LinesFiller:
         A needle of the lines' form makes a text of such lines, whose tokens are the sum of the lines'; around any other
         the text is the same up to the nearest cuts. None for needles that stand at one place each.
         """
-        if request.stands_still:
+        if request.needles_fixed:
             return []
         sample, _ = self._sample
         end = sample.data.index(self._line.joiner.encode())

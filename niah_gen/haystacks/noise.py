@@ -51,7 +51,7 @@ class NoiseFiller:
     def fill(self, request: FillRequest) -> Haystack:
         """As many sentences as fit. Raises FitError where not one does."""
         fitting = Fitting(request, self._tokenizer, self._counter)
-        if request.stands_still:
+        if request.needles_fixed:
             return self._fill_around(request, fitting)
         of_line = len(self._sentences)
         added = seam_tokens(request, self._endings(max(fitting.room, 0) // self._each + 2, 0)[0], self._counter)
