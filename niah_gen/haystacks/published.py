@@ -1,6 +1,6 @@
-"""Stands for the rules of published generators that make their prompts whole, needles included.
+"""Names the placement of published generators that make whole prompts, needles included.
 
-Which rule it is, the task family knows. No needles of other families can be placed by it.
+The task family holds the rule itself; needles of other families cannot be placed by it.
 """
 
 from __future__ import annotations
