@@ -61,7 +61,7 @@ class GkamradtFiller:
         return None
 
     def _repeated(self, longest: int) -> _RepeatedCorpus:
-        """All documents as one text, the whole repeated until it has `longest` tokens."""
+        """All documents as one text, repeated until it has `longest` tokens."""
         with self._lock:
             if self._whole is None or self._whole.longest < longest:
                 text = "".join(document.text for document in self._corpus.documents)

@@ -75,7 +75,7 @@ class CyclingFiller:
         return files
 
     def _files(self, count: int, most: int, room: int) -> Encoded:
-        """The first files encoded as one text, or a longer text whose first `room` tokens are sure to be the same."""
+        """The first `count` files as one text, or the first `most` if these surely have the same first `room` tokens."""
         with self._lock:
             if self._whole is None or self._whole[0] < most:
                 self._whole = (most, self._encoded(most))
