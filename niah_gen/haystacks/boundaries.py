@@ -98,9 +98,9 @@ def _is_end(text: str, match: re.Match[str], rules: _SentenceEnds) -> bool:
 def word_ends(text: str, language: str) -> list[int]:
     """Character offsets right after each word of a text, ascending; without 0.
 
-    In languages that write spaces, words end before white space. In Chinese, words are jieba's, each with the
-    punctuation after it. In other languages, any two characters may be separated unless a mark joins them; in Japanese
-    only after hiragana and before other characters, where most phrases end.
+    In languages that separate words by spaces, words end before white space. In Chinese, words are jieba's,
+    each with the punctuation after it. In other languages, any two characters may be separated unless a mark joins
+    them; in Japanese only after hiragana and before other characters, where most phrases end.
     """
     words = find_language(language).words
     if words == "spaces":

@@ -47,7 +47,7 @@ class Extent(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A haystack that was tried. `below`: tokens from its longest prompt to the budget; `aim`: how many will do."""
+    """A haystack that was tried. `below`: tokens from its longest prompt to the budget; `aim`: how many are near enough."""
 
     below: int
     aim: int
@@ -168,7 +168,7 @@ class Fitting:
         after = sentences.before[later] + inside.size
         if self._tokenizer.local:
             within = counted(ends)
-            # Past the first safe cut after the joint, the tokens before all places differ by the same number.
+            # Past the first safe cut after the joint, the tokens before every place change by the same number.
             near = int(np.searchsorted(sentences.seam_starts[later], at, side="right")) + 1
             exact = counted(moved[:near])
             if near < len(after):

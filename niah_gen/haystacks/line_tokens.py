@@ -54,7 +54,7 @@ def line_tokens(parts: Sequence[str | Slot], joiner: str, tokenizer: Tokenizer) 
         if isinstance(part, str):
             literal += part
             continue
-        # The first of these is the cut right after the slot before, for which any letter can stand.
+        # The first of these is the cut right after the previous slot, whose value the "a" stands for.
         cuts = safe_cuts("a" + literal) - 1
         count = None
         if len(cuts) and cuts[0] == 0 and _ends_in_word(part):
@@ -206,7 +206,7 @@ class _UuidTokens:
         long = np.zeros(rows, dtype=np.bool_)
         column = 0
         for number, size in enumerate(UUID_GROUPS):
-            kind = min(number, 1)
+            kind = min(number, 1)  # whether `left` stands before this group, or a hyphen
             phase = np.zeros(rows, dtype=np.uint8)  # digits in the open group of three
             run = np.zeros(rows, dtype=np.uint32)  # letters in the open run
             first = letters[column].copy()  # whether that run begins its group of the UUID

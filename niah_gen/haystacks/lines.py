@@ -233,7 +233,8 @@ class LinesFiller:
         sample, size = self._sample
         room = fitting.room_for(sample, size, sum(added) if added else request.needle_tokens)
         best: Trial | None = None
-        # At the ends of the text a needle may add one more token than between two lines.
+        # At the ends of the text a needle may add one more token than between two lines; so the slack is smaller. If
+        # neither few nor many spare lines come near enough, the longest haystack that fits is taken.
         for spare, slack in ((FEW, MOST_BELOW // 2 - 1), (MANY, MOST_BELOW // 2 - 1), (MANY, room)):
             drawn, each = self._drawn(max(room, 1), spare, tokens, seed, avoid)
             left, aim = room - 1, slack

@@ -52,7 +52,7 @@ class NativeFiller:
         self._counter = Counter(tokenizer)
         self._kept: dict[int, Kept] = {}
         self._folded: dict[int, str] = {}
-        self._known_held: dict[tuple[int, str], bool] = {}
+        self._holding: dict[tuple[int, str], bool] = {}
         self._numbers: frozenset[Any] | None = None
         self._leaking: dict[Secret, frozenset[int]] = {}
         self._joined: dict[tuple[str, frozenset[int]], _JoinedSentences] = {}
@@ -182,9 +182,9 @@ class NativeFiller:
 
     def _holds(self, number: int, word: str) -> bool:
         """Whether a document holds a keyword. Needles drawn for each row use the same few keywords again and again."""
-        known = self._known_held.get((number, word))
+        known = self._holding.get((number, word))
         if known is None:
-            known = self._known_held[number, word] = holds(self._fold(number), word)
+            known = self._holding[number, word] = holds(self._fold(number), word)
         return known
 
     def _keep(self, number: int) -> Kept:

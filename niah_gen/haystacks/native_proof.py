@@ -26,7 +26,7 @@ class Taken(NamedTuple):
 
 
 def check_native(proof: ContextProof) -> Iterator[str]:
-    """Each wrong statement of a row about its context, as a sentence."""
+    """Problems with what a row records of its context, one sentence each."""
     if astray := list(misplaced(proof.needles, proof.context, proof.offset)):
         yield from astray
         return
@@ -72,7 +72,7 @@ def wrong_haystack(
     haystack: CountedHaystack,
     local: bool,
 ) -> Iterator[str]:
-    """Each wrong statement of a row about its haystack, as a sentence.
+    """Problems with what a row records of its haystack, one sentence each.
 
     `places`, `asked`: where its needles stand, and the depths asked for. `local`: whether depths are counted exactly.
     """

@@ -75,7 +75,7 @@ class CyclingFiller:
         return files
 
     def _files(self, count: int, most: int, room: int) -> Encoded:
-        """The first `count` files as one text, or the first `most` if these surely have the same first `room` tokens."""
+        """The first `count` files as one text, or a longer one whose first `room` tokens are sure to be the same."""
         with self._lock:
             if self._whole is None or self._whole[0] < most:
                 self._whole = (most, self._encoded(most))
@@ -114,9 +114,9 @@ def _asked(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets
 
 
 def _snapped(haystack: Haystack, at: int, period: frozenset[int]) -> int:
-    """The nearest place at or before token `at` that follows a period; if none does, 100 tokens before it at most.
+    """The nearest place at or before token `at` that follows a period, else 100 tokens before it or the beginning.
 
-    The end of the haystack stays the end.
+    The end of the haystack is not moved.
     """
     if at == haystack.tokens:
         return at
@@ -139,7 +139,7 @@ def _laid(haystack: Haystack, needles: Sequence[Encoded], places: Sequence[int])
 
 
 def check(proof: ContextProof) -> Iterator[str]:
-    """Problems of a row with its context: needles that are not at their spans, or a different haystack.
+    """Problems with a row's context: needles that are not at their spans, or a different haystack.
 
     A haystack that a needle cuts inside a character cannot be put together again, and is not checked.
     """

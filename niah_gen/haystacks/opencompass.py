@@ -84,7 +84,7 @@ def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets,
 
 
 def notes(row: Mapping[str, Any], reserve: int) -> Iterator[str]:
-    """Reports prompts that are short because the corpus, which is not repeated, is.
+    """Reports prompts that are short because the corpus ends early; it is not repeated.
 
     A full haystack with needles and template takes more than the length less its reserve; a shortfall of fewer tokens
     than the template has is not reported.

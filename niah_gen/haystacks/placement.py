@@ -17,7 +17,7 @@ Place = Callable[[Haystack, Sequence[Encoded], DepthTargets, Tokenizer], Spliced
 
 
 def no_problems(proof: ContextProof) -> Iterator[str]:
-    """No checks: in the context of a published placement, what looks broken is correct."""
+    """No checks: in the context of a published placement, what looks broken is as published."""
     yield from ()
 
 

@@ -15,7 +15,7 @@ from niah_gen.haystacks.splice import DepthTargets, Spliced
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded
 
-_ONLY_REPLAYED = "placement: 'published' goes with task families that replay a published generator, such as ruler"
+_ONLY_REPLAYED = "placement: 'published' is only for task families that replay a published generator, such as ruler"
 
 
 def _fill(corpus: Corpus, tokenizer: Tokenizer, boundary: str, leaks: str) -> CorpusFiller:

@@ -1,7 +1,7 @@
 """Cuts a corpus into replies: passages of whole sentences, no two alike, each of one document.
 
-A document's sentences are taken in order. When a corpus is used up, another pass through it begins; pass p takes every
-p-th sentence, so that the same sentences make different passages.
+A document's sentences are taken in order. When a corpus is used up, another pass through it begins; on pass p each
+sentence is followed by the p-th one after it, so that the same sentences make different passages.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class ReplyMaker:
         return Reply(text, self._material.tokenizer.count(text), number)
 
     def _keep(self, reply: Reply, sentences: Sequence[Sentence]) -> bool:
-        """Remember a reply, unless it contains an earlier one or an earlier one contains it; whether it does not."""
+        """Remember a reply and return True, unless it contains an earlier one or an earlier one contains it."""
         first = sentences[0].text
         if any(reply.text in other for other in self._holding.get(first, ())) or any(
             other in reply.text for sentence in sentences for other in self._beginning.get(sentence.text, ())
@@ -179,5 +179,5 @@ class ReplyMaker:
 
 
 def in_pass(sentences: Sequence[Sentence], number: int) -> Sequence[Sentence]:
-    """A document's sentences as pass `number`, from 1, takes them: all of them, then every second, and so on."""
+    """A document's sentences in the order of pass `number`, from 1: first every `number`-th one, and so on."""
     return sentences if number == 1 else [one for first in range(number) for one in sentences[first::number]]

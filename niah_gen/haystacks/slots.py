@@ -120,7 +120,7 @@ def deal(slot: Slot, count: int, seed: str, avoid: frozenset[int] = frozenset())
     size = size_of(slot)
     if count > size - len(avoid):
         raise ValueError(f"{count} different values are needed, but there are only {size - len(avoid)}")
-    # Among so few that their square is at most `size`, fewer than half of the draws have two alike.
+    # If the square of `count` is at most `size`, fewer than half of all draws have two numbers alike.
     numbers = _sampled(size, count, seed, avoid) if count * count <= size else _dealt(size, count, seed, avoid)
     if not isinstance(slot, Uuids):
         return Values(numbers)

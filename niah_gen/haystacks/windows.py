@@ -16,7 +16,7 @@ from niah_gen.tokenizers.cuts import WIDEST
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded
 
-# Even texts without spaces can be cut every few tokens; a text without a cut in so many is no natural text.
+# Even texts without spaces can be cut every few tokens; a text without a cut in so many is not natural text.
 _MOST_MOVED = 256
 
 

@@ -144,7 +144,7 @@ def chat_counter(spec: str, template: ChatTemplate) -> Callable[[Messages], int]
 
 
 def renderer(template: ChatTemplate) -> Callable[[Messages], str]:
-    """Returns a function that renders messages, with the generation prompt. Raises TokenizerError as `chat_counter`."""
+    """Returns a function that renders messages, with the generation prompt. Both raise as `chat_counter` does."""
     try:
         import jinja2
     except ImportError:
