@@ -58,7 +58,7 @@ def _rules(language: Language) -> _SentenceEnds:
         re.compile(rf"(?:{anywhere})+(?:{closers})*"),
         "".join(dict.fromkeys("".join(rules.marks_anywhere))),
         re.compile(rf"(?:\b(?:{abbreviations})|(?:\A|\n)[ \t]*(?:\d{{1,3}}|[a-z]))\.$"),
-        max(12, *(len(word) + 2 for word in rules.abbreviations), 0),
+        max([12, *(len(word) + 2 for word in rules.abbreviations)]),
         rules.openers,
         rules.closers,
         rules.continued_by,

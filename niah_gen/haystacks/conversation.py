@@ -121,18 +121,14 @@ def fill_conversation(material: Material, asked: TalkRequest) -> Conversation:
         for attempt in range(_DRAWS):
             turns = _fill(material, asked, count, f"{asked.seed}/{attempt}" if attempt else asked.seed)
             if turns is not None:
-                return _ordered(material, asked, turns)
+                random.Random(f"{asked.seed}/order").shuffle(turns)
+                used = sum(material.tokenizer.count(turn.reply) for turn in turns)
+                return Conversation(tuple(turns), passes_of(used, material.tokens()))
     raise FitError(
         f"a budget of {asked.budget} tokens has no room for {asked.like} requests with replies from "
         f"{material.corpus.name}; ask for longer lengths, a smaller reserve, fewer like requests, shorter replies, or "
         "another corpus"
     )
-
-
-def _ordered(material: Material, asked: TalkRequest, turns: list[Turn]) -> Conversation:
-    random.Random(f"{asked.seed}/order").shuffle(turns)
-    used = sum(material.tokenizer.count(turn.reply) for turn in turns)
-    return Conversation(tuple(turns), passes_of(used, material.tokens()))
 
 
 def _fill(material: Material, asked: TalkRequest, requests: int, seed: str) -> list[Turn] | None:

@@ -47,7 +47,7 @@ class Extent(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A haystack that was tried. `below`: tokens from its longest prompt to the budget; `aim`: how many are near enough."""
+    """A haystack that was tried. `below`: tokens from its longest prompt to the budget; `aim`: the most allowed."""
 
     below: int
     aim: int
@@ -255,10 +255,7 @@ class Fitting:
         return Extent(int(total.min()), int(total.max()))
 
     def _alone(self, haystack: Haystack, places: Ints, known: Ints, kept: Ints, number: int, base: int) -> Ints:
-        """Tokens that one needle adds at each place of a haystack. `known`: its `seam_tokens`; `kept`: `_kept_seams`.
-
-        `base`: tokens without needles.
-        """
+        """Tokens that one needle adds, at each place, to `base`. `known`: its `seam_tokens`; `kept`: `_kept_seams`."""
         delta = known[kept]
         for place in np.flatnonzero(kept < 0).tolist():
             if self._tokenizer.local:

@@ -233,9 +233,9 @@ class LinesFiller:
         sample, size = self._sample
         room = fitting.room_for(sample, size, sum(added) if added else request.needle_tokens)
         best: Trial | None = None
-        # At the ends of the text a needle may add one more token than between two lines; so the slack is smaller. If
-        # neither few nor many spare lines come near enough, the longest haystack that fits is taken.
-        for spare, slack in ((FEW, MOST_BELOW // 2 - 1), (MANY, MOST_BELOW // 2 - 1), (MANY, room)):
+        # At the ends of the text a needle may add one more token than between two lines.
+        near = MOST_BELOW // 2 - 1
+        for spare, slack in ((FEW, near), (MANY, near), (MANY, room)):  # at last, any haystack that fits will do
             drawn, each = self._drawn(max(room, 1), spare, tokens, seed, avoid)
             left, aim = room - 1, slack
             for _ in range(_ATTEMPTS):
@@ -286,12 +286,6 @@ class LinesFiller:
         return self._tokenizer.count(self._tail)
 
     @cached_property
-    def _head(self) -> str:
-        """What a line begins with."""
-        first = self._line.parts[0]
-        return first if isinstance(first, str) else ""
-
-    @cached_property
     def _tail(self) -> str:
         """What a line ends with, after its last slot."""
         last = self._line.parts[-1]
@@ -301,7 +295,8 @@ class LinesFiller:
     def _head_cut(self) -> int:
         """Bytes from the end of a line to the first safe cut in the next; 0 if that depends on its slots."""
         # A cut right before the joiner does not count: it would depend on how the line ends.
-        cuts = safe_cuts(self._line.joiner + self._head)
+        first = self._line.parts[0]
+        cuts = safe_cuts(self._line.joiner + (first if isinstance(first, str) else ""))
         return int(cuts[0]) if len(cuts) else 0
 
     @cached_property

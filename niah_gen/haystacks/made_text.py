@@ -14,7 +14,7 @@ import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.fit import MOST_BELOW
-from niah_gen.haystacks.proof import ContextProof, CountedHaystack, shown
+from niah_gen.haystacks.proof import ContextProof, shown
 from niah_gen.prompts.frame import Frame
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode_later
@@ -94,7 +94,7 @@ def tokens_between(data: bytes, ends: Ints, tokenizer: Tokenizer) -> Ints:
 
 def wrong_figures(proof: ContextProof) -> Iterator[str]:
     """Problems with the digest and the tokens that a row records of a context that is all haystack."""
-    counted: CountedHaystack = proof.counted(proof.context)
+    counted = proof.counted(proof.context)
     if proof.row["haystack_id"] != counted.id:
         yield f"haystack_id is {shown(proof.row['haystack_id'])}, expected {counted.id!r} of the context"
     if proof.row["haystack_tokens"] != counted.tokens:

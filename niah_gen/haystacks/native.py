@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from niah_gen.corpora.read import Corpus
@@ -48,12 +48,14 @@ class NativeFiller:
         self.tokenizer = tokenizer
         self._boundary = boundary
         self._leaks = leaks
-        self._ends_of = partial(sentence_ends if boundary == "sentence" else word_ends, language=corpus.language)
+        self._ends_of = ends_of = partial(
+            sentence_ends if boundary == "sentence" else word_ends, language=corpus.language
+        )
         self._counter = Counter(tokenizer)
-        self._kept: dict[int, Kept] = {}
-        self._folded: dict[int, str] = {}
-        self._holding: dict[tuple[int, str], bool] = {}
-        self._numbers: frozenset[Any] | None = None
+        # By number of a document. Needles drawn for each row use the same few keywords again and again.
+        self._keep = cache(lambda number: keep(corpus.documents[number].text, tokenizer, ends_of))
+        self._fold = folded = cache(lambda number: fold(corpus.documents[number].text))
+        self._holds = cache(lambda number, word: holds(folded(number), word))
         self._leaking: dict[Secret, frozenset[int]] = {}
         self._joined: dict[tuple[str, frozenset[int]], _JoinedSentences] = {}
         self._joined_tokens = 0
@@ -157,21 +159,16 @@ class NativeFiller:
         return frozenset(run for document in self.corpus.documents for run in _DIGITS.findall(document.text))
 
     def _may_be_said(self, word: str) -> bool:
-        """Whether a document may hold a keyword; the numbers in all documents are read once, for all keywords."""
+        """Whether a document may hold a keyword."""
         kind, values, *_ = group_of((word,))
-        if kind != "number":
-            return True
-        if self._numbers is None:
-            self._numbers = frozenset().union(
-                *(values_held(self._fold(n), kind) for n in range(len(self.corpus.documents)))
-            )
-        return not self._numbers.isdisjoint(values)
+        return kind != "number" or not self._numbers.isdisjoint(values)
 
-    def _fold(self, number: int) -> str:
-        folded = self._folded.get(number)
-        if folded is None:
-            folded = self._folded[number] = fold(self.corpus.documents[number].text)
-        return folded
+    @cached_property
+    def _numbers(self) -> frozenset[Any]:
+        """The numbers that the documents say."""
+        return frozenset().union(
+            *(values_held(self._fold(number), "number") for number in range(len(self.corpus.documents)))
+        )
 
     def _held(self, number: int, document: str, words: Sequence[str], texts: Sequence[str]) -> str | None:
         """The first of some keywords or texts that a document holds."""
@@ -179,20 +176,6 @@ class NativeFiller:
             if text in document:
                 return text
         return next((word for word in words if self._holds(number, word)), None)
-
-    def _holds(self, number: int, word: str) -> bool:
-        """Whether a document holds a keyword. Needles drawn for each row use the same few keywords again and again."""
-        known = self._holding.get((number, word))
-        if known is None:
-            known = self._holding[number, word] = holds(self._fold(number), word)
-        return known
-
-    def _keep(self, number: int) -> Kept:
-        known = self._kept.get(number)
-        if known is None:
-            document = self.corpus.documents[number].text
-            known = self._kept[number] = keep(document, self.tokenizer, self._ends_of)
-        return known
 
     def _without_places(self, some_dropped: bool) -> str:
         rest = f"what is left of corpus {self.corpus.name!r}" if some_dropped else f"corpus {self.corpus.name!r}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from niah_gen.corpora.documents import Document
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
-from niah_gen.haystacks.sentences import Kept, keep
+from niah_gen.haystacks.sentences import keep
 from niah_gen.tokenizers.find import Tokenizer
 
 # Between two passages.
@@ -80,7 +81,7 @@ def _cut(document: Document, source: PassageSource) -> Iterator[Passage]:
     joiner = joiner_of(source.corpus.language)
     lines = [line.strip() for line in document.text.splitlines() if line.strip()]
     kept = keep(joiner.join(lines), source.tokenizer, partial(sentence_ends, language=source.corpus.language))
-    sentences = list(_sentences(kept))
+    sentences = [kept.text.text(start, end).strip() for start, end in pairwise([0, *kept.ends.tolist()])]
     if not sentences:
         return
     sizes = np.diff([0, *np.searchsorted(kept.text.ends, kept.ends, side="right").tolist()]).tolist()
@@ -94,13 +95,7 @@ def _cut(document: Document, source: PassageSource) -> Iterator[Passage]:
     # The rest of a document is a passage only if it is at least half as long as the others.
     if len(starts) > 1 and 2 * (size + sizes[-1]) < source.size:
         starts.pop()
-    for start, end in zip(starts, [*starts[1:], len(sentences)], strict=True):
+    for start, end in pairwise([*starts, len(sentences)]):
         summary = " ".join(document.summary.split()) if not source.size else ""
         if end - start > 1:
             yield Passage(tuple(sentences[start:end]), tuple(sizes[start:end]), joiner, summary)
-
-
-def _sentences(kept: Kept) -> Iterator[str]:
-    ends = kept.ends.tolist()
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        yield kept.text.text(start, end).strip()
