@@ -114,9 +114,10 @@ class CutText:
         def first(count: int) -> list[Stretch]:
             return stretches_of(self._text, self._edges, sorted({*must, *order[:count]}))
 
-        low, high = 0, len(order) + 1
-        if (must and not fits(first(0))) or (not must and not (order and fits(first(1)))):
+        fewest = 0 if must else 1
+        if fewest > len(order) or not fits(first(fewest)):
             return None
+        low, high = 0, len(order) + 1
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if fits(first(middle)) else (low, middle)

@@ -117,8 +117,8 @@ def fit_passages(room: PassageRoom, lines: Lines, name: str, taken: frozenset[st
         wanted += below if below < 0 else below - _AIM
     if best is None:
         raise FitError(
-            f"the length leaves only {max(0, room.budget - fixed)} tokens for passages; ask for longer lengths, or "
-            "set options.size lower"
+            f"the length leaves {max(0, room.budget - fixed)} tokens for passages, which is too few; ask for longer "
+            "lengths, or set options.size lower"
         )
     return best[1]
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -63,9 +63,8 @@ class Line:
     alike: int = 1
 
     def __post_init__(self) -> None:
-        for left, right in zip(self.parts, self.parts[1:], strict=False):
-            if isinstance(left, str) == isinstance(right, str):
-                raise ValueError("the parts of a line must alternate between texts and slots")
+        if any(isinstance(left, str) == isinstance(right, str) for left, right in pairwise(self.parts)):
+            raise ValueError("the parts of a line must alternate between texts and slots")
         if not self.slots or any(isinstance(part, str) and "\n" in part for part in self.parts):
             raise ValueError("a line must have a slot, and its texts no line end")
 

@@ -76,7 +76,7 @@ def fit_text(
         tried.add(draft.data)
         wanted = draft.tokens + below
     if best is None:
-        raise FitError(f"the length leaves only {max(0, budget - fixed)} tokens; ask for longer lengths")
+        raise FitError(f"the length leaves {max(0, budget - fixed)} tokens, too few for a text; ask for longer lengths")
     return best[1]
 
 

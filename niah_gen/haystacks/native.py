@@ -215,7 +215,7 @@ class NativeFiller:
             if not any(len(self._keep(number).ends) for number in numbers):
                 raise FitError(self._without_places(bool(dropped)))
             pieces = self._from_somewhere(numbers, name)
-            known = _JoinedSentences(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer), {})
+            known = _JoinedSentences(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer))
         self._joined[name, dropped] = known
         self._joined_tokens += known.tokens
         while self._joined_tokens > _MOST_JOINED and len(self._joined) > 1:
@@ -226,11 +226,11 @@ class NativeFiller:
 class _JoinedSentences:
     """Sentences for up to `room` tokens. `added`: the tokens that each secret's needles add at their places."""
 
-    def __init__(self, room: int, sentences: Sentences, added: dict[Secret, tuple[Ints, ...]]) -> None:
+    def __init__(self, room: int, sentences: Sentences) -> None:
         self.room = room
         self.sentences = sentences
         self.tokens = int(sentences.before[-1])
-        self.added = added
+        self.added: dict[Secret, tuple[Ints, ...]] = {}
 
 
 def _seeded_order(size: int, seed: str) -> list[int]:
