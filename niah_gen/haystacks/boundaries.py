@@ -1,8 +1,8 @@
 """Finds where sentences or words end, as character offsets: the only places where a needle may stand.
 
-A sentence ends right after closing punctuation and the quotes or brackets that close with it, before white space or,
-after the marks of scripts without spaces, anywhere. A paragraph that closes without punctuation ends no sentence. Which
-marks these are, the file of the language says.
+A sentence ends right after closing punctuation and the quotes or brackets that close with it: before white space, or
+anywhere if the marks belong to a script without spaces. A paragraph without closing punctuation ends no sentence. The
+file of each language lists the marks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from niah_score.text.language import Language, find_language
 
 BOUNDARIES = ("sentence", "word")
 _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
-# A needle before one of these would part it from its word.
+# A needle before a character of these categories would separate it from its word.
 _CLINGING = ("Po", "Pe", "Pf", "Pd", "Sk", "Mn", "Mc", "Me")
 _HIRAGANA = re.compile("[\u3041-\u309f]")
 _KANA_OR_HAN = re.compile("[\u3041-\u30ff\u4e00-\u9fff々]")
@@ -25,8 +25,8 @@ _KANA_OR_HAN = re.compile("[\u3041-\u30ff\u4e00-\u9fff々]")
 class _SentenceEnds(NamedTuple):
     """How the sentence ends of a language are found.
 
-    `marks_anywhere`: characters of which every match of `anywhere` holds one.
-    `longest`: of an abbreviation that ends no sentence, its point included.
+    `marks_anywhere`: every match of `anywhere` holds one of these characters. `longest`: the length of the longest
+    abbreviation that ends no sentence, with its point.
     """
 
     spaced: re.Pattern[str]
@@ -50,15 +50,15 @@ def _rules(language: Language) -> _SentenceEnds:
     marks = re.escape(rules.marks)
     closers = "|".join(map(re.escape, sorted(rules.closers, key=len, reverse=True))) or "(?!)"
     anywhere = "|".join(map(re.escape, rules.marks_anywhere)) or "(?!)"
-    # The number of an item in a list ends none either.
+    # The number of a list item, or an initial, ends no sentence either.
     abbreviations = "|".join((*map(re.escape, rules.abbreviations), "[A-Z]"))
     return _SentenceEnds(
-        # Only from the beginning of a run of marks: from each of them, long runs would take quadratic time.
+        # Match only from the beginning of a run of marks: from every mark, long runs would take quadratic time.
         re.compile(rf"(?<![{marks}])[{marks}]+(?:{closers})*(?=\s|$)"),
         re.compile(rf"(?:{anywhere})+(?:{closers})*"),
         "".join(dict.fromkeys("".join(rules.marks_anywhere))),
         re.compile(rf"(?:\b(?:{abbreviations})|(?:\A|\n)[ \t]*(?:\d{{1,3}}|[a-z]))\.$"),
-        max(12, *(len(word) + 2 for word in rules.abbreviations), 0),
+        max([12, *(len(word) + 2 for word in rules.abbreviations)]),
         rules.openers,
         rules.closers,
         rules.continued_by,
@@ -68,11 +68,11 @@ def _rules(language: Language) -> _SentenceEnds:
 def sentence_ends(text: str, language: str = "en") -> list[int]:
     """Character offsets right after each sentence of a text, ascending; without 0.
 
-    Raises LanguageError where the language has no file.
+    Raises LanguageError if the language has no file.
     """
     rules = _rules(find_language(language))
     ends: set[int] = set()
-    # Looking for single characters is far faster than looking for any of several.
+    # Searching for single characters is far faster than matching the pattern.
     if any(mark in text for mark in rules.marks_anywhere):
         ends |= {match.end() for match in rules.anywhere.finditer(text) if not _goes_on(text, match, rules)}
     ends |= {match.end() for match in rules.spaced.finditer(text) if _is_end(text, match, rules)}
@@ -87,7 +87,7 @@ def _goes_on(text: str, match: re.Match[str], rules: _SentenceEnds) -> bool:
 
 
 def _is_end(text: str, match: re.Match[str], rules: _SentenceEnds) -> bool:
-    """Whether a sentence could end here: not if its line goes on in small letters, nor after an abbreviation."""
+    """Whether a sentence could end here: not if its line continues in lower case, nor after an abbreviation."""
     following = text[match.end() : match.end() + 2 + 2 * len(rules.openers)]
     first = following[:2] if not rules.openers else following
     if "\n" not in first[:2] and first.lstrip().lstrip(rules.openers or None)[:1].islower():
@@ -98,9 +98,9 @@ def _is_end(text: str, match: re.Match[str], rules: _SentenceEnds) -> bool:
 def word_ends(text: str, language: str) -> list[int]:
     """Character offsets right after each word of a text, ascending; without 0.
 
-    Words end before white space where a language parts them so. Chinese ones are jieba's, together with the punctuation
-    that follows them. Of languages whose words are not told apart, any two characters may be parted that no mark joins,
-    in Japanese only hiragana from what is none behind it, where most phrases end.
+    In languages that separate words by spaces, words end before white space. In Chinese, words are jieba's,
+    each with the punctuation after it. In other languages, any two characters may be separated unless a mark joins
+    them; in Japanese only after hiragana and before other characters, where most phrases end.
     """
     words = find_language(language).words
     if words == "spaces":
@@ -122,7 +122,7 @@ def word_ends(text: str, language: str) -> list[int]:
 
 
 def _may_part(text: str, at: int) -> bool:
-    """Whether a text without spaces may be parted at a place."""
+    """Whether a text without spaces may be split at a place."""
     left = text[at - 1]
     if at == len(text):
         return not left.isspace()
@@ -139,7 +139,7 @@ def _may_part(text: str, at: int) -> bool:
 
 
 def _is_gap(left: str, right: str) -> bool:
-    """Whether something may be put between two characters: not after white space, nor before a word's punctuation."""
+    """Whether text may be inserted between two characters: not after white space, nor before a word's punctuation."""
     if left.isspace() or unicodedata.category(left) in ("Ps", "Pi"):
         return False
     return unicodedata.category(right) not in _CLINGING

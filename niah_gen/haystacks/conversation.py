@@ -1,7 +1,7 @@
-"""Fills conversations to a token budget: turns of a request and a reply, each request made equally often.
+"""Fills conversations to a token budget with turns of a request and a reply, each request made equally often.
 
-The last reply that is made is picked to fill what is left of the budget. It stands anywhere, as turns are put into a
-seeded order.
+The reply that is made last is picked to fill what is left of the budget. It may stand anywhere, as turns are then put
+into a seeded order.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from niah_score.contract import canonical_json, sha256_hex
 
 # A conversation ends at most this many tokens below its budget.
 MOST_BELOW = 3
-# Sizes of replies differ by this share of their mean at most.
+# The size of a reply differs from the mean by at most this share of it.
 _VARIATION = 0.4
 # A reply has at least this many tokens.
 _LEAST_REPLY = 12
-# So that depths differ in short conversations too, replies may be as short as this, in tokens.
+# To have this many turns, and so different depths, short conversations may have replies as short as this, in tokens.
 _FEWEST_TURNS = 10
 _SHORT_REPLY = 40
-# Conversations drawn before fewer requests are tried, and replies picked for the last turn of each.
+# Conversations drawn before fewer requests are tried, and replies tried for the last turn of each.
 _DRAWS = 3
 _PICKS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A request and its reply. `tokens`: of both, with what stands around them."""
+    """A request and its reply. `tokens`: those of both, with what stands around them."""
 
     request: str
     reply: str
@@ -45,7 +45,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Conversation:
-    """Turns in order. `passes`: how often the corpus was gone through, at least 1."""
+    """Turns in order. `passes`: how often the corpus was used, at least 1."""
 
     turns: tuple[Turn, ...]
     passes: float
@@ -57,7 +57,7 @@ class Conversation:
 
     @cached_property
     def before(self) -> Ints:
-        """Tokens of the turns before each turn, and of all."""
+        """Tokens of the turns before each turn, then of all turns."""
         return np.cumsum([0, *(turn.tokens for turn in self.turns)])
 
     @property
@@ -66,30 +66,30 @@ class Conversation:
         return int(self.before[-1])
 
     def depth(self, number: int) -> float:
-        """Tokens of the turns before a turn in percent of those of all other turns."""
+        """Tokens of the turns before a turn, in percent of those of all other turns."""
         return depth_of(int(self.before[number]), self.turns[number].tokens, self.tokens)
 
     def nearest(self, depth: float) -> int:
-        """The number of the turn whose depth is nearest to one in percent; of two equally near the first."""
+        """The number of the turn nearest to a depth in percent; of two equally near, the first."""
         return min(range(len(self.turns)), key=lambda number: (abs(self.depth(number) - depth), number))
 
     def like(self, number: int) -> list[int]:
-        """The numbers of the turns with the request of a turn, in order."""
+        """The numbers of the turns that make the same request as a turn, in order."""
         return [n for n, turn in enumerate(self.turns) if turn.request == self.turns[number].request]
 
 
 def depth_of(before: int, own: int, tokens: int) -> float:
-    """The depth of a turn in percent: tokens before it in those of all other turns; 0 where there is no other."""
+    """The depth of a turn in percent: the share of the other turns' tokens that is before it; 0 if it is alone."""
     return 100 * before / (tokens - own) if tokens > own else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TalkRequest:
-    """What a conversation is wanted for.
+    """What a conversation should be made of.
 
-    `like`: how often each request is made; `requests`: those that there are, the first ones are made; `reply_tokens`:
-    the mean size of a reply; `budget`: tokens of all turns; `seed`: what everything is drawn from; `turn_tokens`: of a
-    request and a reply, with what stands around them; `count`: tokens of turns together.
+    `like`: how often each request is made; `requests`: those available, taken from the first on; `reply_tokens`: the
+    mean size of a reply; `budget`: tokens of all turns; `seed`: what everything is drawn from; `turn_tokens`: counts a
+    request and a reply, with what stands around them; `count`: counts turns together.
     """
 
     like: int
@@ -102,14 +102,14 @@ class TalkRequest:
 
 
 def most_requests(like: int, reply_tokens: int, budget: int) -> int:
-    """As many different requests as a conversation of a budget in tokens can hold, or more."""
+    """An upper bound on the different requests that a conversation can hold. `budget`: its tokens."""
     return max(budget // (like * reply_tokens), math.ceil(_FEWEST_TURNS / like))
 
 
 def fill_conversation(material: Material, asked: TalkRequest) -> Conversation:
     """As many turns as the budget holds, each request made `like` times.
 
-    Raises FitError where the budget does not hold one request that often, or where the corpus has too few sentences.
+    Raises FitError if the budget cannot hold even one request that often, or if the corpus has too few sentences.
     """
     bare = asked.turn_tokens(asked.requests[0], Reply("", 0, 0))
     requests = max(
@@ -121,7 +121,9 @@ def fill_conversation(material: Material, asked: TalkRequest) -> Conversation:
         for attempt in range(_DRAWS):
             turns = _fill(material, asked, count, f"{asked.seed}/{attempt}" if attempt else asked.seed)
             if turns is not None:
-                return _ordered(material, asked, turns)
+                random.Random(f"{asked.seed}/order").shuffle(turns)
+                used = sum(material.tokenizer.count(turn.reply) for turn in turns)
+                return Conversation(tuple(turns), passes_of(used, material.tokens()))
     raise FitError(
         f"a budget of {asked.budget} tokens has no room for {asked.like} requests with replies from "
         f"{material.corpus.name}; ask for longer lengths, a smaller reserve, fewer like requests, shorter replies, or "
@@ -129,14 +131,8 @@ def fill_conversation(material: Material, asked: TalkRequest) -> Conversation:
     )
 
 
-def _ordered(material: Material, asked: TalkRequest, turns: list[Turn]) -> Conversation:
-    random.Random(f"{asked.seed}/order").shuffle(turns)
-    used = sum(material.tokenizer.count(turn.reply) for turn in turns)
-    return Conversation(tuple(turns), passes_of(used, material.tokens()))
-
-
 def _fill(material: Material, asked: TalkRequest, requests: int, seed: str) -> list[Turn] | None:
-    """The turns in the order in which they are made; None where they cannot be made to fit."""
+    """The turns in the order in which they are made; None if they cannot be made to fit."""
     maker, draw = ReplyMaker(material, seed), random.Random(f"{seed}/sizes")
     wanted = [request for request in asked.requests[:requests] for _ in range(asked.like)]
     turns: list[Turn] = []
@@ -145,7 +141,7 @@ def _fill(material: Material, asked: TalkRequest, requests: int, seed: str) -> l
         left = asked.budget - used
         bare = asked.turn_tokens(request, Reply("", 0, 0))
         mean = left / (len(wanted) - number) - bare
-        # What comes after needs room too: at least half of what is its share.
+        # The turns after it need room too: at least half of their share.
         most = int(left - bare - (len(wanted) - number - 1) * (bare + max(_LEAST_REPLY, mean / 2)))
         reply = maker.next(mean * draw.uniform(1 - _VARIATION, 1 + _VARIATION), min(most, int(2 * mean)))
         if reply is None:

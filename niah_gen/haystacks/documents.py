@@ -1,4 +1,4 @@
-"""Encodes a corpus's documents once each, for the published placements."""
+"""Encodes each document of a corpus once, for the published placements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from niah_gen.tokenizers.spliced import Encoded, encode
 
 
 class EncodedDocuments:
-    """The documents of a corpus by number, each encoded alone when it is first asked for."""
+    """The documents of a corpus by number, each encoded alone when it is first used."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
         self._corpus = corpus
@@ -26,7 +26,7 @@ class EncodedDocuments:
         return known
 
     def tokens(self) -> int:
-        """Tokens of all documents, each encoded alone. Counted once; those that were asked for are known already."""
+        """Tokens of all documents, each encoded alone. Counted once."""
         if self._tokens is None:
             texts = enumerate(document.text for document in self._corpus.documents)
             known = self._known

@@ -1,4 +1,4 @@
-"""Fits numbered passages to a token budget: whole ones as far as they reach, a few cut at a sentence."""
+"""Fits numbered passages to a token budget: most of them whole, a few shortened by sentences."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from niah_gen.prompts.frame import Frame
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, encode
 
-# Cutting aims at so few tokens below what is left; the tokenizer decides where sentences of a few passages end.
+# Cutting aims at no more than this many tokens below what is left.
 _AIM = 2
 _ATTEMPTS = 6
-# So many passages more than fit are tried, cut shorter: a few short texts have few ways of being cut.
+# Up to this many passages more than fit are tried, cut shorter: a few short texts can be cut in few ways only.
 _MOST_MORE = 6
-# So many tokens below what is wanted, the first passages are tried as they are.
+# Within this many tokens below the size wanted, passages are tried as they are.
 _NEAR = 8
-# Of this many passages the sentences are dropped, at most.
+# At most this many passages are shortened.
 _MOST_CUT = 40
 _DIGITS = 6
 
@@ -33,8 +33,8 @@ _DIGITS = 6
 class Lines(NamedTuple):
     """Passages to fill a prompt with. `endless`: all that may be taken, in order.
 
-    `least`: how many are taken in any case. `order`: seeds the order in which they stand; None for that in
-    which they are taken.
+    `least`: how many are always taken. `order`: seeds the order in which they stand; None for the order in which they
+    are taken.
     """
 
     endless: Callable[[], Iterator[Passage]]
@@ -43,7 +43,7 @@ class Lines(NamedTuple):
 
 
 class PassageRoom(NamedTuple):
-    """What passages are wanted for. `budget`: tokens of the whole prompt. `needles`: numbered passages, encoded."""
+    """The prompt that passages are to fill. `budget`: its tokens. `needles`: numbered passages, encoded."""
 
     budget: int
     frame: Frame
@@ -54,7 +54,7 @@ class PassageRoom(NamedTuple):
 
 
 class _Costs:
-    """Tokens of numbered passages with the blank line behind them, by the number of sentences dropped from the end."""
+    """Tokens of numbered passages with the blank line after them, by the number of sentences dropped from the end."""
 
     def __init__(self, language: str, tokenizer: Tokenizer) -> None:
         self._language = language
@@ -70,7 +70,7 @@ class _Costs:
 
 
 def numbers(draw: random.Random, taken: frozenset[str]) -> Iterator[str]:
-    """Random numbers of six digits, each once and none of those taken."""
+    """Random numbers of six digits, each at most once and none of those taken."""
     given = set(taken)
     while True:
         number = str(draw.randrange(10 ** (_DIGITS - 1), 10**_DIGITS))
@@ -80,20 +80,20 @@ def numbers(draw: random.Random, taken: frozenset[str]) -> Iterator[str]:
 
 
 def numbered(passage: str, number: str, language: str) -> str:
-    """A passage as it stands in a prompt."""
+    """A passage with its number, as prompts show it."""
     return MARKERS[language].format(id=number) + passage
 
 
 def marker_tokens(language: str, tokenizer: Tokenizer) -> int:
-    """About how many tokens a number and the blank line behind a passage have."""
+    """About how many tokens the number of a passage and the blank line after it have."""
     return tokenizer.count(MARKERS[language].format(id="1" * _DIGITS)) + 1
 
 
 def fit_passages(room: PassageRoom, lines: Lines, name: str, taken: frozenset[str], once: int) -> Haystack:
     """A haystack of numbered passages whose prompts end within 8 tokens below the budget, wherever the needles stand.
 
-    `name`: seeds the numbers, none of which is `taken`. `once`: tokens of all passages that it takes them from. Where
-    cutting comes no nearer, the nearest haystack that fits is taken; raises FitError where none does.
+    `name`: seeds the numbers, none of which is `taken`. `once`: tokens of all passages available. If cutting comes no
+    nearer, the nearest haystack that fits is taken; raises FitError if none does.
     """
     fixed = room.counter.count([room.frame.before, room.frame.after]) + sum(needle.size + 1 for needle in room.needles)
     fixed += sum(map(room.tokenizer.count, room.frame.others))
@@ -117,60 +117,60 @@ def fit_passages(room: PassageRoom, lines: Lines, name: str, taken: frozenset[st
         wanted += below if below < 0 else below - _AIM
     if best is None:
         raise FitError(
-            f"the length leaves {max(0, room.budget - fixed)} tokens for passages, too few; ask for longer lengths, or "
-            "set options.size lower"
+            f"the length leaves {max(0, room.budget - fixed)} tokens for passages, which is too few; ask for longer "
+            "lengths, or set options.size lower"
         )
     return best[1]
 
 
 def most_below(haystack: Haystack, room: PassageRoom) -> int:
-    """How many tokens the shortest prompt over a haystack ends below the budget."""
+    """How many tokens below the budget the shortest prompt over a haystack ends."""
     return room.budget - _extent(haystack, room)[0]
 
 
 def _texts(lines: Lines, wanted: int, costs: _Costs) -> list[str] | None:
-    """The passages that come nearest to so many tokens from below; None where not even the fewest of them fit."""
+    """The passages that come nearest to `wanted` tokens from below; None if not even the fewest of them fit."""
     endless = lines.endless()
     taken: list[Passage] = []
     size = 0
-    found: tuple[int, list[str]] | None = None
+    best: tuple[int, list[str]] | None = None
     more = 0
-    while more <= _MOST_MORE and (found is None or found[0] > _AIM):
+    while more <= _MOST_MORE and (best is None or best[0] > _AIM):
         taken.append(next(endless))
         size += costs(taken[-1])
         if len(taken) >= lines.least and size + _NEAR > wanted:
             below, drops = _drops(taken, size - wanted, costs)
-            if below >= 0 and (found is None or below < found[0]):
-                found = below, [passage.text(drops.get(passage.sentences, 0)) for passage in taken]
+            if below >= 0 and (best is None or below < best[0]):
+                best = below, [passage.text(drops.get(passage.sentences, 0)) for passage in taken]
             more += size > wanted
-    return None if found is None else found[1]
+    return None if best is None else best[1]
 
 
 def _drops(taken: Sequence[Passage], excess: int, costs: _Costs) -> tuple[int, dict[tuple[str, ...], int]]:
-    """How many sentences to drop from the end of each passage so that `excess` tokens go, or as few more as can be.
+    """How many sentences to drop from the end of each passage to save `excess` tokens, or as few more as possible.
 
-    Each keeps its first sentence, and passages that say the same are cut alike. First, how many more tokens go than
-    have to; below 0 where too few do.
+    Each passage keeps its first sentence, and equal passages are cut alike. Returns first how many tokens are saved
+    beyond `excess`, negative if too few are.
     """
     if excess <= 0:
         return -excess, {}
-    ways: dict[int, dict[tuple[str, ...], int]] = {0: {}}
+    drops_by_saving: dict[int, dict[tuple[str, ...], int]] = {0: {}}
     times = Counts(passage.sentences for passage in taken)
     for passage in list({passage.sentences: passage for passage in reversed(taken)}.values())[:_MOST_CUT]:
         count = times[passage.sentences]
         saved = [count * (costs(passage) - costs(passage, dropped)) for dropped in range(len(passage.sentences))]
         longer: dict[int, dict[tuple[str, ...], int]] = {}
-        for total, way in ways.items():
+        for total, drops in drops_by_saving.items():
             for dropped, tokens in enumerate(saved):
                 if total + tokens not in longer:
-                    longer[total + tokens] = {**way, passage.sentences: dropped} if dropped else way
+                    longer[total + tokens] = {**drops, passage.sentences: dropped} if dropped else drops
                 if total + tokens >= excess:
                     break
-        ways = longer
-        if any(excess <= total <= excess + _AIM for total in ways):
+        drops_by_saving = longer
+        if any(excess <= total <= excess + _AIM for total in drops_by_saving):
             break
-    best = min((total for total in ways if total >= excess), default=max(ways))
-    return best - excess, ways[best]
+    best = min((total for total in drops_by_saving if total >= excess), default=max(drops_by_saving))
+    return best - excess, drops_by_saving[best]
 
 
 def _haystack(texts: Sequence[str], tokenizer: Tokenizer, once: int) -> Haystack:
@@ -184,16 +184,14 @@ def _haystack(texts: Sequence[str], tokenizer: Tokenizer, once: int) -> Haystack
 def _extent(haystack: Haystack, room: PassageRoom) -> tuple[int, int]:
     """The fewest and the most tokens of prompts with all needles at the beginning, in the middle, and at the end.
 
-    What stands between two passages is the same everywhere else.
+    Between any other two passages a needle adds the same tokens as in the middle.
     """
-    assert haystack.places is not None
-    places = haystack.places.tolist()
-    found = []
+    places = haystack.needle_places()[0].tolist()
+    others = sum(map(room.tokenizer.count, room.frame.others))
+    tokens = []
     for place in dict.fromkeys([places[0], places[len(places) // 2], places[-1]]):
         stands = [(place, number) for number in range(len(room.needles))]
         pieces = lay(haystack, room.needles, stands, BLANK_LINE)
-        found.append(
-            room.counter.count([room.frame.before, *(piece.content for piece in pieces), room.frame.after])
-            + sum(map(room.tokenizer.count, room.frame.others))
-        )
-    return min(found), max(found)
+        around = [room.frame.before, *(piece.content for piece in pieces), room.frame.after]
+        tokens.append(room.counter.count(around) + others)
+    return min(tokens), max(tokens)

@@ -1,4 +1,4 @@
-"""Fills haystacks with units that a function makes, one a line, in place of a corpus."""
+"""Fills haystacks with units that a function makes, one per line, instead of a corpus."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from niah_score.text import fold, holds
 MakeUnit = Callable[[random.Random], str]
 
 JOINER = "\n"
-# Units encoded together; one document of the fitting, which joins as many as the length asks for.
+# Units encoded together as one document; the fitting joins as many documents as the length needs.
 _BATCH = 256
 _ENDLESS = 2**62
 # Draws of one unit before giving up.
@@ -36,10 +36,10 @@ class UnitsFiller:
         self._counter = Counter(tokenizer)
 
     def fill(self, request: FillRequest) -> Haystack:
-        """As many whole units as fit. Raises FitError where not one does, or where units are no lines."""
+        """As many whole units as fit. Raises FitError if not even one does, or if units are not lines."""
         fitting = Fitting(request, self._tokenizer, self._counter)
         batches = self._batches(request)
-        # Units do not come again, so no number of batches is "all of them".
+        # Units do not repeat, so no number of batches is "all of them".
         sentences = sentences_of(batches, _ENDLESS, max(fitting.room, 1), WINDOW, self._tokenizer)
         added = seam_tokens(request, sentences, self._counter)
         return fitting.haystack(sentences, added, (JOINER,), None)

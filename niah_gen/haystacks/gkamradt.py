@@ -1,7 +1,7 @@
 """Places needles as LLMTest_NeedleInAHaystack does, bug for bug.
 
-The concatenated corpus is repeated until the recipe's longest length is reached, trimmed, and encoded once more. A
-needle goes right after the nearest period token at or before its depth.
+The concatenated corpus is repeated until it has the recipe's longest length, trimmed, and encoded again. A needle goes
+right after the nearest period token at or before its depth.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _RepeatedCorpus(NamedTuple):
 
 
 class GkamradtFiller:
-    """A corpus as one text, repeated as often as the longest length asks for."""
+    """A corpus as one text, repeated as often as the longest length needs."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
         self._corpus = corpus
@@ -49,11 +49,11 @@ class GkamradtFiller:
         return first_tokens(whole, min(room, whole.size), once)
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
-        """Tokens of the corpus as one text, all of which are used."""
+        """Tokens of the corpus as one text, all of them used."""
         return Usage(self._repeated(longest).once, 0.0)
 
     def notes(self, secret: Secret) -> tuple[str, ...]:
-        """Nothing: the corpus is taken as it is."""
+        """None: the corpus is taken as it is."""
         return ()
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
@@ -61,14 +61,14 @@ class GkamradtFiller:
         return None
 
     def _repeated(self, longest: int) -> _RepeatedCorpus:
-        """All documents as one text, the whole repeated until it has `longest` tokens."""
+        """All documents as one text, repeated until it has `longest` tokens."""
         with self._lock:
             if self._whole is None or self._whole.longest < longest:
                 text = "".join(document.text for document in self._corpus.documents)
                 once = encode(text, self._tokenizer)
                 counter = Counter(self._tokenizer)
                 copies = [once]
-                # Seams may merge tokens, so the number of copies is found by counting, never by division.
+                # Tokens may merge at seams, so the number of copies must be found by counting, not by division.
                 while once.size < longest and counter.count([Slice(c, 0, len(c.data)) for c in copies]) < longest:
                     copies.append(once)
                 self._whole = _RepeatedCorpus(longest, once.size, concatenated(copies, self._tokenizer))
@@ -76,7 +76,7 @@ class GkamradtFiller:
 
 
 def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
-    """The published rule. Depth is divided by 100 before it is multiplied, which can change what floor gives."""
+    """The published rule. Depth is divided by 100 before it is multiplied, which can change the result of floor."""
     period = tuple(int(token) for token in tokenizer.encode(".").ids)
     ranges = [TokenRange(haystack.source, 0, haystack.tokens)]
     depth = targets.depth
@@ -96,10 +96,10 @@ def _after_period(ranges: Sequence[TokenRange], at: int, period: tuple[int, ...]
         start -= part.size
         if start >= at:
             continue
-        found = _positions(part.source, period)
-        last = bisect_left(found.data, part.start + at - start) - 1
-        if last >= 0 and found[last] >= part.start:
-            return start + int(found[last]) - part.start + 1
+        periods = _positions(part.source, period)
+        last = bisect_left(periods.data, part.start + at - start) - 1
+        if last >= 0 and periods[last] >= part.start:
+            return start + int(periods[last]) - part.start + 1
         at = start
     return 0
 

@@ -1,8 +1,7 @@
 """Defines a haystack, what it is filled for, and what fills it.
 
-All depths of one (corpus, length, repeat, needle) share a haystack. How one is filled is the placement's business:
-`native.py`, `gkamradt.py`, `opencompass.py` and `opencompass_processed.py` fill from corpora, `generated.py` fills with
-units that a function makes.
+All depths of one (corpus, length, repeat, needle) share a haystack. Each placement fills them in its own way from
+corpora; `generated.py`, `lines.py` and `noise.py` fill them with generated lines.
 """
 
 from __future__ import annotations
@@ -24,12 +23,11 @@ from niah_score.text.values import values_held
 
 @dataclass(frozen=True, eq=False)
 class Haystack:
-    """Filler text before any needle is in it: the first `end` bytes of `source`, with `inside` put in at byte `at`.
+    """Filler text before any needle is in it: the first `end` bytes of `source`, with `inside` inserted at byte `at`.
 
-    `tokens`: how long that is.
-    `places`, `before`: the byte offsets where a needle may stand, and the tokens of the filler before each; None where
-    any token boundary will do. `passes`: how often the corpus was gone through, at least 1. `cleared`: keywords that it
-    is known not to hold. `period`: bytes after which it says the same again; 0 where it does not.
+    `tokens`: its length. `places`, `before`: the byte offsets where a needle may stand, and the tokens of the filler
+    before each; None if any token boundary will do. `passes`: how often the corpus was used, at least 1. `cleared`:
+    keywords that it is known not to hold. `period`: bytes after which the text repeats; 0 if it does not.
     """
 
     source: Encoded
@@ -53,14 +51,20 @@ class Haystack:
         if self.inside is None:
             return [Slice(self.source, start, end)] if start < end else []
         at, put = self.at, len(self.inside.data)
-        found = []
+        parts = []
         if start < min(end, at):
-            found.append(Slice(self.source, start, min(end, at)))
+            parts.append(Slice(self.source, start, min(end, at)))
         if max(start, at) < min(end, at + put):
-            found.append(Slice(self.inside, max(start - at, 0), min(end - at, put)))
+            parts.append(Slice(self.inside, max(start - at, 0), min(end - at, put)))
         if max(start, at + put) < end:
-            found.append(Slice(self.source, max(start - put, at), end - put))
-        return found
+            parts.append(Slice(self.source, max(start - put, at), end - put))
+        return parts
+
+    def needle_places(self) -> tuple[Ints, Ints]:
+        """`places` and `before`. Raises ValueError if the haystack has none."""
+        if self.places is None or self.before is None:
+            raise ValueError("needles between sentences need a haystack with places")
+        return self.places, self.before
 
     @cached_property
     def data(self) -> bytes:
@@ -72,7 +76,7 @@ class Haystack:
 
     @cached_property
     def id(self) -> str:
-        """A digest of the filler: rows with the same id share it to the byte."""
+        """A digest of the filler: rows with the same id share every byte of it."""
         return sha256_hex(self.data)[:12]
 
     def leak(self, keywords: Sequence[Sequence[str]]) -> str | None:
@@ -82,12 +86,12 @@ class Haystack:
         return ", ".join(stated(self._holds, keywords)) or None
 
     def beginning(self, size: int) -> bytes:
-        """As much of the filler, from its beginning, as holds every text of at most `size` bytes that it holds."""
+        """The beginning of the filler, long enough to hold every text of at most `size` bytes that the filler holds."""
         return self.data[: self.period + size] if self.period else self.data
 
     @cached_property
     def _said(self) -> tuple[str, bool]:
-        """What a filler with a period says, folded and spaced, and whether that may be read as a value."""
+        """The text of a filler with a period, folded and spaced, and whether any of it can be read as a value."""
         ends = self.data[: 2 * self.period], self.data[max(0, self.end - 2 * self.period) :]
         folded = fold("\n".join(end.decode(errors="replace") for end in ends))
         return spaced(folded), any(values_held(folded, kind) for kind in _VALUE_KINDS)
@@ -101,8 +105,8 @@ class Haystack:
         return not valued and as_word(word).text not in said
 
     def _holds(self, word: str) -> bool:
-        # The whole source is folded once for all lengths that share it. Only what the end of this filler cuts through,
-        # or what is put in or touches that, can be in the filler and not in the source.
+        # The whole source is folded once for all lengths that share it. Only at the end of this filler, and in and
+        # around the inserted text, can the filler hold what the source does not.
         if self._surely_lacks(word):
             return False
         reach = 4 * len(word) + _NEAR_BYTES
@@ -117,12 +121,12 @@ class Haystack:
 
 
 _NEAR_BYTES = 64
-# Whatever currency an amount is of, it is read as a sum of any.
+# An amount in any currency is also read as an amount in this one.
 _VALUE_KINDS = ("number", "time", "date", "lunar_date", "amount:USD")
 
 
 class Secret(NamedTuple):
-    """What a haystack is to hide and must not already give away. `texts`: the needles, in order."""
+    """What a haystack hides and must not give away. `texts`: the needles, in order."""
 
     id: str
     texts: tuple[str, ...]
@@ -131,12 +135,12 @@ class Secret(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FillRequest:
-    """What a haystack is wanted for. `longest`: the recipe's greatest length; lengths are in tokens.
+    """What a haystack is needed for. `longest`: the recipe's greatest length; lengths are in tokens.
 
     `needles`: the secret's texts, encoded; `lines`: how they follow the row's depth; `joiner`: what joins them to the
-    sentences around. `depth`: of the only row that the haystack is for, in percent; None if all depths share it.
-    `counted_whole`: where needles stand still, prompts are counted whole, so that a tokenizer that is not local costs
-    no tokens for each of many needles.
+    sentences around them. `depth`: that of the haystack's only row, in percent; None if all depths share the haystack.
+    `counted_whole`: count whole prompts if the needles' places are fixed, so that a tokenizer that is not local need
+    not keep tokens free for each of many needles.
     """
 
     length: int
@@ -153,7 +157,7 @@ class FillRequest:
     counted_whole: bool = False
 
     @property
-    def stands_still(self) -> bool:
+    def needles_fixed(self) -> bool:
         """Whether the needles stand at the same places whatever the row's depth."""
         return bool(self.needles) and not any(line.slope for line in self.lines)
 
@@ -168,24 +172,24 @@ class FillRequest:
 
 
 class Usage(NamedTuple):
-    """What a filler uses of a corpus: its tokens, and the share of them that is never used, 0 to 1."""
+    """How much of a corpus a filler uses: the corpus's tokens, and the share of them that is never used, 0 to 1."""
 
     tokens: int
     share_left_out: float
 
 
 class Filler(Protocol):
-    """Fills haystacks for one tokenizer: from a corpus, or with units of its own."""
+    """Fills haystacks for one tokenizer, from a corpus or with generated units."""
 
     def fill(self, request: FillRequest) -> Haystack:
-        """The haystack. Raises FitError where the request cannot be met."""
+        """The haystack. Raises FitError if the request cannot be met."""
 
     def notes(self, secret: Secret) -> tuple[str, ...]:
         """What a user should know about the haystacks of a secret, a sentence each."""
 
 
 class CorpusFiller(Filler, Protocol):
-    """Fills haystacks from one corpus for one tokenizer by one placement's rule."""
+    """Fills haystacks from one corpus, for one tokenizer, by the rule of one placement."""
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
         """How much of the corpus is used for lengths up to `longest` tokens and these secrets."""
@@ -195,7 +199,7 @@ class CorpusFiller(Filler, Protocol):
 
 
 def published_room(length: int, reserve: int, needle_tokens: int) -> int:
-    """length - reserve - needle tokens, which takes no account of the template. Raises FitError if nothing is left."""
+    """length - reserve - needle tokens; the template is not counted. Raises FitError if nothing is left."""
     room = length - reserve - needle_tokens
     if room < 1:
         raise FitError(
@@ -206,10 +210,10 @@ def published_room(length: int, reserve: int, needle_tokens: int) -> int:
 
 
 def first_tokens(source: Encoded, tokens: int, once: int | None = None) -> Haystack:
-    """The first tokens of a text as a haystack. `once`: tokens of a single copy of the corpus, where it is repeated."""
+    """The first tokens of a text as a haystack. `once`: tokens of a single copy of the corpus, if it is repeated."""
     return Haystack(source, source.byte_at(tokens), tokens, passes_of(tokens, once or tokens))
 
 
 def passes_of(tokens: int, once: int) -> float:
-    """How often a corpus of `once` tokens was gone through for `tokens` of filler; 1 if it was not repeated."""
+    """How often a corpus of `once` tokens is used for `tokens` of filler; 1 if it is not repeated."""
     return max(1.0, round(tokens / once, 4)) if once else 1.0

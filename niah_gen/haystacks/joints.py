@@ -1,7 +1,7 @@
-"""Finds where sentences from further on can be put inside a text, so that they neither begin nor end it.
+"""Finds where later sentences can be inserted into a text, so that they neither begin nor end it.
 
-They are joined to a paragraph with other paragraphs after it: on a line of their own at the end of the text they would
-stand out, and with them the needle beside them.
+They are joined to a paragraph that others follow: on their own line at the end of the text they would stand out, and so
+would a needle beside them.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ import numpy as np
 from niah_gen.haystacks.sentences import Sentences
 from niah_gen.tokenizers.find import Ints
 
-# The character offsets right after each sentence of a text, ascending; None where any text may stand anywhere.
+# Finds the character offsets right after each sentence of a text, ascending; None if any text may stand anywhere.
 EndsOf = Callable[[str], list[int]] | None
 
-# Sentences of the text that follow those put in: at least, and at most where a paragraph ends no nearer.
+# The fewest sentences of the text after the inserted ones, and how many to go back in search of a paragraph's end.
 _FEWEST_AFTER = 4
 _MOST_AFTER = 32
-# A paragraph of which no more sentences than these would fit is left out: its beginning alone is no paragraph.
+# A last paragraph that is cut to so few sentences is left out: they are no paragraph.
 _SHORT = 3
-# White space after a sentence is searched for a line end so far, in bytes.
+# How far white space after a sentence is searched for a line end, in bytes.
 _GAP = 8
 # Sentences before and after a joint that can change how it reads.
 _AROUND = 2
 
 
 class Joint(NamedTuple):
-    """A place inside a text where sentences from further on are put. `place`: its number; `joiner`: what parts them."""
+    """A place inside a text where later sentences are inserted. `place`: its number; `joiner`: what separates them."""
 
     place: int
     joiner: str
@@ -45,18 +45,18 @@ def whole_paragraphs(sentences: Sentences, count: int) -> int:
 
 
 def ends_paragraph(sentences: Sentences, place: int) -> bool:
-    """Whether the text goes on with a new line after a place."""
+    """Whether the text continues on a new line after a place."""
     at = int(sentences.places[place])
     gap = sentences.text.data[at : at + _GAP]
     return b"\n" in gap[: len(gap) - len(gap.lstrip())]
 
 
 def find_joint(sentences: Sentences, count: int, joiner: str, ends_of: EndsOf) -> Joint:
-    """Where to put sentences into the first `count`: the last end of a paragraph with a few sentences after it.
+    """Where to insert sentences into the first `count`: after the last paragraph that a few sentences follow.
 
-    Where no paragraph ends near enough, a sentence does. `joiner` parts sentences of the language; where the text's own
-    sentence could not be read to end there (a full stop without a space), or nothing is before the joint, they go on
-    lines of their own.
+    If no paragraph ends near enough, after a sentence. `joiner` separates sentences of the language; a line end does if
+    the text's sentence before the joint would not be read as ending there (a full stop without a space), or if there is
+    none.
     """
     latest = max(min(1, count - 1), count - _FEWEST_AFTER)
     ends = (place for place in range(latest, max(0, count - _MOST_AFTER), -1) if ends_paragraph(sentences, place))
@@ -68,14 +68,14 @@ def find_joint(sentences: Sentences, count: int, joiner: str, ends_of: EndsOf) -
     return Joint(place, joiner)
 
 
-# A sentence that nothing is odd about, for each joiner.
+# An ordinary sentence for each joiner.
 _PLAIN = {" ": "So it is.", "": "是的。"}
 
 
 def unfit(sentences: Sentences, count: int, joint: Joint, texts: Sequence[str], ends_of: EndsOf) -> list[int]:
-    """Numbers of the texts that would not be one sentence each where they are put, such as numbers of a list.
+    """Numbers of the texts that would not be exactly one sentence at the joint, such as the number of a list item.
 
-    Where two texts run into each other, both are named.
+    If two texts run into each other, both are named.
     """
     if ends_of is None or not texts:
         return []
@@ -92,16 +92,16 @@ def unfit(sentences: Sentences, count: int, joint: Joint, texts: Sequence[str], 
         parts.append(text)
     whole = joiner.join(parts) + (joiner if right and not left else "") + right
     ends = ends_of(whole)
-    found = {0, *ends}
+    breaks = {0, *ends}
     return [
         number
         for number, (start, end) in enumerate(edges)
-        if start not in found or end not in found or bisect_left(ends, end) - bisect_left(ends, start + 1) > 0
+        if start not in breaks or end not in breaks or bisect_left(ends, end) - bisect_left(ends, start + 1) > 0
     ]
 
 
 def inside_text(count: int, joint: Joint, texts: Sequence[str]) -> str:
-    """The texts as they stand at a joint among the first `count` sentences, with what joins them to these."""
+    """The texts as inserted at a joint among the first `count` sentences, with the joiners to these."""
     first, last = joint.place > 0, count > 0 and not joint.place
     return joint.joiner.join([*([""] if first else []), *texts, *([""] if last else [])])
 

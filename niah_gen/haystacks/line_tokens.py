@@ -1,8 +1,8 @@
-"""Counts the tokens of generated lines by adding up those of their parts, exactly as the whole text is encoded.
+"""Counts the tokens of generated lines by adding up those of their parts, with the same result as encoding the text.
 
-Behind a slot whose value ends with a letter or digit, a space or a mark is a safe cut (`tokenizers/cuts.py`). So a
-line falls into stretches: from the last cut before a slot to the end of the slot's value. What a value adds to its
-stretch is counted once for every word and every group of digits, not for every line.
+If a slot's value ends with a letter or digit, the space or mark after it begins at a safe cut (`tokenizers/cuts.py`).
+So a line splits into stretches, each from the last cut before a slot to the end of the slot's value. What a value adds
+to its stretch is counted once for every word and every group of digits, not for every line.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from niah_gen.haystacks.slots import UUID_GROUPS, Digits, Slot, Uuids, Values, W
 from niah_gen.tokenizers.cuts import safe_cuts
 from niah_gen.tokenizers.find import Ints, Tokenizer
 
-# Tokens of each of a slot's values with what stands on their left.
+# Counts the tokens of each of a slot's values together with the text on their left.
 CountValues = Callable[[Values], Ints]
 
 
 class LineTokens(NamedTuple):
-    """How the tokens of a line are counted.
+    """How the tokens of a line are counted: `fixed` for what all lines share, and a function for each slot.
 
-    `fixed`: of what all lines share; `slots`: each slot's. A line is counted from the end of the last slot of the line
-    before it to the end of its own last slot.
+    A line is counted from the end of the last slot of the line before it to the end of its own last slot.
     """
 
     fixed: int
     slots: tuple[CountValues, ...]
 
     def of(self, values: Sequence[Values], lines: int) -> Ints:
-        """Tokens of each of some lines. `values`: those of each slot."""
+        """Tokens of each of `lines` lines. `values`: the values of each slot."""
         total = np.full(lines, self.fixed, dtype=np.int64)
         for count, drawn in zip(self.slots, values, strict=True):
             total += count(drawn)
@@ -40,22 +39,22 @@ class LineTokens(NamedTuple):
 
 
 def line_tokens(parts: Sequence[str | Slot], joiner: str, tokenizer: Tokenizer) -> LineTokens | None:
-    """How the lines of `parts` are counted, each followed by `joiner`; None where they have to be encoded whole."""
+    """How lines of `parts`, each followed by `joiner`, are counted; None if they must be encoded whole."""
     places = [place for place, part in enumerate(parts) if not isinstance(part, str)]
     if not tokenizer.local or not places:
         return None
     last = places[-1]
-    # From the end of a last slot to the end of the next.
-    round_ = [*parts[last + 1 :], joiner, *parts[: last + 1]]
+    # The parts from the end of a line's last slot to the end of the next line's.
+    rotated = [*parts[last + 1 :], joiner, *parts[: last + 1]]
     fixed = 0
     slots: list[CountValues] = []
     runs: dict[str, _Runs] = {}  # of UUIDs, for all slots
     literal = ""
-    for part in round_:
+    for part in rotated:
         if isinstance(part, str):
             literal += part
             continue
-        # The first of these is the cut behind the slot before: any letter shows that there is one.
+        # The first of these is the cut right after the previous slot, whose value the "a" stands for.
         cuts = safe_cuts("a" + literal) - 1
         count = None
         if len(cuts) and cuts[0] == 0 and _ends_in_word(part):
@@ -71,7 +70,7 @@ def line_tokens(parts: Sequence[str | Slot], joiner: str, tokenizer: Tokenizer) 
 
 
 def _ends_in_word(slot: Slot) -> bool:
-    """Whether each value ends with a character behind which a mark is a safe cut."""
+    """Whether there is a safe cut between each value and a mark after it."""
     if not isinstance(slot, Words):
         return True
     last = slot.first if slot.second == ("",) and not slot.joiner else slot.second
@@ -84,7 +83,7 @@ def _cut_before(words: Sequence[str], mark: str) -> bool:
 
 
 def _counting(slot: Slot, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs]) -> CountValues | None:
-    """The counting of a slot behind a text that begins at a safe cut; None where values cannot be taken apart."""
+    """How a slot after the text `left`, which begins at a safe cut, is counted; None if values cannot be split."""
     if isinstance(slot, Words):
         apart = slot.second != ("",) and _cut_before(slot.first, slot.joiner[:1])
         return _words_apart(slot, left, tokenizer) if apart else _words_whole(slot, left, tokenizer)
@@ -96,9 +95,9 @@ def _counting(slot: Slot, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs
 
 
 def _three_digits_at_a_time(tokenizer: Tokenizer) -> bool:
-    r"""Whether runs of digits and of letters are encoded apart, and digits in groups of three from the first.
+    r"""Whether digits and letters are encoded separately, and digits in groups of three from the first.
 
-    That is the \p{N}{1,3} of the patterns of cl100k_base and its successors.
+    This is \p{N}{1,3} in the patterns of cl100k_base and its successors.
     """
     encoding = getattr(tokenizer, "encoding", None)
     return encoding is not None and r"\p{N}{1,3}" in encoding._pat_str
@@ -116,16 +115,16 @@ def _words_apart(slot: Words, left: str, tokenizer: Tokenizer) -> CountValues:
 
 
 def _words_whole(slot: Words, left: str, tokenizer: Tokenizer) -> CountValues:
-    """Each value is encoded when it first comes."""
+    """Encodes each value when it first occurs."""
     known = np.zeros(len(slot.first) * len(slot.second), dtype=np.int64)
 
     def count(values: Values) -> Ints:
-        found = known[values.numbers]
-        fresh = np.unique(values.numbers[found == 0])
+        tokens = known[values.numbers]
+        fresh = np.unique(values.numbers[tokens == 0])
         if len(fresh):
             known[fresh] = [tokenizer.count(left + text) for text in texts(slot, Values(fresh))]
-            found = known[values.numbers]
-        return found
+            tokens = known[values.numbers]
+        return tokens
 
     return count
 
@@ -150,19 +149,19 @@ def _digits(slot: Digits, left: str, tokenizer: Tokenizer) -> CountValues:
 
 
 def _group_table(digits: int, tokenizer: Tokenizer) -> Ints:
-    """Tokens of every group of so many digits."""
+    """Tokens of every group of `digits` digits."""
     return np.array([tokenizer.count(f"{number:0{digits}}") for number in range(10**digits)], dtype=np.int64)
 
 
-# Runs of letters in UUIDs are counted once for all up to so many; longer ones, in one UUID of 2,500, with all of it.
+# Tokens are remembered for runs of up to so many letters in UUIDs; the one UUID in 2,500 with more is counted whole.
 _LONGEST_RUN = 8
-_LETTERS = 7  # six, and none
+_LETTERS = 7  # a to f, and none
 _RUNS = _LETTERS**_LONGEST_RUN
 _GROUP = 3
 
 
 class _Runs:
-    """Counts the tokens of runs of the letters a to f, given as numbers to the base 7, a being 1, behind a text."""
+    """Counts the tokens of runs of the letters a to f after a text. Runs are numbers to the base 7, where a is 1."""
 
     def __init__(self, before: str, tokenizer: Tokenizer) -> None:
         self._before = before
@@ -170,12 +169,12 @@ class _Runs:
         self._known = np.zeros(_RUNS, dtype=np.uint8)
 
     def __call__(self, runs: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
-        found = self._known[runs]
-        if not found.all():
-            fresh = np.unique(runs[found == 0])
+        tokens = self._known[runs]
+        if not tokens.all():
+            fresh = np.unique(runs[tokens == 0])
             self._known[fresh] = [self._tokenizer.count(self._before + _letters(run)) for run in fresh.tolist()]
-            found = self._known[runs]
-        return found
+            tokens = self._known[runs]
+        return tokens
 
 
 def _letters(run: int) -> str:
@@ -187,7 +186,7 @@ def _letters(run: int) -> str:
 
 
 class _UuidTokens:
-    """Counts the tokens of UUIDs: those of each run of letters, and one for each group of three digits of a run."""
+    """Counts the tokens of UUIDs: those of each run of letters, and one for each group of up to three digits."""
 
     def __init__(self, left: str, tokenizer: Tokenizer, runs: dict[str, _Runs]) -> None:
         self._left = left
@@ -195,7 +194,7 @@ class _UuidTokens:
         for before in ("", left, "-"):
             runs.setdefault(before, _Runs(before, tokenizer))
         self._inner = runs[""]
-        # A run right behind what stands before the first group, or behind a hyphen, may be encoded together with it.
+        # A run of letters right after the text before the UUID, or after a hyphen, may be encoded together with it.
         self._first = [runs[before] for before in (left, "-")]
         self._beside = [tokenizer.count(before + "1") - tokenizer.count("1") for before in (left, "-")]
 
@@ -207,10 +206,10 @@ class _UuidTokens:
         long = np.zeros(rows, dtype=np.bool_)
         column = 0
         for number, size in enumerate(UUID_GROUPS):
-            kind = min(number, 1)
-            phase = np.zeros(rows, dtype=np.uint8)  # digits of the group of three that is open
-            run = np.zeros(rows, dtype=np.uint32)  # letters of the run that is open
-            first = letters[column].copy()  # whether that is the group's first run, without a digit before it
+            kind = min(number, 1)  # whether `left` stands before this group, or a hyphen
+            phase = np.zeros(rows, dtype=np.uint8)  # digits in the open group of three
+            run = np.zeros(rows, dtype=np.uint32)  # letters in the open run
+            first = letters[column].copy()  # whether that run begins its group of the UUID
             total += ~first * np.uint8(self._beside[kind])
             for place in range(column, column + size):
                 letter = letters[place]
@@ -227,13 +226,13 @@ class _UuidTokens:
                 run *= letter
             self._close(np.flatnonzero(run), run, first, self._first[kind], total)
             column += size
-        found = total.astype(np.int64)
+        tokens = total.astype(np.int64)
         rare = np.flatnonzero(long)
         if len(rare):
             assert values.more is not None
             whole = texts(Uuids(), Values(values.numbers[rare], values.more[rare]))
-            found[rare] = [self._tokenizer.count(self._left + text) for text in whole]
-        return found
+            tokens[rare] = [self._tokenizer.count(self._left + text) for text in whole]
+        return tokens
 
     def _close(
         self,
@@ -256,8 +255,8 @@ class _UuidTokens:
 def _nibbles(values: Values) -> npt.NDArray[np.uint8]:
     """The 32 hexadecimal digits of UUIDs as numbers, a row for each place."""
     assert values.more is not None
-    found = np.empty((32, len(values.more)), dtype=np.uint8)
+    nibbles = np.empty((32, len(values.more)), dtype=np.uint8)
     for half, words in enumerate((values.numbers.view(np.uint64), values.more)):
         for place in range(16):
-            found[16 * half + place] = (words >> np.uint64(60 - 4 * place)) & np.uint64(15)
-    return found
+            nibbles[16 * half + place] = (words >> np.uint64(60 - 4 * place)) & np.uint64(15)
+    return nibbles

@@ -3,8 +3,8 @@
     line = Line(("One of the numbers for ", Words(ADJECTIVES, NOUNS, "-"), " is: ", Digits(7), "."))
     filler = LinesFiller("numbers", line, tokenizer)
 
-All values of a haystack differ, and none is a keyword of its row or stands in a needle that has the form of a line. A
-tokenizer that is not local, and a line whose parts cannot be counted apart, cost the encoding of the whole text.
+All values of a haystack differ, and none is a keyword of its row or a value in a needle that has the form of a line. If
+the tokenizer is not local, or the parts of a line cannot be counted separately, the whole text is encoded.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -41,21 +41,21 @@ from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode, encode_later
 from niah_score.text import fold, holds
 
-# Lines from which the tokens of a line are estimated.
+# The tokens of a line are estimated from this many lines.
 _SAMPLE = 256
-# Lines encoded together where they have to be.
+# Lines encoded together, if they must be encoded.
 _BATCH = 256
 _ENDLESS = 2**62
-# Lines picked anew before the nearest of those tried will do.
+# How often lines are picked before the nearest of those tried is taken.
 _ATTEMPTS = 6
 
 
 @dataclass(frozen=True)
 class Line:
-    """The form of the lines: texts and slots in turn, and what parts one line from the next.
+    """The form of the lines: alternating texts and slots, and the joiner between lines.
 
-    `alike`: so many lines share the value of the first slot; they stand anywhere in the haystack.
-    Raises ValueError where two slots stand side by side, or a text holds a line end.
+    `alike`: how many lines share each value of the first slot; they stand anywhere in the haystack. Raises ValueError
+    if texts and slots do not alternate, if there is no slot, or if a text holds a line end.
     """
 
     parts: tuple[str | Slot, ...]
@@ -63,11 +63,10 @@ class Line:
     alike: int = 1
 
     def __post_init__(self) -> None:
-        for left, right in zip(self.parts, self.parts[1:], strict=False):
-            if isinstance(left, str) == isinstance(right, str):
-                raise ValueError("a line is texts and slots in turn")
+        if any(isinstance(left, str) == isinstance(right, str) for left, right in pairwise(self.parts)):
+            raise ValueError("the parts of a line must alternate between texts and slots")
         if not self.slots or any(isinstance(part, str) and "\n" in part for part in self.parts):
-            raise ValueError("a line has a slot, and no line end of its own")
+            raise ValueError("a line must have a slot, and its texts no line end")
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -76,25 +75,25 @@ class Line:
 
     @cached_property
     def places_of_slots(self) -> tuple[tuple[Slot, tuple[int, ...]], ...]:
-        """Every slot once, and its numbers among the slots."""
+        """Each different slot, and its numbers among the slots."""
         places: dict[Slot, list[int]] = {}
         for place, slot in enumerate(self.slots):
             places.setdefault(slot, []).append(place)
-        return tuple((slot, tuple(found)) for slot, found in places.items())
+        return tuple((slot, tuple(numbers)) for slot, numbers in places.items())
 
     @cached_property
     def readers(self) -> tuple[ReadNumber, ...]:
-        """What reads the numbers of each slot's values."""
+        """For each slot, the function that reads the numbers of its values."""
         return tuple(map(reader_of, self.slots))
 
     @cached_property
     def writers(self) -> tuple[Writer, ...]:
-        """What writes each slot's values."""
+        """For each slot, what writes its values."""
         return tuple(map(writer_of, self.slots))
 
     @cached_property
     def row(self) -> tuple[Bytes2D, tuple[int, ...]]:
-        """The bytes of a line and its joiner before its slots are filled in, and where each of these begins."""
+        """The bytes of a line and its joiner with empty slots, and where each slot begins."""
         row = b""
         places = []
         writers = iter(self.writers)
@@ -105,7 +104,7 @@ class Line:
         return np.frombuffer(row, dtype=np.uint8), tuple(places)
 
     def numbers_of(self, texts: Sequence[str]) -> list[frozenset[int]]:
-        """The numbers of those texts that are values of a slot, for each of `places_of_slots`."""
+        """For each of `places_of_slots`, the numbers of the texts that are values of the slot."""
         readers = [self.readers[places[0]] for _, places in self.places_of_slots]
         return [frozenset(number for number in map(read, texts) if number is not None) for read in readers]
 
@@ -116,10 +115,10 @@ class Line:
 
     def values_in(self, text: str) -> tuple[str, ...] | None:
         """The values in the slots of a line; None for a text of another form."""
-        found = self._form.fullmatch(text)
-        if found is None or any(read(text) is None for read, text in zip(self.readers, found.groups(), strict=True)):
+        match = self._form.fullmatch(text)
+        if match is None or any(read(text) is None for read, text in zip(self.readers, match.groups(), strict=True)):
             return None
-        return found.groups()
+        return match.groups()
 
     @cached_property
     def _form(self) -> re.Pattern[str]:
@@ -127,37 +126,37 @@ class Line:
 
 
 def draw_lines(line: Line, count: int, seed: str, avoid: Sequence[str] = ()) -> list[Values]:
-    """The values of each slot for so many lines, all different, and none of those to avoid.
+    """The values of each slot for `count` lines, all different, and none of those in `avoid`.
 
-    Raises FitError where the slots have too few values.
+    Raises FitError if a slot has too few values.
     """
-    found: list[Values] = [Values(np.zeros(0, dtype=np.int64))] * len(line.slots)
+    drawn: list[Values] = [Values(np.zeros(0, dtype=np.int64))] * len(line.slots)
     for (slot, places), avoided in zip(line.places_of_slots, line.numbers_of(avoid), strict=True):
         wanted = [-(-count // line.alike) if place == 0 else count for place in places]
         if sum(wanted) > size_of(slot) - len(avoided):
             raise FitError(
-                f"a haystack of {count} lines needs {sum(wanted)} different {type(slot).__name__.lower()}, and there "
-                f"are {size_of(slot) - len(avoided)}; ask for shorter lengths, or for values of another type"
+                f"a haystack of {count} lines needs {sum(wanted)} different {type(slot).__name__.lower()}, but there "
+                f"are only {size_of(slot) - len(avoided)}; ask for shorter lengths, or for values of another type"
             )
         dealt = deal(slot, sum(wanted), f"{seed}/{places[0]}", avoided)
         start = 0
         for place, own in zip(places, wanted, strict=True):
-            found[place] = _part_of(dealt, slice(start, start + own))
+            drawn[place] = _part_of(dealt, slice(start, start + own))
             start += own
     if line.alike > 1:
         shared = scattered(np.arange(count, dtype=np.int64), count, f"{seed}/alike") // line.alike
-        found[0] = _part_of(found[0], shared)
-    return found
+        drawn[0] = _part_of(drawn[0], shared)
+    return drawn
 
 
 def most_lines(line: Line, avoid: Sequence[str] = ()) -> int:
     """For how many lines there are different values, without those to avoid."""
-    found = []
+    limits = []
     for slot, places in line.places_of_slots:
-        # Of `alike` lines, each place takes so many values, and the first one.
+        # For every `alike` lines, the first place takes one value and each other place `alike` values.
         each = sum(1 if place == 0 else line.alike for place in places)
-        found.append(max(0, size_of(slot) - len(avoid) - 1) * line.alike // each)
-    return min(found)
+        limits.append(max(0, size_of(slot) - len(avoid) - 1) * line.alike // each)
+    return min(limits)
 
 
 def _part_of(values: Values, which: slice | Ints) -> Values:
@@ -165,7 +164,7 @@ def _part_of(values: Values, which: slice | Ints) -> Values:
 
 
 def lay_lines(line: Line, drawn: Sequence[Values], count: int) -> tuple[bytes, Ints]:
-    """Drawn lines, each with its joiner, as one text; and the bytes of each."""
+    """Drawn lines, each with its joiner, as one text; and the size of each in bytes."""
     form, places = line.row
     grid = np.empty((count, len(form)), dtype=np.uint8)
     grid[:] = form
@@ -191,8 +190,7 @@ class LinesFiller:
         self._line = line
         self._tokenizer = tokenizer
         self._counter = Counter(tokenizer)
-        literals = "\n".join(part for part in line.parts if isinstance(part, str))
-        self._literals = fold(literals)
+        self._literals = fold("\n".join(part for part in line.parts if isinstance(part, str)))
 
     @cached_property
     def _tokens(self) -> LineTokens | None:
@@ -201,8 +199,8 @@ class LinesFiller:
     def fill(self, request: FillRequest) -> Haystack:
         """As many lines as fit; the last few are picked by their tokens to come near the budget.
 
-        Where all lines have as many tokens, prompts end up to a line below it. Raises FitError where not one line fits,
-        or where slots have too few values.
+        If all lines have the same number of tokens, prompts end up to one line below it. Raises FitError if not even
+        one line fits, if a slot has too few values, or if a keyword is in the text of every line.
         """
         line, secret = self._line, request.secret
         seed = f"{request.seed}/{self._name}/{secret.id}/{request.length}/{request.repeat}"
@@ -211,7 +209,9 @@ class LinesFiller:
         keywords = [word for group in secret.keywords for word in group]
         for word in keywords:
             if holds(self._literals, word):
-                raise FitError(f"{self._name}: every line holds {word!r}, a keyword of {secret.id!r}; ask otherwise")
+                raise FitError(
+                    f"{self._name}: every line holds {word!r}, a keyword of {secret.id!r}; ask for something else"
+                )
         forms = [line.values_in(text) for text in secret.texts]
         avoid = list(dict.fromkeys([*keywords, *chain.from_iterable(form for form in forms if form)]))
         fitting = Fitting(request, self._tokenizer, self._counter)
@@ -227,13 +227,14 @@ class LinesFiller:
     def _counted(
         self, request: FillRequest, fitting: Fitting, tokens: LineTokens, seed: str, avoid: Sequence[str]
     ) -> Haystack:
-        """Lines counted by their parts, the last few of them picked so that they fill what is left."""
+        """Lines counted by their parts, the last few of them picked to fill what is left."""
         added = self._added_anywhere(request)
         sample, size = self._sample
         room = fitting.room_for(sample, size, sum(added) if added else request.needle_tokens)
         best: Trial | None = None
-        # At the ends of the text a needle may add a token more than between two lines.
-        for spare, slack in ((FEW, MOST_BELOW // 2 - 1), (MANY, MOST_BELOW // 2 - 1), (MANY, room)):
+        # At the ends of the text a needle may add one more token than between two lines.
+        near = MOST_BELOW // 2 - 1
+        for spare, slack in ((FEW, near), (MANY, near), (MANY, room)):  # at last, any haystack that fits will do
             drawn, each = self._drawn(max(room, 1), spare, tokens, seed, avoid)
             left, aim = room - 1, slack
             for _ in range(_ATTEMPTS):
@@ -253,12 +254,12 @@ class LinesFiller:
         raise fitting.no_room()
 
     def _added_anywhere(self, request: FillRequest) -> list[int]:
-        """For each needle, the tokens that it adds between any two lines, which is the same everywhere.
+        """For each needle, the tokens that it adds between any two lines, which are the same everywhere.
 
-        A needle of the lines' form makes a text of such lines, whose tokens are the sum of the lines'; around any other
-        the text is the same up to the nearest cuts. None for needles that stand at one place each.
+        With a needle in the lines' form, the text is still made of such lines, whose tokens add up. Around any other
+        needle, the text is the same up to the nearest cuts. Empty if the needles' places are fixed.
         """
-        if request.stands_still:
+        if request.needles_fixed:
             return []
         sample, _ = self._sample
         end = sample.data.index(self._line.joiner.encode())
@@ -284,22 +285,17 @@ class LinesFiller:
         return self._tokenizer.count(self._tail)
 
     @cached_property
-    def _head(self) -> str:
-        """What a line begins with."""
-        first = self._line.parts[0]
-        return first if isinstance(first, str) else ""
-
-    @cached_property
     def _tail(self) -> str:
-        """What a line ends with, behind its last slot."""
+        """What a line ends with, after its last slot."""
         last = self._line.parts[-1]
         return last if isinstance(last, str) else ""
 
     @cached_property
     def _head_cut(self) -> int:
-        """Bytes from the end of a line to the first safe cut in the next; 0 where that depends on its slots."""
-        # Behind a joiner, a cut at its very beginning would be one in this text only.
-        cuts = safe_cuts(self._line.joiner + self._head)
+        """Bytes from the end of a line to the first safe cut in the next; 0 if that depends on its slots."""
+        # A cut right before the joiner does not count: it would depend on how the line ends.
+        first = self._line.parts[0]
+        cuts = safe_cuts(self._line.joiner + (first if isinstance(first, str) else ""))
         return int(cuts[0]) if len(cuts) else 0
 
     @cached_property
@@ -313,22 +309,22 @@ class LinesFiller:
         return self._tokenizer.count(text.decode()) / count
 
     def _lines_for(self, room: int, spare: int, avoid: Sequence[str]) -> int:
-        """How many lines to draw: about as many as have `room` tokens, and `spare` where there are values for them.
+        """How many lines to draw: about as many as have `room` tokens, and `spare` more if there are values for them.
 
-        Raises FitError where there are too few values.
+        Raises FitError if there are too few values.
         """
         least, most = int(room / self._each * 1.005) + 1, most_lines(self._line, avoid)
         if least > most:
             raise FitError(
-                f"{self._name}: {room} tokens take {least} lines, and there are different values for {most}; ask for "
-                "shorter lengths, or for values of another type"
+                f"{self._name}: {room} tokens take {least} lines, but there are different values for only {most}; ask "
+                "for shorter lengths, or for values of another type"
             )
         return min(least + spare, most)
 
     def _drawn(
         self, room: int, spare: int, tokens: LineTokens, seed: str, avoid: Sequence[str]
     ) -> tuple[list[Values], Ints]:
-        """Values of lines with `room` tokens and about `spare` lines more, and the tokens of each line."""
+        """Values of lines with `room` tokens and of about `spare` more lines, and the tokens of each line."""
         line = self._line
         count, most = self._lines_for(room, spare, avoid), most_lines(line, avoid)
         while True:
@@ -339,7 +335,7 @@ class LinesFiller:
             count = min(count + count // 50 + spare, most)
 
     def _laid(self, drawn: Sequence[Values], each: Ints) -> Sentences:
-        """Drawn lines as a text, without a joiner behind the last. `each`: the tokens of each line."""
+        """Drawn lines as a text, without a joiner after the last. `each`: the tokens of each line."""
         line, tokenizer = self._line, self._tokenizer
         data, sizes = lay_lines(line, drawn, len(each))
         joiner = len(line.joiner.encode())
@@ -347,7 +343,7 @@ class LinesFiller:
         places = np.zeros(len(each) + 1, dtype=np.int64)
         np.cumsum(sizes, out=places[1:])
         places[1:] -= joiner
-        # A needle changes tokens from the last slot before it to the first cut, or slot's end, behind it.
+        # A needle changes tokens from the last slot before it to the first cut, or end of a slot, after it.
         starts = np.zeros(len(places), dtype=np.int64)
         cuts = starts[1:]
         np.subtract(places[1:], len(self._tail.encode()), out=cuts)
@@ -356,14 +352,14 @@ class LinesFiller:
         exact = before[1:] - each[0]
         before[1:] = exact + (tokenizer.count(data[: int(cuts[0])].decode()) + self._tail_tokens)
         text = encode_later(data, tokenizer, cuts, exact)
-        behind = places + self._head_cut if self._head_cut else np.append(cuts, len(data))
+        after = places + self._head_cut if self._head_cut else np.append(cuts, len(data))
         seam_at = np.zeros(len(places), dtype=np.int64)
         seam_at[0] = seam_at[-1] = -1
-        ends = np.minimum(behind, len(data))
+        ends = np.minimum(after, len(data))
         return Sentences(text, places, before, partial(Seams, (), seam_at), starts, ends, None, None)
 
     def _encoded(self, room: int, seed: str, avoid: Sequence[str]) -> Sentences:
-        """The same lines, encoded."""
+        """Lines for `room` tokens and at least `WINDOW` more, encoded whole."""
         count = self._lines_for(room, 2 * WINDOW, avoid)
         data, sizes = lay_lines(self._line, draw_lines(self._line, count, seed, avoid), count)
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])

@@ -1,8 +1,8 @@
-"""Fits a text that is made whole to its budget: sized by the tokens of its words, and counted at its two ends.
+"""Fits a generated text to its budget: sizes it by the tokens of its words, and counts it at its two ends.
 
 Makers add up the tokens of their words, each counted once with what stands before it. With a local tokenizer these sums
-are exact between two safe cuts (`tokenizers/spliced.py`), so a text of any length is never encoded; with any other one
-they are an estimate, the whole text is counted, and made again until it fits.
+are exact between two safe cuts (`tokenizers/spliced.py`), so not even a long text is ever encoded. With any other
+tokenizer they are estimates: the whole text is counted, and made again until it fits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.fit import MOST_BELOW
-from niah_gen.haystacks.proof import ContextProof, CountedHaystack, shown
+from niah_gen.haystacks.proof import ContextProof, shown
 from niah_gen.prompts.frame import Frame
 from niah_gen.tokenizers.find import Ints, Tokenizer
 from niah_gen.tokenizers.spliced import Counter, Encoded, Slice, encode_later
@@ -26,8 +26,8 @@ _NONE = np.zeros(0, dtype=np.int64)
 class TextDraft(NamedTuple):
     """A text in UTF-8, and the tokens that its maker expects it to have.
 
-    `cuts`: byte offsets of two safe cuts; `between`: the tokens between them, exact where the tokenizer is local. None
-    where there are no two cuts, or where sums of tokens are not exact.
+    `cuts`: byte offsets of two safe cuts, None if there are no two or if sums of tokens are not exact; `between`: the
+    tokens between them, exact if the tokenizer is local.
     """
 
     data: bytes
@@ -53,13 +53,13 @@ def fit_text(
 ) -> Encoded:
     """The longest text that a maker builds within a budget, in tokens of the whole prompt; at most 8 below it.
 
-    `build`: the longest text of at most so many expected tokens. `probe`: the shortest text of its form: what its
-    tokens in the prompt are more or less than expected, those of any other text are, too, or nearly so. Where no text
-    comes that near, the longest of those tried is taken. Raises FitError where none fits, and what `build` raises.
+    `build`: makes the longest text of at most so many expected tokens. `probe`: the shortest text of its form; the
+    difference between its tokens in the prompt and those expected is taken to be the same for any other text. If no
+    text comes that near, the longest of those tried is taken. Raises FitError if none fits, and what `build` raises.
     """
     budget -= sum(map(tokenizer.count, frame.others))
     fixed = counter.count([frame.before, probe.data.decode(), frame.after]) - probe.tokens
-    found: tuple[int, Encoded] | None = None
+    best: tuple[int, Encoded] | None = None
     tried: set[bytes] = set()
     wanted = budget - fixed
     for _ in range(_ATTEMPTS):
@@ -69,32 +69,32 @@ def fit_text(
             continue
         text = draft.encoded(tokenizer)
         below = budget - counter.count([frame.before, Slice(text, 0, len(text.data)), frame.after])
-        if below >= 0 and (found is None or below < found[0]):
-            found = below, text
+        if below >= 0 and (best is None or below < best[0]):
+            best = below, text
         if 0 <= below <= MOST_BELOW:
             break
         tried.add(draft.data)
         wanted = draft.tokens + below
-    if found is None:
-        raise FitError(f"the length leaves {max(0, budget - fixed)} tokens, too few; ask for longer lengths")
-    return found[1]
+    if best is None:
+        raise FitError(f"the length leaves {max(0, budget - fixed)} tokens, too few for a text; ask for longer lengths")
+    return best[1]
 
 
 def tokens_between(data: bytes, ends: Ints, tokenizer: Tokenizer) -> Ints:
-    """Tokens of each of some texts that stand one behind the other, and end at these bytes.
+    """Tokens of each of several texts in a row, which end at these bytes; exact if the tokenizer is local.
 
-    Each must begin with a mark or white space and end with a letter or digit, so that all meet at safe cuts; exact
-    where the tokenizer is local, and one text's encoding for all of them.
+    Each must begin with a mark or white space and end with a letter or digit, so that all meet at safe cuts; they are
+    encoded together.
     """
-    # Behind a letter the first text begins at a safe cut, too.
+    # After a letter, the first text begins at a safe cut too.
     before = np.searchsorted(tokenizer.encode("a" + data.decode()).ends, np.append(0, ends) + 1, side="right")
-    found: Ints = np.maximum(np.diff(before), 1)
-    return found
+    tokens: Ints = np.maximum(np.diff(before), 1)
+    return tokens
 
 
 def wrong_figures(proof: ContextProof) -> Iterator[str]:
-    """What a row says of a context that is all haystack and is not true: its digest and its tokens."""
-    counted: CountedHaystack = proof.counted(proof.context)
+    """Problems with the digest and the tokens that a row records of a context that is all haystack."""
+    counted = proof.counted(proof.context)
     if proof.row["haystack_id"] != counted.id:
         yield f"haystack_id is {shown(proof.row['haystack_id'])}, expected {counted.id!r} of the context"
     if proof.row["haystack_tokens"] != counted.tokens:

@@ -1,4 +1,4 @@
-"""Places needles between sentences, as near to their depth as these allow, in haystacks that give nothing away.
+"""Places needles at the sentence ends nearest to their depths, in haystacks that give nothing away.
 
 Documents that leak are dropped, the rest are ordered by seed, and their sentences are fitted to the token budget.
 """
@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from niah_gen.corpora.read import Corpus
@@ -27,7 +27,7 @@ from niah_score.contract import sha256_hex
 from niah_score.text import fold, group_of, holds
 from niah_score.text.values import values_held
 
-# What closes a sentence, with more of the same text behind it; 4.35 and p.m. have only points that close none.
+# Closing punctuation with more text after it; the points in 4.35 and p.m. close no sentence.
 _CLOSING_INSIDE = re.compile(r"[!?。！？…]+\W*\w|\.\W+\w")
 _DIGITS = re.compile("[0-9]+")
 _DIGITS_INSIDE = re.compile("(?<=[^0-9])[0-9]+(?=[^0-9])")
@@ -37,7 +37,7 @@ _MOST_JOINED = 4_000_000
 
 
 class NativeFiller:
-    """A corpus made ready for one tokenizer: keeps whole sentences of each document, encoded once.
+    """Fills haystacks from one corpus; keeps whole sentences of each document, encoded once.
 
     `boundary`: `sentence`, or `word` for corpora without sentence ends. `leaks`: `drop` documents that hold a keyword
     of the needle, `refuse` them, or keep them and `report`.
@@ -48,20 +48,22 @@ class NativeFiller:
         self.tokenizer = tokenizer
         self._boundary = boundary
         self._leaks = leaks
-        self._ends_of = partial(sentence_ends if boundary == "sentence" else word_ends, language=corpus.language)
+        self._ends_of = ends_of = partial(
+            sentence_ends if boundary == "sentence" else word_ends, language=corpus.language
+        )
         self._counter = Counter(tokenizer)
-        self._kept: dict[int, Kept] = {}
-        self._folded: dict[int, str] = {}
-        self._found: dict[tuple[int, str], bool] = {}
-        self._numbers: frozenset[Any] | None = None
+        # By number of a document. Needles drawn for each row use the same few keywords again and again.
+        self._keep = cache(lambda number: keep(corpus.documents[number].text, tokenizer, ends_of))
+        self._fold = folded = cache(lambda number: fold(corpus.documents[number].text))
+        self._holds = cache(lambda number, word: holds(folded(number), word))
         self._leaking: dict[Secret, frozenset[int]] = {}
         self._joined: dict[tuple[str, frozenset[int]], _JoinedSentences] = {}
         self._joined_tokens = 0
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
-        """Tokens of all documents, each with a line end, and the share of them never used.
+        """Tokens of all documents, each with a line end, and the share of them that is never used.
 
-        That is: long segments, what follows the last sentence, documents that leak for every needle.
+        Never used: long segments, what follows the last sentence, and documents that leak every needle.
         """
         everywhere = frozenset.intersection(*map(self._dropped, secrets)) if secrets else frozenset()
         kept = [self._keep(number) for number in range(len(self.corpus.documents))]
@@ -83,14 +85,14 @@ class NativeFiller:
         return replace(haystack, cleared=self._cleared(request.secret))
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
-        """Any number: a repeat orders the documents anew."""
+        """Any number: each repeat has its own order of the documents."""
         return None
 
     def _cleared(self, secret: Secret) -> frozenset[str]:
         """Keywords that no haystack of a needle can hold: no document does, and none could stand across a seam.
 
-        Before every seam is closing punctuation, which few keywords have inside. What a time or a date means may hang
-        on a sentence before it, so these are looked for.
+        Every seam follows closing punctuation, which few keywords contain. The meaning of a time or a date may depend
+        on the sentence before it, so these are not cleared.
         """
         if self._leaks != "drop" or self._boundary != "sentence":
             return frozenset()
@@ -103,7 +105,7 @@ class NativeFiller:
         )
 
     def notes(self, secret: Secret) -> tuple[str, ...]:
-        """What it took to keep a needle's haystacks free of leaks, a sentence each."""
+        """How many documents were left out because they leak."""
         dropped = self._dropped(secret)
         if not dropped:
             return ()
@@ -115,7 +117,7 @@ class NativeFiller:
         )
 
     def _dropped(self, secret: Secret) -> frozenset[int]:
-        """Numbers of the documents left out of a needle's haystacks. Raises FitError where that is refused."""
+        """Numbers of the documents left out of a needle's haystacks. Raises FitError if leaks are refused."""
         known = self._leaking.get(secret)
         if known is None:
             known = self._leaking[secret] = self._find_leaking(secret)
@@ -125,30 +127,30 @@ class NativeFiller:
         words = [word for group in secret.keywords for word in group] if self._leaks != "report" else []
         texts = [text.strip() for text in secret.texts]
         words, texts = list(filter(self._may_be_said, words)), list(filter(self._may_stand, texts))
-        found = {
+        leaks = {
             number: held
             for number, document in enumerate(self.corpus.documents if words or texts else ())
             if (held := self._held(number, document.text, words, texts))
         }
-        if found and self._leaks != "drop":
-            number, held = next(iter(found.items()))
+        if leaks and self._leaks != "drop":
+            number, held = next(iter(leaks.items()))
             document = self.corpus.documents[number]
             raise FitError(
-                f"needle {secret.id!r}: {len(found)} of {len(self.corpus.documents)} documents of {self.corpus.name} "
+                f"needle {secret.id!r}: {len(leaks)} of {len(self.corpus.documents)} documents of {self.corpus.name} "
                 f"give it away, the first at {document.file}:{document.line}, which holds {held!r}; hide something "
                 'else, or set leaks = "drop"'
             )
-        if len(found) == len(self.corpus.documents):
-            held = next(iter(found.values()))
+        if len(leaks) == len(self.corpus.documents):
+            held = next(iter(leaks.values()))
             instead = ', or set leaks = "report"' if held in words else ""
             raise FitError(
                 f"needle {secret.id!r}: every document of {self.corpus.name} holds one of its keywords or its text "
                 f"({held!r}), so none is left; hide something else{instead}"
             )
-        return frozenset(found)
+        return frozenset(leaks)
 
     def _may_stand(self, text: str) -> bool:
-        """Whether a document may hold a text; drawn needles mostly have a number that none has."""
+        """Whether a document may hold a text; most drawn needles have a number that no document has."""
         return self._digits.issuperset(_DIGITS_INSIDE.findall(text))
 
     @cached_property
@@ -157,21 +159,16 @@ class NativeFiller:
         return frozenset(run for document in self.corpus.documents for run in _DIGITS.findall(document.text))
 
     def _may_be_said(self, word: str) -> bool:
-        """Whether a document may say a keyword; all values of its kind are read once for all keywords."""
+        """Whether a document may hold a keyword."""
         kind, values, *_ = group_of((word,))
-        if kind != "number":
-            return True
-        if self._numbers is None:
-            self._numbers = frozenset().union(
-                *(values_held(self._fold(n), kind) for n in range(len(self.corpus.documents)))
-            )
-        return not self._numbers.isdisjoint(values)
+        return kind != "number" or not self._numbers.isdisjoint(values)
 
-    def _fold(self, number: int) -> str:
-        folded = self._folded.get(number)
-        if folded is None:
-            folded = self._folded[number] = fold(self.corpus.documents[number].text)
-        return folded
+    @cached_property
+    def _numbers(self) -> frozenset[Any]:
+        """The numbers that the documents say."""
+        return frozenset().union(
+            *(values_held(self._fold(number), "number") for number in range(len(self.corpus.documents)))
+        )
 
     def _held(self, number: int, document: str, words: Sequence[str], texts: Sequence[str]) -> str | None:
         """The first of some keywords or texts that a document holds."""
@@ -179,20 +176,6 @@ class NativeFiller:
             if text in document:
                 return text
         return next((word for word in words if self._holds(number, word)), None)
-
-    def _holds(self, number: int, word: str) -> bool:
-        """Whether a document holds a keyword. Needles that are drawn anew for each row say the same few again."""
-        known = self._found.get((number, word))
-        if known is None:
-            known = self._found[number, word] = holds(self._fold(number), word)
-        return known
-
-    def _keep(self, number: int) -> Kept:
-        known = self._kept.get(number)
-        if known is None:
-            document = self.corpus.documents[number].text
-            known = self._kept[number] = keep(document, self.tokenizer, self._ends_of)
-        return known
 
     def _without_places(self, some_dropped: bool) -> str:
         rest = f"what is left of corpus {self.corpus.name!r}" if some_dropped else f"corpus {self.corpus.name!r}"
@@ -204,10 +187,9 @@ class NativeFiller:
         )
 
     def _from_somewhere(self, numbers: Sequence[int], name: str) -> Iterator[Kept]:
-        """Documents over and over, beginning with a sentence of the first one that the name decides.
+        """Documents over and over, from a seeded sentence of the first one on; what is before that sentence comes last.
 
-        What is before that sentence comes last. Begun at
-        documents alone, a few of them would give few different haystacks.
+        If haystacks could only begin with a document, a corpus of few documents would give few different haystacks.
         """
         first = self._keep(numbers[0])
         start = int(sha256_hex(f"{name}/start".encode())[:12], 16) % max(1, len(first.ends))
@@ -221,7 +203,7 @@ class NativeFiller:
             yield head
 
     def _join(self, request: FillRequest, dropped: frozenset[int], room: int) -> _JoinedSentences:
-        """The documents' sentences in the order of a repeat, at least what `fit` needs for `room` tokens."""
+        """The documents' sentences in the order of a repeat, enough to fit `room` tokens."""
         name = f"{request.seed}/{self.corpus.name}/{request.repeat}"
         if request.depth is not None:
             name += f"/{request.length}/{request.secret.id}/{request.depth!r}"
@@ -233,7 +215,7 @@ class NativeFiller:
             if not any(len(self._keep(number).ends) for number in numbers):
                 raise FitError(self._without_places(bool(dropped)))
             pieces = self._from_somewhere(numbers, name)
-            known = _JoinedSentences(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer), {})
+            known = _JoinedSentences(wanted, sentences_of(pieces, len(numbers) + 1, wanted, WINDOW, self.tokenizer))
         self._joined[name, dropped] = known
         self._joined_tokens += known.tokens
         while self._joined_tokens > _MOST_JOINED and len(self._joined) > 1:
@@ -242,17 +224,17 @@ class NativeFiller:
 
 
 class _JoinedSentences:
-    """Sentences for up to `room` tokens, and what each needle adds at their places."""
+    """Sentences for up to `room` tokens. `added`: the tokens that each secret's needles add at their places."""
 
-    def __init__(self, room: int, sentences: Sentences, added: dict[Secret, tuple[Ints, ...]]) -> None:
+    def __init__(self, room: int, sentences: Sentences) -> None:
         self.room = room
         self.sentences = sentences
         self.tokens = int(sentences.before[-1])
-        self.added = added
+        self.added: dict[Secret, tuple[Ints, ...]] = {}
 
 
 def _seeded_order(size: int, seed: str) -> list[int]:
-    """A permutation that depends on the seed text alone, on every platform and Python."""
+    """A permutation that depends on the seed text only, on every platform and Python version."""
     return sorted(range(size), key=lambda number: hashlib.sha256(f"{seed}/{number}".encode()).digest())
 
 

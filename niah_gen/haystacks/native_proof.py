@@ -1,7 +1,7 @@
-"""Proves native contexts: takes the needles out again and proves the haystack that is left.
+"""Proves native contexts: takes the needles out and checks the haystack that is left.
 
-Native promises that a needle stands whole, once, between sentences, joined as its language joins them: so taking it out
-with its joiner must leave the very text whose digest, tokens and leaks the row records.
+The native placement promises that each needle stands whole, once, between sentences, joined as its language joins them.
+So taking it out with its joiner must leave exactly the text whose digest, tokens and leaks the row records.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from typing import NamedTuple
 from niah_gen.haystacks.proof import ContextProof, CountedHaystack, PlacedNeedle, misplaced, shown
 from niah_score.contract import Row
 
-# Points between the depth recorded and the depth counted. Without locality the builder estimates it.
+# Percentage points between the recorded and the counted depth, which the builder estimates without a local tokenizer.
 _TOLERANCE = {True: 1e-9, False: 1.0}
-# How much text around a place tells a person where it is, in characters.
+# How much text to quote on either side of a place, in characters.
 _AROUND_PLACE = 30
 
 
 class Taken(NamedTuple):
-    """A haystack without its needles, and the place of each in it, in characters, in the order of the row."""
+    """A haystack without its needles, and the place of each needle in it, in characters, in the row's order."""
 
     haystack: str
     places: tuple[int, ...]
 
 
 def check_native(proof: ContextProof) -> Iterator[str]:
-    """What a row says of its context that is not true, a sentence each."""
-    astray = list(misplaced(proof.needles, proof.context, proof.offset))
-    if astray:
+    """Problems with what a row records of its context, one sentence each."""
+    if astray := list(misplaced(proof.needles, proof.context, proof.offset)):
         yield from astray
         return
     taken = take_out(proof.needles, proof.context, proof.joiner)
@@ -40,9 +39,9 @@ def check_native(proof: ContextProof) -> Iterator[str]:
 
 
 def take_out(needles: Sequence[PlacedNeedle], context: str, joiner: str) -> Taken | str:
-    """Take needles that stand at their spans, and what joins them, out of a context; or say what prevents it.
+    """Take needles that stand at their spans, with their joiners, out of a context; or say what prevents it.
 
-    A needle is joined to what is on its left; at the very beginning it stands first, and the joiner follows it.
+    The joiner stands before a needle; at the very beginning of the context it stands after it.
     """
     order = sorted(range(len(needles)), key=lambda number: needles[number].start)
     places = [0] * len(needles)
@@ -51,7 +50,7 @@ def take_out(needles: Sequence[PlacedNeedle], context: str, joiner: str) -> Take
         text, start, end = needles[number]
         if start < reached:
             return f"needle {number + 1} overlaps another one"
-        # Of needles one after the other at the very beginning all but the first are joined to a needle.
+        # If several needles stand at the very beginning, all but the first have the joiner before them.
         places[number] = max(0, start - len(joiner) - taken)
         reached = end
         taken += len(text) + len(joiner)
@@ -73,7 +72,7 @@ def wrong_haystack(
     haystack: CountedHaystack,
     local: bool,
 ) -> Iterator[str]:
-    """What a row says of its haystack that is not true.
+    """Problems with what a row records of its haystack, one sentence each.
 
     `places`, `asked`: where its needles stand, and the depths asked for. `local`: whether depths are counted exactly.
     """

@@ -1,8 +1,8 @@
 """Places needles as needlehaystack 2 does, the successor of LLMTest_NeedleInAHaystack, bug for bug.
 
-The corpus is taken file by file, from the beginning again where it ends, until the files' own tokens reach the length;
-the whole is encoded once and cut there. A needle goes behind the token of a period at most 100 tokens before its depth,
-and stands glued to what is around it.
+The corpus is taken file by file, and from the beginning again when it ends, until the files' own tokens reach the
+length; the whole is encoded once and cut there. A needle goes after a period token at most 100 tokens before its depth,
+and is glued to the text around it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.documents import EncodedDocuments
+from niah_gen.haystacks.gkamradt import boundary_at
 from niah_gen.haystacks.haystack import FillRequest, Haystack, Secret, Usage, first_tokens
 from niah_gen.haystacks.native_proof import take_out
 from niah_gen.haystacks.placement import Placement
@@ -22,13 +23,13 @@ from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.retokenised import concatenated, unchanged_tokens
 from niah_gen.tokenizers.spliced import Encoded
 
-# How far before its depth a needle may be put, in tokens.
+# How far before its depth a needle may stand, in tokens.
 _FARTHEST = 100
 _BROKEN = "\ufffd"
 
 
 class CyclingFiller:
-    """A corpus as one text of whole files, which begins again as often as a length asks for."""
+    """A corpus as one text of whole files, repeated as often as a length needs."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -37,9 +38,9 @@ class CyclingFiller:
         self._lock = threading.Lock()
 
     def fill(self, request: FillRequest) -> Haystack:
-        """The first tokens of as many files as it takes, all of them where seams have merged too many tokens.
+        """The first tokens of as many files as it takes, or all their tokens if too many have merged at seams.
 
-        Raises FitError where the reserve leaves nothing. Needles and question come on top of the length.
+        Needles and question come on top of the length. Raises FitError if the reserve leaves nothing.
         """
         room = request.length - request.reserve
         if room < 1:
@@ -51,11 +52,11 @@ class CyclingFiller:
         return first_tokens(whole, min(room, whole.size), self._documents.tokens())
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
-        """Tokens of all files, all of which are used."""
+        """Tokens of all files, all of them used."""
         return Usage(self._documents.tokens(), 0.0)
 
     def notes(self, secret: Secret) -> tuple[str, ...]:
-        """Nothing: the corpus is taken as it is."""
+        """None: the corpus is taken as it is."""
         return ()
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
@@ -63,18 +64,18 @@ class CyclingFiller:
         return None
 
     def _count(self, tokens: int) -> int:
-        """How many files, counted on over each beginning, have so many tokens of their own."""
+        """How many files, repeated from the first, have at least `tokens` tokens, each counted alone."""
         reached = files = 0
         while reached < tokens:
             reached += self._documents[files % len(self._documents)].size
             files += 1
-            if files == len(self._documents):  # whole rounds at once
+            if files == len(self._documents):  # skip whole rounds at once
                 rounds = (tokens - 1) // max(1, reached)
                 files, reached = files * max(1, rounds), reached * max(1, rounds)
         return files
 
     def _files(self, count: int, most: int, room: int) -> Encoded:
-        """The first files encoded as one text, or a longer text whose first `room` tokens are sure to be the same."""
+        """The first `count` files as one text, or a longer one whose first `room` tokens are sure to be the same."""
         with self._lock:
             if self._whole is None or self._whole[0] < most:
                 self._whole = (most, self._encoded(most))
@@ -90,7 +91,7 @@ class CyclingFiller:
 
 
 def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
-    """The published rule, `even_spread`; of one needle it is `single_depth`."""
+    """The published rule `even_spread`, which for one needle is `single_depth`."""
     period = frozenset(int(token) for token in tokenizer.encode(".").ids)
     return _laid(haystack, needles, [_snapped(haystack, at, period) for at in _asked(haystack, needles, targets)])
 
@@ -98,14 +99,14 @@ def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets,
 def place_unsnapped(
     haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer
 ) -> Spliced:
-    """The same without the way back to a period: each needle before the token at its depth."""
+    """`place` without the step back to a period: each needle goes before the token at its depth."""
     return _laid(haystack, needles, _asked(haystack, needles, targets))
 
 
 def _asked(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets) -> list[int]:
-    """The token before which each needle is wanted: at d, d + (100 - d) / count and so on, all counted without needles.
+    """The token before which each needle should go: at d, d + (100 - d) / count, ..., counted without needles.
 
-    Depths are divided by 100 before they are multiplied, which can change what floor gives.
+    Depths are divided by 100 before they are multiplied, which can change the result of floor.
     """
     step = (100 - targets.depth) / max(1, len(needles))
     depths = [targets.depth + number * step for number in range(len(needles))]
@@ -113,9 +114,9 @@ def _asked(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets
 
 
 def _snapped(haystack: Haystack, at: int, period: frozenset[int]) -> int:
-    """The nearest place at or before a token that follows a period, or the one 100 tokens before it, or the beginning.
+    """The nearest place at or before token `at` that follows a period, else 100 tokens before it or the beginning.
 
-    The end stays where it is.
+    The end of the haystack is not moved.
     """
     if at == haystack.tokens:
         return at
@@ -125,7 +126,7 @@ def _snapped(haystack: Haystack, at: int, period: frozenset[int]) -> int:
 
 
 def _laid(haystack: Haystack, needles: Sequence[Encoded], places: Sequence[int]) -> Spliced:
-    """The haystack with needles before some of its tokens; those at one place stand in their order."""
+    """The haystack with needles before some of its tokens; needles at the same place keep their order."""
     ranges: list[TokenRange] = []
     at = 0
     for number, place_ in enumerate(places):
@@ -138,9 +139,9 @@ def _laid(haystack: Haystack, needles: Sequence[Encoded], places: Sequence[int])
 
 
 def check(proof: ContextProof) -> Iterator[str]:
-    """What a row says of its context that is not true: needles that are not at their spans, another haystack.
+    """Problems with a row's context: needles that are not at their spans, or a different haystack.
 
-    A haystack that a needle cuts inside a character cannot be put together again, and is not looked at.
+    A haystack that a needle cuts inside a character cannot be put together again, and is not checked.
     """
     astray = list(misplaced(proof.needles, proof.context, proof.offset))
     if astray or _BROKEN in proof.context:
@@ -153,11 +154,6 @@ def check(proof: ContextProof) -> Iterator[str]:
     counted = proof.counted(taken.haystack)
     if counted.id != proof.row["haystack_id"]:
         yield f"haystack_id is {proof.row['haystack_id']!r}, expected {counted.id!r} of the prompt without its needles"
-
-
-def boundary_at(boundary: str, depth: float | None) -> str:
-    """At 100 percent needles are appended, wherever the text ends."""
-    return "token" if depth == 100 else boundary
 
 
 NEEDLEHAYSTACK2 = Placement(

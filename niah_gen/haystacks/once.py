@@ -1,4 +1,4 @@
-"""Refuses needles that would stand in their prompt a second time."""
+"""Refuses needles that would occur in their prompt more than once."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from niah_gen.prompts.frame import Frame
 
 
 def check_once(secret: Secret, frame: Frame, haystack: Haystack) -> None:
-    """Raise FitError unless every needle will stand in its prompt exactly once."""
+    """Raise FitError unless every needle will occur in its prompt exactly once."""
     texts = secret.texts
     beside = "\n".join([frame.before, frame.after, *frame.others])
     longest = max((len(text.encode()) for text in texts), default=0)
     filler = haystack.beginning(longest)
-    # No character of it is in a text that may be hidden.
+    # No text that may be hidden holds a NUL.
     together = "\0".join(texts)
     for text in texts:
         if (
@@ -23,22 +23,22 @@ def check_once(secret: Secret, frame: Frame, haystack: Haystack) -> None:
             or _over_its_edge(text, haystack, filler)
         ):
             raise FitError(
-                f"needle {secret.id!r}: its text {text!r} stands in the filler, the prompt or another needle "
-                "already; hide something that occurs nowhere else, or use another corpus"
+                f"needle {secret.id!r}: its text {text!r} already stands in the filler, the prompt or another needle; "
+                "hide something that occurs nowhere else, or use another corpus"
             )
 
 
 def _over_its_edge(text: str, haystack: Haystack, filler: bytes) -> bool:
-    """Whether a text that begins as it ends could be read a second time where it meets the filler.
+    """Whether a text that ends as it begins would occur a second time across its border with the filler.
 
-    `filler`: as much of the haystack's as holds every part of the text that the whole holds.
+    `filler`: enough of the haystack to hold every part of the text that the haystack holds.
     """
     start = text.find(text[0], 1)
     while start >= 0:
         if text.startswith(text[start:]):
             size = len(text) - start
             before, after = text[:-size].rstrip().encode(), text[size:].encode()
-            # Most texts are nowhere in the filler; then no place need be looked at.
+            # Most texts are nowhere in the filler, so no place has to be checked.
             if (before in filler or after in filler) and any(
                 haystack.data.endswith(before, 0, place) or haystack.data.startswith(after, place)
                 for place in ([] if haystack.places is None else haystack.places.tolist())

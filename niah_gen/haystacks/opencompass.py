@@ -1,7 +1,7 @@
 """Places needles as OpenCompass's dynamic CDME generator does, bug for bug.
 
-Documents' tokens are laid end to end, in an order that each repeat shuffles further. Needles go between tokens,
-even inside a character.
+Documents' tokens are laid end to end, in an order that each repeat shuffles again. Needles go between tokens, even
+inside a character.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from niah_gen.tokenizers.spliced import Encoded, join
 
 
 class OpenCompassFiller:
-    """A corpus whose documents are encoded once each and joined in the order of a repeat."""
+    """A corpus whose documents are encoded once each, and joined in the order of a repeat."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -29,11 +29,11 @@ class OpenCompassFiller:
         self._joined: dict[int, tuple[int, Encoded]] = {}
 
     def fill(self, request: FillRequest) -> Haystack:
-        """The first tokens of the joined documents, fewer where the corpus ends early."""
+        """The first tokens of the joined documents, fewer if the corpus ends early."""
         return self.taken(request.repeat, request.room())
 
     def taken(self, repeat: int, tokens: int) -> Haystack:
-        """So many tokens of the documents in the order of a repeat, fewer where the corpus ends early."""
+        """The first `tokens` tokens of the documents in the order of a repeat, fewer if the corpus ends early."""
         known = self._joined.get(repeat)
         if known is None or known[0] < tokens:
             documents = []
@@ -47,11 +47,11 @@ class OpenCompassFiller:
         return first_tokens(known[1], min(tokens, known[1].size))
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
-        """Tokens of all documents, all of which are used."""
+        """Tokens of all documents, all of them used."""
         return Usage(self._documents.tokens(), 0.0)
 
     def notes(self, secret: Secret) -> tuple[str, ...]:
-        """Nothing: the corpus is taken as it is."""
+        """None: the corpus is taken as it is."""
         return ()
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
@@ -59,7 +59,7 @@ class OpenCompassFiller:
         return None
 
     def _shuffled(self, repeat: int) -> list[int]:
-        """Document order of a repeat: each reseeds Python's generator and shuffles the order that the last one left."""
+        """The document order of a repeat: each reseeds Python's generator and shuffles the order of the one before."""
         while len(self._orders) <= repeat:
             numbers = list(self._orders[-1]) if self._orders else list(range(len(self._documents)))
             random.Random(len(self._orders)).shuffle(numbers)
@@ -68,7 +68,7 @@ class OpenCompassFiller:
 
 
 def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets, tokenizer: Tokenizer) -> Spliced:
-    """The published rule. Depth is divided by 100 before it is multiplied, which can change what floor gives."""
+    """The published rule. Depth is divided by 100 before it is multiplied, which can change the result of floor."""
     size = haystack.tokens
     points = [int(size * (targets.depth / 100))]
     for number in range(1, len(needles)):
@@ -77,17 +77,17 @@ def place(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets,
     ranges = [TokenRange(haystack.source, 0, size)]
     for number, needle in enumerate(needles):
         ranges = insert(ranges, points[number], TokenRange(needle, 0, needle.size, number))
-        # The points already count the needles before them; the published code adds each needle once more.
+        # The points already include the needles before them; the published code adds each needle again.
         for later in range(number + 1, len(points)):
             points[later] += needle.size
     return spliced(ranges, len(needles))
 
 
 def notes(row: Mapping[str, Any], reserve: int) -> Iterator[str]:
-    """A corpus that is too short is not repeated: the prompts stay short.
+    """Reports prompts that are short because the corpus ends early; it is not repeated.
 
-    A full haystack with needles and template takes more than the length less its reserve; one that lacks fewer tokens
-    than the template has is not told.
+    A full haystack with needles and template takes more than the length less its reserve; a shortfall of fewer tokens
+    than the template has is not reported.
     """
     if row["control"] is None and row["prompt_tokens"] < row["length"] - reserve:
         yield f"{row['corpus']} ends early: length {row['length']} holds {row['haystack_tokens']} tokens of filler"

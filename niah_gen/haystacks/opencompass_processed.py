@@ -1,7 +1,7 @@
-"""Places needles as OpenCompass's first CDME generator does, which wrote files, bug for bug.
+"""Places needles as OpenCompass's first CDME generator, which wrote files, does, bug for bug.
 
-Documents are taken in file order, and each record starts with the document after the last one's: a corpus holds only so
-many records of a length.
+Documents are taken in file order, and each record begins with the document after the record before it: a corpus holds
+only so many records of a length.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ProcessedFiller:
         self._records: dict[int, list[range]] = {}
 
     def fill(self, request: FillRequest) -> Haystack:
-        """The record whose number is the repeat's. Raises FitError where the corpus ends before it."""
+        """The record whose number is the repeat's. Raises FitError if the corpus ends before it."""
         room = request.room()
         records = self.records(room)
         if request.repeat >= len(records):
@@ -38,11 +38,11 @@ class ProcessedFiller:
         return first_tokens(join(documents, self._tokenizer), room)
 
     def usage(self, longest: int, secrets: Sequence[Secret]) -> Usage:
-        """Tokens of all documents, all of which are used."""
+        """Tokens of all documents, all of them used."""
         return Usage(self._documents.tokens(), 0.0)
 
     def notes(self, secret: Secret) -> tuple[str, ...]:
-        """Nothing: the corpus is taken as it is."""
+        """None: the corpus is taken as it is."""
         return ()
 
     def repeats(self, length: int, reserve: int, needle_tokens: int) -> int | None:
@@ -52,19 +52,18 @@ class ProcessedFiller:
     def records(self, room: int) -> list[range]:
         """The documents of each record of `room` tokens of filler."""
         if room not in self._records:
-            found: list[range] = []
+            records = self._records[room] = []
             first = size = 0
             for number in range(len(self._documents)):
                 size += self._documents[number].size
                 if size >= room:
-                    found.append(range(first, number + 1))
+                    records.append(range(first, number + 1))
                     first, size = number + 1, 0
-            self._records[room] = found
         return self._records[room]
 
 
 def depths(asked: Sequence[float]) -> tuple[float, ...]:
-    """The published files are named by the depth's whole part: a later depth overwrites an earlier one of that name."""
+    """The published files are named by the integer part of the depth: a later depth overwrites an earlier one."""
     return tuple({int(depth): depth for depth in asked}.values())
 
 

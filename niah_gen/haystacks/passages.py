@@ -1,10 +1,11 @@
-"""Cuts the documents of a corpus into passages: whole sentences on one line, of about one size, encoded once."""
+"""Cuts the documents of a corpus into passages of about the same size: whole sentences on one line, encoded once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from niah_gen.corpora.documents import Document
 from niah_gen.corpora.read import Corpus
 from niah_gen.errors import FitError
 from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
-from niah_gen.haystacks.sentences import Kept, keep
+from niah_gen.haystacks.sentences import keep
 from niah_gen.tokenizers.find import Tokenizer
 
 # Between two passages.
@@ -23,9 +24,9 @@ MARKERS = {"en": "Passage {id}: ", "zh": "段落{id}："}
 
 
 class Passage(NamedTuple):
-    """Sentences that follow each other in a document. `tokens`: of each sentence with what joins it to the next.
+    """Consecutive sentences of a document. `tokens`: those of each sentence and of what joins it to the next.
 
-    `summary`: that of the document, where the passage is all of it; else empty.
+    `summary`: the document's summary if the passage is the whole document, else empty.
     """
 
     sentences: tuple[str, ...]
@@ -45,7 +46,7 @@ class Passage(NamedTuple):
 
 @dataclass(frozen=True)
 class PassageSource:
-    """A corpus to be cut for one tokenizer. `size`: tokens of a passage at least, 0 for whole documents."""
+    """A corpus to be cut for one tokenizer. `size`: the fewest tokens of a passage; 0 for whole documents."""
 
     sha256: str
     tokenizer_sha256: str
@@ -61,13 +62,13 @@ def passage_source(corpus: Corpus, tokenizer: Tokenizer, size: int) -> PassageSo
 
 @lru_cache(maxsize=4)
 def passages_of(source: PassageSource) -> tuple[Passage, ...]:
-    """All passages of a corpus in reading order, no two alike. Raises FitError where there are fewer than eight."""
-    found = [passage for document in source.corpus.documents for passage in _cut(document, source)]
-    different = list({passage.sentences: passage for passage in found}.values())
+    """All passages of a corpus in reading order, no two alike. Raises FitError if there are fewer than eight."""
+    passages = (passage for document in source.corpus.documents for passage in _cut(document, source))
+    different = list({passage.sentences: passage for passage in passages}.values())
     if len(different) < _FEWEST:
         raise FitError(
-            f"corpus {source.corpus.name!r} makes {len(different)} passages of at least {source.size} tokens, expected "
-            f"{_FEWEST}; use a larger corpus, or set options.size lower"
+            f"corpus {source.corpus.name!r} has {len(different)} passages of at least {source.size} tokens, expected "
+            f"at least {_FEWEST}; use a larger corpus, or set options.size lower"
         )
     return tuple(different)
 
@@ -76,11 +77,11 @@ _FEWEST = 8
 
 
 def _cut(document: Document, source: PassageSource) -> Iterator[Passage]:
-    """The passages of a document: sentences until the size is reached; what is left joins the last one."""
+    """The passages of a document: each takes sentences until it has the size; a short rest joins the last one."""
     joiner = joiner_of(source.corpus.language)
     lines = [line.strip() for line in document.text.splitlines() if line.strip()]
     kept = keep(joiner.join(lines), source.tokenizer, partial(sentence_ends, language=source.corpus.language))
-    sentences = list(_sentences(kept))
+    sentences = [kept.text.text(start, end).strip() for start, end in pairwise([0, *kept.ends.tolist()])]
     if not sentences:
         return
     sizes = np.diff([0, *np.searchsorted(kept.text.ends, kept.ends, side="right").tolist()]).tolist()
@@ -91,16 +92,10 @@ def _cut(document: Document, source: PassageSource) -> Iterator[Passage]:
         if source.size and size >= source.size:
             starts.append(number)
             size = 0
-    # What remains of a document is a passage only where it is nearly as long as others.
+    # The rest of a document is a passage only if it is at least half as long as the others.
     if len(starts) > 1 and 2 * (size + sizes[-1]) < source.size:
         starts.pop()
-    for start, end in zip(starts, [*starts[1:], len(sentences)], strict=True):
+    for start, end in pairwise([*starts, len(sentences)]):
         summary = " ".join(document.summary.split()) if not source.size else ""
         if end - start > 1:
             yield Passage(tuple(sentences[start:end]), tuple(sizes[start:end]), joiner, summary)
-
-
-def _sentences(kept: Kept) -> Iterator[str]:
-    ends = kept.ends.tolist()
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        yield kept.text.text(start, end).strip()

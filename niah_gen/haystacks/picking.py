@@ -1,4 +1,4 @@
-"""Picks the sentences or lines whose tokens add up to what is left of a budget."""
+"""Picks sentences or lines whose tokens add up to what is left of a budget."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 from niah_gen.tokenizers.find import Ints
 
-# How many of the last lines that fit are given back, and among how many lines the last ones are then picked.
+# How many of the last lines that fit are given back, and from how many lines the last ones are then picked.
 _GIVEN_BACK = ((4, 24), (8, 48), (32, 256), (128, 512))
-# Lines beyond those that fit among which the last ones are picked: at first, and where these do not do.
+# How many lines to draw beyond those that fit, so that the last ones can be picked: at first, and if that fails.
 FEW, MANY = 32, 512
 
 
 def pick(sizes: Sequence[int], left: int, aim: int) -> tuple[int, ...]:
     """Numbers of sizes that add up to at most `left` and at least `left - aim`; empty if none do.
 
-    Sizes of 0 are never picked. The single one that comes nearest, else the first sum found.
+    Prefers the single size that comes nearest, else takes the first sum found. Sizes of 0 are never picked.
     """
     single = min(
         ((left - size, number) for number, size in enumerate(sizes) if 0 < size <= left <= size + aim), default=None
@@ -42,18 +42,18 @@ def pick(sizes: Sequence[int], left: int, aim: int) -> tuple[int, ...]:
 
 def _numbers(total: int, sizes: Sequence[int], reached: Sequence[int]) -> tuple[int, ...]:
     """The numbers of the sizes that first added up to a total, the last one first."""
-    found = []
+    picked = []
     while total:
         last = next(number for number in range(len(sizes)) if reached[number + 1] >> total & 1)
-        found.append(last)
+        picked.append(last)
         total -= sizes[last]
-    return tuple(found)
+    return tuple(picked)
 
 
 def pick_lines(sizes: Ints, left: int, aim: int) -> Ints | None:
     """Numbers of lines, ascending, whose sizes add up to at most `left` and at least `left - aim`; None if none do.
 
-    The first lines, and a few of those that follow, any of which may stand for any other.
+    These are the first lines and a few of those that follow; lines are interchangeable.
     """
     ends = np.cumsum(sizes)
     count = int(np.searchsorted(ends, left, side="right"))

@@ -17,7 +17,7 @@ Place = Callable[[Haystack, Sequence[Encoded], DepthTargets, Tokenizer], Spliced
 
 
 def no_problems(proof: ContextProof) -> Iterator[str]:
-    """Nothing can be proved of a published placement's context from its row: what looks broken there is correct."""
+    """No checks: in the context of a published placement, what looks broken is as published."""
     yield from ()
 
 
@@ -32,12 +32,12 @@ def all_depths(depths: Sequence[float]) -> tuple[float, ...]:
 
 
 def same_boundary(boundary: str, depth: float | None) -> str:
-    """Needles stand at the recipe's boundary at every depth."""
+    """At every depth needles stand at the recipe's boundary."""
     return boundary
 
 
 def as_written(text: str) -> str:
-    """A needle is put in as its file has it."""
+    """A needle is inserted exactly as its file has it."""
     return text
 
 
@@ -45,19 +45,19 @@ def as_written(text: str) -> str:
 class Placement:
     """One placement. `version` is raised whenever the rows that it makes change.
 
-    template, boundary, spread, leaks: the values for recipes that leave these fields out.
+    template, boundary, spread, leaks: the defaults for recipes that leave these fields out.
     fill: makes the filler of a corpus, given the recipe's `boundary` and `leaks`.
-    place: puts needles into a haystack. depths: those of the recipe that rows are made for.
+    place: puts needles into a haystack. depths: which of the recipe's depths have rows.
     check: what is wrong with a context, as far as its row and the tokenizer can prove.
-    notes: what a user should know about a finished row (its columns but the prompt; the recipe's reserve in tokens), a
-    sentence each.
-    boundary_at: where needles stand in rows of a depth. hidden: a needle's text as it is put in.
-    choices: the recipe's fields that it leaves to the recipe; all of them are in family8 of the row ids.
-    any_spread: the recipe decides how a set's needles are spread, and whether rows have filler of their own.
-    keeps_languages: needles go into corpora of their language alone.
+    notes: what a user should know about a finished row, a sentence each; takes its columns except the prompt, and the
+    recipe's reserve in tokens.
+    boundary_at: where needles stand in rows of a depth. hidden: a needle's text as it is inserted.
+    choices: the recipe's fields that users may set; all of them are in family8 of the row ids.
+    any_spread: the recipe decides how a set's needles are spread, and whether each row has its own filler.
+    keeps_languages: needles only go into corpora of their own language.
     exact: every needle stands once, and prompts end within a few tokens below their budget.
     most_needles: how many texts it can hide in a row; None for any number.
-    repeats_differ: each repeat has filler of its own.
+    repeats_differ: each repeat has its own filler.
     corpus_may_end: a corpus may hold fewer repeats than the recipe asks for.
     """
 

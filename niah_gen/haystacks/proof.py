@@ -1,4 +1,4 @@
-"""Proves contexts from what their rows record: spans, needles that stand once, and a haystack's own figures."""
+"""Proves contexts from what their rows record: spans, needles that stand once, and figures of the haystack."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ class PlacedNeedle(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ContextProof:
-    """A row's context, taken out of its prompt, and what is needed to prove it.
+    """A row's context, taken from its prompt, and what is needed to prove it.
 
     `offset`: characters of the message before the context. `asked`: the depth of each needle in percent. `joiner`: what
-    joins a needle to the text on its left. `counted`: the figures of a haystack's text, kept while rows share it.
+    joins a needle to the text on its left. `counted`: gives the figures of a haystack's text, cached for rows that
+    share it.
     """
 
     row: Row
@@ -42,7 +43,7 @@ class ContextProof:
 
 
 def shown(value: object) -> str:
-    """A value as a problem quotes it: on one line, its middle left out if it is long."""
+    """A value as problems quote it: on one line, with the middle left out if it is long."""
     return _SHORT.repr(value)
 
 
@@ -70,7 +71,7 @@ def _times(text: str, content: str) -> int:
 
 
 def misplaced(needles: Sequence[PlacedNeedle], context: str, offset: int) -> Iterator[str]:
-    """A sentence for each needle that is not what its span holds. `offset`: characters before the context."""
+    """A sentence for each needle that does not stand at its span. `offset`: characters before the context."""
     for number, (text, start, end) in enumerate(needles, 1):
         if context[start:end] != text:
             at = context.find(text)
@@ -82,7 +83,7 @@ def misplaced(needles: Sequence[PlacedNeedle], context: str, offset: int) -> Ite
 
 
 class CountedHaystack:
-    """What can be said of a haystack's text alone; each is found once, when it is first asked for."""
+    """The figures of a haystack's text; each is computed once, when it is first needed."""
 
     def __init__(self, text: str, tokenizer: Tokenizer, language: str = "en") -> None:
         self.text = text
@@ -113,9 +114,9 @@ class CountedHaystack:
         return frozenset(sentence_ends(self.text, self._language))
 
     def is_nearest(self, place: int, asked: float, boundary: str | None, local: bool) -> bool:
-        """Whether no sentence end is clearly nearer to a depth in percent than a place; at 0 and 100 it is exact.
+        """Whether no sentence end is clearly nearer to a depth in percent than a place; exact at 0 and 100.
 
-        It may be off by half of the segment on the side of the depth, and two tokens for what counting apart adds.
+        A place may be off by half the segment on the side of the depth, and two tokens for counting parts separately.
         """
         if asked in (0, 100):
             return place == (len(self.text) if asked else 0)

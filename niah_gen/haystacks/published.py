@@ -1,6 +1,6 @@
-"""Stands for the rules of published generators that make their prompts whole, needles included.
+"""Names the placement of published generators that make whole prompts, needles included.
 
-Which rule it is, the task family knows. No needles of other families can be placed by it.
+The task family holds the rule itself; needles of other families cannot be placed by it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from niah_gen.haystacks.splice import DepthTargets, Spliced
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded
 
-_ONLY_REPLAYED = "placement: 'published' goes with task families that replay a published generator, such as ruler"
+_ONLY_REPLAYED = "placement: 'published' is only for task families that replay a published generator, such as ruler"
 
 
 def _fill(corpus: Corpus, tokenizer: Tokenizer, boundary: str, leaks: str) -> CorpusFiller:

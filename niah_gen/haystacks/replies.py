@@ -1,7 +1,7 @@
 """Cuts a corpus into replies: passages of whole sentences, no two alike, each of one document.
 
-A document's sentences are taken in order. Where a corpus is used up, it is gone through again: on pass p every p-th
-sentence follows the one before, so that the same sentences make other passages.
+A document's sentences are taken in order. When a corpus is used up, another pass through it begins; on pass p each
+sentence is followed by the p-th one after it, so that the same sentences make different passages.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from niah_gen.haystacks.boundaries import joiner_of, sentence_ends
 from niah_gen.haystacks.sentences import LONGEST_SEGMENT
 from niah_gen.tokenizers.find import Tokenizer
 
-# A document's last sentences make a passage of their own if they have this share of the size asked for.
+# A document's last sentences make a separate passage if they have this share of the size asked for.
 _LEAST_SHARE = 0.6
-# Windows looked at for a passage of exactly the size asked for.
+# Windows tried for a passage of exactly the size asked for.
 _MOST_WINDOWS = 20_000
-# Tokens that a passage may have fewer than its sentences counted one by one, or more.
+# By how many tokens a passage may differ from the sum of its sentences.
 _UNSURE = 3
 
 
 class Sentence(NamedTuple):
-    """A sentence on one line, and its tokens behind another sentence."""
+    """A sentence on one line, and its tokens after another sentence."""
 
     text: str
     tokens: int
@@ -39,7 +39,7 @@ class Reply(NamedTuple):
 
 
 class Material:
-    """The sentences of a corpus, cut and counted when they are first asked for; line ends part no passage."""
+    """The sentences of a corpus, cut and counted when they are first used; a passage may cross line ends."""
 
     def __init__(self, corpus: Corpus, tokenizer: Tokenizer) -> None:
         self.corpus = corpus
@@ -59,7 +59,7 @@ class Material:
         return sum(sentence.tokens for number in self.numbers() for sentence in self.sentences(number))
 
     def numbers(self) -> list[int]:
-        """The numbers of the documents; of documents with the same text the first."""
+        """The numbers of the documents; of those with the same text only the first."""
         first = {document.text: number for number, document in reversed(list(enumerate(self.corpus.documents)))}
         return sorted(first.values())
 
@@ -71,14 +71,14 @@ class Material:
                 sentence = " ".join(line[at:end].split())
                 at = end
                 tokens = self.tokenizer.count(self.joiner + sentence)
-                # A sentence that a document repeats would make two passages hold each other.
+                # If a document repeated a sentence, two of its passages could be the same.
                 if sentence and tokens <= LONGEST_SEGMENT and sentence not in seen:
                     seen.add(sentence)
                     yield Sentence(sentence, tokens)
 
 
 class ReplyMaker:
-    """Makes the replies of one conversation, in an order that `seed` decides; none holds another one."""
+    """Makes the replies of one conversation, in a seeded order; none contains another."""
 
     def __init__(self, material: Material, seed: str) -> None:
         self._material = material
@@ -93,9 +93,9 @@ class ReplyMaker:
         self._at = 0  # of the next sentence in the document, as this pass has them
 
     def next(self, aim: float, most: int) -> Reply | None:
-        """The next passage: the number of sentences that comes nearest to `aim` tokens, never above `most`.
+        """The next passage, of as many sentences as come nearest to `aim` tokens, and at most `most` tokens.
 
-        None where a whole pass through the corpus finds none.
+        None if a whole pass through the corpus has none.
         """
         refused = 0
         while refused <= len(self._order):
@@ -111,7 +111,7 @@ class ReplyMaker:
         return None
 
     def _first(self, number: int, rest: Sequence[Sentence], aim: float, most: int) -> Reply | None:
-        """The first passage among the sentences that are left of a document."""
+        """The first passage from the remaining sentences of a document."""
         for start in range(len(rest)):
             count, tokens = 0, 0
             for sentence in rest[start:]:
@@ -119,7 +119,7 @@ class ReplyMaker:
                 if more > most or (count and more - aim > aim - tokens):
                     break
                 count, tokens = count + 1, more
-            # A short document may be a reply, a short rest of one not.
+            # A short document may be a reply, but the short rest of a document may not.
             is_rest = start + count == len(rest) and self._at + start > 0
             if count and not (is_rest and tokens < _LEAST_SHARE * aim):
                 reply = self._reply(number, rest[start : start + count])
@@ -129,9 +129,9 @@ class ReplyMaker:
         return None
 
     def exactly(self, fewest: int, most: int) -> Reply | None:
-        """A passage of `fewest` to `most` tokens from anywhere in the corpus, the sooner on the better; None if none.
+        """A passage of `fewest` to `most` tokens: the next one anywhere in the corpus, or None.
 
-        It takes no sentences from those that follow.
+        Its sentences stay available for the passages that follow.
         """
         looked = 0
         for passes in range(self._passes, self._passes + 8):
@@ -155,7 +155,7 @@ class ReplyMaker:
         return None
 
     def drop(self, reply: Reply) -> None:
-        """Forget a reply that was made and is not used."""
+        """Forget a reply that was made but is not used."""
         for known in (self._holding, self._beginning):
             for texts in known.values():
                 if reply.text in texts:
@@ -166,7 +166,7 @@ class ReplyMaker:
         return Reply(text, self._material.tokenizer.count(text), number)
 
     def _keep(self, reply: Reply, sentences: Sequence[Sentence]) -> bool:
-        """Remember a reply, unless it holds an earlier one or an earlier one holds it."""
+        """Remember a reply and return True, unless it contains an earlier one or an earlier one contains it."""
         first = sentences[0].text
         if any(reply.text in other for other in self._holding.get(first, ())) or any(
             other in reply.text for sentence in sentences for other in self._beginning.get(sentence.text, ())
@@ -179,5 +179,5 @@ class ReplyMaker:
 
 
 def in_pass(sentences: Sequence[Sentence], number: int) -> Sequence[Sentence]:
-    """A document's sentences as pass `number`, from 1, takes them: every one, then every second, and so on."""
+    """A document's sentences in the order of pass `number`, from 1: first every `number`-th one, and so on."""
     return sentences if number == 1 else [one for first in range(number) for one in sentences[first::number]]

@@ -1,4 +1,4 @@
-"""Cuts documents into whole sentences, tokenised once, from which native haystacks are filled."""
+"""Cuts documents into whole sentences, tokenised once, to fill native haystacks with."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ LONGEST_SEGMENT = 256
 class Kept(NamedTuple):
     """What is kept of a document: whole sentences and a line end, with the byte offsets where sentences end.
 
-    `tokens`: of the whole document; `text.size` of what is kept. `behind_cut`: tokens from the text's first safe cut to
-    each end, -1 for ends before it; None where they were not counted.
+    `tokens`: those of the whole document; `text.size` is those kept. `after_cut`: tokens from the text's first safe cut
+    to each end, -1 for ends before it; None if they were not counted.
     """
 
     text: Encoded
     ends: Ints
     tokens: int
-    behind_cut: Ints | None = None
+    after_cut: Ints | None = None
 
 
 def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]]) -> Kept:
     """A document without segments over 256 tokens (from one end to the next) and without what follows its last end.
 
-    `ends_of`: character offsets of the ends in a text. Nothing is kept of a document without any.
+    `ends_of`: finds the character offsets of the ends in a text. Nothing is kept of a document that has none.
     """
     kept = document.strip()
     tokens = 0
@@ -48,7 +48,7 @@ def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]
         sizes = np.diff(np.searchsorted(text.ends, _bytes_at(kept, edges), side="right"))
         if ends and ends[-1] == len(kept) and sizes.max() <= LONGEST_SEGMENT:
             return _counted(text, _bytes_at(kept, ends), tokens, tokenizer)
-        # What stands side by side now may end otherwise, so the ends are looked for again.
+        # The segments that are neighbours now may end elsewhere, so the ends are searched for again.
         kept = "".join(
             kept[start:end]
             for start, end, size in zip(edges, ends, sizes.tolist(), strict=False)
@@ -59,7 +59,7 @@ def keep(document: str, tokenizer: Tokenizer, ends_of: Callable[[str], list[int]
 
 
 def tail_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
-    """A document from its sentence `number` on."""
+    """A document from sentence `number` on."""
     at = int(kept.ends[number - 1])
     rest = kept.text.text(at, len(kept.text.data))
     start = at + len(rest[: len(rest) - len(rest.lstrip())].encode())
@@ -67,7 +67,7 @@ def tail_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
 
 
 def head_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
-    """What is before that sentence."""
+    """A document up to sentence `number`."""
     at = int(kept.ends[number - 1])
     return _counted(encode(kept.text.text(0, at) + "\n", tokenizer), kept.ends[:number], 0, tokenizer)
 
@@ -75,8 +75,8 @@ def head_of(kept: Kept, number: int, tokenizer: Tokenizer) -> Kept:
 def _counted(text: Encoded, ends: Ints, tokens: int, tokenizer: Tokenizer) -> Kept:
     if not tokenizer.local or not len(text.cuts):
         return Kept(text, ends, tokens)
-    behind = _tokens_before(text, ends, tokenizer) - tokenizer.count(text.data[: int(text.cuts[0])].decode())
-    return Kept(text, ends, tokens, np.where(ends > text.cuts[0], behind, -1))
+    after_cut = _tokens_before(text, ends, tokenizer) - tokenizer.count(text.data[: int(text.cuts[0])].decode())
+    return Kept(text, ends, tokens, np.where(ends > text.cuts[0], after_cut, -1))
 
 
 def _bytes_at(text: str, chars: Sequence[int]) -> Ints:
@@ -93,7 +93,7 @@ class Seam(NamedTuple):
 
 
 class Seams(NamedTuple):
-    """The different seams of a text, and the number of each place's; -1 where the text begins or ends too near."""
+    """The different seams of a text, and the number of the seam at each place; -1 too near the text's ends."""
 
     different: tuple[Seam, ...]
     at: Ints
@@ -101,13 +101,13 @@ class Seams(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """Documents' sentences in a row, one document a line.
+    """Documents' sentences in a row, one document after the other.
 
     `places`: byte offsets where needles may stand, ascending from 0; `before`: tokens of the text before each, encoded
-    alone. Around a place the tokens stay as they are beyond its seam, whatever is put there. `seam_starts`,
-    `seam_ends`: byte offsets of each place's seam; `find_seams`: finds the seams when they are first asked for, which
-    needles that stand at one place each never do. `once`: tokens of all documents and `per_pass` the number of their
-    sentences, None while not all documents are in.
+    alone. Whatever is inserted at a place, the tokens outside its seam stay the same. `seam_starts`, `seam_ends`: byte
+    offsets of each place's seam; `find_seams`: finds the seams when they are first needed, which is never if the
+    needles' places are fixed. `once`: tokens of all documents; `per_pass`: the number of their sentences; both None
+    while not all documents are in.
     """
 
     text: Encoded
@@ -126,9 +126,9 @@ class Sentences:
 
 
 def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, tokenizer: Tokenizer) -> Sentences:
-    """Documents, over and over, until they have `room` tokens and `more` sentences after those.
+    """The sentences of documents, repeated until they have `room` tokens and `more` sentences after those.
 
-    `documents`: endless; `all_of`: after how many they begin again.
+    `documents`: endless; `all_of`: after how many documents they repeat.
     """
     taken: list[Kept] = []
     size = count = after = 0
@@ -147,7 +147,7 @@ def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, t
     )
     complete = len(taken) >= all_of
     before = _tokens_of_joined(text, taken, places, tokenizer)
-    # Sentences further on than the room are put inside only. A tokenizer that is not local has its estimates from all.
+    # Sentences beyond the room are only ever inserted. Without a local tokenizer, estimates are taken from all places.
     near = int(np.searchsorted(before, room, side="right")) + 1 if tokenizer.local else len(places)
     starts, ends = _edges(text, places, tokenizer)
     return Sentences(
@@ -163,15 +163,15 @@ def sentences_of(documents: Iterable[Kept], all_of: int, room: int, more: int, t
 
 
 def _tokens_of_joined(text: Encoded, taken: Sequence[Kept], places: Ints, tokenizer: Tokenizer) -> Ints:
-    """`_tokens_before` each place of joined documents: what is before a document's first cut, and what it counted."""
-    if not tokenizer.local or any(document.behind_cut is None for document in taken):
+    """`_tokens_before` each place of joined documents, from what was counted of each after its first cut."""
+    if not tokenizer.local or any(document.after_cut is None for document in taken):
         return _tokens_before(text, places, tokenizer)
     first = tokenizer.count(text.data[: int(text.cuts[0])].decode())
     cuts = np.cumsum([0, *(len(document.text.cuts) for document in taken[:-1])])
     parts = [np.zeros(1, dtype=np.int64)]
     for document, reached in zip(taken, (first + text.exact[cuts]).tolist(), strict=True):
-        assert document.behind_cut is not None
-        parts.append(np.where(document.behind_cut < 0, -1, document.behind_cut + reached))
+        assert document.after_cut is not None
+        parts.append(np.where(document.after_cut < 0, -1, document.after_cut + reached))
     before = np.concatenate(parts)
     missing = np.flatnonzero(before < 0)
     if len(missing):
@@ -180,19 +180,19 @@ def _tokens_of_joined(text: Encoded, taken: Sequence[Kept], places: Ints, tokeni
 
 
 def _tokens_before(text: Encoded, places: Ints, tokenizer: Tokenizer) -> Ints:
-    """Tokens of the text before each place, encoded alone; for a tokenizer that is not local, as the whole is encoded.
+    """Tokens of the text before each place, encoded alone; if the tokenizer is not local, as in the whole text.
 
     Only what follows the last safe cut is counted; most sentences end alike, so few different ends are encoded.
     """
     if not tokenizer.local:
-        found: Ints = np.searchsorted(text.ends, places, side="right")
-        return found
+        estimates: Ints = np.searchsorted(text.ends, places, side="right")
+        return estimates
     if not len(text.cuts):
         return np.array([tokenizer.count(text.data[:place].decode()) for place in places.tolist()], dtype=np.int64)
     last = np.searchsorted(text.cuts, places) - 1
     starts = np.where(last >= 0, text.cuts[last], 0)
     tails = np.zeros(len(places), dtype=np.int64)
-    # Most are a full stop.
+    # Most of these ends are a full stop.
     marks = np.frombuffer(text.data, dtype=np.uint8)[np.minimum(starts, len(text.data) - 1)]
     marks = np.where(places - starts == 1, marks, 0)
     for mark in set(marks[marks > 0].tolist()):
@@ -209,8 +209,8 @@ def _tokens_before(text: Encoded, places: Ints, tokenizer: Tokenizer) -> Ints:
 
 
 def _edges(text: Encoded, places: Ints, tokenizer: Tokenizer) -> tuple[Ints, Ints]:
-    """The safe cuts before and behind each place; the ends of the text where there are none."""
-    # Without locality the same windows still give good estimates.
+    """The safe cuts before and after each place, or the ends of the text."""
+    # Even if the tokenizer is not local, the same windows give good estimates.
     cuts = text.cuts if tokenizer.local else safe_cuts(text.data.decode())
     edges = np.concatenate([np.zeros(1, dtype=np.int64), cuts, np.full(1, len(text.data))])
     return edges[np.searchsorted(cuts, places)], edges[np.searchsorted(cuts, places, side="right") + 1]
@@ -230,8 +230,8 @@ def _seams(text: Encoded, places: Ints, starts: Ints, ends: Ints, tokenizer: Tok
         if number == len(tokens):
             tokens.append(_tokens_between(text, start, end, tokenizer))
         at[place] = number
-    found = tuple(Seam(*sides, size) for sides, size in zip(seams, tokens, strict=True))
-    return Seams(found, np.array(at, dtype=np.int64))
+    different = tuple(Seam(*sides, size) for sides, size in zip(seams, tokens, strict=True))
+    return Seams(different, np.array(at, dtype=np.int64))
 
 
 def _tokens_between(text: Encoded, start: int, end: int, tokenizer: Tokenizer) -> int:

@@ -1,9 +1,9 @@
-"""Draws what stands in the slots of generated lines: words, digits and UUIDs, all different, in bulk.
+"""Draws different values for the slots of generated lines, in bulk: words, digits and UUIDs.
 
-The values of a slot are numbered. A few of many numbers are drawn at random until all differ; of more, a seeded
-permutation is dealt out, so that none comes twice and none need be remembered. Both are computed from hashes and
-whole-number arithmetic alone: numpy promises the streams of its generators for one release only, and rows must stay the
-same for ever.
+The values of a slot are numbered. If few of many numbers are needed, they are drawn at random until all differ;
+otherwise a seeded permutation is dealt out, so that none comes twice and none has to be remembered. Both are computed
+from hashes and integer arithmetic only: numpy keeps the streams of its generators for one release, and rows must stay
+the same forever.
 """
 
 from __future__ import annotations
@@ -29,10 +29,7 @@ UUID_SIZE = 36
 
 
 class Words(NamedTuple):
-    """A word, or two joined ones: every one of `first` with every one of `second`.
-
-    The texts must differ, also once they are joined.
-    """
+    """A word, or two words joined: each of `first` with each of `second`. The joined texts must all differ."""
 
     first: tuple[str, ...]
     second: tuple[str, ...] = ("",)
@@ -40,41 +37,38 @@ class Words(NamedTuple):
 
 
 class Digits(NamedTuple):
-    """A number of so many digits, the first of which is no 0; 1 to 18."""
+    """A number of `size` digits, 1 to 18, that does not begin with 0."""
 
     size: int
 
 
 class Uuids(NamedTuple):
-    """A UUID of version 4, in lower case.
-
-    The first 32 bits never come twice, and the rest is random.
-    """
+    """A UUID of version 4, in lower case. The first 32 bits never repeat, the rest is random."""
 
 
 Slot = Words | Digits | Uuids
 
 
 class Values(NamedTuple):
-    """Values of one slot. `numbers`: their numbers; of UUIDs the upper 64 bits, and `more` the lower ones."""
+    """Values of one slot. `numbers`: their numbers; for UUIDs their upper 64 bits, with the lower ones in `more`."""
 
     numbers: Ints
     more: Words64 | None = None
 
 
 class Column(NamedTuple):
-    """Texts in UTF-8, a row each, filled up with `PADDING`. `sizes`: bytes of each; None where all fill their row."""
+    """Texts in UTF-8, one per row, padded with `PADDING`. `sizes`: bytes of each; None if all fill their rows."""
 
     data: Bytes2D
     sizes: Ints | None = None
 
 
-# No UTF-8 holds it.
+# A byte that does not occur in UTF-8.
 PADDING = b"\xff"
 
 
 def size_of(slot: Slot) -> int:
-    """How many different values a slot can be dealt."""
+    """How many different values a slot has."""
     match slot:
         case Words(first, second):
             return len(first) * len(second)
@@ -84,18 +78,13 @@ def size_of(slot: Slot) -> int:
             return 2**32
 
 
-# Reads the number of a slot's value; None for a text that is no value of the slot.
+# Reads the number of a slot's value, for UUIDs their first 32 bits; None if the text is not a value of the slot.
 ReadNumber = Callable[[str], int | None]
-
-
-def number_of(slot: Slot, text: str) -> int | None:
-    """The number of a slot's value, of UUIDs the first 32 bits; None for a text that is no value of the slot."""
-    return reader_of(slot)(text)
 
 
 @lru_cache(maxsize=32)
 def reader_of(slot: Slot) -> ReadNumber:
-    """What reads the numbers of a slot's values, as `number_of` does."""
+    """The function that reads the numbers of a slot's values."""
     match slot:
         case Words(first, (second,), joiner):
             return {word + joiner + second: number for number, word in enumerate(first)}.get
@@ -124,14 +113,14 @@ def _number_of_digits(size: int, text: str) -> int | None:
 
 
 def deal(slot: Slot, count: int, seed: str, avoid: frozenset[int] = frozenset()) -> Values:
-    """`count` different values of a slot, drawn by a seed, none of whose numbers is in `avoid`.
+    """`count` different values of a slot, drawn from a seed, with no number in `avoid`.
 
-    Raises ValueError where there are not so many.
+    Raises ValueError if there are too few.
     """
     size = size_of(slot)
     if count > size - len(avoid):
-        raise ValueError(f"{count} different values are wanted, and there are {size - len(avoid)}")
-    # Of fewer than the root of all, two are alike in less than every second draw.
+        raise ValueError(f"{count} different values are needed, but there are only {size - len(avoid)}")
+    # If the square of `count` is at most `size`, fewer than half of all draws have two numbers alike.
     numbers = _sampled(size, count, seed, avoid) if count * count <= size else _dealt(size, count, seed, avoid)
     if not isinstance(slot, Uuids):
         return Values(numbers)
@@ -144,8 +133,8 @@ def deal(slot: Slot, count: int, seed: str, avoid: frozenset[int] = frozenset())
 
 
 def _sampled(size: int, count: int, seed: str, avoid: frozenset[int]) -> Ints:
-    """The first `count` different ones of a seed's random numbers below `size`, without those to avoid."""
-    last = 2**64 - 1 - 2**64 % size  # beyond it the lower numbers would come more often
+    """The first `count` different random numbers below `size` that a seed gives, without those to avoid."""
+    last = 2**64 - 1 - 2**64 % size  # beyond it, lower numbers would be more likely
     drawn = count
     while True:
         words = _words64(seed, drawn)
@@ -160,12 +149,12 @@ def _sampled(size: int, count: int, seed: str, avoid: frozenset[int]) -> Ints:
         drawn += 2 * (count - len(different)) + _MORE
 
 
-# Random numbers drawn beyond those that were found wanting.
+# Random numbers drawn in addition to those that are missing.
 _MORE = 4
 
 
 def _words64(seed: str, count: int) -> Words64:
-    """The first `count` random words of 64 bits of a seed."""
+    """The first `count` random 64-bit words that a seed gives."""
     digest = hashlib.shake_128(seed.encode()).digest(8 * count)
     return np.frombuffer(digest, dtype="<u8").astype(np.uint64, copy=False)
 
@@ -181,21 +170,21 @@ def _dealt(size: int, count: int, seed: str, avoid: frozenset[int]) -> Ints:
 def scattered(places: Ints, size: int, seed: str) -> Ints:
     """Where a seeded permutation of the numbers below `size` puts some of them.
 
-    A Feistel network over two digits, the rounds of which add a hash of one digit to the other; a number that it takes
-    beyond `size` is put through it again (J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", 2002).
+    A Feistel network over two digits, each round of which adds a hash of one digit to the other; a result of `size` or
+    more is put through it again (J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", 2002).
     """
     if size < 2:
         return np.zeros(len(places), dtype=np.int64)
     wide = int(np.ceil(np.sqrt(size)))
-    wide = next((found for found in range(wide, wide + 64) if size % found == 0), wide)
+    wide = next((divisor for divisor in range(wide, wide + 64) if size % divisor == 0), wide)
     high = -(-size // wide)
     keys = _keys(seed)
-    found = _through(places.astype(np.uint64), high, wide, keys)
-    outside = np.flatnonzero(found >= size)
+    numbers = _through(places.astype(np.uint64), high, wide, keys)
+    outside = np.flatnonzero(numbers >= size)
     while len(outside):
-        found[outside] = _through(found[outside], high, wide, keys)
-        outside = outside[found[outside] >= size]
-    return found.astype(np.int64)
+        numbers[outside] = _through(numbers[outside], high, wide, keys)
+        outside = outside[numbers[outside] >= size]
+    return numbers.astype(np.int64)
 
 
 _ROUNDS = 4
@@ -217,10 +206,10 @@ def _through(numbers: Words64, high: int, wide: int, keys: list[int]) -> Words64
 
 
 def _turned(digits: Words64, by: Words64, base: int) -> Words64:
-    """Digits to a base, each turned on by a random number of 64 bits."""
-    found = digits + (((by >> np.uint64(32)) * np.uint64(base)) >> np.uint64(32))
-    found -= (found >= base) * np.uint64(base)
-    return found
+    """Digits to a base, each shifted by a random 64-bit number."""
+    turned = digits + (((by >> np.uint64(32)) * np.uint64(base)) >> np.uint64(32))
+    turned -= (turned >= base) * np.uint64(base)
+    return turned
 
 
 def _hashed(numbers: Words64, key: int) -> Words64:
@@ -235,7 +224,7 @@ def _hashed(numbers: Words64, key: int) -> Words64:
 
 
 def shuffled(numbers: Ints, seed: str) -> Ints:
-    """Numbers in a seeded random order: each sorted by a random number, whose lower bits make room for its place."""
+    """Numbers in a seeded random order: sorted by random keys, whose lower bits hold the numbers' places."""
     places = np.arange(len(numbers), dtype=np.uint64)
     low = np.uint64((1 << len(numbers).bit_length()) - 1)
     keys = (_hashed(places, _keys(seed)[0]) & ~low) | places
@@ -258,20 +247,15 @@ def texts(slot: Slot, values: Values) -> list[str]:
 
 
 class Writer(NamedTuple):
-    """How the values of a slot are written as bytes. `width`: of all their columns."""
+    """How the values of a slot are written as bytes: in one or more columns side by side. `width`: of all together."""
 
     width: int
     columns: Callable[[Values], list[Column]]
 
 
-def columns(slot: Slot, values: Values) -> list[Column]:
-    """Values as bytes, in one or more columns that stand side by side."""
-    return writer_of(slot).columns(values)
-
-
 @lru_cache(maxsize=32)
 def writer_of(slot: Slot) -> Writer:
-    """What writes the values of a slot, as `columns` does."""
+    """What writes the values of a slot."""
     match slot:
         case Words(first, second, joiner):
             tables = [_table([word + joiner for word in first])] + ([] if second == ("",) else [_table(second)])
@@ -313,11 +297,11 @@ def _digit_columns(size: int, values: Values) -> list[Column]:
 
 
 def _uuid_columns(values: Values) -> list[Column]:
-    found_hex = _hexadecimal(values)
-    text = np.full((len(found_hex), UUID_SIZE), ord("-"), dtype=np.uint8)
+    digits = _hexadecimal(values)
+    text = np.full((len(digits), UUID_SIZE), ord("-"), dtype=np.uint8)
     at = start = 0
     for size in UUID_GROUPS:
-        text[:, at : at + size] = found_hex[:, start : start + size]
+        text[:, at : at + size] = digits[:, start : start + size]
         at, start = at + size + 1, start + size
     return [Column(text)]
 

@@ -1,6 +1,6 @@
-"""Puts needles into haystacks between tokens or bytes and says where they really landed.
+"""Puts needles into haystacks, between tokens or bytes, and reports where they landed.
 
-Which place a needle takes is the placement's rule, in the placement's own file.
+The rule that chooses a needle's place is in the file of the placement.
 """
 
 from __future__ import annotations
@@ -44,10 +44,9 @@ class Spliced(NamedTuple):
 
 
 class DepthTargets(NamedTuple):
-    """Where needles are wanted: `depth` of the first in percent, `diff` between the needles of a set.
+    """Where needles should go: `depth` of the first in percent, `diff` between the needles of a set.
 
-    Where needles stand between sentences, `lines` gives the depth of each and `joiner` is what joins it to the
-    sentences around it.
+    For needles between sentences, `lines` gives the depth of each, and `joiner` joins it to the sentences around it.
     """
 
     depth: float
@@ -61,13 +60,13 @@ def nearest(before: Ints, tokens: npt.ArrayLike) -> Ints:
 
     `before`: tokens before each place, ascending.
     """
-    found: Ints = np.searchsorted((before[:-1] + before[1:]) / 2, tokens)
-    # The end is the last place also where the words before it have no tokens of their own.
-    return np.where(np.asarray(tokens) >= before[-1], len(before) - 1, found)
+    places: Ints = np.searchsorted((before[:-1] + before[1:]) / 2, tokens)
+    # The end is the last place even if the words before it share their tokens with other words.
+    return np.where(np.asarray(tokens) >= before[-1], len(before) - 1, places)
 
 
 def nearest_few(before: Ints, tokens: Iterable[float]) -> list[int]:
-    """The same for a few distances, each looked up alone."""
+    """`nearest` for a few distances, each looked up separately."""
     known = before.data
     last = len(known) - 1
     gaps = range(last)
@@ -79,9 +78,9 @@ def nearest_few(before: Ints, tokens: Iterable[float]) -> list[int]:
 
 
 def lay(haystack: Haystack, needles: Sequence[Encoded], stands: Sequence[tuple[int, int]], joiner: str) -> list[Piece]:
-    """A haystack's pieces with needles at some of its bytes. `stands`: byte and needle, in the order of the text.
+    """A haystack's pieces with needles at some of its bytes. `stands`: byte and needle number, in text order.
 
-    At the very beginning there is nothing to join to on the left, so there the joiner follows.
+    The joiner stands before a needle; at the very beginning, where there is nothing to join to, it stands after it.
     """
     pieces: list[Piece] = []
     at = 0
@@ -95,16 +94,14 @@ def lay(haystack: Haystack, needles: Sequence[Encoded], stands: Sequence[tuple[i
 
 def place_nearest(haystack: Haystack, needles: Sequence[Encoded], targets: DepthTargets) -> Spliced:
     """Put each needle at the haystack's place nearest to its depth, on either side."""
-    places, before = haystack.places, haystack.before
-    if places is None or before is None:
-        raise ValueError("needles between sentences need a haystack with places")
-    found = nearest_few(before, [line.at(targets.depth) / 100 * haystack.tokens for line in targets.lines])
-    stands = sorted((int(places[place]), number) for number, place in enumerate(found))
-    return Spliced(tuple(lay(haystack, needles, stands, targets.joiner)), tuple(int(before[place]) for place in found))
+    places, before = haystack.needle_places()
+    chosen = nearest_few(before, [line.at(targets.depth) / 100 * haystack.tokens for line in targets.lines])
+    stands = sorted((int(places[place]), number) for number, place in enumerate(chosen))
+    return Spliced(tuple(lay(haystack, needles, stands, targets.joiner)), tuple(int(before[place]) for place in chosen))
 
 
 def insert(ranges: Sequence[TokenRange], at: int, new: TokenRange) -> list[TokenRange]:
-    """Token ranges with another one put in before token `at` of the whole; past the end it is appended."""
+    """Token ranges with a new one inserted before token `at` of the whole; past the end it is appended."""
     result: list[TokenRange] = []
     start = 0
     placed = False
@@ -121,7 +118,7 @@ def insert(ranges: Sequence[TokenRange], at: int, new: TokenRange) -> list[Token
 
 
 def spliced(ranges: Sequence[TokenRange], count: int) -> Spliced:
-    """The context that token ranges make; `count`: its needles."""
+    """The context that token ranges make. `count`: the number of its needles."""
     pieces = []
     before = [0] * count
     seen: set[int] = set()

@@ -1,4 +1,4 @@
-"""Spreads the needles of a set over depths, as the depth of the first one moves."""
+"""Spreads the needles of a set over depths, relative to the depth of the first one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SPREADS = ("even", "diff", "random", "apart")
 
 
 class DepthLine(NamedTuple):
-    """The depth of one needle of a set as the first one's moves: offset + slope x depth, at most 100, in percent.
+    """The depth of a needle as a function of the row's depth: offset + slope x depth, at most 100, in percent.
 
-    `wraps`: beyond 100 it goes on from 0.
+    `wraps`: beyond 100 it continues from 0.
     """
 
     offset: float
@@ -26,27 +26,28 @@ class DepthLine(NamedTuple):
 
     def at(self, depth: float) -> float:
         """The needle's depth in percent when the row's is `depth`."""
-        found = self.offset + self.slope * depth
-        if found > 100:
-            return found - 100 if self.wraps else 100.0
-        return found
+        own = self.offset + self.slope * depth
+        if own > 100:
+            return own - 100 if self.wraps else 100.0
+        return own
 
     def at_all(self, depths: Floats) -> Floats:
-        """The same for many rows' depths."""
-        found = self.offset + self.slope * depths
-        return np.where(found > 100, found - 100 if self.wraps else 100.0, found)
+        """`at` for the depths of many rows."""
+        own = self.offset + self.slope * depths
+        return np.where(own > 100, own - 100 if self.wraps else 100.0, own)
 
     def turns(self) -> list[float]:
-        """The row's depth beyond which the needle goes on from 0, if there is one."""
+        """The row's depth beyond which the needle continues from 0, if there is one."""
         return [(100 - self.offset) / self.slope] if self.wraps and self.slope else []
 
 
 def depth_lines(count: int, spread: str | Sequence[float], diff: float, seed: int) -> tuple[DepthLine, ...]:
-    """How the needles of a set follow the first, which stands at the row's depth d.
+    """The depth lines of a set's needles, the first of which stands at the row's depth d.
 
-    even: d + (100 - d) / count further each, so the last stops one step before the end. diff: `diff` percent further
-    each. random: at uniform seeded depths between d and 100, in the set's order. apart: at seeded distances behind d
-    in no order, going on from 0 beyond 100, at least 50 / count from each other. A list: at its depths, whatever d.
+    even: each (100 - d) / count after the one before, so the last stops one step before the end. diff: each `diff`
+    percent after the one before. random: at uniform seeded depths between d and 100, in the set's order. apart: at
+    seeded distances after d, in no order, continuing from 0 beyond 100, at least 50 / count from each other. A list:
+    at its depths, whatever d is.
     """
     if not isinstance(spread, str):
         return tuple(DepthLine(depth, 0.0) for depth in spread)
@@ -68,15 +69,15 @@ def depth_lines(count: int, spread: str | Sequence[float], diff: float, seed: in
 
 
 def set_lines(sets: Sequence[int], spread: str | Sequence[float], diff: float, seed: int) -> tuple[DepthLine, ...]:
-    """How the needles of several sets stand. `sets`: how many needles each has.
+    """The depth lines of the needles of several sets. `sets`: how many needles each has.
 
-    The first set follows the row's depth as `depth_lines` says. Each other one is spread alike, but from a seeded depth
-    of its own, uniform between 0 and 100, wherever the first one stands. A list gives every needle its depth.
+    The first set follows the row's depth as `depth_lines` says. Every other set is spread the same way, but from its
+    own seeded depth, uniform between 0 and 100, wherever the first one stands. A list gives the depth of every needle.
     """
     if not isinstance(spread, str) or not sets:
         return depth_lines(sum(sets), spread, diff, seed)
-    found = list(depth_lines(sets[0], spread, diff, seed))
+    lines = list(depth_lines(sets[0], spread, diff, seed))
     for number, count in enumerate(sets[1:], 1):
         start = random.Random(f"{seed}/set {number}").uniform(0, 100)
-        found += [DepthLine(line.at(start), 0.0) for line in depth_lines(count, spread, diff, seed + number)]
-    return tuple(found)
+        lines += [DepthLine(line.at(start), 0.0) for line in depth_lines(count, spread, diff, seed + number)]
+    return tuple(lines)

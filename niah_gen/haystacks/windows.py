@@ -1,7 +1,7 @@
-"""Cuts sliding windows out of a text where encoding the window alone gives the text's own tokens.
+"""Cuts sliding windows out of a text, such that encoding a window alone gives the text's own tokens.
 
-A window ends at token `end` of its text and holds at most `length` tokens up to there. Both ends are moved inwards, a
-few tokens at most, to places that are no inside of a character and that leave all tokens between them as they are.
+A window ends at token `end` of its text and holds at most `length` tokens up to there. Both ends move inwards by a few
+tokens at most, to places that are not inside a character and that leave all tokens between them unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from niah_gen.tokenizers.cuts import WIDEST
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded
 
-# Texts without spaces have a place to cut every few tokens; what has none for so many is no text that was written.
+# Even texts without spaces can be cut every few tokens; a text without a cut in so many is not natural text.
 _MOST_MOVED = 256
 
 
@@ -28,9 +28,9 @@ class Cut(NamedTuple):
 
 
 class TextWindow(NamedTuple):
-    """A window of a text, and where the part of it begins that is scored; all places count from the text's beginning.
+    """A window of a text, and where its scored part begins; all places count from the beginning of the text.
 
-    `start`: its first token and byte. `target`: the first token that is scored. `end`: behind its last token.
+    `start`: its first token and byte. `target`: the first token that is scored. `end`: after its last token.
     """
 
     start: Cut
@@ -39,7 +39,7 @@ class TextWindow(NamedTuple):
 
 
 def nominal_ends(tokens: int, length: int, stride: int) -> list[int]:
-    """Where the windows over the first `tokens` tokens of a text end: the first after `length`, then every `stride`."""
+    """Where the windows over the first `tokens` tokens of a text end: at `length`, then every `stride` tokens."""
     return [*range(length, tokens, stride), tokens]
 
 
@@ -60,9 +60,9 @@ class WindowedText:
         return self.text.data[: self._end(self._tokens).byte]
 
     def window(self, number: int, length: int, stride: int) -> TextWindow:
-        """The sliding window of a number from 0. The first one is scored from its second token on.
+        """The sliding window of a number from 0. Window 0 is scored from its second token on.
 
-        Raises FitError where the text cannot be cut.
+        Raises FitError if the text cannot be cut.
         """
         ends = nominal_ends(self._tokens, length, stride)
         end = self._end(ends[number])
@@ -74,7 +74,7 @@ class WindowedText:
                 break
             begun = start if self._clean(start, end) else None
             if begun is None and self.text.data[start.byte : start.byte + 1] == b" ":
-                # SentencePiece writes a space of its own before a text, where the window would have the text's.
+                # SentencePiece puts a space before every text, in place of the one with which the window begins.
                 begun = Cut(start.token, start.byte + 1)
                 begun = begun if self._clean(begun, end) else None
             if begun is not None:
@@ -82,9 +82,9 @@ class WindowedText:
         raise FitError(f"no window of {length} tokens can end at token {end.token}; set options.stride lower")
 
     def chunks(self, length: int) -> list[TextWindow]:
-        """The windows of a length that stand side by side, as many as have room, each scored from its first token on.
+        """As many adjacent windows of a length as fit, each scored from its first token on.
 
-        Raises FitError where the text cannot be cut.
+        Raises FitError if the text cannot be cut.
         """
         if length not in self._chunks:
             cuts = [Cut(0, 0)]
@@ -94,20 +94,20 @@ class WindowedText:
         return self._chunks[length]
 
     def _end(self, token: int) -> Cut:
-        """The last place at or before a token at which the text can end and keep its tokens."""
+        """The last place at or before a token where the text can end with its tokens unchanged."""
         if token not in self._ends:
             self._ends[token] = self._last(Cut(0, 0), token)
         return self._ends[token]
 
     def _last(self, start: Cut, token: int) -> Cut:
-        """The last place at or before a token at which the text, and what begins at `start`, can end."""
+        """The last place at or before a token where the text, and what begins at `start`, can end."""
         for cut in reversed(list(self._places(token - _MOST_MOVED, token + 1))):
             if cut.token > start.token and all(self._clean(first, cut) for first in {Cut(0, 0), start}):
                 return cut
         raise FitError(f"the text cannot be cut near token {token}; leave the document out of the corpus")
 
     def _places(self, first: int, last: int) -> Iterator[Cut]:
-        """The places between characters before token `first` to before `last` (excluded)."""
+        """The places between characters, from the one before token `first` to the one before `last`, excluded."""
         text = self.text
         for token in range(max(0, first), min(last, text.size + 1)):
             byte = text.byte_at(token)
@@ -116,9 +116,9 @@ class WindowedText:
                 yield Cut(token, byte)
 
     def _clean(self, start: Cut, end: Cut) -> bool:
-        """Whether the text between two places, encoded alone, has the tokens that it has in the text.
+        """Whether the text between two places, encoded alone, has the tokens that it has in the whole text.
 
-        Of a tokenizer that is local only what lies outside of the first and the last safe cut is encoded.
+        With a local tokenizer, only what lies outside the first and the last safe cut is encoded.
         """
         cuts = self.text.cuts
         low = bisect_left(cuts.data, start.byte + WIDEST)
@@ -129,6 +129,6 @@ class WindowedText:
         return (start.byte == 0 or self._same(start, first)) and (end == last or self._same(last, end))
 
     def _same(self, start: Cut, end: Cut) -> bool:
-        """The same by encoding all of it."""
-        found = self._tokenizer.encode(self.text.text(start.byte, end.byte)).ids
-        return bool(found.tolist() == self.text.ids[start.token : end.token].tolist())
+        """`_clean`, by encoding all of the text between the places."""
+        ids = self._tokenizer.encode(self.text.text(start.byte, end.byte)).ids
+        return bool(ids.tolist() == self.text.ids[start.token : end.token].tolist())

@@ -1,8 +1,8 @@
-"""Finds the chat template of a model's folder, renders prompts with it, and counts what a chat server is given.
+"""Finds the chat template in a model's folder, renders prompts with it, and counts their tokens as a chat server does.
 
 A server that takes messages renders them with the model's template and encodes the result, in which the texts of
-special tokens are those tokens. The template is read where transformers reads it, and rendered with the filters,
-globals and tags that it gives; neither transformers nor a model is needed.
+special tokens are those tokens. The template is read from where transformers reads it, and rendered with the filters,
+globals and tags of transformers; neither transformers nor a model is needed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Messages = Sequence[dict[str, Any]]
 
 _CONFIG = "tokenizer_config.json"
 _SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-# Templates may ask for the date. A count must not depend on the day it was made: this one has the longest month name.
+# Templates may ask for the date, but counts must not depend on the day. September is the longest name of a month.
 _DAY = datetime.datetime(2025, 9, 30, 12)
 
 
 @dataclass(frozen=True)
 class ChatTemplate:
-    """A chat template. `file`: where it stands; `special_tokens`: the names that it can use, such as `bos_token`."""
+    """A chat template. `file`: where it was found; `special_tokens`: their texts by name, such as `bos_token`."""
 
     file: Path
     source: str
@@ -39,11 +39,11 @@ class ChatTemplate:
 
 
 def find_chat_template(spec: str) -> ChatTemplate | None:
-    """The chat template of the folder that a tokenizer stands in; None where there is none.
+    """The chat template in the folder of a tokenizer; None if there is none.
 
-    spec: a tokenizer, as a recipe names one; tiktoken's have no template, nor has a file of another name than a model's
-    folder gives its tokenizer. Looked for in chat_template.jinja, then in the field `chat_template` of
-    tokenizer_config.json and chat_template.json. Raises TokenizerError for files that cannot be read.
+    `spec`: a tokenizer, as a recipe names one; only files that are named like the tokenizer of a model's folder have a
+    template, tiktoken's encodings do not. Searches chat_template.jinja, then the field `chat_template` of
+    tokenizer_config.json and of chat_template.json. Raises TokenizerError for files that cannot be read.
     """
     if encoding_name(spec) is not None:
         return None
@@ -78,29 +78,29 @@ def _text(file: Path) -> str:
 
 
 def _json_object(file: Path) -> dict[str, Any]:
-    """The object in a file; empty if there is no file."""
+    """The JSON object in a file; empty if there is no file."""
     if not file.is_file():
         return {}
     try:
-        found = json.loads(_text(file))
+        content = json.loads(_text(file))
     except (ValueError, RecursionError) as error:
         raise TokenizerError(f"{file}: not JSON ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise TokenizerError(f"{file}: expected a JSON object")
-    return found
+    return content
 
 
 def _default_of(given: Any, file: Path) -> str:
-    """The template, or of several named ones the one called `default`."""
+    """The template, or if there are several, the one named `default`."""
     if isinstance(given, list) and all(isinstance(item, dict) for item in given):
         given = {item.get("name"): item.get("template") for item in given}
     if isinstance(given, dict):
         if "default" not in given:
             names = ", ".join(sorted(map(str, given)))
-            raise TokenizerError(f"{file}: chat_template: expected one that is called default; found {names}")
+            raise TokenizerError(f"{file}: chat_template: expected a template named default; found {names}")
         given = given["default"]
     if not isinstance(given, str):
-        raise TokenizerError(f"{file}: chat_template: expected a text, or several with names")
+        raise TokenizerError(f"{file}: chat_template: expected a text, or several named ones")
     return given
 
 
@@ -113,44 +113,44 @@ def _is_text(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False  # half a surrogate pair, which JSON can spell
+        return False  # half a surrogate pair, which JSON allows
     return True
 
 
 def chat_counter(spec: str, template: ChatTemplate) -> Callable[[Messages], int]:
-    """Counts the tokens of messages as a chat server does, with the template's beginning of the answer.
+    """Returns a function that counts the tokens of messages as a chat server does, with the generation prompt.
 
-    The function raises TokenizerError for messages that the template refuses, as a server would. Raises TokenizerError
-    for a template that is none, and where there is no tokenizer.json.
+    That function raises TokenizerError for messages that the template refuses, as a server would. Raises TokenizerError
+    for an invalid template, and if there is no tokenizer.json.
     """
     import tokenizers
 
     _, path = tokenizer_path(spec)
     if path.suffix != ".json":
         raise TokenizerError(
-            f"{path.parent}: counting with the chat template needs a tokenizer.json, which knows the special tokens; "
-            "--no-chat-template counts without it"
+            f"{path.parent}: counting with the chat template needs a tokenizer.json, which has the special tokens; "
+            "--no-chat-template counts without the template"
         )
     try:
         model = tokenizers.Tokenizer.from_file(str(path))
-    # The binding raises bare Exception for a file it cannot parse.
+    # The binding raises a bare Exception for a file that it cannot parse.
     except Exception as error:  # noqa: BLE001
         raise TokenizerError(f"{path}: not a tokenizer.json ({error})") from None
     model.no_truncation()
     model.no_padding()
-    model.encode_special_tokens = False  # the template spells special tokens out
+    model.encode_special_tokens = False  # the template writes special tokens as their texts
     render = renderer(template)
     return lambda messages: len(model.encode(render(messages), add_special_tokens=False).ids)
 
 
 def renderer(template: ChatTemplate) -> Callable[[Messages], str]:
-    """Renders messages, with the beginning of the answer. Raises TokenizerError; see `chat_counter`."""
+    """Returns a function that renders messages, with the generation prompt. Both raise as `chat_counter` does."""
     try:
         import jinja2
     except ImportError:
         raise TokenizerError(
             f"{template.file}: chat templates need Jinja: `pip install 'niah-kit[gen]'`; "
-            "--no-chat-template counts without it"
+            "--no-chat-template counts without the template"
         ) from None
     try:
         compiled = _environment().from_string(template.source)
@@ -161,7 +161,7 @@ def renderer(template: ChatTemplate) -> Callable[[Messages], str]:
         values = {"messages": list(messages), "tools": None, "documents": None, **template.special_tokens}
         try:
             return compiled.render(add_generation_prompt=True, **values)
-        # A template is a program of somebody else's and can fail in any way.
+        # A template is somebody else's program and can fail in any way.
         except Exception as error:  # noqa: BLE001
             roles = ", ".join(str(message["role"]) for message in messages[:5])
             raise TokenizerError(
@@ -173,13 +173,13 @@ def renderer(template: ChatTemplate) -> Callable[[Messages], str]:
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
-    """What transformers gives to templates: these names and no others, in a sandbox."""
+    """The environment that transformers gives to templates: these names and no others, in a sandbox."""
     import jinja2
     from jinja2.ext import Extension, loopcontrols
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class GenerationBlock(Extension):
-        """`{% generation %}` marks answers for training and changes no text."""
+        """`{% generation %}` marks answers for training; it changes no text."""
 
         tags = {"generation"}  # noqa: RUF012
 
@@ -188,11 +188,11 @@ def _environment() -> ImmutableSandboxedEnvironment:
             return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
     class PublicNamespace(jinja2.utils.Namespace):
-        """A namespace without the names by which templates have left the sandbox."""
+        """A namespace without the names by which templates have escaped from the sandbox."""
 
         def __setitem__(self, name: str, value: Any) -> None:
             if name.startswith("_"):
-                raise jinja2.exceptions.SecurityError(f"no name of a namespace begins with an underscore: {name}")
+                raise jinja2.exceptions.SecurityError(f"names in a namespace must not begin with an underscore: {name}")
             super().__setitem__(name, value)
 
     def namespace(*pairs: Any, **more: Any) -> PublicNamespace:

@@ -1,7 +1,7 @@
-"""Finds the safe cuts of a text: places where encoding the two sides apart gives the tokens of the whole.
+"""Finds the safe cuts of a text: places where encoding both sides separately gives the tokens of the whole.
 
-Between a letter or digit and one of `_BREAKERS` every tiktoken pattern ends a piece: no alternative holds a letter or
-digit followed by such a character, none looks back, and the letter or digit keeps every look-ahead before it from
+Between a letter or digit and one of `_BREAKERS` every tiktoken pattern ends a piece: no alternative matches a letter or
+digit followed by such a character, none looks behind, and the letter or digit keeps every look-ahead before it from
 seeing past the cut. So the tokens between two safe cuts of a text stay the same whatever is spliced outside them.
 """
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from niah_gen.tokenizers.find import Ints
 
-# Ranges whose characters are all letters or digits in every Unicode version: right, but not complete.
+# Ranges whose characters are all letters or digits in every Unicode version; there are more such characters.
 _WORD_RANGES = (
     ("0", "9"), ("A", "Z"), ("a", "z"),
     ("\u00c0", "\u00d6"), ("\u00d8", "\u00f6"), ("\u00f8", "\u02af"), ("\u0391", "\u03a1"),
@@ -28,10 +28,10 @@ _BREAKERS = (
     ' \n\t\r.,;:!?()[]{}"/-\u2013\u2014\u2026\u201c\u201d\u2018'
     "\u3001\u3002\u300a\u300b\u300c\u300d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
 )
-# In ASCII. A few of them are found faster so than in arrays.
+# For short ASCII texts, a search is faster than arrays.
 _ASCII_CUT = re.compile("[0-9A-Za-z](?=[" + re.escape("".join(filter(str.isascii, _BREAKERS))) + "])")
 _SHORT = 400
-# No character of either table takes more than three bytes of UTF-8.
+# Every character of both tables takes at most three bytes of UTF-8.
 WIDEST = 3
 
 
@@ -54,8 +54,8 @@ def safe_cuts(text: str) -> Ints:
     if len(points) < 2:
         return np.zeros(0, dtype=np.int64)
     in_table = np.minimum(points, 0xFFFF)  # U+FFFF is in neither table
-    found = np.flatnonzero(_IN_WORD[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
-    return byte_offsets(points, found)
+    cuts = np.flatnonzero(_IN_WORD[in_table[:-1]] & _IS_BREAKER[in_table[1:]]) + 1
+    return byte_offsets(points, cuts)
 
 
 def byte_offsets(points: npt.NDArray[np.uint32], chars: Ints) -> Ints:

@@ -1,8 +1,8 @@
-"""Finds tokenizers by name or path, each of which encodes plain text exactly, with no network.
+"""Finds tokenizers by name or path; they encode plain text exactly, without a network.
 
 cl100k_base and o200k_base are bundled and checked by sha256. tiktoken's other encodings come from its own cache or
-download; a Hugging Face `tokenizer.json`, a SentencePiece `.model`, or a folder holding either comes by path, or by
-name from the folders in `$NIAH_TOKENIZERS`. Text that looks like a special token is plain text everywhere.
+download. A Hugging Face `tokenizer.json`, a SentencePiece `.model`, or a folder holding either is found by its path, or
+by its name in the folders of `$NIAH_TOKENIZERS`. Text that looks like a special token is always plain text.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ Ints = npt.NDArray[np.int64]
 _FOLDER = Path(__file__).parents[1] / "library" / "vocabularies"
 
 TOKENIZERS_VARIABLE = "NIAH_TOKENIZERS"
+# The names of a vocabulary in a model's folder.
+VOCABULARY_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model")
 
 
 class Tokens(NamedTuple):
@@ -89,28 +91,14 @@ _O200K = _Bundled(
 # o200k_harmony differs from o200k_base in special tokens only, and those are plain text here.
 BUNDLED = {"cl100k_base": _CL100K, "o200k_base": _O200K, "o200k_harmony": _O200K}
 
-# The regular expression engine inside tiktoken overflows its stack on white space runs of about a million characters
-# (openai/tiktoken#15). Shorter texts cannot hold such a run and skip the search for one.
+# tiktoken's regular expression engine overflows its stack on runs of about a million white space characters
+# (openai/tiktoken#15). Shorter texts cannot hold such a run and are not searched for one.
 _SAFE_LENGTH = 400_000
 _LONG_RUN = 100_000
 _SHORT = 1000
 _WHITE_SPACE = (
-    9,
-    10,
-    11,
-    12,
-    13,
-    32,
-    0x85,
-    0xA0,
-    0x1680,
-    *range(0x2000, 0x200B),
-    0x2028,
-    0x2029,
-    0x202F,
-    0x205F,
-    0x3000,
-)
+    *range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000,
+)  # fmt: skip
 
 
 class BytePairTokenizer:
@@ -134,9 +122,9 @@ class BytePairTokenizer:
         return self.encoding.encode_to_numpy(text, disallowed_special=()).astype(np.int64)
 
     def _ids_around(self, text: str, runs: list[tuple[int, int]]) -> Ints:
-        """Encode a text whose white space runs are too long for tiktoken's own splitter.
+        """Encode a text with white space runs that are too long for tiktoken's own splitter.
 
-        From a bit before each run to a bit after it, the pieces are found by the `regex` module and merged one by one.
+        From shortly before each run to shortly after it, the `regex` module finds the pieces, which are encoded singly.
         """
         import regex
 
@@ -145,23 +133,18 @@ class BytePairTokenizer:
         done = 0
         for start, end in runs:
             # A letter followed by white space ends a piece in every tiktoken pattern, so the text may be cut there.
-            before = _last_letter_before(text, done, start)
-            parts.append(self._ids(text[done:before]))
-            while True:
-                match = pattern.match(text, before)
-                if match is None or match.end() <= before:
-                    break
+            at = _last_letter_before(text, done, start)
+            parts.append(self._ids(text[done:at]))
+            while at < end and (match := pattern.match(text, at)) is not None and match.end() > at:
                 parts.append(np.array(self.encoding._encode_single_piece(match.group()), dtype=np.int64))
-                before = match.end()
-                if before >= end:
-                    break
-            done = before
+                at = match.end()
+            done = at
         parts.append(self._ids(text[done:]))
         return np.concatenate(parts)
 
     def encode(self, text: str) -> Tokens:
-        """Ids and byte ends of a text's tokens. Lone surrogates must have been replaced before."""
-        # A short list is made faster than a short array, a long one slower.
+        """Ids and byte ends of a text's tokens. The text must have no lone surrogates."""
+        # For short texts tiktoken returns a list faster than an array, for long texts slower.
         short = len(text) < _SHORT
         ids = np.array(self.encoding.encode_ordinary(text), dtype=np.int64) if short else self._ids(text)
         return Tokens(ids, self._lengths[ids].cumsum())
@@ -172,9 +155,9 @@ class BytePairTokenizer:
 
 
 class OffsetTokenizer:
-    """A tokenizer that tells, for each token, the character at which it ends: tokenizer.json, SentencePiece.
+    """A tokenizer that gives the character offset at which each token ends: tokenizer.json, SentencePiece.
 
-    A token that ends inside a character is taken to end with that character.
+    A token that ends inside a character is taken to end with it.
     """
 
     local = False
@@ -199,7 +182,7 @@ class OffsetTokenizer:
 
 
 def find_tokenizer(spec: str, name: str | None = None) -> Tokenizer:
-    """The tokenizer that a name or path stands for; one from a file is called `name`, if that is given.
+    """The tokenizer with a name or path; one from a file is called `name`, if that is given.
 
     `spec`: a tiktoken encoding or model name, the path of a tokenizer.json, a .model file or a folder holding one, or a
     name to look up in the folders of `$NIAH_TOKENIZERS`. Raises TokenizerError, or IntegrityError for damaged ranks.
@@ -207,16 +190,16 @@ def find_tokenizer(spec: str, name: str | None = None) -> Tokenizer:
     encoding = encoding_name(spec)
     if encoding is not None:
         return _bundled(encoding) if encoding in BUNDLED else _from_tiktoken(encoding)
-    found, path = tokenizer_path(spec)
-    return _from_file(name or found, path)
+    own_name, path = tokenizer_path(spec)
+    return _from_file(name or own_name, path)
 
 
 def encoding_name(spec: str) -> str | None:
-    """The tiktoken encoding behind an encoding or model name; None if it is neither."""
+    """The tiktoken encoding of an encoding or model name; None if it is neither."""
     if spec in BUNDLED:
         return spec
     if "/" in spec or "\\" in spec:
-        return None  # a path; tiktoken knows models by their prefix, and would take gpt-5/tokenizer.json for one
+        return None  # a path; tiktoken matches models by prefix and would take gpt-5/tokenizer.json for one
     import tiktoken
     import tiktoken.model
 
@@ -236,9 +219,9 @@ def bundled_ranks(name: str) -> bytes:
         data = gzip.decompress(source.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
         raise IntegrityError(f"{source}: cannot be unpacked ({error}); reinstall niah-kit") from None
-    found = hashlib.sha256(data).hexdigest()
-    if found != bundled.sha256:
-        raise IntegrityError(f"{source}: sha256 is {found}, expected {bundled.sha256}; reinstall niah-kit")
+    sha256 = hashlib.sha256(data).hexdigest()
+    if sha256 != bundled.sha256:
+        raise IntegrityError(f"{source}: sha256 is {sha256}, expected {bundled.sha256}; reinstall niah-kit")
     return data
 
 
@@ -247,10 +230,10 @@ def _bundled(name: str) -> BytePairTokenizer:
     import tiktoken
 
     bundled = BUNDLED[name]
-    # The hash proves what the published files are: one token a line, in the order of their ranks from 0.
+    # The sha256 proves that this is the published file: one token per line, in the order of the ranks from 0.
     tokens = bundled_ranks(name).split()[::2]
     ranks = dict(zip(map(binascii.a2b_base64, tokens), range(len(tokens)), strict=True))
-    # tiktoken needs at least one special token; its text is never treated as one here.
+    # tiktoken needs at least one special token; here its text is always plain text.
     encoding = tiktoken.Encoding(
         name, pat_str=bundled.pattern, mergeable_ranks=ranks, special_tokens={"<|endoftext|>": len(ranks) + 1000}
     )
@@ -263,13 +246,13 @@ def _from_tiktoken(name: str) -> BytePairTokenizer:
 
     try:
         encoding = tiktoken.get_encoding(name)
-    # requests raises its own family of errors, and tiktoken ValueError for a bad hash: all mean "no vocabulary".
+    # requests raises its own errors, and tiktoken ValueError for a bad hash: all mean "no vocabulary".
     except Exception as error:  # noqa: BLE001
         raise TokenizerError(
             f"tokenizer {name!r}: its vocabulary is not bundled, not in tiktoken's cache, and could not be downloaded "
             f"({type(error).__name__}); on a machine with network run "
             f"`TIKTOKEN_CACHE_DIR=DIR python -c 'import tiktoken; tiktoken.get_encoding(\"{name}\")'`, "
-            "copy DIR here and set TIKTOKEN_CACHE_DIR, or use cl100k_base or o200k_base, which need nothing"
+            "copy DIR here and set TIKTOKEN_CACHE_DIR, or use cl100k_base or o200k_base, which are bundled"
         ) from None
     lines = sorted((rank, token) for token, rank in encoding._mergeable_ranks.items())
     published = b"".join(b"%s %d\n" % (binascii.b2a_base64(token, newline=False), rank) for rank, token in lines)
@@ -282,11 +265,11 @@ def tokenizer_path(spec: str) -> tuple[str, Path]:
     Raises TokenizerError if there is none.
     """
     try:
-        found = _find_file(spec)
+        name_and_path = _find_file(spec)
     except (OSError, RuntimeError, ValueError):
-        found = None  # too long for a path, a NUL in it, no such home
-    if found is not None:
-        return found
+        name_and_path = None  # the path is too long, holds a NUL, or names a home that does not exist
+    if name_and_path is not None:
+        return name_and_path
     import tiktoken.model
 
     known = [*BUNDLED, *tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
@@ -302,18 +285,18 @@ def _find_file(spec: str) -> tuple[str, Path] | None:
         candidates += [Path(folder) / spec, Path(folder) / f"{spec}.json", Path(folder) / f"{spec}.model"]
     for candidate in candidates:
         if candidate.is_file():
-            # tokenizer.json is what every model folder calls it: the folder tells them apart.
+            # Every model's folder has a tokenizer.json, so the name is that of the folder.
             file = candidate.resolve()
             in_folder = file.stem in ("tokenizer", "spiece")
             return _own_name(file.parent.name if in_folder else file.stem, file, in_folder), candidate
-        for name in ("tokenizer.json", "tokenizer.model", "spiece.model"):
+        for name in VOCABULARY_FILES:
             if (candidate / name).is_file():
                 return _own_name(candidate.resolve().name, candidate / name, True), candidate / name
     return None
 
 
 def _own_name(name: str, file: Path, in_folder: bool) -> str:
-    """The name to record: one that finds the file again, even where tiktoken knows a model of that name."""
+    """The name to record: one that finds the file again, even if tiktoken knows a model of that name."""
     if encoding_name(name) is None:
         return name
     return f"{name}/{file.name}" if in_folder else f"./{file.name}"
@@ -330,7 +313,7 @@ def _hugging_face(name: str, sha256: str, path: Path) -> OffsetTokenizer:
 
     try:
         model = tokenizers.Tokenizer.from_file(str(path))
-    # The binding raises bare Exception for a file it cannot parse.
+    # The binding raises a bare Exception for a file that it cannot parse.
     except Exception as error:  # noqa: BLE001
         raise TokenizerError(
             f"{path}: not a tokenizer.json ({error}); expected the Hugging Face tokenizers format"
@@ -340,8 +323,8 @@ def _hugging_face(name: str, sha256: str, path: Path) -> OffsetTokenizer:
     model.encode_special_tokens = True
 
     def encode(text: str) -> tuple[list[int], list[int]]:
-        found = model.encode(text, add_special_tokens=False)
-        return found.ids, [end for _, end in found.offsets]
+        encoding = model.encode(text, add_special_tokens=False)
+        return encoding.ids, [end for _, end in encoding.offsets]
 
     def count(text: str) -> int:
         return len(model.encode(text, add_special_tokens=False).ids)
@@ -360,8 +343,8 @@ def _sentencepiece(name: str, sha256: str, path: Path) -> OffsetTokenizer:
         raise TokenizerError(f"{path}: not a SentencePiece model ({error})") from None
 
     def encode(text: str) -> tuple[list[int], list[int]]:
-        found = model.encode(text, out_type="offset_mapping")
-        return found["ids"], [end for _, end in found["offsets"]]
+        encoding = model.encode(text, out_type="offset_mapping")
+        return encoding["ids"], [end for _, end in encoding["offsets"]]
 
     def count(text: str) -> int:
         return len(model.encode(text, out_type=int))
@@ -378,7 +361,7 @@ def _long_white_space(text: str) -> list[tuple[int, int]]:
 
 
 def _last_letter_before(text: str, floor: int, start: int) -> int:
-    """The last place before a white space run where a letter meets a space or line end; `floor` if there is none."""
+    """The last place before a white space run where a space or line end follows a letter; `floor` if there is none."""
     for at in range(start, floor, -1):
         if text[at - 1].isalpha() and text[at] in " \n":
             return at

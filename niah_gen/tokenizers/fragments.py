@@ -1,4 +1,4 @@
-"""Makes text ready to be written: its UTF-8, and the same as the inside of a JSON string."""
+"""Prepares text for writing, as UTF-8 and as the inside of a JSON string."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from niah_gen.tokenizers.find import Ints
 
 
 class Fragment:
-    """Text ready to be written: its UTF-8, the same as the inside of a JSON string, its number of code points."""
+    """Text ready to be written: as UTF-8, as the inside of a JSON string, and its number of code points."""
 
     __slots__ = ("chars", "json", "utf8")
 
@@ -28,21 +28,21 @@ class Fragment:
 
 
 def json_inside(text: str) -> bytes:
-    """A text as it stands between the quotes of a canonical JSON string; orjson writes texts alike, and far faster."""
+    """A text as canonical JSON has it between the quotes; orjson writes the same as `json`, far faster."""
     return orjson.dumps(text)[1:-1]
 
 
 def literal(text: str) -> Fragment:
-    """A text of our own as a stretch."""
+    """A text as a fragment."""
     return Fragment((text.encode(),), (json_inside(text),), len(text))
 
 
 def json_growth(data: bytes) -> Ints:
-    """Offsets of the bytes that JSON escapes, each as often as its escape adds bytes."""
+    """Offsets of the bytes that JSON escapes, each repeated once for every byte that its escape adds."""
     growth = np.frombuffer(data.translate(_JSON_GROWTH), dtype=np.uint8)
     escaped = np.flatnonzero(growth)
     return np.repeat(escaped, growth[escaped])
 
 
-# Bytes that an escape adds: quote, backslash and five control characters have short ones, other controls \u00XX.
+# Bytes that an escape adds: one for quote, backslash and five control characters, five (\u00XX) for other controls.
 _JSON_GROWTH = bytes(1 if chr(byte) in '"\\\b\t\n\f\r' else 5 * (byte < 0x20) for byte in range(256))

@@ -1,4 +1,4 @@
-"""Lists the tokenizers that this machine has: bundled, in tiktoken's cache, in the folders of `$NIAH_TOKENIZERS`."""
+"""Lists the tokenizers on this machine: bundled, in tiktoken's cache, and in the folders of `$NIAH_TOKENIZERS`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from niah_gen.tokenizers.find import BUNDLED, TOKENIZERS_VARIABLE
+from niah_gen.tokenizers.find import BUNDLED, TOKENIZERS_VARIABLE, VOCABULARY_FILES
 from niah_gen.tokenizers.tiktoken_cache import CACHE_VARIABLE, cached_name
 
-# What tiktoken downloads of encodings that are not bundled, below the address of all.
+# The files that tiktoken downloads for encodings that are not bundled, relative to their common address.
 _PUBLISHED = {
     "gpt2": ("gpt-2/encodings/main/vocab.bpe", "gpt-2/encodings/main/encoder.json"),
     "p50k_base": ("encodings/p50k_base.tiktoken",),
     "p50k_edit": ("encodings/p50k_base.tiktoken",),
     "r50k_base": ("encodings/r50k_base.tiktoken",),
 }
-_IN_FOLDERS = ("tokenizer.json", "tokenizer.model", "spiece.model")
 
 
 class KnownTokenizer(NamedTuple):
-    """A tokenizer by a name that recipes take. `place`: where it is; None if it is not on this machine."""
+    """A tokenizer by its name in recipes. `place`: where it is; None if it is not on this machine."""
 
     name: str
     place: str | None
@@ -30,7 +29,7 @@ class KnownTokenizer(NamedTuple):
 
 
 def known_tokenizers() -> Iterator[KnownTokenizer]:
-    """The encodings of tiktoken, with the models that use each, and whether they are here."""
+    """The encodings of tiktoken, with the models that use each and where each one is."""
     import tiktoken
     import tiktoken.model
 
@@ -40,7 +39,7 @@ def known_tokenizers() -> Iterator[KnownTokenizer]:
 
 
 def own_tokenizers() -> Iterator[KnownTokenizer]:
-    """What lies in the folders of `$NIAH_TOKENIZERS`, by the name that a recipe gives it; a folder that is missing."""
+    """The tokenizers in the folders of `$NIAH_TOKENIZERS`, by their names in recipes; also folders it cannot read."""
     for text in filter(None, os.environ.get(TOKENIZERS_VARIABLE, "").split(os.pathsep)):
         folder = Path(text)
         try:
@@ -51,12 +50,12 @@ def own_tokenizers() -> Iterator[KnownTokenizer]:
         for entry in entries:
             if entry.suffix in (".json", ".model") and entry.is_file():
                 yield KnownTokenizer(entry.stem, str(entry))
-            elif found := next((entry / name for name in _IN_FOLDERS if (entry / name).is_file()), None):
-                yield KnownTokenizer(entry.name, str(found))
+            elif file := next((entry / name for name in VOCABULARY_FILES if (entry / name).is_file()), None):
+                yield KnownTokenizer(entry.name, str(file))
 
 
 def _cached(name: str) -> str | None:
-    """Where tiktoken's cache has all files of an encoding."""
+    """The place of tiktoken's cache, if it has all files of an encoding."""
     folder = os.environ.get(CACHE_VARIABLE, os.environ.get("DATA_GYM_CACHE_DIR"))
     cache = Path(tempfile.gettempdir(), "data-gym-cache") if folder is None else Path(folder)
     files = _PUBLISHED.get(name)

@@ -1,4 +1,4 @@
-"""Encodes again what is cut out of encoded texts or put together from them, as far as that changes their tokens."""
+"""Encodes texts that are cut from encoded texts or joined from them, but only where their tokens change."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from niah_gen.tokenizers.spliced import Encoded, encode, with_cuts
 
 
 def unchanged_tokens(source: Encoded, size: int) -> int:
-    """How many of a text's first `size` tokens are sure to stay when these are decoded and encoded again."""
+    """How many of a text's first `size` tokens are sure to stay the same when these are decoded and encoded again."""
     usable = _usable_cuts(source, source.byte_at(size))
     return source.tokens_before(int(source.cuts[usable - 1])) if usable else 0
 
 
 def _usable_cuts(source: Encoded, end: int) -> int:
-    """Number of safe cuts whose two characters lie before byte `end`."""
+    """Number of safe cuts with both their characters before byte `end`."""
     return bisect_right(source.cuts.data, end - WIDEST)
 
 
 def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Encoded:
     """The first `size` tokens, decoded (a broken last character becomes U+FFFD) and encoded again.
 
-    `source` must be one text's encoding. Only the part after its last safe cut is encoded again.
+    `source` must be the encoding of one text. Only the part after its last safe cut is encoded again.
     """
     end = source.byte_at(size)
     usable = _usable_cuts(source, end)
@@ -49,7 +49,7 @@ def retokenised_prefix(source: Encoded, size: int, tokenizer: Tokenizer) -> Enco
 def retokenised_suffix(source: Encoded, start: int, tokenizer: Tokenizer) -> Encoded:
     """The text from byte `start` on, where a character begins, encoded again.
 
-    Of a tokenizer that is local, only the part before the first safe cut is.
+    With a local tokenizer, only the part before the first safe cut is encoded.
     """
     first = bisect_left(source.cuts.data, start + WIDEST)
     if not tokenizer.local or first == len(source.cuts):
@@ -64,10 +64,10 @@ def retokenised_suffix(source: Encoded, start: int, tokenizer: Tokenizer) -> Enc
 
 
 def concatenated(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
-    """The text of the parts one after the other, as `encode` makes it, each being one text's encoding.
+    """The text of the parts one after the other, as `encode` makes it. Each part must be the encoding of one text.
 
-    Of a tokenizer that is local, only what lies between the last safe cut of a part and the first one of the next is
-    encoded again.
+    With a local tokenizer, only what lies between the last safe cut of a part and the first one of the next is encoded
+    again.
     """
     if len(parts) == 1:
         return parts[0]
@@ -77,7 +77,7 @@ def concatenated(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
     ends: list[Ints] = []
     cuts: list[Ints] = []
     at = 0  # where the next piece begins
-    seam = b""  # what stands there and is not encoded yet
+    seam = b""  # the beginning of that piece, not encoded yet
 
     def add(piece: Tokens, its_cuts: Ints) -> None:
         ids.append(piece.ids)

@@ -1,7 +1,7 @@
-"""Counts exactly the tokens of whatever is spliced from texts that were tokenised once, without encoding it again.
+"""Counts the tokens of text that is spliced from encoded texts exactly, without encoding all of it again.
 
-Tokens between two safe cuts of a text (`cuts.py`) stay the same whatever is spliced outside them, and only the windows
-around a seam are encoded again.
+The tokens between two safe cuts of a text (`cuts.py`) stay the same whatever is spliced outside them, so only the
+windows around seams are encoded again.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from niah_gen.tokenizers.find import Ints, Tokenizer, Tokens
 from niah_gen.tokenizers.fragments import Fragment, json_growth, json_inside, literal
 from niah_score.text import fold
 
-# Characters of literals that are encoded with what stands beside them, and of how many longer ones are remembered.
+# Literals of fewer characters are encoded with the text around them; of longer ones, so many are remembered.
 _SHORT, _MOST_LITERALS = 128, 64
 
 
 @dataclass(slots=True)
 class _Spent:
-    """How many bytes of a text were escaped slice by slice."""
+    """How many bytes of a text have been escaped slice by slice."""
 
     bytes: int = 0
 
@@ -34,12 +34,12 @@ class _Spent:
 class Encoded:
     """A text's bytes and tokens.
 
-    `tokens`: finds the tokens when they are first asked for; what is spliced at cuts never asks. `cuts`: byte offsets
-    of safe cuts, all or some; `exact[i]`: tokens of the text between the first cut and cut i, as the tokenizer encodes
-    the whole text.
+    `tokens`: computes the tokens when they are first needed, which is never if the text is only spliced at cuts.
+    `cuts`: byte offsets of all or some safe cuts; `exact[i]`: tokens between the first cut and cut i, as the tokenizer
+    encodes the whole text.
 
-    Single offsets are looked up by bisect, not by numpy: that would let go of the interpreter each time, and beside a
-    busy thread get it back late.
+    Single offsets are looked up with bisect, not with numpy, which would release the interpreter lock each time and
+    wait for it while another thread is busy.
     """
 
     data: bytes
@@ -49,7 +49,7 @@ class Encoded:
 
     @cached_property
     def ids(self) -> Ints:
-        """The tokens."""
+        """The ids of the tokens."""
         return self.tokens().ids
 
     @cached_property
@@ -64,11 +64,11 @@ class Encoded:
 
     @cached_property
     def marked(self) -> tuple[memoryview, memoryview]:
-        """`cuts` and `exact` to look single ones up in."""
+        """`cuts` and `exact`, for looking up single values."""
         return self.cuts.data, self.exact.data
 
     def byte_at(self, token: int) -> int:
-        """The byte offset at which token number `token` begins; the end of the text for the number after the last."""
+        """The byte offset at which token `token` begins; for the number after the last, the end of the text."""
         return int(self.ends[token - 1]) if token > 0 else 0
 
     def tokens_before(self, byte: int) -> int:
@@ -76,12 +76,12 @@ class Encoded:
         return bisect_right(self.ends.data, byte)
 
     def text(self, start: int, end: int) -> str:
-        """The bytes from `start` to `end` decoded; broken characters become U+FFFD."""
+        """The bytes from `start` to `end`, decoded; broken characters become U+FFFD."""
         return self.data[start:end].decode(errors="replace")
 
     @cached_property
     def folded(self) -> str:
-        """The text as the scorer compares it."""
+        """The text as the scorer folds it to compare answers."""
         return fold(self.data.decode())
 
     @cached_property
@@ -90,13 +90,13 @@ class Encoded:
 
     @cached_property
     def _continuations(self) -> Ints:
-        """Offsets of the bytes that begin no character."""
+        """Offsets of the bytes that continue a character."""
         points = np.frombuffer(b"" if self.data.isascii() else self.data, dtype=np.uint8)
         return np.flatnonzero((points & 0xC0) == 0x80)
 
     @cached_property
     def _json(self) -> tuple[memoryview, Ints]:
-        """The text as the inside of a JSON string, and the offset of the escaped byte for each byte that this adds."""
+        """The text as the inside of a JSON string, and its `json_growth`."""
         return memoryview(json_inside(self.data.decode())), json_growth(self.data)
 
     def fragment(self, start: int, end: int) -> Fragment:
@@ -114,10 +114,10 @@ class Encoded:
         return literal(self.text(start, first)) + inner + literal(self.text(last, end))
 
     def _inner(self, first: int, last: int) -> Fragment:
-        """The bytes from `first` to `last`, between which characters are whole.
+        """The bytes from `first` to `last`, which hold whole characters only.
 
-        Until slices are as long together as the text, each is escaped alone: most texts stand in one prompt only, and
-        not all of them.
+        Slices are escaped one at a time until they add up to the length of the text, because most texts are used in
+        only one prompt, and not in full. Then the whole text is escaped once.
         """
         view = self._view[first:last]
         if self._alone.bytes + last - first <= len(self.data):
@@ -161,7 +161,7 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 
 def encode_uncut(text: str, tokenizer: Tokenizer) -> Encoded:
-    """A short text that is encoded when its tokens are asked for: among others it is counted with what is beside it."""
+    """A short text that is encoded when its tokens are needed; inside others it is counted with the text around it."""
     return Encoded(text.encode(), partial(tokenizer.encode, text), _NONE, _NONE)
 
 
@@ -173,12 +173,12 @@ def with_cuts(data: bytes, tokens: Tokens, cuts: Ints) -> Encoded:
 
 
 def encode_later(data: bytes, tokenizer: Tokenizer, cuts: Ints, exact: Ints) -> Encoded:
-    """A text whose tokens between some safe cuts are known; the rest is encoded when it is asked for."""
+    """A text with known numbers of tokens between some safe cuts; it is encoded only when its tokens are needed."""
     return Encoded(data, cache(lambda: tokenizer.encode(data.decode())), cuts, exact)
 
 
 def join(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
-    """Parts one after the other, each keeping the tokens it had alone; `cuts` and `exact` are those of the joined text.
+    """Parts one after the other, each with the tokens that it has alone; `cuts` and `exact` are of the joined text.
 
     This is how the OpenCompass generators see documents: token lists laid end to end.
     """
@@ -215,9 +215,9 @@ def join(parts: Sequence[Encoded], tokenizer: Tokenizer) -> Encoded:
 
 
 def _last_cut(source: Encoded, end: int) -> int:
-    """The number of the last safe cut whose two characters lie before byte `end`; -1 if there is none.
+    """The number of the last safe cut with both its characters before byte `end`; -1 if there is none.
 
-    Most texts end in a mark of one byte behind a word, and windows that begin there are alike.
+    That includes the cut before a final mark of one byte, with which most texts end, so that many windows are the same.
     """
     cuts, data = source.marked[0], source.data
     last = bisect_left(cuts, end) - 1
@@ -226,13 +226,13 @@ def _last_cut(source: Encoded, end: int) -> int:
     return last
 
 
-# Windows of so many bytes are counted and not kept; of the others, so many are kept with the ends of their tokens.
+# Windows of at least so many bytes are counted but not kept; of the shorter ones so many are kept with their ends.
 _LONG_WINDOW = 4096
 _MOST_WINDOWS = 1 << 16
 
 
 class Slice(NamedTuple):
-    """Bytes `start` to `end` of an encoded text. They may begin or end inside a character."""
+    """Bytes `start` to `end` of an encoded text, which may begin or end inside a character."""
 
     source: Encoded
     start: int
@@ -241,7 +241,7 @@ class Slice(NamedTuple):
 
 @lru_cache(maxsize=_MOST_LITERALS)
 def _literal(tokenizer: Tokenizer, text: str) -> Slice:
-    """A text that stands in every prompt, or is counted several times in one; all counters share them."""
+    """A text that is in every prompt, or is counted several times for one; all counters share these."""
     return Slice(encode(text, tokenizer), 0, len(text.encode()))
 
 
@@ -284,42 +284,41 @@ class Counter:
         return total + self.window(pending)
 
     def marks(self, parts: Sequence[str | Slice], marked: Sequence[bool]) -> list[tuple[int, int]]:
-        """The tokens of the whole that cover any byte of each marked part: the first, and the one behind the last.
+        """For each marked part, the tokens of the whole that cover any of its bytes: the first, and one past the last.
 
-        The tokenizer must be local. Parts that are not marked may begin or end inside a character, marked ones do not.
+        The tokenizer must be local. Parts that are not marked may begin or end inside a character, marked ones may not.
         """
-        found: list[tuple[int, int]] = []
-        total = 0
+        ranges: list[tuple[int, int]] = []
+        total = 0  # tokens before the window
         window = b""
-        open_: list[tuple[int, bool]] = []  # byte offsets in the window, and whether a marked part begins there
-        begun = 0
+        edges: list[tuple[int, bool]] = []  # byte offsets in the window, and whether a marked part begins there
+        first = 0  # token of the marked part that was begun last
 
         def close() -> None:
-            nonlocal total, window, begun
-            if open_:
+            """Count the window, and find the tokens at its edges."""
+            nonlocal total, window, first
+            if edges:
                 ends = self._ends(window)
                 ascii_ = window.isascii()
-                for place, begins in open_:
+                for place, begins in edges:
                     at = place if ascii_ else len(window[:place].decode(errors="replace").encode())
                     if begins:
-                        begun = total + bisect_right(ends, at)
+                        first = total + bisect_right(ends, at)
                     else:
-                        found.append((begun, total + min(bisect_left(ends, at) + 1, len(ends))))
+                        ranges.append((first, total + min(bisect_left(ends, at) + 1, len(ends))))
                 total += len(ends)
-                open_.clear()
+                edges.clear()
             else:
                 total += self.window(window)
             window = b""
 
         for part, is_marked in zip(parts, marked, strict=True):
             if is_marked:
-                open_.append((len(window), True))
+                edges.append((len(window), True))
             if isinstance(part, str) and len(part) >= _SHORT:
                 part = self._literal(part)
             if isinstance(part, str):
                 window += part.encode()
-            elif not part.source.marked[0]:
-                window += part.source.data[part.start : part.end]
             else:
                 source, start, end = part
                 cuts, exact = source.marked
@@ -333,18 +332,18 @@ class Counter:
                 else:
                     window += source.data[start:end]
             if is_marked:
-                open_.append((len(window), False))
+                edges.append((len(window), False))
         close()
-        return found
+        return ranges
 
     def window(self, data: bytes) -> int:
-        """Tokens of a text of a few words, which is remembered; broken characters become U+FFFD."""
-        return (
-            len(self._ends(data)) if len(data) < _LONG_WINDOW else self.tokenizer.count(data.decode(errors="replace"))
-        )
+        """Tokens of a window, remembered unless it is long; broken characters become U+FFFD."""
+        if len(data) < _LONG_WINDOW:
+            return len(self._ends(data))
+        return self.tokenizer.count(data.decode(errors="replace"))
 
     def _ends(self, data: bytes) -> memoryview:
-        """Where the tokens of a window end. Windows around needles recur through a whole grid, or within a row."""
+        """The byte offsets where the tokens of a window end. Windows around needles recur in a row and across rows."""
         known = self._windows.get(data)
         if known is None:
             known = self.tokenizer.encode(data.decode(errors="replace")).ends.data

@@ -99,8 +99,8 @@ def test_lines_that_are_alike_share_their_first_value() -> None:
 
 @pytest.mark.parametrize(
     ("parts", "words"),
-    [(("a", "b"), "texts and slots in turn"), ((Digits(2), Digits(3)), "in turn"), (("a\n", Digits(2)), "no line end"),
-     (("a",), "has a slot")],
+    [(("a", "b"), "alternate between texts"), ((Digits(2), Digits(3)), "must alternate"),
+     (("a\n", Digits(2)), "no line end"), (("a",), "must have a slot")],
 )  # fmt: skip
 def test_a_line_of_another_form_is_refused(parts: tuple[str | Digits, ...], words: str) -> None:
     with pytest.raises(ValueError, match=words):
@@ -214,7 +214,7 @@ def test_too_few_values_are_told_in_a_sentence(cl100k: BytePairTokenizer) -> Non
     line = Line(("a ", Digits(1), " b ", Digits(3), "."))
     with pytest.raises(FitError, match="different digits"):
         draw_lines(line, 10, "s")
-    with pytest.raises(FitError, match="take 85 lines, and there are different values for 6"):
+    with pytest.raises(FitError, match="take 85 lines, but there are different values for only 6"):
         LinesFiller("t", line, cl100k).fill(request(line, 700, cl100k))
     assert most_lines(Line(("a ", Digits(1), " b ", Digits(1)))) == 4
 

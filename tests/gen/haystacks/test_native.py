@@ -243,7 +243,7 @@ def test_a_needle_that_could_stand_over_its_own_edge_is_refused(write_texts: Wri
     """Between "So it goes." and itself, "So it goes. So it goes." could be read twice."""
     corpus = write_texts(tmp_path / "texts", ["It rained. So it goes. It ended."])
     needle = {"needle": "So it goes. So it goes.", "question": "Which?", "answer": "So."}
-    with pytest.raises(FitError, match="stands in the filler, the prompt or another needle already"):
+    with pytest.raises(FitError, match="already stands in the filler, the prompt or another needle"):
         rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
 
 

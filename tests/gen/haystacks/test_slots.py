@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from niah_gen.haystacks.slots import PADDING, Digits, Slot, Uuids, Words, columns, deal, number_of, scattered, texts
+from niah_gen.haystacks.slots import PADDING, Digits, Slot, Uuids, Words, deal, reader_of, scattered, texts, writer_of
 
 PAIRS = Words(("red", "blue", "ochre"), ("house", "oak"), "-")
 SINGLE = Words(("翠绿", "碧蓝", "雪"))
@@ -32,10 +32,10 @@ def test_values_differ_and_their_bytes_and_numbers_are_those_of_their_texts(slot
     values = deal(slot, count, str(seed))
     found = texts(slot, values)
     assert len(set(found)) == count
-    rows = np.concatenate([column.data for column in columns(slot, values)], axis=1)
+    rows = np.concatenate([column.data for column in writer_of(slot).columns(values)], axis=1)
     assert [bytes(row).translate(None, PADDING).decode() for row in rows] == found
     for text, number in zip(found, values.numbers.tolist(), strict=True):
-        assert number_of(slot, text) == (int(text[:8], 16) if isinstance(slot, Uuids) else number)
+        assert reader_of(slot)(text) == (int(text[:8], 16) if isinstance(slot, Uuids) else number)
         if isinstance(slot, Uuids):
             assert (str(uuid.UUID(text)), uuid.UUID(text).version) == (text, 4)
             assert uuid.UUID(text).variant == uuid.RFC_4122
@@ -44,11 +44,11 @@ def test_values_differ_and_their_bytes_and_numbers_are_those_of_their_texts(slot
 @pytest.mark.parametrize("slot", [PAIRS, Digits(1)], ids=str)
 def test_what_is_to_be_avoided_is_not_dealt_and_all_else_is(slot: Slot) -> None:
     every = texts(slot, deal(slot, 6 if slot is PAIRS else 9, "a"))
-    avoided = number_of(slot, every[2])
+    avoided = reader_of(slot)(every[2])
     assert avoided is not None
     rest = texts(slot, deal(slot, len(every) - 1, "a", frozenset([avoided])))
     assert rest == [text for text in every if text != every[2]]
-    with pytest.raises(ValueError, match="different values are wanted"):
+    with pytest.raises(ValueError, match="different values are needed"):
         deal(slot, len(every), "a", frozenset([avoided]))
 
 
@@ -58,7 +58,7 @@ def test_what_is_to_be_avoided_is_not_dealt_and_all_else_is(slot: Slot) -> None:
      (Digits(3), "٣٤٥"), (Uuids(), "00000000-0000-0000-0000-000000000000")],
 )  # fmt: skip
 def test_other_texts_have_no_number(slot: Slot, text: str) -> None:
-    assert number_of(slot, text) is None
+    assert reader_of(slot)(text) is None
 
 
 def test_digits_are_even_at_every_place() -> None:

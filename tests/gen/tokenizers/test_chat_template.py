@@ -82,7 +82,7 @@ def test_of_several_templates_the_default_one_is_taken(model: Path) -> None:
     assert found is not None
     assert found.source == "yes"
     config(model, chat_template=named[:1])
-    with pytest.raises(TokenizerError, match="one that is called default; found tool_use"):
+    with pytest.raises(TokenizerError, match="expected a template named default; found tool_use"):
         find_chat_template(str(model))
 
 
