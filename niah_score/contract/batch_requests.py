@@ -35,7 +35,7 @@ BATCH_LIMITS: dict[str, BatchLimits] = {
     "vertex-batch": BatchLimits(200_000, 1_000_000_000),
     "vllm-batch": BatchLimits(None, None),
 }
-# Within the limits of all of them.
+# The limits that suit all of them.
 MAX_BATCH_REQUESTS = min(limits.requests for limits in BATCH_LIMITS.values() if limits.requests is not None)
 MAX_BATCH_BYTES = min(limits.bytes for limits in BATCH_LIMITS.values() if limits.bytes is not None)
 

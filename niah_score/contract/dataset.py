@@ -32,7 +32,7 @@ _TIMES = {"": 1, "k": 1000, "m": 1_000_000}
 
 
 class DataFile(NamedTuple):
-    """A file with rows: file `number`, from 0, of the `of` files of its config; `of` is 0 if no build names files so.
+    """A file with rows: file `number`, from 0, of the `of` files of its config; `of` is 0 if its name does not say so.
 
     `config`: the name of its folder. `entry`: its entry in the manifest.
     """
@@ -142,7 +142,7 @@ def _place(format: str) -> int:
 
 
 def _numbered(path: str) -> re.Match[str] | None:
-    """The parts of a path in the dataset folder, if builds give such paths to data files."""
+    """Match a path in the dataset folder against those that builds give to data files."""
     match = _NAME.fullmatch(path)
     return match if match and DATA_FORMATS.get(match[5]) == match[1] else None
 

@@ -62,8 +62,8 @@ def length_name(length: int) -> str:
 def is_safe_path(path: str) -> bool:
     """Whether a relative POSIX path names the same file inside its folder on every system.
 
-    It may hold no drive, no Windows device, no control character, no name of more than 255 bytes or with a dot or space
-    at its end, and be no longer than 1,024 bytes.
+    It has no drive, no Windows device, no control character, no name of more than 255 bytes or that ends with a dot or
+    a space, and at most 1,024 bytes.
     """
     if not isinstance(path, str) or not path or _UNSAFE.search(path):
         return False

@@ -31,7 +31,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The bytes of a file of at most `most`. Raises what `open_regular` does, and ValueError if it is longer."""
+    """The bytes of a file, at most `most`. Raises what `open_regular` does, and ValueError if the file is longer."""
     with open_regular(path) as file:
         data = file.read(most + 1)
     if len(data) > most:

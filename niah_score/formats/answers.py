@@ -34,7 +34,7 @@ def format_of(record: Record, formats: Sequence[Format], names: FieldNames) -> F
     if form is not None and not (form.by_order_only and names.id_field is not None):
         return form
     named = [field for field in names if field is not None]
-    if form is None and not (named and all(has(record, field) for field in named)):
+    if form is None and not (named and all(_at(record, field) is not _MISSING for field in named)):
         return None
     return next((form for form in formats if form.custom_fields), form)
 
@@ -42,7 +42,7 @@ def format_of(record: Record, formats: Sequence[Format], names: FieldNames) -> F
 def answers_among(
     form: Format, others: Iterable[Format], record: Record, line: int, index: int, names: FieldNames
 ) -> list[Answer]:
-    """The answers of a record in a file of some format; a record that only matches another format is read by that.
+    """The answers of a record in a file of some format; a record that matches only another format is read as that one.
 
     Raises UnreadableError.
     """
@@ -116,12 +116,8 @@ def at(record: Record, path: str) -> Any:
     return value
 
 
-def has(record: Record, path: str) -> bool:
-    """Whether there is a value at a dotted path."""
-    return _at(record, path) is not _MISSING
-
-
 def _at(record: Record, path: str) -> Any:
+    """The value at a dotted path; `_MISSING` if there is none."""
     if path in record:
         return record[path]
     value: Any = record

@@ -44,7 +44,7 @@ class FetchedAnswers:
 
 @contextmanager
 def answers_here(predictions: Sequence[str]) -> Iterator[FetchedAnswers]:
-    """Fetch the predictions that are addresses: of objects, patterns (`*`, `[...]`), or folders, taken whole.
+    """Fetch the predictions that are addresses: of objects, of patterns (`*`, `[...]`), or of whole folders.
 
     Errors name the addresses. Raises AddressError if nothing is there, StoreError, and OSError.
     """

@@ -34,6 +34,7 @@ class RowsPart(NamedTuple):
 
 
 def row_columns() -> dict[str, pl.DataType]:
+    """The columns of rows that scoring needs."""
     import polars as pl
 
     text = pl.List(pl.String())

@@ -39,7 +39,7 @@ MOST_BYTES_IN_MEMORY = 256_000_000
 # Chunks have fewer rows if their answers would be larger than this.
 _CHUNK_BYTES = 64_000_000
 _PAGE_ROWS = 2_048
-# One in so many ids of a run is sampled, to cut by.
+# How many rows of a run one sampled id stands for, when the cuts are chosen.
 _STEP = 64
 # No caller uses the needles of a dataset that has more than this.
 _MOST_NEEDLES = 100_000

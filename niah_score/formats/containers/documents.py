@@ -47,7 +47,7 @@ def split(value: object, formats: Sequence[Format]) -> JsonDocument | None:
 
 
 def begins(source: Source, formats: Sequence[Format]) -> bool:
-    """Whether a file that begins with a brace is one object: over several lines, or of a stack that writes so."""
+    """Whether a file that begins with a brace is one object: it spans lines, or a stack writes such files."""
     filled = (line for block, _ in source.blocks() for line in block if line is None or line.strip())
     first = next(filled, None)
     if first is None:

@@ -17,7 +17,6 @@ from niah_score.formats.record import (
     Format,
     Malformed,
     NoAnswersError,
-    TableColumns,
     UnreadableError,
     brief,
 )
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 # The most rows in a batch, and the most bytes according to the file.
 _BATCH_ROWS = 1024
 _BATCH_BYTES = 2**24
-# The most rows if a column coded by a dictionary, in which a few bytes may stand for many copies of a long text, is not
-# read as a dictionary: only flat columns can be, and Arrow loads a whole row group of them into memory.
+# The most rows in a batch if a column that is coded by a dictionary is not read as one: a few bytes may then stand for
+# many copies of a long text. Only flat columns can be read so, and Arrow loads a whole row group of them into memory.
 _FEW_ROWS = 32
 _DICTIONARY_BYTES = 2**24
 # What a value costs besides its characters, in JSON and in memory.
@@ -109,7 +108,7 @@ def _shown(columns: list[str]) -> str:
 
 def _flat(path: Path, schema: pa.Schema, formats: Sequence[Format], names: FieldNames) -> tuple[Format, list[str]]:
     """The format of a file with flat columns, and the columns that are read."""
-    form, columns = _with_columns(formats)
+    form, columns = next((form, form.columns) for form in formats if form.columns is not None)
     present = list(schema.names)
     text = field_of(present, columns.texts)
     if names.text_field is not None:
@@ -137,10 +136,6 @@ def _flat(path: Path, schema: pa.Schema, formats: Sequence[Format], names: Field
     if name is None and prompt is None:
         form = form._replace(identify=columns.by_order)
     return form, [column for column in dict.fromkeys((name, text, prompt, *others)) if column is not None]
-
-
-def _with_columns(formats: Sequence[Format]) -> tuple[Format, TableColumns]:
-    return next((form, form.columns) for form in formats if form.columns is not None)
 
 
 def _is_text(kind: pa.DataType) -> bool:
