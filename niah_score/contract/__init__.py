@@ -1,4 +1,4 @@
-"""Defines the dataset folder in Python: its files, its columns, its digests; what generator and scorer share.
+"""Defines the dataset folder that generator and scorer share: its files, columns and digests.
 
     <name>/<version>-<digest8>/
       README.md                                     the dataset card
@@ -6,10 +6,9 @@
       recipe.toml                                   the resolved recipe; building it again gives the same rows
       data/<config>/test-00000-of-0000N.parquet     one config per <language>-<length>
       jsonl/<config>/test-00000-of-0000N.jsonl      optional, also .gz and .zst
-      preview/test.parquet                          some rows cut short for the Hub's viewer; never read as rows
+      preview/test.parquet                          some shortened rows for the Hub's viewer; never read as rows
 
-The promise is the files; this room is their only spelling in Python, and both packages read it from here.
-Imports no other room.
+The files are the contract. Their names and columns are spelled only here, for both packages. Imports no other room.
 """
 
 from niah_score.contract.batch_requests import BATCH_LIMITS as BATCH_LIMITS
@@ -75,4 +74,5 @@ from niah_score.contract.rows import Row as Row
 from niah_score.contract.rows import Span as Span
 from niah_score.contract.rows import Truth as Truth
 from niah_score.contract.rows import row_schema as row_schema
+from niah_score.contract.sealed_json import is_nested_deeper as is_nested_deeper
 from niah_score.contract.sealed_json import strict_json as strict_json

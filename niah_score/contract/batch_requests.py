@@ -1,7 +1,7 @@
-"""Spells chat messages as request lines of the batch services of OpenAI, Anthropic and Google.
+"""Writes chat messages as request lines for the batch services of OpenAI, Anthropic and Google.
 
-A line is what the service documents for its batch files; the answer files that come back are read by
-niah_score.formats under the same format names. Nothing is sent anywhere.
+Lines follow each service's documented batch format; niah_score.formats reads the output files under the same format
+names. Nothing is sent anywhere.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from niah_score.contract.rows import Message
 
 
 class BatchLimits(NamedTuple):
-    """The most requests and bytes that one batch file may have; None where the service publishes no limit."""
+    """The most requests and bytes that one batch file may hold; None where the service publishes no limit."""
 
     requests: int | None
     bytes: int | None
 
 
-# By the names of BATCH_REQUESTS, and two more stacks that take the same requests. Megabytes are taken as 1,000,000
-# bytes, the smaller reading. What each service documents, as of 2026:
+# Keyed like BATCH_REQUESTS, plus two stacks that take the same requests. A megabyte is read as 1,000,000 bytes, the
+# smaller meaning. Limits documented as of 2026:
 # OpenAI, API reference, "Create batch", input_file_id: up to 50,000 requests and 200 MB in a file.
 # Anthropic, guide "Batch processing", "Batch limitations": 100,000 requests or 256 MB, whichever is reached first.
-# Gemini API, guide "Rate limits", "Batch API rate limits": an input file of at most 2 GB; no number of requests.
+# Gemini API, guide "Rate limits", "Batch API rate limits": an input file of at most 2 GB; no limit on requests.
 # Vertex AI, guide "Batch inference with Gemini", "Request Limits": 200,000 requests a job, and 1 GB a file in Cloud
 # Storage. vLLM's run_batch reads any file whole.
 BATCH_LIMITS: dict[str, BatchLimits] = {
@@ -35,16 +35,16 @@ BATCH_LIMITS: dict[str, BatchLimits] = {
     "vertex-batch": BatchLimits(200_000, 1_000_000_000),
     "vllm-batch": BatchLimits(None, None),
 }
-# What all of them take.
+# The limits that suit all of them.
 MAX_BATCH_REQUESTS = min(limits.requests for limits in BATCH_LIMITS.values() if limits.requests is not None)
 MAX_BATCH_BYTES = min(limits.bytes for limits in BATCH_LIMITS.values() if limits.bytes is not None)
 
 
 class RequestSettings(NamedTuple):
-    """What requests of a batch have in common.
+    """The settings that all requests of a batch share.
 
-    `max_tokens`: of a reply. `temperature`: None leaves it out, for models that allow none. `fields`: laid over what is
-    sent to the model, tables over tables; a field that is None is left out.
+    `max_tokens`: limit of a reply. `temperature`: None leaves it out, for models that reject it. `fields`: merged into
+    the request body, tables recursively; None removes a field.
     """
 
     model: str
@@ -71,11 +71,11 @@ def _openai_chat(name: str, messages: Sequence[Message], settings: RequestSettin
 
 def _openai_responses(name: str, messages: Sequence[Message], settings: RequestSettings) -> dict[str, Any]:
     system, turns = _without_system(messages)
-    # A single message of the user has a shorter spelling.
-    said = turns[0]["content"] if len(turns) == 1 and turns[0]["role"] == "user" else turns
+    # A single user message may be a plain string.
+    prompt = turns[0]["content"] if len(turns) == 1 and turns[0]["role"] == "user" else turns
     instructions = {"instructions": system} if system else {}
     limits = {"max_output_tokens": settings.max_tokens, **settings.sampling}
-    body = {"model": settings.model, **instructions, "input": said, **limits}
+    body = {"model": settings.model, **instructions, "input": prompt, **limits}
     body = overlaid(body, settings.fields)
     return {"custom_id": name, "method": "POST", "url": "/v1/responses", "body": body}
 
@@ -100,17 +100,17 @@ def _gemini(name: str, messages: Sequence[Message], settings: RequestSettings) -
 
 
 def overlaid(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A body with other fields laid over it, tables over tables; a field that is None is left out."""
-    whole = dict(body)
+    """A copy of a body with fields merged into it, tables recursively; None removes a field."""
+    merged = dict(body)
     for name, value in fields.items():
         if isinstance(value, Mapping):
-            below = whole.get(name)
-            whole[name] = overlaid(below if isinstance(below, Mapping) else {}, value)
+            below = merged.get(name)
+            merged[name] = overlaid(below if isinstance(below, Mapping) else {}, value)
         elif value is None:
-            whole.pop(name, None)
+            merged.pop(name, None)
         else:
-            whole[name] = value
-    return whole
+            merged[name] = value
+    return merged
 
 
 def _without_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
@@ -119,7 +119,7 @@ def _without_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
     return system, [message for message in messages if message["role"] != "system"]
 
 
-# One line for an id, its messages and the settings; named as niah_score.formats names the files that come back.
+# Make a request line from an id, its messages and the settings; keyed by the format name of the output file.
 BATCH_REQUESTS: dict[str, Callable[[str, Sequence[Message], RequestSettings], dict[str, Any]]] = {
     "openai-batch": _openai_chat,
     "openai-responses": _openai_responses,

@@ -1,4 +1,4 @@
-"""Says how a gold answer whose log-probability is asked for follows its prompt: what stands between, and its space."""
+"""Builds the text that continues a prompt with a gold answer, for log-probabilities: answer prefix, spaces, answer."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import NamedTuple
 
 from niah_score.contract.rows import Message
 
-# From here on scripts write no spaces between words: Chinese, Japanese, Korean, and full-width punctuation.
+# Scripts from this code point on have no spaces between words: Chinese, Japanese, Korean, and full-width punctuation.
 _UNSPACED = "\u2e80"
 
 
 class Continuation(NamedTuple):
-    """`prefix`: what stands between the prompt and the answer, such as `The code is`. `text`: the answer behind it."""
+    """`prefix`: the text between prompt and answer, such as `The code is`. `text`: the answer after it."""
 
     prefix: str
     text: str
 
 
 def continuation_of(prompt: str | Sequence[Message], answer: str, answer_prefix: str | None) -> Continuation:
-    """The answer as it follows a prompt.
+    """The answer as it continues a prompt.
 
-    Of an answer that begins with the prefix, the rest follows it as it stands. Else a space goes before prefix and
-    answer where they follow a character that is neither white space nor of a script without spaces, and begin with such
-    a one themselves. In a chat they begin a message, so there is none before the first of them.
+    If the answer begins with the prefix, `text` is the rest of it, unchanged. Otherwise prefix and answer each get a
+    leading space if the characters on both sides of the gap are neither white space nor of a script without spaces.
+    In a chat they begin a message, so the first of them gets no space.
     """
     before = prompt if isinstance(prompt, str) else ""
     prefix = ""

@@ -1,4 +1,4 @@
-"""Opens a dataset folder: which of its files hold rows, in which format, and in which order."""
+"""Opens a dataset folder and lists the files that hold its rows, by format and in row order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_score.contract.manifest import FileEntry, Manifest, read_manifest
 from niah_score.contract.names import MANIFEST, SPLIT, ContractError
 from niah_score.contract.regular_files import open_regular
 
-# The formats of data files by their suffix, and the folder that each stands in. Each format holds all rows.
+# The suffix of each data format and the folder of its files. Each format holds all rows.
 DATA_FORMATS: dict[str, str] = {
     "parquet": "data",
     "jsonl": "jsonl",
@@ -24,7 +24,7 @@ DATA_FORMATS: dict[str, str] = {
 _NAME = re.compile(rf"([^/]+)/([^/]+)/{SPLIT}-(\d{{5,9}})-of-(\d{{5,9}})\.(.+)")
 _CONFIG = re.compile(r"(.*)-(\d{1,10})([km]?)")
 _DIGEST8 = re.compile(r"[0-9a-f]{8}")
-# A path that leads to no file: a pipe or a device, a name that no system takes, links in a circle.
+# Errors of paths that are not files: pipes and devices, names that no system accepts, circular links.
 _NO_FILE = (errno.EINVAL, errno.ENXIO, errno.ENAMETOOLONG, errno.ELOOP)
 # How many folders above a file are searched for its manifest; builds put data files two below it.
 _DEEPEST = 4
@@ -32,9 +32,9 @@ _TIMES = {"": 1, "k": 1000, "m": 1_000_000}
 
 
 class DataFile(NamedTuple):
-    """A file with rows: file `number`, from 0, of the `of` files of its config; `of` is 0 for a name of another kind.
+    """A file with rows: file `number`, from 0, of the `of` files of its config; `of` is 0 if its name does not say so.
 
-    `config`: the folder that it stands in. `path`: where it lies; `entry`: what the manifest says of it.
+    `config`: the name of its folder. `entry`: its entry in the manifest.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class DataFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A dataset folder that was opened; its files may still be missing or damaged."""
+    """An opened dataset folder; its files may still be missing or damaged."""
 
     folder: Path
     manifest: Manifest
@@ -60,13 +60,13 @@ class Dataset:
     @property
     def formats(self) -> tuple[str, ...]:
         """The formats that its rows are written in, in the order of DATA_FORMATS, unknown ones last."""
-        found = {entry.suffix for entry in self.manifest.files if entry.rows is not None}
-        return tuple(sorted(found, key=lambda suffix: (_place(suffix), suffix)))
+        suffixes = {entry.suffix for entry in self.manifest.files if entry.rows is not None}
+        return tuple(sorted(suffixes, key=lambda suffix: (_place(suffix), suffix)))
 
     def files(self, format: str | None = None) -> tuple[DataFile, ...]:
-        """The files of a format in row order; by default of the first format there is, none if there is no file.
+        """The files of a format in row order; by default of the first of `formats`.
 
-        Row order is that of the content digest: by language, length, and the number of the file.
+        Row order is that of the content digest: by language, length and file number.
         """
         wanted = format or next(iter(self.formats), None)
         entries = (entry for entry in self.manifest.files if entry.rows is not None and entry.suffix == wanted)
@@ -76,7 +76,7 @@ class Dataset:
 def open_dataset(folder: str | Path) -> Dataset:
     """Open a dataset folder.
 
-    Raises ContractError for a folder that is no finished dataset, or that has the name of another one.
+    Raises ContractError if the folder is not a finished dataset, or has the name of another one.
     """
     folder = Path(folder)
     manifest = read_manifest(folder)
@@ -84,16 +84,16 @@ def open_dataset(folder: str | Path) -> Dataset:
     version, _, digest8 = name.rpartition("-")
     if version == manifest.version and _DIGEST8.fullmatch(digest8) and digest8 != manifest.digest8:
         raise ContractError(
-            f"{folder}: the name says dataset {digest8}, {MANIFEST} says {manifest.digest8}; it is another dataset's "
-            f"manifest, or the folder was renamed: copy the dataset again, or name it {version}-{manifest.digest8}"
+            f"{folder}: the name says dataset {digest8}, {MANIFEST} says {manifest.digest8}; the manifest is another "
+            f"dataset's, or the folder was renamed: copy the dataset again, or name it {version}-{manifest.digest8}"
         )
     return Dataset(folder, manifest)
 
 
 def dataset_of(file: str | Path) -> tuple[Dataset, DataFile] | None:
-    """The dataset that a file is a data file of, and what its manifest says of the file; None if there is none.
+    """The dataset that a data file belongs to, and the file in that dataset; None if it belongs to none.
 
-    Raises ContractError where the manifest of the folder that the file's place and name belong to cannot be read.
+    Raises ContractError if the file has the path of a data file below a folder whose manifest cannot be read.
     """
     path = Path(os.path.abspath(file))
     for folder in path.parents[:_DEEPEST]:
@@ -105,7 +105,7 @@ def dataset_of(file: str | Path) -> tuple[Dataset, DataFile] | None:
         except ContractError:
             if _numbered(name):
                 raise
-            continue  # other programs too call a file manifest.json
+            continue  # other programs write a manifest.json too
         for entry in opened.manifest.files:
             if entry.path == name and entry.rows is not None:
                 return opened, _data_file(folder, entry)
@@ -113,30 +113,27 @@ def dataset_of(file: str | Path) -> tuple[Dataset, DataFile] | None:
 
 
 def data_path(format: str, stem: str) -> str:
-    """The path of a data file below the dataset folder; `stem`: its config and its name, without suffix."""
+    """The path of a data file in the dataset folder; `stem`: its config and name, without suffix."""
     return f"{DATA_FORMATS[format]}/{stem}.{format}"
 
 
 def file_problem(folder: Path, entry: FileEntry) -> str | None:
-    """What is wrong with a file against its entry; None if it is intact.
-
-    Raises OSError where the file cannot be read.
-    """
+    """How a file differs from its manifest entry; None if it is intact. Raises OSError if it cannot be read."""
     path = folder / entry.path
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
-            # A file of another size cannot be the one that is meant, and may be without an end.
-            found = hashlib.file_digest(file, "sha256").hexdigest() if size == entry.bytes else None
+            # A file of another size cannot match and may be endless, so it is not hashed.
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest() if size == entry.bytes else None
     except (FileNotFoundError, NotADirectoryError):
         return f"{entry.path}: missing"
     except OSError as error:
         if error.errno not in _NO_FILE:
             raise
         return f"{entry.path}: cannot be read ({error.strerror})"
-    if found is None:
+    if sha256 is None:
         return f"{entry.path}: {size} bytes, expected {entry.bytes}"
-    return None if found == entry.sha256 else f"{entry.path}: sha256 is {found}, expected {entry.sha256}"
+    return None if sha256 == entry.sha256 else f"{entry.path}: sha256 is {sha256}, expected {entry.sha256}"
 
 
 def _place(format: str) -> int:
@@ -145,7 +142,7 @@ def _place(format: str) -> int:
 
 
 def _numbered(path: str) -> re.Match[str] | None:
-    """The parts of a path below the dataset folder, if it is one that builds give to data files."""
+    """Match a path in the dataset folder against those that builds give to data files."""
     match = _NAME.fullmatch(path)
     return match if match and DATA_FORMATS.get(match[5]) == match[1] else None
 

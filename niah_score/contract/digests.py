@@ -38,7 +38,7 @@ def row_digest(row: Row) -> str:
 def content_digest(row_digests: Iterable[str]) -> str:
     """sha256 of a dataset's content: over its rows' digests in row order, one per line.
 
-    Two steps, so that shards made on different machines can be joined without reading their rows again.
+    Because it needs digests only, shards from different machines are merged without reading their rows again.
     """
     total = hashlib.sha256()
     for digest in row_digests:
@@ -47,29 +47,29 @@ def content_digest(row_digests: Iterable[str]) -> str:
 
 
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON object with its own sha256 as the last field, so that a change to any of the others is seen.
+    """A JSON object with the sha256 of its fields added as the last one, so that a change to them is noticed.
 
-    The sha256 is of the canonical JSON of the other fields as they are read back.
+    The sha256 is of their canonical JSON after one round trip through JSON.
     """
     body = {name: value for name, value in record.items() if name != SEAL}
     return {**body, SEAL: sha256_hex(canonical_json(json.loads(json.dumps(body))))}
 
 
 def seal_is_broken(record: Mapping[str, Any]) -> bool:
-    """Whether a JSON object states a sha256 of its other fields that is not theirs; one that states none is not broken.
+    """Whether a JSON object's seal does not match its other fields; an object without a seal is not broken.
 
-    No single flipped bit can hide behind that: one in the name of the field leaves all others as they were.
+    A single flipped bit cannot do harm that way: if it hits the seal's name, the other fields are intact.
     """
     if SEAL not in record:
         return False
     body = {name: value for name, value in record.items() if name != SEAL}
     try:
         return bool(record[SEAL] != sha256_hex(canonical_json(body)))
-    except (ValueError, RecursionError):  # half a surrogate pair, or brackets without end: never written by us
+    except (ValueError, RecursionError):  # a lone surrogate or endless brackets, which we never write
         return True
 
 
 def file_sha256(path: Path) -> str:
-    """sha256 of a file's bytes as 64 hex digits. Raises OSError, also for what is no file, such as a pipe."""
+    """sha256 of a file's bytes as 64 hex digits. Raises OSError, also if the path is not a file but, say, a pipe."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -17,33 +17,33 @@ from niah_score.contract.sealed_json import strict_json
 
 Entry = TypeVar("Entry")
 
-# A file takes some 200 bytes: this is enough for a million.
+# An entry takes some 200 bytes, so this is enough for a million files.
 MOST_BYTES = 256 * 2**20
-# More rows, tokens or bytes there are not; and 64 bits hold it.
+# More than any dataset has of rows, tokens or bytes, and still within 64 bits.
 _MOST = 2**62
-# Digests name folders. Of hand-made datasets they are whatever names them.
+# Digests are part of folder names. In hand-made datasets they may be any word.
 _DIGEST = re.compile(r"[0-9A-Za-z]{1,128}")
 _RELEASE = re.compile(r"\d+\.\d+\.\d+.*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizerEntry:
-    """Which tokenizer counted; `sha256` is of its vocabulary file."""
+    """The tokenizer that counted; `sha256` is of its vocabulary file."""
 
     name: str
     sha256: str
 
     @staticmethod
     def of(record: Any) -> TokenizerEntry:
-        """The entry in a record. Raises KeyError, TypeError or ValueError where it is none."""
+        """Parse a record. Raises KeyError, TypeError or ValueError if it is not valid."""
         return _entry(TokenizerEntry, record)
 
 
 @dataclass(frozen=True, slots=True)
 class DrawEntry:
-    """How documents were drawn from a corpus too large to be read whole, by `rule`, which is in words.
+    """How documents were drawn from a corpus too large to read whole; `rule` says it in words.
 
-    `size`: asked for, in bytes. `documents`: how many the whole corpus has.
+    `size`: the size asked for, in bytes. `documents`: how many the whole corpus has.
     """
 
     rule: str
@@ -56,8 +56,8 @@ class DrawEntry:
 class CorpusEntry:
     """Where filler came from. `share_left_out`: share of its tokens never used as filler, 0 to 1.
 
-    `files` and `sha256` are of the whole corpus; where some of its documents were `drawn`, `documents`, `tokens` and
-    `share_left_out` are of these.
+    `files` and `sha256` describe the whole corpus; if documents were `drawn` from it, `documents`, `tokens` and
+    `share_left_out` describe these.
     """
 
     name: str
@@ -72,9 +72,9 @@ class CorpusEntry:
 
     @staticmethod
     def of(record: Any) -> CorpusEntry:
-        """The entry in a manifest's record. Raises KeyError or TypeError where it is none."""
+        """Parse a record. Raises KeyError, TypeError or ValueError if it is not valid."""
         if not isinstance(record, dict):
-            raise TypeError(f"{record!r} is no table")
+            raise TypeError(f"{record!r} is not a table")
         drawn = record.get("drawn")
         return _entry(CorpusEntry, {**record, "drawn": None if drawn is None else _entry(DrawEntry, drawn)})
 
@@ -83,7 +83,7 @@ class CorpusEntry:
 class PartEntry:
     """One part of a dataset that has several: the rows whose column `part` holds `name`, controls included.
 
-    `weight`: how much its mean counts in the headline, relative to the other parts' weights; 0 counts in none.
+    `weight`: how much its mean counts in the headline, relative to the other parts; 0 leaves it out.
     """
 
     name: str
@@ -102,7 +102,7 @@ class FileEntry:
 
     @staticmethod
     def of(record: Any) -> FileEntry:
-        """The entry in a record. Raises KeyError, TypeError or ValueError where it is none."""
+        """Parse a record. Raises KeyError, TypeError or ValueError if it is not valid."""
         return _entry(FileEntry, record)
 
     @property
@@ -113,9 +113,9 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """manifest.json: what a folder must hold for it to be a dataset. `notes`: what building it noticed.
+    """manifest.json, which makes a folder a dataset. `notes`: remarks of the build.
 
-    `parts`: none for a dataset whose rows have no parts.
+    `parts`: empty if rows have no parts.
     `plan_digest`: of what was asked for; its first eight characters name the dataset. `content_digest`: of the rows.
     """
 
@@ -141,7 +141,7 @@ class Manifest:
     def to_json(self) -> bytes:
         """The file's bytes, with the sha256 of the other fields in `self_sha256`.
 
-        `parts` and a corpus's `drawn` are written only if there are any: manifests from before them keep their bytes.
+        `parts` and a corpus's `drawn` are written only if there are any, so that older manifests keep their bytes.
         """
         record = asdict(self)
         if not self.parts:
@@ -155,24 +155,24 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """Read and check `manifest.json` of a dataset folder.
 
-    Raises ContractError if it is missing, unreadable, made by a newer schema, not what its `self_sha256` says (one that
-    was made by hand may have none), or names files outside the folder.
+    Raises ContractError if it is missing or unreadable, has a newer schema or a broken seal (hand-made ones may have
+    no seal), or names files outside the folder.
     """
     return _checked(folder)[0]
 
 
 def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
-    """`read_manifest`, and what is wrong where there should be a seal and is none.
+    """Like `read_manifest`, with a sentence if a seal is missing that should be there.
 
-    All releases seal what they write. One that names a release as its generator_version and has no seal was changed
-    since, by hand or by a program that keeps the fields it knows; one that was made by hand names no release.
+    All releases seal their manifests. One with a release as its generator_version but no seal was changed since, by
+    hand or by a program that keeps only the fields it knows. Hand-made ones name no release.
     """
     manifest, is_sealed = _checked(folder)
     if is_sealed or not _RELEASE.fullmatch(manifest.generator_version):
         return manifest, None
     return manifest, (
         f"{MANIFEST}: has no {SEAL}, which niah {manifest.generator_version} writes, so changes to licence, notes and "
-        "figures would not be seen; copy it again, or, if you trust it, run niah-gen card"
+        "figures would go unnoticed; copy it again, or, if you trust it, run niah-gen card"
     )
 
 
@@ -191,16 +191,18 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
         ) from None
     except (ValueError, RecursionError) as error:
         raise ContractError(f"{path}: cannot be read as JSON ({error}); build the dataset again") from None
-    found = record.get("schema_version") if isinstance(record, dict) else None
-    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
-        raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} (schema_version is {found!r})")
-    if found > SCHEMA_VERSION:
+    version = record.get("schema_version") if isinstance(record, dict) else None
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise ContractError(
-            f"{path}: schema_version {found} is newer than the {SCHEMA_VERSION} that is read here; upgrade niah-kit"
+            f"{path}: not a manifest of schema version {SCHEMA_VERSION} (schema_version is {version!r})"
+        )
+    if version > SCHEMA_VERSION:
+        raise ContractError(
+            f"{path}: schema_version {version} is newer than the {SCHEMA_VERSION} that is read here; upgrade niah-kit"
         )
     try:
         manifest = _parse_manifest(record)
-        manifest.to_json()  # half a surrogate pair is no text
+        manifest.to_json()  # fails for a lone surrogate, which is not text
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ContractError(f"{path}: not a manifest of schema version {SCHEMA_VERSION} ({error!r:.300})") from None
     spelled: dict[str, str] = {}
@@ -210,7 +212,7 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
                 f"{path}: file {entry.path!r:.300} does not stay inside the folder on every system; do not use this "
                 "dataset"
             )
-        # What a file system without cases, or that composes accents, takes for one name.
+        # File systems that ignore case, or that compose accents, take these for one name.
         same = unicodedata.normalize("NFC", entry.path).casefold()
         if spelled.setdefault(same, entry.path) != entry.path:
             raise ContractError(
@@ -219,7 +221,7 @@ def _checked(folder: Path) -> tuple[Manifest, bool]:
             )
     if seal_is_broken(record):
         raise ContractError(
-            f"{path}: damaged, or changed since it was written (its {SEAL} is not that of its other fields); copy "
+            f"{path}: damaged, or changed since it was written (its {SEAL} does not match its other fields); copy "
             "the dataset again, or build it again"
         )
     return manifest, SEAL in record
@@ -244,19 +246,19 @@ def _parse_manifest(record: dict[str, Any]) -> Manifest:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.80} is no text")
+        raise TypeError(f"{value!r:.80} is not text")
     return value
 
 
 def parts_of(records: Any) -> tuple[PartEntry, ...]:
-    """The parts in a list of records, if their weights can be weights and their names tell them apart.
+    """Parse a list of parts.
 
-    Raises KeyError, TypeError or ValueError.
+    Raises KeyError, TypeError or ValueError if one is not valid, has an impossible weight or the name of another.
     """
     parts = tuple(_entry(PartEntry, item) for item in records)
     for part in parts:
         if not 0 <= part.weight <= sys.float_info.max:
-            raise ValueError(f"part {part.name!r} has the weight {part.weight}, expected a finite number from 0")
+            raise ValueError(f"part {part.name!r} has the weight {part.weight}, expected a finite number, 0 or more")
     names = [part.name for part in parts]
     if len(set(names)) < len(names):
         raise ValueError(f"parts {names} do not all have different names")
@@ -268,7 +270,7 @@ def _entry(kind: type[Entry], record: dict[str, Any]) -> Entry:
 
 
 def _typed(entry: Entry) -> Entry:
-    """The entry, if its numbers are numbers and its texts are texts. Raises TypeError or ValueError."""
+    """The entry, with the types of its fields checked. Raises TypeError or ValueError."""
     kinds: dict[str, tuple[type, ...]] = {
         "int": (int,), "float": (int, float), "str": (str,), "int | None": (int, type(None)),
     }  # fmt: skip
@@ -276,7 +278,7 @@ def _typed(entry: Entry) -> Entry:
         value = getattr(entry, name)
         if wanted in kinds and (isinstance(value, bool) or not isinstance(value, kinds[wanted])):
             raise TypeError(f"{name} is {value!r:.80}, expected {wanted}")
-        # Seeds alone may be below 0.
+        # Only seeds may be negative.
         if "int" in wanted and isinstance(value, int) and not (-_MOST if name == "seed" else 0) <= value <= _MOST:
             raise ValueError(f"{name} is {str(value)[:40]}, expected 0 or more")
     return entry

@@ -1,11 +1,11 @@
-"""Lists the names of all metrics, so that a build can refuse a name that no scoring would know.
+"""Lists the names of all metrics, so that a build can refuse a metric that the scorer does not know.
 
-A metric is a line here, a line in `niah_score.metrics.METRICS`, a file there, and a section of docs/metrics.md.
+Each metric has a line here, a line in `niah_score.metrics.METRICS`, a file there and a section of docs/metrics.md.
 """
 
 from __future__ import annotations
 
-# The module that each metric lives in, in the order in which metrics are listed.
+# The module of each metric, in the order in which metrics are listed.
 METRIC_HOMES: dict[str, str] = {
     "keyword": "niah_score.metrics.keyword",
     "keyword_all": "niah_score.metrics.keyword",
@@ -51,14 +51,14 @@ _LISTED = 20
 
 
 def unknown_metric(name: str) -> str:
-    """A sentence about a name that is no metric of this release: the nearest names, or where none is near the first."""
+    """Says that a metric is unknown, with the closest names, or with the first ones if none is close."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name[:_SHOWN], METRIC_NAMES, n=3)
+    close = get_close_matches(name[:_SHOWN], METRIC_NAMES, n=3)
     first = ", ".join(METRIC_NAMES[:_LISTED])
-    some = f"expected one of {first}, or one of {len(METRIC_NAMES) - _LISTED} more in docs/metrics.md"
-    known = f"did you mean {_either(near)}?" if near else some
-    return f"metric {name[:_SHOWN]!r} is unknown; {known}"
+    expected = f"expected one of {first}, or one of {len(METRIC_NAMES) - _LISTED} more in docs/metrics.md"
+    advice = f"did you mean {_either(close)}?" if close else expected
+    return f"metric {name[:_SHOWN]!r} is unknown; {advice}"
 
 
 def _either(names: list[str]) -> str:

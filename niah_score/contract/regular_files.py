@@ -1,4 +1,4 @@
-"""Opens files that are files: no pipe to wait at for ever, no device without an end."""
+"""Opens regular files only, so that no pipe blocks for ever and no device is read without end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class NoRegularFileError(OSError):
-    """A path leads to a folder, a pipe, a socket or a device; `what` says to which."""
+    """A path leads to a folder, pipe, socket or device; `what` says to which."""
 
     @property
     def what(self) -> str:
@@ -18,12 +18,12 @@ class NoRegularFileError(OSError):
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a file for reading. Raises OSError, and for what is no regular file NoRegularFileError, without waiting."""
-    # Looked at first, as opening a device can do something to it; and again, in case something else took its place.
-    _refuse_no_file(os.stat(path).st_mode, path)
-    file = open(path, "rb", opener=_at_once)  # noqa: SIM115 - the caller closes it
+    """Open a file for reading, without blocking. Raises OSError, NoRegularFileError if it is not a regular file."""
+    # Checked first because opening a device can affect it, and again in case the path was replaced in between.
+    _check_regular(os.stat(path).st_mode, path)
+    file = open(path, "rb", opener=_open_nonblocking)  # noqa: SIM115 - the caller closes it
     try:
-        _refuse_no_file(os.fstat(file.fileno()).st_mode, path)
+        _check_regular(os.fstat(file.fileno()).st_mode, path)
     except BaseException:
         file.close()
         raise
@@ -31,7 +31,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """The bytes of a file of at most so many. Raises what `open_regular` does, and ValueError for a longer file."""
+    """The bytes of a file, at most `most`. Raises what `open_regular` does, and ValueError if the file is longer."""
     with open_regular(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
@@ -39,11 +39,11 @@ def read_regular(path: Path, most: int) -> bytes:
     return data
 
 
-def _at_once(path: str, flags: int) -> int:
+def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _refuse_no_file(mode: int, path: Path) -> None:
+def _check_regular(mode: int, path: Path) -> None:
     if not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        what = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
         raise NoRegularFileError(errno.EINVAL, f"{what}; expected a file", str(path))

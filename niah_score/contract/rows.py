@@ -25,7 +25,7 @@ class Span(TypedDict):
 
 
 class Truth(TypedDict):
-    """All columns of a row but its prompt, in file order: what was asked, what is true, where it came from."""
+    """All columns of a row except its prompt, in file order: what was asked, what is true, where it came from."""
 
     id: str
     task: str
@@ -73,12 +73,12 @@ class Row(Truth):
     prompt: str | list[Message]
 
 
-# The columns of version 1 are frozen: another column, order or type is another SCHEMA_VERSION, which readers of this
-# one refuse by name. The revision is raised with what decides which keywords a haystack may hold. The plan digest
-# holds it, so that an older folder is never taken for a complete one.
+# The columns of version 1 are frozen: any other column, order or type needs a new SCHEMA_VERSION, which readers of this
+# one refuse by name. ROW_REVISION is raised when the rule changes which keywords a haystack may hold. It is part of the
+# plan digest, so that an older folder is never taken for a complete one.
 ROW_REVISION = 3
 COLUMNS = (*Truth.__annotations__, "prompt")
-# Columns with few distinct values, worth a Parquet dictionary; never the prompt, whose rows all differ.
+# Columns with few distinct values, worth a Parquet dictionary; never the prompt, which differs in every row.
 REPEATING_COLUMNS = (
     "task", "part", "language", "corpus", "tokenizer", "placement", "template", "control", "needle_id", "haystack_id",
     "question", "question_language", "metric", "answer_prefix", "boundary", "leak",

@@ -1,8 +1,8 @@
 """Reads the answer files of any inference stack into Answers; a file is recognised by its content, never by its name.
 
-Every record becomes one Answer a sample, or one Malformed that says what is wrong with it; what ends a whole file is a
-ScoreError. No type is ever guessed: an id `001` stays `001`. One module a stack says what its records mean, `registry`
-lists them, `containers` reads what they come in. May import contract, text and machine.
+Every record becomes one Answer per sample, or one Malformed that says what is wrong with it; an error that ends a whole
+file is a ScoreError. Types are never guessed: an id `001` stays `001`. One module per stack says what its records mean,
+`registry` lists them, `containers` reads the files they come in. May import contract, text and machine.
 """
 
 from niah_score.formats.answer_file import AnswerFile as AnswerFile

@@ -1,7 +1,7 @@
-"""Recognises an answer file by its content and reads its answers, both from one opening of the file.
+"""Recognises an answer file by its content and reads its answers, opening the file only once.
 
-What tells the format lies in the first MiB as a rule, which is kept. Where more had to be looked at, the open file is
-read from its beginning again.
+The first MiB usually shows the format and is kept in memory. If more was needed, the open file is read again from its
+beginning.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IN: dict[Container, list[Format]] = {
 
 
 class _Recognised(NamedTuple):
-    """The format of an open file, its records, not yet read, and whether they may be read by ranges of lines."""
+    """The format of an open file, its records, still unread, and whether it can be read in ranges of lines."""
 
     form: Format
     records: Iterator[Answer | Malformed]
@@ -39,7 +39,7 @@ class _Recognised(NamedTuple):
 
 
 class AnswerFile:
-    """One file of answers. Each iteration opens it once and reads it in order, holding as little of it as it can.
+    """One file of answers. Each iteration opens it once and reads it in order, keeping as little in memory as possible.
 
     `name` is what messages call it, its path or "standard input".
     """
@@ -53,7 +53,7 @@ class AnswerFile:
 
     @cached_property
     def path(self) -> Path:
-        """Where its bytes are. Standard input is kept in a temporary file, for as long as this object lives."""
+        """Where its bytes are. Standard input is kept in a temporary file for as long as this object lives."""
         if self.name is self._given:
             return self._given
         return standard_input.kept(self)
@@ -64,45 +64,45 @@ class AnswerFile:
         return self._format
 
     def state(self) -> FileState:
-        """What tells whether it is the same file later. Raises ScoreError if it is not there."""
+        """The state of the file, to notice changes later. Raises ScoreError if it is not there."""
         with reading(self.name, self.path, advice="expected a file with answers"):
             return state_of(self.path)
 
     def refuse_changed(self, before: FileState) -> None:
-        """Raise IntegrityError if it is another file than it was, or has other contents."""
+        """Raise IntegrityError if the file was replaced or its contents have changed."""
         refuse_changed(self.name, self.path, before)
 
     def splittable(self) -> bool:
-        """Whether `read_lines` can read ranges of it: lines of JSON, not packed. Recognises the format.
+        """Whether `read_lines` can read ranges of it: JSON Lines, not compressed. Recognises the format.
 
-        Of ruler, longbench and ordered files the positions of a range count from its beginning.
+        In ruler, longbench and ordered files, positions count from the beginning of the range.
         """
         with opened(self.path, self.name) as source:
             if source.kind != "text":
                 return False
-            found = _recognised(self.path, source, self.field_names, self._forced)
-        self._format = found.form.name
-        return found.by_line
+            recognised = _recognised(self.path, source, self.field_names, self._forced)
+        self._format = recognised.form.name
+        return recognised.by_line
 
     def __iter__(self) -> Iterator[Answer | Malformed]:
-        """Its records. Raises ScoreError for what ends the file, LineError where a line is to blame."""
+        """Its records. Raises ScoreError if the file cannot be read to its end, LineError if a line is to blame."""
         with opened(self.path, self.name) as source:
-            found = _recognised(self.path, source, self.field_names, self._forced)
-            self._format = found.form.name
-            first = next(found.records, None)
+            recognised = _recognised(self.path, source, self.field_names, self._forced)
+            self._format = recognised.form.name
+            first = next(recognised.records, None)
             if first is None:
                 raise NoAnswersError(str(self.name), "no predictions in it; was the run finished?")
             yield first
-            yield from found.records
+            yield from recognised.records
 
 
 def read_answers(
     path: Path, *, id_field: str | None = None, text_field: str | None = None, format: str | None = None
 ) -> AnswerFile:
-    """A file of answers, to be iterated over; `-` is standard input, which can be iterated over again.
+    """A file of answers to iterate over; `-` is standard input, which can be iterated over again too.
 
-    id_field, text_field: dotted paths that win over what the format says. format: a name of FORMATS, instead of
-    recognising it. Raises ScoreError for an unknown one.
+    id_field, text_field: dotted paths that override the format's own fields. format: a name in FORMATS; recognised by
+    default. Raises ScoreError if it is unknown.
     """
     return AnswerFile(Path(path), FieldNames(id_field, text_field), None if format is None else _known(format))
 
@@ -117,11 +117,11 @@ def read_lines(
     text_field: str | None = None,
     name: Path | None = None,
 ) -> Iterator[Answer | Malformed]:
-    """The records of a JSON Lines file from byte `start`, where a line begins, to before byte `end`.
+    """The records of a JSON Lines file from byte `start`, where a line begins, up to but not including byte `end`.
 
-    Made for worker processes: every call opens the file once more, by design. Lines, and positions where the format
-    has them, count from `start`; the LineError of a range is put right by its `after`. name: what messages call the
-    file, its path by default. Raises ScoreError for a format that is not read line by line.
+    Made for worker processes: every call opens the file again, by design. Lines, and positions where the format has
+    them, count from `start`; `LineError.after` corrects the error of a range. name: what messages call the file, its
+    path by default. Raises ScoreError for a format that is not read line by line.
     """
     form = _known(format)
     if form.container != "json":
@@ -140,14 +140,13 @@ def _lines_between(
 
 
 def _no_ranges(path: Path, name: str) -> ScoreError:
-    return ScoreError(f"{path}: format {name!r} is not read by ranges; read the whole file")
+    return ScoreError(f"{path}: format {name!r} cannot be read in ranges; read the whole file")
 
 
 def _known(name: str) -> Format:
-    found = FORMATS.get(name)
-    if found is None:
+    if name not in FORMATS:
         raise ScoreError(f"format {name!r} is not known; {suggestion(name, FORMATS)}")
-    return found
+    return FORMATS[name]
 
 
 def _recognised(path: Path, source: Source, names: FieldNames, forced: Format | None) -> _Recognised:
@@ -170,16 +169,16 @@ def _recognised(path: Path, source: Source, names: FieldNames, forced: Format | 
     if forced is None and start and start != b"{" and b"\n{" not in source.head:
         raise NoAnswersError(
             str(source.path),
-            "neither JSON, nor a table whose header has a column with the answer's text: one of "
-            f"{', '.join(_text_columns())}, or name one with --text-field",
+            "neither JSON nor a table whose header has a column with the answer's text; expected one of "
+            f"{', '.join(_text_columns())}, or name the column with --text-field",
         )
     return _lines(source, names, forced)
 
 
-def _expect(found: Container, source: Source, forced: Format | None) -> None:
-    if forced is not None and forced.container != found:
+def _expect(container: Container, source: Source, forced: Format | None) -> None:
+    if forced is not None and forced.container != container:
         raise ScoreError(
-            f"{source.path}: {_CONTAINERS[found]}, but format {forced.name!r} is {_CONTAINERS[forced.container]}; "
+            f"{source.path}: {_CONTAINERS[container]}, but format {forced.name!r} is {_CONTAINERS[forced.container]}; "
             "leave the format out to have it recognised"
         )
 
@@ -193,14 +192,14 @@ def _document(source: Source, names: FieldNames, forced: Format | None, start: b
     try:
         document = documents.load(source, formats)
     except LineError as error:
-        # A first line that is broken, among lines that are not.
         if start == b"[":
             raise
+        # Perhaps JSON Lines whose first line is broken.
         try:
-            found = json_lines.format_of_lines(source, formats, names)
+            form = json_lines.format_of_lines(source, formats, names)
         except ScoreError:
             raise error from None
-        return _lines(source, names, forced or found)
+        return _lines(source, names, forced or form)
     form = forced or documents.format_in(source, document, formats, names)
     return _Recognised(form, documents.read(source, document, form, formats, names))
 

@@ -1,4 +1,4 @@
-"""Turns parsed records into Answers by their format, and tells which format a record is of."""
+"""Recognises the format of parsed records and turns them into Answers."""
 
 from __future__ import annotations
 
@@ -17,24 +17,32 @@ from niah_score.formats.record import (
     brief,
 )
 
-NOT_AN_OBJECT = "not a JSON object; expected one object a record"
+NOT_AN_OBJECT = "not a JSON object; expected one object per record"
+
+
+def no_answer(first: str) -> str:
+    """The message for a file in which no record matches a format. first: a clause about the first record."""
+    return (
+        f"no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the fields "
+        "with --id-field and --text-field"
+    )
 
 
 def format_of(record: Record, formats: Sequence[Format], names: FieldNames) -> Format | None:
-    """The first format that a record is of; the one of custom fields for records that have those the user names."""
-    found = next((form for form in formats if form.matches(record)), None)
-    if found is not None and not (found.by_order_only and names.id_field is not None):
-        return found
+    """The first format that matches a record, or the one for custom fields if the record has those the user names."""
+    form = next((form for form in formats if form.matches(record)), None)
+    if form is not None and not (form.by_order_only and names.id_field is not None):
+        return form
     named = [field for field in names if field is not None]
-    if found is None and not (named and all(has(record, field) for field in named)):
+    if form is None and not (named and all(_at(record, field) is not _MISSING for field in named)):
         return None
-    return next((form for form in formats if form.custom_fields), found)
+    return next((form for form in formats if form.custom_fields), form)
 
 
 def answers_among(
     form: Format, others: Iterable[Format], record: Record, line: int, index: int, names: FieldNames
 ) -> list[Answer]:
-    """The answers of a record in a file of some format; a record of one of the others is read as such.
+    """The answers of a record in a file of some format; a record that matches only another format is read as that one.
 
     Raises UnreadableError.
     """
@@ -43,39 +51,39 @@ def answers_among(
     other = next((other for other in others if other.matches(record)), None)
     if other is None:
         return answers_of(form, record, line, index, names)
-    found = answers_of(other, record, line, index, names)
-    if any(answer.id is None and answer.prompt_sha256 is None for answer in found):
+    answers = answers_of(other, record, line, index, names)
+    if any(answer.id is None and answer.prompt_sha256 is None for answer in answers):
         raise UnreadableError(f"a record of format {other.name} without an id in a file of format {form.name}")
-    return found
+    return answers
 
 
 def answers_of(form: Format, record: Record, line: int, index: int, names: FieldNames) -> list[Answer]:
-    """The answers of one record, `index` its place among the file's records. Raises UnreadableError."""
+    """The answers of one record; `index`: its place among the file's records. Raises UnreadableError."""
     id_field, text_field = names
     samples = form.completions(record) if text_field is None else [_named_completion(form, record, text_field)]
     if not samples:
         return []
-    whose = form.identify(record, index) if id_field is None else _named_identity(form, record, index, id_field)
-    if whose.id is None and whose.prompt is None and whose.position is None and whose.coordinates is None:
+    identity = form.identify(record, index) if id_field is None else _named_identity(form, record, index, id_field)
+    if identity.id is None and identity.prompt is None and identity.position is None and identity.coordinates is None:
         raise UnreadableError(
-            f"no id: none of the fields that hold one is there; found {keys_of(record)}; name it with --id-field"
+            f"no id: the record has no field that usually holds it; found {keys_of(record)}; name it with --id-field"
         )
-    prompt, chat, templated = whose.prompt or (None, None, None)
+    prompt, chat, templated = identity.prompt or (None, None, None)
     return [
         Answer(
-            whose.id,
+            identity.id,
             completion.text,
             completion.reasoning,
             completion.finish,
             completion.error,
             prompt,
-            whose.position,
-            whose.sample + number,
+            identity.position,
+            identity.sample + number,
             line,
-            whose.reference,
+            identity.reference,
             chat,
             templated,
-            whose.coordinates,
+            identity.coordinates,
         )
         for number, completion in enumerate(samples)
     ]
@@ -90,11 +98,11 @@ def _named_completion(form: Format, record: Record, field: str) -> Completion:
 
 
 def _named_identity(form: Format, record: Record, index: int, field: str) -> Identity:
-    chosen = id_text(at(record, field), field)
+    name = id_text(at(record, field), field)
     try:
-        return form.identify(record, index)._replace(id=chosen, position=None, coordinates=None)
+        return form.identify(record, index)._replace(id=name, position=None, coordinates=None)
     except UnreadableError:
-        return Identity(chosen)
+        return Identity(name)
 
 
 _MISSING = object()
@@ -102,18 +110,14 @@ _MISSING = object()
 
 def at(record: Record, path: str) -> Any:
     """The value at a dotted path such as `choices.0.message.content`. Raises UnreadableError if there is none."""
-    found = _at(record, path)
-    if found is _MISSING:
+    value = _at(record, path)
+    if value is _MISSING:
         raise UnreadableError(f"no field {path!r}; found {keys_of(record)}")
-    return found
-
-
-def has(record: Record, path: str) -> bool:
-    """Whether there is a value at a dotted path."""
-    return _at(record, path) is not _MISSING
+    return value
 
 
 def _at(record: Record, path: str) -> Any:
+    """The value at a dotted path; `_MISSING` if there is none."""
     if path in record:
         return record[path]
     value: Any = record
@@ -130,6 +134,6 @@ def _at(record: Record, path: str) -> Any:
 
 
 def keys_of(record: Record) -> str:
-    """The fields of a record for a message: the first 20."""
+    """The first 20 fields of a record, for a message."""
     shown = ", ".join(brief(key) for key in list(record)[:20])
     return f"{shown}, ..." if len(record) > 20 else shown or "no fields"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from niah_score.formats.fields import answer_text, as_object, error_line, finish_of, id_text
+from niah_score.formats.fields import answer_text, as_list, as_object, error_line, finish_of, id_text
 from niah_score.formats.record import Completion, Format, Identity, Record
 
 
@@ -15,15 +15,12 @@ def _matches(record: Record) -> bool:
 
 
 def _completions(record: Record) -> list[Completion]:
-    result = record["result"] if isinstance(record.get("result"), dict) else {}
+    result = as_object(record.get("result"))
     if result.get("type") != "succeeded":
         return [Completion(None, error=error_line(result.get("error")) or str(result.get("type") or "no result"))]
     message = as_object(result.get("message"))
     content = message.get("content")
-    if isinstance(content, list):
-        thoughts = [part["thinking"] for part in content if isinstance(as_object(part).get("thinking"), str)]
-    else:
-        thoughts = []
+    thoughts = [part["thinking"] for part in as_list(content) if isinstance(as_object(part).get("thinking"), str)]
     text = answer_text(content, "result.message.content")
     return [Completion(text, "\n".join(thoughts) or None, finish_of(message.get("stop_reason")))]
 

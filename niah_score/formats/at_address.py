@@ -1,4 +1,4 @@
-"""Fetches answer files from addresses into a folder of this machine."""
+"""Fetches answer files from addresses into a local folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from niah_score.machine.scratch import scratch_folder
 
 
 class FetchedAnswers:
-    """What `evaluate` is given for some predictions: `named`; of addresses, what was fetched, as it was named there."""
+    """Predictions for `evaluate`: `named` has each address replaced by its local copy, which keeps its name."""
 
     def __init__(self, named: list[str], places: list[tuple[Path, Address]]) -> None:
         self.named = named
@@ -32,11 +32,11 @@ class FetchedAnswers:
 
     @property
     def fetched(self) -> bool:
-        """Whether any of them come from addresses."""
+        """Whether any of them came from an address."""
         return bool(self._places)
 
     def said(self, text: str) -> str:
-        """A text in which fetched files have their addresses."""
+        """A text with the paths of fetched files replaced by their addresses."""
         for folder, address in self._places:
             text = text.replace(str(folder), str(address))
         return text
@@ -44,9 +44,9 @@ class FetchedAnswers:
 
 @contextmanager
 def answers_here(predictions: Sequence[str]) -> Iterator[FetchedAnswers]:
-    """Predictions of which those at addresses are fetched: objects, patterns (`*`, `[...]`), and all below an address.
+    """Fetch the predictions that are addresses: of objects, of patterns (`*`, `[...]`), or of whole folders.
 
-    Errors name the addresses. Raises AddressError where nothing is there, StoreError, and OSError.
+    Errors name the addresses. Raises AddressError if nothing is there, StoreError, and OSError.
     """
     with ExitStack() as stack:
         places: list[tuple[Path, Address]] = []
@@ -56,34 +56,34 @@ def answers_here(predictions: Sequence[str]) -> Iterator[FetchedAnswers]:
                 named.append(text)
                 continue
             folder = stack.enter_context(scratch_folder())
-            found, base = _fetched(parse_address(text), folder)
+            local, base = _fetched(parse_address(text), folder)
             stack.enter_context(named_by_address(folder, base))
             places.append((folder, base))
-            named.append(found)
+            named.append(local)
         yield FetchedAnswers(named, places)
 
 
 def _fetched(address: Address, folder: Path) -> tuple[str, Address]:
-    """What to read of a folder into which the answers at an address were fetched, and the address that it stands for.
+    """Fetch the answers at an address into a folder. Returns what to read, and the address that the folder mirrors.
 
-    The folder is named so that what is read has the same name as there.
+    What is read has the same name in the folder as at the address.
     """
     if is_pattern(address):
         base, names = matching(address)
         if not names:
             raise AddressError(f"{address}: no object matches; expected answer files")
-        found = f"{glob.escape(str(folder))}/{address.text.removeprefix(f'{base}/')}"
+        local = f"{glob.escape(str(folder))}/{address.text.removeprefix(f'{base}/')}"
     elif object_at(address) is not None:
-        base, names, found = address.parent, [address.name], str(folder / address.name)
+        base, names, local = address.parent, [address.name], str(folder / address.name)
     else:
         base = address.parent
         names = [f"{address.name}/{name}" for name in objects_below(address) if may_hold_answers(PurePosixPath(name))]
         if not names:
             raise AddressError(f"{address}: no object and no answer files below it")
-        found = str(folder / address.name)
+        local = str(folder / address.name)
     for name in names:
-        # Keys of objects hold anything; none may lead out of the folder.
+        # Object keys can hold anything; none may lead out of the folder.
         if name.startswith("/") or ".." in PurePosixPath(name).parts or set(name) & set("\\\0"):
             raise AddressError(f"{base}: {name!r:.200} cannot be a file name; rename the object, or leave it out")
         fetch(base / name, folder / name)
-    return found, base
+    return local, base

@@ -1,6 +1,6 @@
-"""Expands files, folders and patterns into answer files: each once, in the order in which they were given.
+"""Expands files, folders and patterns into answer files, each once, in the order given.
 
-What lies in a folder or fits a pattern comes in the order of its names, with numbers as numbers.
+Files of a folder or pattern are sorted by name, numbers in it by value.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from niah_score.errors import ScoreError
 from niah_score.formats.standard_input import DASH
 from niah_score.machine.refusals import is_refused
 
-# In a folder much else may lie; a file that is named is read whatever its name.
+# Folders may hold other files too; a file that is named itself is read whatever its suffix.
 _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".eval", ".ndjson")
 _PACKED = (".gz", ".zst")
 _DIGITS = re.compile(r"(\d+)")
 
 
 def expand(patterns: Sequence[str | Path], what: str = "answer files") -> list[Path]:
-    """The files that some paths, folders and patterns name, where they are named first. `-` is standard input.
+    """The files that paths, folders and patterns name, each where it is named first. `-` is standard input.
 
-    `what`: is expected there, for errors. Raises ScoreError for one that names nothing.
+    `what`: the kind of files expected, for errors. Raises ScoreError if a path or pattern names none.
     """
-    found: dict[Path, Path] = {}
+    paths: dict[Path, Path] = {}
     for pattern in patterns:
         for path in _named(pattern, what):
-            found.setdefault(_real(path), path)
-    if not found:
+            paths.setdefault(_real(path), path)
+    if not paths:
         raise ScoreError(f"no {what} named; expected files, folders or patterns")
-    return list(found.values())
+    return list(paths.values())
 
 
 def _real(path: Path) -> Path:
-    """The file that a path leads to, as far as it can be told: a path may lead around in a circle."""
+    """The file that a path leads to; if its links are circular, the path itself."""
     try:
         return path.resolve()
     except (OSError, RuntimeError):
@@ -62,13 +62,13 @@ def _named(pattern: str | Path, what: str) -> list[Path]:
         raise ScoreError(f"{path}: no such file, folder or pattern with matches; expected {what}")
     matches.sort(key=_natural)
     files = [match for match in matches if not match.is_dir()]
-    # A pattern that matches both files and folders means the files.
+    # If a pattern matches both files and folders, the files are meant.
     return files or [file for match in matches for file in _in_folder(match, what)]
 
 
 def _in_folder(folder: Path, what: str) -> list[Path]:
     files = [path for path in folder.rglob("*") if path.is_file() and may_hold_answers(path.relative_to(folder))]
-    # lm-evaluation-harness writes its scores beside the samples.
+    # lm-evaluation-harness writes its scores next to the samples.
     sampled = {path.parent for path in files if path.name.startswith("samples_")}
     files = [path for path in files if not (path.parent in sampled and path.name.startswith("results_"))]
     if not files:
@@ -77,7 +77,7 @@ def _in_folder(folder: Path, what: str) -> list[Path]:
 
 
 def may_hold_answers(path: PurePath) -> bool:
-    """Whether a file of some folder, by its path below it, is read as one of answers."""
+    """Whether a file in a folder is read as an answer file, by its path relative to the folder."""
     if any(part.startswith(".") for part in path.parts):
         return False
     name = path.name.lower()
@@ -87,6 +87,6 @@ def may_hold_answers(path: PurePath) -> bool:
 
 
 def _natural(path: Path) -> tuple[list[tuple[int, str]], str]:
-    """OpenCompass numbers shards without leading zeros: X_2 comes before X_10."""
+    """Sorts X_2 before X_10: OpenCompass numbers shards without leading zeros."""
     parts = _DIGITS.split(str(path))
     return [(int(part), "") if place % 2 else (0, part) for place, part in enumerate(parts)], str(path)

@@ -1,6 +1,6 @@
 """Reads ids, texts, finish reasons, errors and prompts in the spellings of all stacks.
 
-Of names that several stacks share, each function knows the values, never the fields: those are the formats' business.
+The functions know the values of all stacks, but no field names: those belong to the formats.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from niah_score.formats.record import EchoedPrompt, Identity, InexactError, Unre
 
 ERROR_CHARACTERS = 500
 
-# Lower case; anything else means that the record does not say.
+# Finish reasons in lower case; with any other value the record does not say how the answer ended.
 FINISHES = {
     "stop": "stop",
     "completed": "stop",
@@ -45,12 +45,12 @@ FINISHES = {
     "prohibited_content": "refused",
     "spii": "refused",
 }
-# Also those that say nothing, for loops that look a value up without a question.
+# Also the values that say nothing, for loops that look values up without checking them.
 FINISHES_OR_NONE: dict[object, str] = dict(FINISHES) | {None: "", "": ""}
-# Ends that are the stack's failure, not the model's.
+# Finish reasons that mean the stack failed, not the model.
 _FAILURES = ("abort", "error")
-# What the chat templates of model families begin and end with: control tokens, or names of roles. The endings are
-# looked at first, as they tell nearly every text that is in none.
+# What the chat templates of model families begin and end with: control tokens or names of roles. The fixed endings are
+# checked first, because they rule out nearly every text without a template.
 _TEMPLATE_BEGINS = re.compile(
     r"\s*(?:<\|[^<>|\s]{1,40}\|>|<｜[^<>｜\n]{1,40}｜>|<(?:s|bos|BOS_TOKEN|start_of_turn|seed:bos|role)>|\]~[b!]"
     r"|\[(?:INST|gMASK|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]|(?:USER|Human|### (?:Instruction|Human|User)):"
@@ -65,12 +65,12 @@ _TEMPLATE_END = 80
 
 
 def field_of(fields: Collection[str], names: tuple[str, ...]) -> str | None:
-    """The first of some names that is among the fields of a record."""
+    """The first of some names that is among a record's fields."""
     return next((name for name in names if name in fields), None)
 
 
 def id_text(value: object, field: str) -> str:
-    """An id as text: a string as it stands, an integer by its digits. Raises UnreadableError."""
+    """An id as text: a string unchanged, an integer as its digits. Raises UnreadableError."""
     if isinstance(value, str):
         if value:
             return value
@@ -84,7 +84,10 @@ def id_text(value: object, field: str) -> str:
 
 
 def answer_text(value: object, field: str) -> str | None:
-    """A text, null, content parts (joined) or chat messages (the last of the assistant). Raises UnreadableError."""
+    """The text in a string, null, content parts (joined) or chat messages (the assistant's last).
+
+    Raises UnreadableError.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -131,7 +134,7 @@ def finish_of(value: object) -> str:
 
 
 def failure_of(value: object) -> str | None:
-    """The error that a finish reason tells of: the request was given up, not answered."""
+    """The error if a finish reason means that the request failed; None if not."""
     return f"finish reason {value!r}" if isinstance(value, str) and value.lower() in _FAILURES else None
 
 
@@ -157,17 +160,17 @@ def error_line(value: object) -> str | None:
 def echoed(value: object) -> EchoedPrompt | None:
     """The digests of an echoed prompt, a text or chat messages; None for anything else, and for an empty one."""
     if isinstance(value, str):
-        return _told(value, in_template(value)) if value else None
+        return _digests(value, in_template(value)) if value else None
     messages = _messages(value)
     if not messages:
         return None
     if len(messages) == 1 and messages[0]["role"] == "user":
-        return _told(messages[0]["content"], False)
+        return _digests(messages[0]["content"], False)
     return EchoedPrompt(prompt_digest(messages), None, False)
 
 
-def _told(text: str, templated: bool) -> EchoedPrompt:
-    # The digest of the text as a chat of one message: its canonical JSON, which orjson spells five times as fast.
+def _digests(text: str, templated: bool) -> EchoedPrompt:
+    # The canonical JSON of the text as a chat of one message, which orjson writes five times as fast.
     chat = b'[{"content":%b,"role":"user"}]' % orjson.dumps(text)
     return EchoedPrompt(sha256_hex(text.encode()), sha256_hex(chat), templated)
 
@@ -189,7 +192,7 @@ def _messages(value: object) -> list[Message] | None:
 
 
 def in_template(text: str) -> bool:
-    """Whether a text looks like a prompt in the chat template of a model."""
+    """Whether a text looks like a prompt in a model's chat template."""
     if _TEMPLATE_BEGINS.match(text):
         return True
     end = text[-_TEMPLATE_END:].rstrip()
@@ -197,9 +200,8 @@ def in_template(text: str) -> bool:
 
 
 def references(value: object) -> tuple[str, ...] | None:
-    """The references that a record carries: a text, or texts in lists; None where it carries none."""
-    found = tuple(_flat(value))
-    return found or None
+    """The references in a record: a text, or texts in lists; None if there are none."""
+    return tuple(_flat(value)) or None
 
 
 def _flat(value: object) -> list[str]:
@@ -211,7 +213,7 @@ def _flat(value: object) -> list[str]:
 
 
 def sample_number(value: object, field: str) -> int:
-    """A sample's number; 0 where none is stated. Raises UnreadableError."""
+    """A sample's number; 0 if none is stated. Raises UnreadableError."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9:
@@ -222,7 +224,7 @@ def sample_number(value: object, field: str) -> int:
 
 
 def epoch_number(value: object, field: str) -> int:
-    """The number of a sample whose epoch is stated; epochs count from 1, as in Inspect. Raises UnreadableError."""
+    """A sample's number by its epoch; epochs count from 1, as in Inspect. Raises UnreadableError."""
     return max(0, sample_number(value, field) - 1)
 
 
@@ -232,14 +234,12 @@ def place_number(value: object, field: str) -> int:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53:
         return value
-    raise UnreadableError(f"{field} is no place in the dataset; expected a whole number from 0")
+    raise UnreadableError(f"{field} is not a place in the dataset; expected a whole number from 0")
 
 
 def by_order(record: dict[str, Any], field: str, index: int, reference: object) -> Identity:
-    """Whose answer a record is in a file in the order of the dataset: its place, and its id if that is a text."""
-    found = record.get(field)
-    named = id_text(found, field) if isinstance(found, str) and found else None
-    return Identity(named, None, index, references(reference))
+    """The identity of a record in a file in the dataset's order: its place, and its id if that is a text."""
+    return Identity(optional_text(record.get(field)), None, index, references(reference))
 
 
 def as_object(value: object) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reads the batch outputs of Gemini models: those of the Gemini API and those of Vertex AI."""
+"""Reads the batch output of Gemini models, from the Gemini API and from Vertex AI."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _is_gemini(record: Record) -> bool:
 def _gemini_identity(record: Record, index: int) -> Identity:
     if "key" in record:
         return Identity(id_text(record["key"], "key"))
-    # Lines of requests without keys come in the order of the requests.
+    # Answers to requests without keys come in the order of the requests.
     return Identity(position=index)
 
 
@@ -69,7 +69,7 @@ def _candidate(candidate: dict[str, Any]) -> Completion:
     parts = [part for part in map(as_object, as_list(content.get("parts"))) if "text" in part]
     if not all(isinstance(part["text"], str) for part in parts):
         raise UnreadableError(
-            "the answer is not text: response.candidates.content.parts holds a `text` that is no string"
+            "the answer is not text: response.candidates.content.parts holds a `text` that is not a string"
         )
     texts = [part["text"] for part in parts if not part.get("thought")]
     thoughts = [part["text"] for part in parts if part.get("thought")]

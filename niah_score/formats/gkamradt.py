@@ -1,4 +1,4 @@
-"""Reads the results of LLMTest_NeedleInAHaystack, which have a length and a depth and no ids."""
+"""Reads the results of LLMTest_NeedleInAHaystack, which have a length and a depth but no ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the coordinates of results whose systems know cells of a grid and no ids."""
+"""Reads the coordinates of results from systems that have cells of a grid instead of ids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cell_depth(record: Record, field: str) -> float:
 
 
 def run_number(record: Record, field: str) -> int | None:
-    """The number that tells repeated runs of one cell apart, None where there is none. Raises UnreadableError."""
+    """The number that tells repeated runs of one cell apart, None if there is none. Raises UnreadableError."""
     value = record.get(field)
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63):
         return value
@@ -34,7 +34,7 @@ def run_number(record: Record, field: str) -> int | None:
 
 
 def model_name(record: Record, field: str) -> str:
-    """The model whose result a record is; empty where it is missing. Raises UnreadableError."""
+    """The model that produced a result; empty if it is missing. Raises UnreadableError."""
     value = record.get(field)
     if value is None or isinstance(value, str):
         return value or ""

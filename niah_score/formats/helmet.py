@@ -1,4 +1,4 @@
-"""Reads the outputs of HELMET's own script, whose order says whose they are."""
+"""Reads the outputs of HELMET's own script, which are matched to rows by their order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _completions(record: Record) -> list[Completion]:
 
 
 def _records(document: object) -> list[Any] | None:
-    """The records of a HELMET output; None if the document is none."""
+    """The records of a HELMET output; None if the document is not one."""
     if isinstance(document, dict) and ("args" in document or "metrics" in document):
         data = document.get("data")
         return data if isinstance(data, list) else None

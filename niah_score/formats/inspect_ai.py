@@ -1,4 +1,4 @@
-"""Reads the logs of Inspect: one JSON document, or a zip of samples."""
+"""Reads the logs of Inspect: a JSON document or a zip of samples."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from niah_score.formats.fields import (
     answer_text,
+    as_list,
     as_object,
     echoed,
     epoch_number,
@@ -23,7 +24,7 @@ def _matches(record: Record) -> bool:
 
 
 def _identity(record: Record, index: int) -> Identity:
-    # Its own ids of samples without one are 1, 2, ...: then the input tells the row.
+    # Inspect numbers samples without an id 1, 2, ...; then the input identifies the row.
     return Identity(
         id_text(record.get("id"), "id"),
         echoed(_input(record)),
@@ -34,7 +35,7 @@ def _identity(record: Record, index: int) -> Identity:
 
 
 def _input(record: Record) -> object:
-    """The prompt as the sample gave it; a long text may stand among the attachments."""
+    """The prompt of the sample; a long text may be among the attachments."""
     value = record.get("input")
     if isinstance(value, str) and value.startswith("attachment://"):
         return as_object(record.get("attachments")).get(value.removeprefix("attachment://"))
@@ -46,21 +47,17 @@ def _completions(record: Record) -> list[Completion]:
     choice = as_object(first_item(output.get("choices")))
     content = as_object(choice.get("message")).get("content")
     text = answer_text(output.get("completion", content), "output.completion")
-    thoughts = [
-        part["reasoning"]
-        for part in (content if isinstance(content, list) else [])
-        if isinstance(as_object(part).get("reasoning"), str)
-    ]
+    thoughts = [part["reasoning"] for part in as_list(content) if isinstance(as_object(part).get("reasoning"), str)]
     error = error_line(record.get("error")) or error_line(output.get("error"))
     finish = finish_of(choice.get("stop_reason"))
     if record.get("limit") and finish != "refused":
         finish = "truncated"
-    # A sample that failed holds an empty completion.
+    # A failed sample has an empty completion.
     return [Completion(None if error and not text else text, "\n".join(thoughts) or None, finish, error)]
 
 
 def _samples(document: object) -> list[Any] | None:
-    """The samples of an Inspect log in JSON; None if the document is none."""
+    """The samples of an Inspect log in JSON; None if the document is not one."""
     if isinstance(document, dict) and isinstance(document.get("eval"), dict):
         samples = document.get("samples")
         if isinstance(samples, list):

@@ -1,6 +1,6 @@
 """Reads the exports of LangSmith: runs, rows of experiments, examples with their runs, and tables of them.
 
-A table has a column for each field, `inputs.prompt` or `outputs.output`, or one of JSON for all, `inputs` and
+A table has either one column per field, such as `inputs.prompt` and `outputs.output`, or JSON columns `inputs` and
 `outputs`. The `outputs` of an example are its reference, so only a record with a sign of a run holds an answer.
 """
 
@@ -25,7 +25,7 @@ from niah_score.formats.openai_batch import choice_completion
 from niah_score.formats.plain import FINISH_FIELDS, REASONING_FIELDS, TEXT_FIELDS
 from niah_score.formats.record import Completion, Format, Identity, Record, TableColumns, UnreadableError
 
-# What a run has and an example has not.
+# Fields that a run has and an example does not.
 _SIGNS = (
     "run_type", "reference_example_id", "run_id", "trace_id", "reference_outputs", "execution_time", "example_id",
 )  # fmt: skip
@@ -52,10 +52,10 @@ def _part(record: Record, *names: str) -> dict[str, Any]:
             try:
                 value = orjson.loads(value)
             except ValueError:
-                raise UnreadableError(f"{name} is no JSON; expected an object, as LangSmith writes it") from None
-        found = value if isinstance(value, dict) else _dotted(record, name)
-        if found:
-            return found
+                raise UnreadableError(f"{name} is not JSON; expected an object, as LangSmith writes it") from None
+        part = value if isinstance(value, dict) else _dotted(record, name)
+        if part:
+            return part
     return {}
 
 
@@ -65,28 +65,28 @@ def _dotted(record: Record, name: str) -> dict[str, Any]:
 
 
 def _runs(record: Record) -> list[Record]:
-    """The runs that a record holds, without those that are steps of another."""
+    """The runs in a record, without those that are steps of another."""
     if isinstance(record.get("run"), dict):
-        found = [record["run"]]
+        runs = [record["run"]]
     elif isinstance(record.get("runs"), list):
-        found = [as_object(run) for run in record["runs"]]
+        runs = [as_object(run) for run in record["runs"]]
     else:
-        found = [record]
-    return [run for run in found if not run.get("parent_run_id")]
+        runs = [record]
+    return [run for run in runs if not run.get("parent_run_id")]
 
 
 def _identity(record: Record, index: int) -> Identity:
     example = as_object(record.get("example"))
     run = next(iter(_runs(record)), record)
     inputs = _part(run, *_INPUTS) or _part(record, *_INPUTS) or _part(example, *_INPUTS)
-    # Never its own id, which is that of the run.
+    # Never the record's own id, which is the run's.
     sources = [
         inputs, _part(record, "metadata"), _part(example, "metadata"),
         as_object(as_object(run.get("extra")).get("metadata")), _part(run, "outputs"),
     ]  # fmt: skip
-    # Of a user's own metadata, whatever else is called `id` is no row's.
-    named = next((str(found["id"]) for found in sources if _is_id(found.get("id"))), None)
-    return Identity(named, echoed(_prompt(inputs)))
+    # In a user's own metadata `id` may be something else than a row's.
+    name = next((str(source["id"]) for source in sources if _is_id(source.get("id"))), None)
+    return Identity(name, echoed(_prompt(inputs)))
 
 
 def _is_id(value: object) -> bool:
@@ -94,7 +94,7 @@ def _is_id(value: object) -> bool:
 
 
 def _prompt(inputs: dict[str, Any]) -> object:
-    """The prompt of an example, a text or chat messages. What pandas prints of messages in a table tells nothing."""
+    """The prompt of an example, a text or chat messages. Messages as pandas prints them in a table are ignored."""
     name = field_of(inputs, _PROMPTS)
     value = None if name is None else inputs[name]
     if isinstance(value, str) and value.startswith("[{"):
@@ -116,17 +116,17 @@ def _completion(run: Record) -> Completion:
         error = f"status {status}"
     if not outputs:
         return Completion(None, error=error or "the run has no outputs")
-    found = _said(outputs, error is not None)
-    return found._replace(text=found.text or None, error=error) if error is not None else found
+    completion = _completion_in(outputs, error is not None)
+    return completion if error is None else completion._replace(text=completion.text or None, error=error)
 
 
-def _said(outputs: dict[str, Any], failed: bool) -> Completion:
-    """The text in the outputs of a run. Raises UnreadableError, but not of a run that failed."""
+def _completion_in(outputs: dict[str, Any], failed: bool) -> Completion:
+    """What the outputs of a run say. Raises UnreadableError if they hold no text, unless the run failed."""
     finish, reasoning = field_of(outputs, FINISH_FIELDS), field_of(outputs, REASONING_FIELDS)
     ended = "" if finish is None else finish_of(outputs[finish])
     thought = None if reasoning is None else optional_text(outputs[reasoning])
     names = [name for name in _TEXTS if name in outputs]
-    # A table has the columns of all runs; a run has values in some.
+    # A table has the columns of all runs, some of them empty in this one.
     name = next((name for name in names if outputs[name] not in (None, "")), names[0] if names else None)
     choices = as_list(outputs.get("choices"))
     if name is None and choices and isinstance(choices[0], dict):
@@ -140,8 +140,8 @@ def _said(outputs: dict[str, Any], failed: bool) -> Completion:
         if failed:
             return Completion(None)
         raise UnreadableError(
-            f"the outputs hold {keys_of(outputs)}; expected the answer in one of {', '.join(_TEXTS)}, or "
-            "name it with --text-field outputs.NAME"
+            f"the outputs hold {keys_of(outputs)}; expected the answer in one of {', '.join(_TEXTS)}, or name the "
+            "field with --text-field outputs.NAME"
         )
     value = outputs[name]
     text = value.get("content") if isinstance(value, dict) else value

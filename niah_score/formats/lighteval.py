@@ -1,4 +1,4 @@
-"""Reads the details that lighteval saves as Parquet, in the columns of each of its releases."""
+"""Reads the details that lighteval saves as Parquet, in the layouts of all its releases."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from niah_score.formats.fields import (
 )
 from niah_score.formats.record import Completion, Format, Identity, Record, UnreadableError
 
-# The names of a record's two parts: as releases from 0.11 on write them, and as their documentation does.
+# The names of a record's two parts: as written from release 0.11 on, and as in the documentation.
 _PARTS = (("doc", "model_response"), ("__doc__", "__model_response__"))
-# The columns that tell details of 0.8 to 0.10, which are flat.
+# The columns by which flat details, from releases 0.8 to 0.10, are recognised.
 _FLAT = ("example", "predictions", "specifics")
 
 
@@ -35,7 +35,7 @@ def _part(record: Record, place: int) -> tuple[str, dict[str, Any]]:
 
 def _identity(record: Record, index: int) -> Identity:
     name, doc = _part(record, 0)
-    # The prompt as the task gave it; what was sent may stand in a template, which only the older releases write down.
+    # The prompt of the task. What was sent may be in a chat template, which only older releases record.
     prompt = echoed(doc.get("query", record.get("example")))
     reference = _gold(doc) or references(record.get("gold"))
     specific = as_object(doc.get("specific", record.get("specifics")))
@@ -44,7 +44,7 @@ def _identity(record: Record, index: int) -> Identity:
     named = doc.get("id")
     if isinstance(named, str) and named and not named.isdigit():
         return Identity(named, prompt, None, reference)
-    # Its own ids are the places of the rows.
+    # lighteval's own ids are the places of the rows.
     return Identity(None, prompt, place_number(named, f"{name}.id") if named not in (None, "") else index, reference)
 
 
@@ -61,7 +61,7 @@ def _completions(record: Record) -> list[Completion]:
     field = "predictions" if "predictions" in record else f"{name}.text"
     texts = record.get("predictions", response.get("text"))
     if not isinstance(texts, list):
-        raise UnreadableError(f"the answer is not text: {field} is no list; expected generated texts")
+        raise UnreadableError(f"the answer is not text: {field} is not a list; expected generated texts")
     thoughts = response.get("reasonings")
     if not isinstance(thoughts, list) or len(thoughts) != len(texts):
         thoughts = [None] * len(texts)

@@ -33,48 +33,48 @@ def _identity(record: Record, index: int) -> Identity:
 
 
 def _first_argument(arguments: object) -> object:
-    """The prompt as it was sent: by name, or in lists by older releases. Chats come as their JSON in a list."""
+    """The prompt as it was sent: under a name, or in lists in older releases. Chats are JSON in a list."""
     if isinstance(arguments, dict):
-        found = as_object(arguments.get("gen_args_0")).get("arg_0")
+        prompt = as_object(arguments.get("gen_args_0")).get("arg_0")
     else:
-        found = first_item(first_item(arguments))
-    spelled = first_item(found)
-    if isinstance(spelled, str):
+        prompt = first_item(first_item(arguments))
+    chat = first_item(prompt)
+    if isinstance(chat, str):
         try:
-            return orjson.loads(spelled)
+            return orjson.loads(chat)
         except ValueError:
             return None
-    return found
+    return prompt
 
 
 def _completions(record: Record) -> list[Completion]:
-    """All samples of the filter `none`, which takes the first; what another filter made of them, as it stands."""
+    """All samples of the filter `none`, which itself keeps only the first; the output of another filter, unchanged."""
     raw, filtered = first_item(record.get("resps")), first_item(record.get("filtered_resps"))
-    # Log-likelihoods are pairs where generated texts are texts.
+    # Generated answers are texts, log-likelihoods are pairs.
     generated = isinstance(raw, list) and all(isinstance(text, str) for text in raw)
     if generated and len(raw) > 1 and record.get("filter", "none") == "none":
-        found = raw
+        texts = raw
     elif generated and isinstance(filtered, list):
-        found = filtered
+        texts = filtered
     elif filtered is not None:
-        found = [filtered]
+        texts = [filtered]
     else:
-        found = [first_item(raw)]
-    return [Completion(answer_text(text, "filtered_resps")) for text in found] or [Completion(None)]
+        texts = [first_item(raw)]
+    return [Completion(answer_text(text, "filtered_resps")) for text in texts] or [Completion(None)]
 
 
 def _filter_of(record: object) -> str | None:
-    """The filter whose line a record is; None for a record of another format."""
+    """The filter that a record belongs to; None for a record of another format."""
     if isinstance(record, dict) and _matches(record):
         return str(record.get("filter", "none"))
     return None
 
 
 def _answer_records(blocks: Iterable[LineBlock]) -> Callable[[object], bool]:
-    """Lines of several filters repeat the same answers: those of `none` count if a line has it, else the first's.
+    """Selects the lines of one filter, since several repeat the same answers: `none` if there is one, else the first.
 
-    One line tells if it is of `none`, as most files are. Otherwise all lines are looked at before any is read: `none`
-    may stand in the last of them, and a file's answers are too many to hold back until then.
+    Most files begin with `none`, so that one line is enough. Otherwise all lines are scanned before any is read: `none`
+    may come last, and a file may have too many answers to hold back until then.
     """
     chosen = _chosen_filter(blocks)
     return lambda record: chosen is None or (_filter_of(record) or chosen) == chosen
@@ -84,16 +84,16 @@ def _chosen_filter(blocks: Iterable[LineBlock]) -> str | None:
     first: str | None = None
     for lines, _ in blocks:
         for line in lines:
-            # Lines of the first filter come first, and only one that spells the other can be of it.
+            # Once the first filter is known, only a line that spells `none` matters.
             if line is None or (first is not None and b'"none"' not in line):
                 continue
             try:
-                found = _filter_of(parse(line))
+                name = _filter_of(parse(line))
             except (UnreadableError, EncodingError):
                 continue
-            if found == "none":
-                return found
-            first = first or found
+            if name == "none":
+                return name
+            first = first or name
     return first
 
 

@@ -1,4 +1,4 @@
-"""Reads the predictions of LongBench's own scripts, both versions, whose order says whose they are."""
+"""Reads the predictions of LongBench's own scripts, both versions, which are matched to rows by their order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _identity(record: Record, index: int) -> Identity:
 
 
 def _completions(record: Record) -> list[Completion]:
-    # In the second LongBench `pred` is the letter taken out of the response.
+    # In the second version, `pred` is only the letter extracted from the response.
     names = ("response", "response_cot") if "_id" in record else ("pred",)
     name = next((name for name in names if name in record), names[0])
     return [Completion(answer_text(record.get(name), name))]

@@ -1,4 +1,4 @@
-"""Reads the results of needlehaystack 2, which have a length, a depth and a seed, and neither ids nor prompts."""
+"""Reads the results of needlehaystack 2, which have a length, a depth and a seed but neither ids nor prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the batch files of OpenAI and of every service that writes its format, vLLM among them."""
+"""Reads the batch output of OpenAI and of every service that writes its format, such as vLLM."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def _is_vllm(record: Record) -> bool:
 
 
 def _openai_completions(record: Record) -> list[Completion]:
-    """A line of an output file, or of the error file beside it."""
+    """A line of an output file, or of the error file that comes with it."""
     response = as_object(record.get("response"))
     body = as_object(response.get("body"))
     status = response.get("status_code")
     failed = isinstance(status, int) and not 200 <= status < 300
     error = error_line(record.get("error")) or error_line(body.get("error"))
     if error or failed or not body:
-        said = error or ("no response" if status is None else f"status code {status!r} without an answer")
-        return [Completion(None, error=said)]
+        error = error or ("no response" if status is None else f"status code {status!r} without an answer")
+        return [Completion(None, error=error)]
     if isinstance(body.get("output"), list):
         return [_response(body)]
     choices = body.get("choices")
@@ -109,15 +109,15 @@ def _response(body: dict[str, Any]) -> Completion:
 
 
 def _texts(parts: object, kinds: tuple[str, ...]) -> list[str]:
-    """The texts of the parts of some types. Raises UnreadableError for a part of them without one."""
-    found = [part.get("text") for part in as_list(parts) if as_object(part).get("type") in kinds]
-    if not all(isinstance(text, str) for text in found):
+    """The texts of the parts of some types. Raises UnreadableError if one of these has no text."""
+    texts = [part.get("text") for part in as_list(parts) if as_object(part).get("type") in kinds]
+    if not all(isinstance(text, str) for text in texts):
         raise UnreadableError(f"the answer is not text: a part of type {' or '.join(kinds)} has no string `text`")
-    return [text for text in found if isinstance(text, str)]
+    return [text for text in texts if isinstance(text, str)]
 
 
 def _read_chat_completions(blocks: Iterable[LineBlock], read_line: ReadLine) -> Iterator[Answer | Malformed]:
-    """Chat completions with one choice that is a text. A line that is anything else goes to `read_line`."""
+    """Read chat completions with one choice that is text; every other line goes to `read_line`."""
     number = 0
     loads, dumps, ends = orjson.loads, orjson.dumps, FINISHES_OR_NONE
     for block, cut in blocks:

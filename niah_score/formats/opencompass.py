@@ -1,4 +1,4 @@
-"""Reads the prediction files of OpenCompass, finished and temporary ones."""
+"""Reads the prediction files of OpenCompass, finished or temporary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _identity(record: Record, index: int) -> Identity:
     prompt = _messages(prompt) if isinstance(prompt, list) else prompt
     gold = record.get("gold")
     if isinstance(gold, dict) and gold.get("id") is not None:
-        # As our datasets for OpenCompass have it; others have no ids.
+        # As in our exports for OpenCompass; other datasets have no ids.
         return Identity(id_text(gold["id"], "gold.id"), echoed(prompt), None, references(gold.get("answers")))
     return Identity(None, echoed(prompt), place_number(place, "idx"), references(gold))
 
@@ -45,14 +45,14 @@ def _messages(turns: list[Any]) -> list[Message] | None:
 
 
 def _completions(record: Record) -> list[Completion]:
-    found = record.get("prediction")
-    if isinstance(found, list) and found and all(isinstance(text, str) for text in found):
-        return [Completion(text) for text in found]
-    return [Completion(answer_text(found, "prediction"))]
+    prediction = record.get("prediction")
+    if isinstance(prediction, list) and prediction and all(isinstance(text, str) for text in prediction):
+        return [Completion(text) for text in prediction]
+    return [Completion(answer_text(prediction, "prediction"))]
 
 
 def _records(document: object) -> list[Any] | None:
-    """The records of an OpenCompass prediction file, their keys as `idx`; None if the document is none."""
+    """The records of an OpenCompass prediction file, their keys as `idx`; None if the document is not one."""
     if not isinstance(document, dict) or not document:
         return None
     if not all(key.isascii() and key.isdigit() and len(key) < 16 for key in document):

@@ -1,9 +1,10 @@
-"""Reads Parquet answer files in a process apart: a damaged footer can crash the library that reads it."""
+"""Reads Parquet answer files in a separate process, because a damaged footer can crash the library that reads it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from niah_score.formats.registry import FORMATS
 
 _FORMATS = [form for form in FORMATS.values() if form.container == "parquet"]
 _ERRORS = {kind.__name__: kind for kind in (ScoreError, IntegrityError, ResourceError, NoAnswersError)}
-# So many records go from one process to the other at once, or as many as have so many characters of text.
+# Records are sent in lists of up to this many, or that hold about this many characters of text.
 _RECORDS = 1024
 _CHARACTERS = 2**20
 
@@ -25,21 +26,14 @@ _CHARACTERS = 2**20
 def read(
     path: Path, name: Path, names: FieldNames, forced: Format | None
 ) -> tuple[Format, Iterator[Answer | Malformed]]:
-    """The format of a Parquet file, and its records, not yet read. name: what messages call the file.
+    """The format of a Parquet file, and its records, still unread. name: what messages call the file.
 
-    Raises ScoreError, also where the file crashes its reader, and ResourceError where that was killed.
+    Raises ScoreError, also if the file crashes its reader, and ResourceError if the reader was killed.
     """
     from niah_score.machine.apart import items_apart
 
-    def crashed(ending: str) -> ScoreError:
-        if ending == "signal 9":
-            return ResourceError(f"{name}: the process that read it was killed; it may need more memory than there is")
-        return ScoreError(f"{name}: the Parquet file is damaged (its reader crashed: {ending}); get it again")
-
-    items = items_apart(
-        items_of, str(path), str(name), *names, None if forced is None else forced.name, crashed=crashed
-    )
-    values = _values(items)
+    arguments = str(path), str(name), *names, None if forced is None else forced.name
+    values = _values(items_apart(items_of, *arguments, crashed=partial(parquet.reader_crashed, name)))
     return FORMATS[next(values)], _records(values)
 
 
@@ -54,9 +48,9 @@ def _records(values: Iterator[Any]) -> Iterator[Answer | Malformed]:
 
 
 def _values(items: Iterator[bytes]) -> Iterator[Any]:
-    """What the other process sends. Raises the error that it sends at last."""
+    """What the other process sends. Raises the error that it may end with."""
     error: ScoreError | None = None
-    for item in items:  # to their end: a process with a call that is given up is not kept
+    for item in items:  # to the end, because a process is not used again after an abandoned call
         value = orjson.loads(item)
         if isinstance(value, dict):
             error = _ERRORS[value["error"]](*value["arguments"])
@@ -67,7 +61,7 @@ def _values(items: Iterator[bytes]) -> Iterator[Any]:
 
 
 def items_of(path: str, name: str, id_field: str | None, text_field: str | None, forced: str | None) -> Iterator[bytes]:
-    """In the process apart: the name of the format, then lists of records; an error ends them."""
+    """Run in the separate process: yields the name of the format, lists of records, and finally an error, if any."""
     names = FieldNames(id_field, text_field)
     try:
         with opened(Path(path), Path(name)) as source:

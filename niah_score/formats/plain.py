@@ -1,4 +1,4 @@
-"""Reads records that people write themselves: an id, a text, and what else is known under its usual name."""
+"""Reads records that people write themselves: an id, a text, and anything else under its usual name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from niah_score.formats.record import (
     brief,
 )
 
-# The first of these that a record has. Never answer, answers, target, gold or outputs: those are references.
+# The first of these in a record counts. Never answer, answers, target, gold or outputs: those are references.
 ID_FIELDS = ("id", "custom_id", "sample_id", "key", "uid", "idx")
 TEXT_FIELDS = ("prediction", "pred", "completion", "response", "output", "generated_text", "generation", "text")
 FINISH_FIELDS = ("finish_reason", "stop_reason")
@@ -45,7 +45,7 @@ SAMPLE_FIELD = "sample"
 EPOCH_FIELD = "epoch"
 ERROR_FIELD = "error"
 PROMPT_FIELD = "prompt"
-# Looked at only where the order alone tells whose answer it is.
+# Used only if nothing but the order identifies the row.
 _REFERENCE_FIELDS = ("answers", "answer", "outputs", "target", "gold")
 
 
@@ -59,7 +59,7 @@ def _is_plain(record: Record) -> bool:
 
 def _is_ordered(record: Record) -> bool:
     name = field_of(record, TEXT_FIELDS)
-    # An object is what another stack wraps its answer in.
+    # An object means that another stack has wrapped its answer.
     return name is not None and not isinstance(record[name], dict)
 
 
@@ -74,9 +74,9 @@ def _identity(record: Record, index: int) -> Identity:
 
 
 def _cell_identity(record: Record, index: int) -> Identity:
-    """Whose answer a row of a table of texts holds. A chat can only stand there as JSON, or as some program prints it.
+    """The identity of a row in a table of texts, where a chat can only be JSON or some program's print-out of it.
 
-    What is printed otherwise is no sign of what was sent, and is not compared.
+    A print-out does not show what was sent, so it is not compared.
     """
     prompt = record.get(PROMPT_FIELD)
     if not isinstance(prompt, str) or not prompt.startswith("[{"):
@@ -89,11 +89,11 @@ def _cell_identity(record: Record, index: int) -> Identity:
 
 
 def _ordered_identity(record: Record, index: int) -> Identity:
-    found = _identity(record, index)
-    if found.id is not None or found.prompt is not None:
-        return found
+    identity = _identity(record, index)
+    if identity.id is not None or identity.prompt is not None:
+        return identity
     name = field_of(record, _REFERENCE_FIELDS)
-    return found._replace(position=index, reference=None if name is None else references(record[name]))
+    return identity._replace(position=index, reference=None if name is None else references(record[name]))
 
 
 def _completions(record: Record) -> list[Completion]:
@@ -101,10 +101,10 @@ def _completions(record: Record) -> list[Completion]:
     name = field_of(record, TEXT_FIELDS)
     if name is None and error is None:
         named = field_of(record, ID_FIELDS)
-        whose = "" if named is None else f" of id {brief(record[named])}"
+        with_id = "" if named is None else f" with id {brief(record[named])}"
         raise UnreadableError(
-            f"the record{whose} has no field with the answer's text; expected one of {', '.join(TEXT_FIELDS)}, or name "
-            "it with --text-field"
+            f"the record{with_id} has no field with the answer's text; expected one of {', '.join(TEXT_FIELDS)}, or "
+            "name it with --text-field"
         )
     text = None if name is None else answer_text(record[name], name)
     finish = field_of(record, FINISH_FIELDS)
@@ -119,25 +119,25 @@ def _completions(record: Record) -> list[Completion]:
     ]
 
 
-# Records with one of these say more than an id, a text and how it ended.
+# Records with one of these hold more than an id, a text and a finish reason.
 _SPECIAL_FIELDS = frozenset((*REASONING_FIELDS, SAMPLE_FIELD, EPOCH_FIELD, ERROR_FIELD, PROMPT_FIELD))
-# Records of one file have few different sets of fields; a file that makes one a line must not fill the memory.
+# Records of one file have few different sets of fields; a file with a new set on every line must not fill the memory.
 _MAX_SHAPES = 256
 
 
 class _Shapes(dict[tuple[str, ...], tuple[str, str, str | None]]):
-    """Names the fields of id, text and finish reason by all fields of a record. KeyError for records that say more."""
+    """Maps the fields of a record to those of id, text and finish reason. KeyError for records that hold more."""
 
     def __missing__(self, fields: tuple[str, ...]) -> tuple[str, str, str | None]:
         id_field, text_field = field_of(fields, ID_FIELDS), field_of(fields, TEXT_FIELDS)
         if not id_field or not text_field or len(self) >= _MAX_SHAPES or not _SPECIAL_FIELDS.isdisjoint(fields):
             raise KeyError(fields)
-        self[fields] = found = id_field, text_field, field_of(fields, FINISH_FIELDS)
-        return found
+        self[fields] = shape = id_field, text_field, field_of(fields, FINISH_FIELDS)
+        return shape
 
 
 def _read_flat(blocks: Iterable[LineBlock], read_line: ReadLine) -> Iterator[Answer | Malformed]:
-    """Flat records with an id and a text. A line that is anything else, in any way, goes to `read_line`."""
+    """Read flat records with an id and a text; every other line goes to `read_line`."""
     number = 0
     loads, shapes, ends = orjson.loads, _Shapes(), FINISHES_OR_NONE
     for block, cut in blocks:
@@ -156,9 +156,9 @@ def _read_flat(blocks: Iterable[LineBlock], read_line: ReadLine) -> Iterator[Ans
                 type(name) is str
                 and type(text) is str
                 and name
-                # A level of nesting takes a colon or a bracket.
+                # Every level of nesting needs a colon or a bracket.
                 and (colons := line.count(b":")) + line.count(b"[") < MAX_DEPTH
-                # As in no_key_twice: the colons of the two strings, and one for each key that was kept.
+                # As in no_key_twice: the colons in the two strings, and one for each key that was kept.
                 and (
                     (colons == len(record) + name.count(":") + text.count(":") and not colons_escaped(line))
                     or no_key_twice(line, record)

@@ -1,6 +1,6 @@
-"""Defines Answer and Malformed, what is read of answer files, and Format, which says how a stack's records are read.
+"""Defines what answer files are read into, Answer and Malformed, and Format, which says how to read a stack's records.
 
-The readers in `containers` know no format by name: whatever one stack needs of them is a field of its `Format`.
+The readers in `containers` know no format by name: whatever a stack needs from them is a field of its `Format`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from niah_score.errors import ScoreError
 # A parsed record: a JSON object, a CSV row, a Parquet row.
 Record = dict[str, Any]
 Container = Literal["json", "zip", "separated", "parquet"]
-# Lines without their line feed, as bytes, None for one that is too long; and whether none ends the last of them.
+# Lines as bytes without their line feeds, None for one that is too long; and whether the last one had no line feed.
 LineBlock = tuple[list[Any], bool]
 
 
 class Coordinates(NamedTuple):
-    """The cell of a grid that an answer was asked for, by which systems without ids tell their results apart.
+    """The cell of a grid that an answer belongs to; systems without ids tell their results apart by it.
 
-    `length`: tokens. `depth_percent`: 0 to 100. `needles`: the inserted texts. `question`: None where the record has
-    none. `run`: the number of a repeated run of one cell, such as a seed; None where it has none. `model`: its name.
-    `placement`: that of the rows whose prompts the system builds.
+    `length`: tokens. `depth_percent`: 0 to 100. `needles`: the inserted texts. `question`: None if the record has none.
+    `run`: the number of a repeated run of one cell, such as a seed, or None. `model`: its name. `placement`: of the
+    rows whose prompts the system builds.
     """
 
     length: int
@@ -35,10 +35,10 @@ class Coordinates(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """One answer as its file gives it. Of id, prompt_sha256, position and coordinates at least one is known.
+    """One answer as its file gives it. At least one of id, prompt_sha256, position and coordinates is known.
 
     `prompt_sha256`, `chat_sha256`, `in_template`: of the prompt that the record echoes, as in EchoedPrompt. The prompt
-    finds the row of a record without a row's id, and is compared with the row's where an id has found it.
+    identifies the row if no id does; otherwise it is compared with the row's own.
     `sample`: from 0.
     """
 
@@ -58,22 +58,22 @@ class Answer(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """A record that is no answer: where it stands, and which field is not what was expected."""
+    """A record that is not an answer: its line, and which field is not what was expected."""
 
     line: int
     message: str
 
 
 class UnreadableError(Exception):
-    """Why a record is no answer; becomes the message of its Malformed."""
+    """Why a record is not an answer; becomes the message of its Malformed."""
 
 
 class InexactError(UnreadableError):
-    """An id came as a float, which the fast parser also makes of integers beyond 64 bits."""
+    """An id is a float, which the fast parser also makes of integers beyond 64 bits."""
 
 
 class LineError(ScoreError):
-    """What ends the reading of a file at one of its lines."""
+    """A problem in one line that ends the reading of the whole file."""
 
     def __init__(self, path: str, line: int, message: str) -> None:
         super().__init__(path, line, message)
@@ -83,12 +83,12 @@ class LineError(ScoreError):
         return f"{self.path}:{self.line}: {self.message}"
 
     def after(self, lines: int) -> LineError:
-        """The same error where the range that was read begins after so many lines of the file."""
+        """The same error, with the line counted from the beginning of the file; `lines` of it precede the range."""
         return LineError(self.path, self.line + lines, self.message)
 
 
 class NoAnswersError(ScoreError):
-    """A whole file that can be read and holds no answer, such as a harness's results beside its samples."""
+    """A whole file that can be read but holds no answer, such as a harness's results next to its samples."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(path, message)
@@ -99,10 +99,10 @@ class NoAnswersError(ScoreError):
 
 
 class EchoedPrompt(NamedTuple):
-    """The digests of a prompt that a record echoes as it was given.
+    """The digests of a prompt that a record echoes.
 
-    chat_sha256: as one message of the user, for stacks that echo the text of such a chat alone. in_template: whether it
-    looks like a text in a model's chat template, which no digest tells from another prompt.
+    chat_sha256: of the prompt as one user message, for stacks that echo only the text of such a chat. in_template:
+    whether it looks like a prompt in a model's chat template, which a digest cannot tell from a different prompt.
     """
 
     sha256: str
@@ -111,7 +111,7 @@ class EchoedPrompt(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """Whose answer a record holds."""
+    """What identifies the row that a record answers."""
 
     id: str | None = None
     prompt: EchoedPrompt | None = None
@@ -122,7 +122,7 @@ class Identity(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """One sample of what a model answered to one prompt."""
+    """One sample of a model's answer to a prompt."""
 
     text: str | None
     reasoning: str | None = None
@@ -131,10 +131,10 @@ class Completion(NamedTuple):
 
 
 class TableColumns(NamedTuple):
-    """The columns of a table that a format reads: of each group of names the first that is there.
+    """The columns of a table that a format reads: in each group of names, the first that is there.
 
-    by_order: whose answer a row holds if neither a column of ids nor one of prompts is there. signs: columns of which
-    one must be there as well, for tables whose text columns other tables have for something else.
+    by_order: identifies the answer if there is no column of ids or prompts. signs: columns of which one must be there
+    too, because other tables use the same text columns for something else.
     """
 
     ids: tuple[str, ...]
@@ -149,7 +149,7 @@ class TableColumns(NamedTuple):
 class ZipMembers(NamedTuple):
     """How a zip is recognised and read: its records are the .json members of a folder.
 
-    signs: members that show whose file it is even if it holds no records. what: the file in a message. convert: the
+    signs: members that identify the stack even if there are no records. what: the file in a message. convert: the
     stack's own command that writes such a file as JSON.
     """
 
@@ -159,28 +159,28 @@ class ZipMembers(NamedTuple):
     convert: str
 
 
-# One line, its number and whether the file breaks off in it; what comes out of it.
+# Reads one line, given its number and whether the file breaks off in it.
 ReadLine = Callable[[bytes | None, int, bool], Sequence[Answer | Malformed]]
 
 
 class Format(NamedTuple):
-    """A kind of answer file. Only the first seven fields are needed; the others serve single stacks.
+    """A kind of answer file. Only the first seven fields are required; the others serve single stacks.
 
-    name, what: as they stand in the list of formats. example: one line of such a file. container: what the file is.
+    name, what: as in the list of formats. example: one line of such a file. container: what the file is.
     matches: whether a record is of this format.
-    identify: whose answer a record holds, given its place among the records. Raises UnreadableError.
-    completions: what was answered, one item a sample; none for a record that is no answer, such as a step of a run,
-    which is left out. Raises UnreadableError.
+    identify: which row a record answers, given its place among the records. Raises UnreadableError.
+    completions: what was answered, one item per sample; empty for a record that is not an answer, such as a step of a
+    run, which is left out. Raises UnreadableError.
 
-    by_id: whether a record alone tells whose answer it is, so that it may stand among records of other formats.
-    by_order_only: whether nothing but its place tells whose answer a record is, unless the user names a field.
-    custom_fields: whether records are of it that no format matches, but that have the fields that the user names.
-    read_usual: a faster loop over lines of the usual shapes; it hands every other line to the function it is given.
-    answer_records: given the lines of a whole file, which of its records count as answers; the others are skipped.
-    documents: for JSON objects that the stack writes over a whole file: their records, None for any other value.
+    by_id: whether a record alone identifies its row, so that it may be mixed with records of other formats.
+    by_order_only: whether only its place identifies a record's row, unless the user names a field.
+    custom_fields: whether it takes records that no format matches but that have the fields that the user names.
+    read_usual: a faster loop over lines of the usual shape; it hands every other line to the function it is given.
+    answer_records: given the lines of a whole file, says which records count as answers; the others are skipped.
+    documents: the records of a JSON object that the stack writes as a whole file; None for any other value.
     separators: what separates the columns of its tables; columns: which of them are read.
-    layouts: for nested Parquet columns, one layout a release: the leaves that are read, by what their paths begin with;
-    a file with all columns of a layout is of this format.
+    layouts: for nested Parquet columns, one layout per release: the leaves that are read, by the beginnings of their
+    paths; a file with all columns of a layout is of this format.
     members: which members of a zip are read.
     """
 
@@ -204,13 +204,13 @@ class Format(NamedTuple):
 
 
 class FieldNames(NamedTuple):
-    """The fields that the user names, as dotted paths; they win over what the format says."""
+    """The fields that the user names, as dotted paths; they override the format's own."""
 
     id_field: str | None = None
     text_field: str | None = None
 
 
 def brief(value: object) -> str:
-    """A value for a message: what is unprintable escaped, what is long cut."""
+    """A value for a message: unprintable characters escaped, a long value cut."""
     shown = repr(value)
     return shown if len(shown) <= 80 else f"{shown[:77]}..."

@@ -1,18 +1,18 @@
-"""Lists the answer formats in the order of recognition: the first one that fits a file's first readable record decides.
+"""Lists the answer formats in the order of recognition: the first that matches a file's first readable record is used.
 
 Adding a format takes four things:
 
 1. A file in this folder with a `Format`: its name, what it is, an example line, its container, and three functions that
-   tell whether a record is of it, whose answer a record holds, and what was answered. Values (texts, ids, finish
-   reasons, errors, prompts) are read by the functions of `fields`, which know the spellings of all stacks. What a stack
-   needs of a container beyond that is one of the optional fields of `Format`, explained there.
-2. Its import and a line in FORMATS below, above every format whose records it would fit as well: plain records have few
-   demands and stand near the end.
-3. An example file in tests/score/formats/examples, and a writer of it in tests/score/formats/test_round_trip.py, whose
-   tests then write and read the format with hypothesis, packed, and next to all others.
+   say whether a record is of this format, which row it answers, and what was answered. Values (texts, ids, finish
+   reasons, errors, prompts) are read by the functions of `fields`, which know the spellings of all stacks. Anything
+   else that a stack needs from a container is an optional field of `Format`, explained there.
+2. Its import and a line in FORMATS below, above every format that would match its records too: plain records match
+   easily, so they come near the end.
+3. An example file in tests/score/formats/examples, and its writer in tests/score/formats/test_round_trip.py, whose
+   tests then write and read the format with hypothesis, compressed, and next to all others.
 4. A row in both tables and an example line in docs/formats.md; a test compares them with this list.
 
-No other module has to know of it.
+No other module needs to know it.
 """
 
 from __future__ import annotations

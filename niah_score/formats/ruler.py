@@ -1,4 +1,4 @@
-"""Reads the predictions of RULER's own script, whose order says whose they are."""
+"""Reads the predictions of RULER's own script, which are matched to rows by their order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _matches(record: Record) -> bool:
 
 
 def _identity(record: Record, index: int) -> Identity:
-    # Not its `index`: the scripts reuse that variable, so that it is no row number.
+    # Not the record's `index`: the scripts reuse that variable, so it is not a row number.
     return by_order(record, "id", index, record.get("outputs"))
 
 

@@ -1,4 +1,4 @@
-"""Keeps what comes by standard input in a temporary file, as formats are recognised in what can be read again."""
+"""Copies standard input to a temporary file, because recognising a format needs input that can be read again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from niah_score.errors import ResourceError, ScoreError
 from niah_score.machine.refusals import NO_ROOM
 from niah_score.machine.scratch import scratch_folder
 
-# How users name it, and how messages do.
+# What users call standard input, and what messages do.
 DASH = "-"
 NAME = Path("standard input")
 
@@ -22,9 +22,9 @@ _CHUNK = 2**20
 
 
 def kept(owner: object) -> Path:
-    """A temporary file with all that is left of standard input, which goes with `owner`.
+    """A temporary file with the rest of standard input, deleted along with `owner`.
 
-    Raises ScoreError where there is no input or it cannot be read, ResourceError where the disk cannot hold it.
+    Raises ScoreError if there is no input or it cannot be read, ResourceError if the disk has no room for it.
     """
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
@@ -45,15 +45,15 @@ def kept(owner: object) -> Path:
                 "a folder with more room"
             ) from None
         if error.filename is not None:
-            raise  # it is about the temporary file
+            raise  # about the temporary file
         raise ScoreError(f"{NAME}: cannot be read ({error.strerror}); expected a file or a pipe") from None
 
 
 def _refuse_device(stream: object) -> None:
-    """Devices such as /dev/zero have no end; a terminal has."""
+    """Refuse devices such as /dev/zero, which have no end; a terminal does."""
     try:
         number = stream.fileno()  # type: ignore[attr-defined]
-    except (OSError, AttributeError):  # a test's or a notebook's own
+    except (OSError, AttributeError):  # the stream of a test or a notebook
         return
     if stat.S_ISCHR(os.fstat(number).st_mode) and not os.isatty(number) and not _is_null(number):
         raise ScoreError(f"{NAME}: a device; expected a file or a pipe")

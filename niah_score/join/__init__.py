@@ -1,4 +1,4 @@
-"""Reads datasets' truth and answer files, and brings each answer to its row.
+"""Reads the truth of datasets and their answer files, and joins each answer to its row.
 
 May import contract, text, machine and formats.
 """

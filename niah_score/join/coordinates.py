@@ -1,6 +1,6 @@
-"""Brings answers to rows by placement, length, depth, question and needles, where results have no ids.
+"""Joins answers without ids to rows by placement, length, depth, question and needles.
 
-An answer is given to a row only where a single one fits, or where all that fit hold the same prompt.
+An answer gets a row only if exactly one fits, or if all that fit hold the same prompt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from niah_score.join.rows import Rows
 
-# In percent. Systems write depths with all their digits.
+# In percent. Systems write depths with all digits.
 _SAME_DEPTH = 1e-6
 _SHOWN = 3
 _LATIN = frozenset("0123456789abcdefghijklmnopqrstuvwxyz")
@@ -50,7 +50,7 @@ class _GridRow(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """The rows that an answer fits, in the order of their repeats; or why there are none."""
+    """The rows that an answer fits, in the order of their repeats, or why there are none."""
 
     rows: tuple[_GridRow, ...] = ()
     why_lost: str | None = None
@@ -59,28 +59,27 @@ class _Fit(NamedTuple):
 def by_coordinates(asked: pl.DataFrame, rows: Rows, names: Sequence[str]) -> pl.DataFrame:
     """Answers with the `place` of the row that they fit, or with `why_lost`.
 
-    Runs of one cell (seeds, versions) go to the repeats that hold the same prompt, in the order of their numbers; where
-    there are more runs than repeats, they are samples. Raises ScoreError for results of several models.
+    Runs of one cell (seeds, versions) go to the repeats that hold the same prompt, in the order of their numbers; with
+    more runs than repeats, the rest are further samples. Raises ScoreError for results of several models.
     """
     import polars as pl
 
     cells = {text: _from_json(text) for text in asked["coordinates"].unique()}
     _refuse_several_models(asked, cells, names)
     by_length = _rows_by_length(rows)
-    answers = list(asked.select("coordinates", "reference").iter_rows())
-    fits = {
-        (text, tuple(reference or ())): _fit(cells[text], tuple(reference or ()), by_length)
-        for text, reference in answers
-    }
+    answers = [
+        (text, tuple(reference or ())) for text, reference in asked.select("coordinates", "reference").iter_rows()
+    ]
+    fits = {(text, reference): _fit(cells[text], reference, by_length) for text, reference in dict.fromkeys(answers)}
     runs: dict[tuple[_GridRow, ...], set[int]] = defaultdict(set)
     for (text, _), fit in fits.items():
         runs[fit.rows].add(_run(cells[text]))
-    order = {found: {run: nth for nth, run in enumerate(sorted(group))} for found, group in runs.items()}
+    order = {fitting: {run: nth for nth, run in enumerate(sorted(group))} for fitting, group in runs.items()}
     places: list[int | None] = []
     samples: list[int] = []
     lost: list[str | None] = []
     for text, reference in answers:
-        fit = fits[text, tuple(reference or ())]
+        fit = fits[text, reference]
         nth = order[fit.rows][_run(cells[text])] if fit.rows else 0
         places.append(fit.rows[nth % len(fit.rows)].place if fit.rows else None)
         samples.append(nth // len(fit.rows) if fit.rows else 0)
@@ -97,41 +96,41 @@ def _run(cell: Coordinates) -> int:
 
 
 def _refuse_several_models(asked: pl.DataFrame, cells: Mapping[str, Coordinates], names: Sequence[str]) -> None:
-    """Answers of several models would fit the same rows, and mix where each has some of them."""
+    """Raise ScoreError for several models, whose answers would fit the same rows and be mixed."""
     first: dict[str, str] = {}
     for file, line, text in asked.select("file", "line", "coordinates").iter_rows():
         first.setdefault(cells[text].model, f"{names[file]}:{line}")
     if len(first) > 1:
         (one, _), (other, place) = list(first.items())[:2]
         raise ScoreError(
-            f"{place}: a result of the model {other!r} among those of {one!r}; score the results of each model by "
-            "themselves: name their files, or take their lines out of a file that holds several"
+            f"{place}: a result of the model {other!r} among those of {one!r}; score each model separately: name only "
+            "its files, and split files that hold results of several models"
         )
 
 
 def _rows_by_length(rows: Rows) -> dict[int, list[_GridRow]]:
-    """The rows with a length and a depth, but for controls, which systems without ids do not have."""
+    """The rows with a length and a depth, except controls, which systems without ids do not have."""
     import polars as pl
 
     table = rows.whole().with_row_index("place")
     grid = table.filter(
         pl.col("length").is_not_null() & pl.col("depth_percent").is_not_null() & pl.col("control").is_null()
     ).sort("repeat", "order", nulls_last=True)
-    found: dict[int, list[_GridRow]] = defaultdict(list)
+    by_length: dict[int, list[_GridRow]] = defaultdict(list)
     for row in grid.iter_rows(named=True):
         accepted = [*row["answers"], *(word for group in row["keywords"] for word in group)]
-        found[row["length"]].append(
+        by_length[row["length"]].append(
             _GridRow(
                 row["place"], row["id"], row["depth_percent"], row["question"], _stripped(row["needles"]),
                 tuple(text.strip().casefold() for text in accepted if text and text.strip()), row["prompt_sha256"],
                 row["placement"],
             )
         )  # fmt: skip
-    return found
+    return by_length
 
 
 def _stripped(texts: Sequence[str | None]) -> tuple[str, ...]:
-    """Texts without the space around them, sorted."""
+    """Texts without surrounding space, sorted."""
     return tuple(sorted(text.strip() for text in texts if text))
 
 
@@ -140,21 +139,21 @@ def _fit(cell: Coordinates, reference: tuple[str, ...], by_length: Mapping[int, 
     there = [row for row in by_length.get(cell.length, ()) if abs(row.depth - cell.depth_percent) < _SAME_DEPTH]
     if not there:
         return _Fit(why_lost=f"no row has {where}")
-    found = tuple(row for row in there if not any(_differences(row, cell, reference)))
-    if not found:
+    fitting = tuple(row for row in there if not any(_differences(row, cell, reference)))
+    if not fitting:
         differs = " and ".join(dict.fromkeys(_differences(there[0], cell, reference)))
         return _Fit(why_lost=f"no row with {where} fits: {there[0].id!r} has {differs}")
-    if len(found) > 1 and len({row.prompt or row.id for row in found}) > 1:
-        shown = ", ".join(row.id for row in found[:_SHOWN])
+    if len(fitting) > 1 and len({row.prompt or row.id for row in fitting}) > 1:
+        shown = ", ".join(row.id for row in fitting[:_SHOWN])
         return _Fit(
-            why_lost=f"{len(found)} rows with {where} fit, and hold different prompts ({shown}); give each answer the "
-            "id of its row"
+            why_lost=f"{len(fitting)} rows with {where} fit, but hold different prompts ({shown}); give each answer "
+            "the id of its row"
         )
-    return _Fit(found)
+    return _Fit(fitting)
 
 
 def _differences(row: _GridRow, cell: Coordinates, reference: tuple[str, ...]) -> Iterator[str]:
-    """What tells a row apart from the one that was answered."""
+    """How a row differs from the one that was answered."""
     if row.placement not in (None, cell.placement):
         yield f"the placement {row.placement!r} and not {cell.placement!r}"
     if cell.question is not None and row.question is not None and cell.question.strip() != row.question.strip():
@@ -163,12 +162,12 @@ def _differences(row: _GridRow, cell: Coordinates, reference: tuple[str, ...]) -
         if _stripped(cell.needles) != row.needles:
             yield "other needles"
     else:
-        told = "\n".join((*cell.needles, *reference)).casefold()
-        if not any(_names(told, text) for text in row.accepted):
+        known = "\n".join((*cell.needles, *reference)).casefold()
+        if not any(_mentions(known, text) for text in row.accepted):
             yield "other answers"
 
 
-def _names(told: str, text: str) -> bool:
-    """Whether a text stands in another, and not inside a longer number or Latin word: 42 does not name 4."""
+def _mentions(known: str, text: str) -> bool:
+    """Whether `text` is in another text, but not inside a longer number or Latin word: 42 does not mention 4."""
     before, after = (r"(?<![0-9a-z])" if text[0] in _LATIN else ""), (r"(?![0-9a-z])" if text[-1] in _LATIN else "")
-    return text in told and re.search(before + re.escape(text) + after, told) is not None
+    return text in known and re.search(before + re.escape(text) + after, known) is not None

@@ -1,7 +1,7 @@
-"""Finds the files that hold a dataset's rows, and lets each be read only if it is the file that its manifest lists.
+"""Finds the files that hold a dataset's rows, and reads each only if it is the file that its manifest lists.
 
-Files are hashed by threads, some ahead of the one that is being read. What is read is what was hashed: a file that has
-changed in between is refused, and so is one that changes while it is read.
+Threads hash files ahead of the one that is being read. A file that changes after it was hashed, before or while it is
+read, is refused.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from niah_score.text.visible import without_surrogates
 
 Read = TypeVar("Read")
 
-# More would hardly be faster, and slower on a disk that turns.
+# More would hardly be faster, and slower on a spinning disk.
 _MOST_THREADS = 4
 
 
 class ListedFile(NamedTuple):
-    """A file with rows, and the dataset whose manifest lists it; None for one that no manifest lists."""
+    """A file with rows, and the dataset whose manifest lists it; None if none does."""
 
     path: Path
     dataset: Dataset | None = None
@@ -37,7 +37,7 @@ class ListedFile(NamedTuple):
 class DatasetFiles:
     """The files of a dataset in row order. `manifest`: of the dataset, if these are all its rows; `name`: its name.
 
-    `parts`: those of the dataset that the files belong to, also where they are not all its rows.
+    `parts`: of the dataset that the files belong to, even if they are not all its rows.
     """
 
     files: tuple[ListedFile, ...]
@@ -47,9 +47,9 @@ class DatasetFiles:
 
 
 def find_files(dataset: Path) -> DatasetFiles:
-    """The files that hold the rows of a dataset folder, or one file by itself.
+    """The files that hold the rows of a dataset folder, or a single file.
 
-    Raises ScoreError if there is nothing, ContractError for a folder that is no dataset.
+    Raises ScoreError if there is nothing, ContractError if the folder is not a dataset.
     """
     if not dataset.exists():
         raise ScoreError(f"{dataset}: no such dataset; expected a folder with a {MANIFEST}, or a Parquet or JSONL file")
@@ -57,10 +57,10 @@ def find_files(dataset: Path) -> DatasetFiles:
         opened = open_dataset(dataset)
         files = tuple(ListedFile(file.path, opened, file) for file in opened.files())
         return DatasetFiles(files, opened.manifest.name, opened.manifest, opened.manifest.parts)
-    found = dataset_of(dataset)
-    if found is None:
+    owner = dataset_of(dataset)
+    if owner is None:
         return DatasetFiles((ListedFile(dataset),), _stem(dataset), None)
-    opened, file = found
+    opened, file = owner
     alone = len(opened.files(file.format)) == 1
     name = opened.manifest.name if alone else _stem(dataset)
     manifest = opened.manifest if alone else None
@@ -71,16 +71,11 @@ def _stem(file: Path) -> str:
     return without_surrogates(file.name.partition(".")[0])
 
 
-def read_intact(files: DatasetFiles, read: Callable[[Path], Iterable[Read]]) -> list[Read]:
-    """All that `each_intact` gives. Raises what it does."""
-    return list(each_intact(files, read))
-
-
 def each_intact(files: DatasetFiles, read: Callable[[Path], Iterable[Read]]) -> Iterator[Read]:
-    """What `read` makes of each file, in order; it is called once the file's sha256 is known to be the manifest's.
+    """What `read` yields for each file, in order; it is called once the file's sha256 is known to be the manifest's.
 
-    Nothing of it may be relied on before the end: raises IntegrityError for a file that is missing, damaged, or changed
-    while it was read.
+    Do not rely on the results before the end: raises IntegrityError if a file is missing, damaged, or changed while it
+    was read.
     """
     threads = ThreadPoolExecutor(min(len(files.files), os.cpu_count() or 1, _MOST_THREADS) or 1)
     try:
@@ -95,14 +90,14 @@ def each_intact(files: DatasetFiles, read: Callable[[Path], Iterable[Read]]) -> 
 
 
 def _checked(file: ListedFile) -> tuple[int, ...]:
-    """What tells whether the file changes from now on. Raises IntegrityError where it is not what its manifest says."""
+    """The state of a file, to notice later changes. Raises IntegrityError if it is not what its manifest says."""
     before = _state(file)
     if file.dataset is not None and file.listed is not None:
         with reading(file.path):
             problem = file_problem(file.dataset.folder, file.listed.entry)
         if problem:
             raise IntegrityError(
-                f"{file.dataset.folder}: {problem}; the file is damaged or not this dataset's: copy the dataset again, "
+                f"{file.dataset.folder}: {problem}; the file is damaged or another dataset's: copy the dataset again, "
                 "or build it again"
             )
     return before
@@ -112,4 +107,4 @@ def _state(file: ListedFile) -> tuple[int, ...]:
     try:
         return file_state(file.path)
     except OSError:
-        return ()  # missing: its reader says so
+        return ()  # missing, which its reader reports

@@ -1,10 +1,10 @@
 """Joins answers to the rows that they belong to, and accounts for every line of the answer files.
 
-Two equations hold whatever the files are: dataset rows = sum over statuses, and prediction lines read = used +
-duplicate + unknown + malformed. Lines are what a format calls a record: a line, an array element, a table row.
+Two equations always hold: dataset rows = sum over statuses, and prediction lines read = used + duplicate + unknown +
+malformed. A line is what the format calls a record: a line, an array element or a table row.
 
-Answers keep the order in which their files were named, and their places in these. An answer counts before an error of
-the same row and sample, wherever they stand: the error was asked again.
+Answers keep the order in which their files were named, and their order in each file. An answer takes precedence over
+an error of the same row and sample, whichever comes first: the failed request was sent again.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     import polars as pl
 
 ON_DUPLICATE = ("error", "first", "last")
-# What scoring needs of an answer, beside the columns of its row.
+# What scoring needs of an answer, besides the columns of its row.
 OF_ANSWERS = ("place", "sample", "text", "reasoning", "finish", "error")
-# The kind of problem of answers that are scored, and were given to another prompt than their row's.
+# The kind of problem of answers that are scored although they were given to a prompt other than their row's.
 OTHER_PROMPT = "other_prompt"
-# The kind of what was left out and may be: a whole file without answers.
+# The kind of problem of whole files without answers, which may be left out.
 NO_ANSWERS = "no_answers"
-# Problems with which nothing is wrong, or of which users have said how they count.
+# Kinds of problems that are harmless, or that users have said how to count.
 ACCEPTED_PROBLEMS = ("missing", "duplicate", NO_ANSWERS)
 _SHOWN = 3
 
 
 class Problem(NamedTuple):
-    """A line or row that was not used as it stands.
+    """A line or row that was not used as it is.
 
     `kind`: duplicate, unknown or malformed (lines), other_prompt (lines that were used), no_answers (a file), missing
     (a row without a line), verdict (a judge's reply without one), or unknown_metric (rows that no metric of this
@@ -67,7 +67,7 @@ class Lines(NamedTuple):
 class Joined:
     """`answers`: a frame with the used answers, sorted by `place` (the row's index in the table) and `sample`.
 
-    It has the columns of `reading.schema()` but what only joining needs: id, prompts' hashes, position, reference.
+    It has the columns of `reading.schema()`, except what only joining needs: ids, digests, positions, references.
     `missing`: the ids of rows without an answer.
     """
 
@@ -86,12 +86,12 @@ def join(
     repeats_are_samples: bool = False,
     by_order: bool = False,
 ) -> Joined:
-    """Bring answers to their rows: by id, by the prompt that they echo, by coordinates, or (only if asked to) by order.
+    """Join answers to their rows: by id, by the prompt that they echo, by coordinates, or (only if asked to) by order.
 
-    `names`: of the answer files, in order. `batches`: what was read of them. `repeats_are_samples`: an id that comes
-    again is another sample, no duplicate.
-    Raises ScoreError for duplicates unless `on_duplicate` says which to take, and for order that is not allowed or does
-    not fit; IntegrityError where all answers were made for other rows.
+    `names`: of the answer files, in order. `batches`: what was read from them. `repeats_are_samples`: an id that
+    appears again is another sample, not a duplicate.
+    Raises ScoreError for duplicates unless `on_duplicate` says which to take, and for an order that is not allowed or
+    does not fit; IntegrityError if all answers were made for other rows.
     """
     import polars as pl
 
@@ -104,7 +104,7 @@ def join(
     frames.clear()
     frame = _placed(frame, rows, names, by_order=by_order)
     lost = frame["place"].is_null()
-    # A copy of a million rows less where, as mostly, every answer has its row.
+    # Usually every answer has a row: then no copy of perhaps a million rows is made.
     known, strange = (frame.filter(~lost), frame.filter(lost)) if lost.any() else (frame, frame.clear())
     problems = [*malformed, *unknown_problems(strange, names)]
     if strange.height and not known.height:
@@ -120,7 +120,7 @@ def join(
     # A line with several samples is used if one of them is.
     unknown = strange.join(known, on=["file", "line"], how="anti").select("file", "line").unique().height
     lines = Lines(both + len(malformed), used, both - used - unknown, unknown, len(malformed))
-    # What only joining needs is not carried on.
+    # Only joining needs these.
     known = known.drop(
         "id", "prompt_sha256", "chat_sha256", "in_template", "position", "reference", "coordinates", "why_lost"
     )
@@ -128,22 +128,22 @@ def join(
 
 
 def missing_ids(rows: Rows, places: pl.Series) -> list[str]:
-    """The ids of the rows at whose places no answer is, in their order."""
+    """The ids of the rows whose places are not among those of the answers, in order."""
     answered = places.unique().to_frame("place")
     if answered.height == rows.table.height:
         return []
     return rows.placed("id").join(answered, on="place", how="anti", maintain_order="left")["id"].to_list()
 
 
-def malformed_problems(found: Sequence[Malformed], name: str) -> list[Problem]:
-    """What is wrong with the records of a file that are no answers."""
-    return [Problem("malformed", name, record.line, None, record.message) for record in found]
+def malformed_problems(records: Sequence[Malformed], name: str) -> list[Problem]:
+    """A problem for each record of a file that is not an answer."""
+    return [Problem("malformed", name, record.line, None, record.message) for record in records]
 
 
 def _placed(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: bool) -> pl.DataFrame:
-    """The frame with `place`: the index of each answer's row in the table, null for those that have none.
+    """The frame with `place`, the index of each answer's row in the table, null if it has none.
 
-    `why_lost`: what coordinates lack to be a row's.
+    `why_lost`: why its coordinates fit no row.
     """
     import polars as pl
 
@@ -151,13 +151,13 @@ def _placed(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: 
     if frame["place"].null_count() and may_be_placed(frame).any():
         frame = frame.with_row_index("read")
         lost = frame["place"].is_null()
-        found = [frame.filter(~lost), placed_otherwise(frame.filter(lost), rows, names, by_order=by_order)]
-        frame = pl.concat(found, how="vertical").sort("read").drop("read")
+        both = [frame.filter(~lost), placed_otherwise(frame.filter(lost), rows, names, by_order=by_order)]
+        frame = pl.concat(both, how="vertical").sort("read").drop("read")
     return frame
 
 
 def placed_by_id(frame: pl.DataFrame, rows: Rows) -> pl.DataFrame:
-    """Answers with the `place` of the row that has their id, null where none has; and a null `why_lost`."""
+    """Answers with the `place` of the row that has their id, null if none has, and a null `why_lost`."""
     import polars as pl
 
     frame = frame.join(rows.placed("id"), on="id", how="left", maintain_order="left")
@@ -165,18 +165,18 @@ def placed_by_id(frame: pl.DataFrame, rows: Rows) -> pl.DataFrame:
 
 
 def may_be_placed(frame: pl.DataFrame) -> pl.Series:
-    """Which answers without a place have something else than an id to find their row by.
+    """Which answers without a place may have one by something other than an id.
 
-    Also those with an id that is no row's: stacks number records that were given none.
+    They may have an id that no row has: stacks number records that were given none.
     """
     import polars as pl
 
-    found = pl.col("place").is_null() & (pl.col("prompt_sha256").is_not_null() | pl.col("id").is_null())
-    return frame.select(found.alias("found"))["found"]
+    possible = pl.col("place").is_null() & (pl.col("prompt_sha256").is_not_null() | pl.col("id").is_null())
+    return frame.select(possible.alias("possible"))["possible"]
 
 
 def placed_otherwise(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, by_order: bool) -> pl.DataFrame:
-    """Answers without a place, now with that of the row that their prompt, coordinates or order find.
+    """Answers without a place, now with that of their row by prompt, coordinates or order.
 
     Raises ScoreError for an order that is not allowed or does not fit.
     """
@@ -186,21 +186,21 @@ def placed_otherwise(frame: pl.DataFrame, rows: Rows, names: Sequence[str], *, b
     nameless = ~echoing & frame["id"].is_null()
     located = nameless & frame["coordinates"].is_not_null()
     nameless = nameless & ~located
-    found = [frame.filter(~(echoing | located | nameless))]
+    groups = [frame.filter(~(echoing | located | nameless))]
     if echoing.any():
-        found.append(_by_prompt(frame.filter(echoing), rows.placed("order", "prompt_sha256")))
+        groups.append(_by_prompt(frame.filter(echoing), rows.placed("order", "prompt_sha256")))
     if located.any():
-        found.append(by_coordinates(frame.filter(located), rows, names))
+        groups.append(by_coordinates(frame.filter(located), rows, names))
     if nameless.any():
         whole = rows.whole().with_row_index("place")
-        found.append(_by_order(frame.filter(nameless), whole, names, allowed=by_order))
-    return pl.concat(found, how="vertical")
+        groups.append(_by_order(frame.filter(nameless), whole, names, allowed=by_order))
+    return pl.concat(groups, how="vertical")
 
 
 def _by_prompt(echoing: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
-    """Answers that the prompt which they echo brings to their rows, as it stands or as one message of the user.
+    """Answers joined to rows by the prompt that they echo, as it is or as one user message.
 
-    Rows may share a prompt: then the first answer to it is the first row's, and so on, and around again.
+    Rows that share a prompt take its answers in turn: the first row the first one, and so on, then all over again.
     """
     import polars as pl
 
@@ -222,7 +222,7 @@ def _by_prompt(echoing: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, allowed: bool) -> pl.DataFrame:
-    """Answers that only their place in the file identifies: the n-th is the n-th row's, if all fits."""
+    """Answers joined to rows by their place in the file: the n-th is the n-th row's, if all of them fit."""
     import polars as pl
 
     name = names[rest["file"][0]]
@@ -235,7 +235,7 @@ def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, 
     count = rest["position"].n_unique()
     if count != ordered.height or rest["position"].max() != ordered.height - 1:
         raise ScoreError(
-            f"{name}: holds {count} answers, the dataset {ordered.height} rows; by order, they must be as many"
+            f"{name}: holds {count} answers, the dataset {ordered.height} rows; to join by order, they must be equal"
         )
     indexed = ordered.with_row_index("position").with_columns(pl.col("position").cast(pl.Int64))
     joined = rest.drop("place").join(indexed, on="position", how="left", maintain_order="left")
@@ -250,39 +250,39 @@ def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, 
 
 
 def unknown_problems(strange: pl.DataFrame, names: Sequence[str]) -> list[Problem]:
-    """A problem for each answer that is no row's."""
-    found = []
+    """A problem for each answer that belongs to no row."""
+    problems = []
     for number, line, name, prompt, why in strange.select(
         "file", "line", "id", "prompt_sha256", "why_lost"
     ).iter_rows():
-        what = why or "its prompt is that of no row of the dataset"
+        what = why or "no row of the dataset has its prompt"
         if name is not None:
-            what = f"no row has the id {name[:80]!r}" + (", and its prompt is that of no row" if prompt else "")
-        found.append(Problem("unknown", names[number], line, name, what))
-    return found
+            what = f"no row has the id {name[:80]!r}" + (", and none has its prompt" if prompt else "")
+        problems.append(Problem("unknown", names[number], line, name, what))
+    return problems
 
 
 def made_for_others(strange: pl.DataFrame, count: int, rows: Rows, names: Sequence[str]) -> str:
-    """All answers are unknown: whose they are, and whose rows these are. Of both, some are enough; `count`: of all."""
+    """The message if all answers are unknown, with some ids of both sides. `count`: how many answers there are."""
     ids = [name for name in strange["id"].head(1000).to_list() if name]
     ours = sorted({name[:8] for name in rows.table["id"].head(100_000).to_list()})
     theirs = sorted({name[:8] for name in ids})
     why = strange["why_lost"].drop_nulls().head(1).to_list()
-    told = (
+    difference = (
         f"their ids begin with {', '.join(theirs[:_SHOWN])}, those of the rows with {', '.join(ours[:_SHOWN])}"
         if theirs
         else f"of the first, {why[0]}"
         if why
-        else "their prompts are those of no row"
+        else "no row has their prompts"
     )
     return (
         f"{names[strange['file'][0]]}: none of {count} answers belongs to dataset {rows.name} "
-        f"({rows.digest8}): {told}; score them against the dataset they were made for"
+        f"({rows.digest8}): {difference}; score them against the dataset they were made for"
     )
 
 
 class LeftOut(NamedTuple):
-    """An answer that does not count: the number that it was read at, whether it is an error, what is said of it."""
+    """An answer that does not count: its number in reading order, whether it is an error, and its problem."""
 
     nth: int
     is_error: bool
@@ -292,16 +292,16 @@ class LeftOut(NamedTuple):
 def without_duplicates(
     known: pl.DataFrame, names: Sequence[str], rows: Rows, on_duplicate: str
 ) -> tuple[pl.DataFrame, list[LeftOut]]:
-    """One answer for each row and sample, and those that are left out for it.
+    """One answer for each row and sample, and the others, which are left out.
 
-    on_duplicate: one of ON_DUPLICATE, or "samples", which only leaves out errors that there is an answer for.
+    on_duplicate: one of ON_DUPLICATE, or "samples", which only leaves out errors for which there is an answer.
     """
     import polars as pl
 
     key = ["place", "sample"]
     if known.select(key).unique().height == known.height:
         return known, []
-    # An error with a text is an answer: what came before it broke off.
+    # An error with a text is an answer that broke off.
     failed = pl.col("error").is_not_null() & (pl.col("text").fill_null("") == "")
     numbered = known if "nth" in known.columns else known.with_row_index("nth")
     marked = numbered.with_columns(failed.alias("failed"))
@@ -312,19 +312,19 @@ def without_duplicates(
     left_out = left_out.join(chosen, on=key, how="left", maintain_order="left", suffix="_of_chosen")
     if on_duplicate == "samples":
         left_out = left_out.filter(pl.col("failed") & ~pl.col("failed_of_chosen"))
-    found = []
+    problems = []
     for place, file, line, nth, is_error, other_file, other_line in left_out.select(
         "place", "file", "line", "nth", "failed", "file_of_chosen", "line_of_chosen"
     ).iter_rows():
         name = rows.table["id"][place]
-        what = "has an error here, and counts as it is" if is_error else "is answered again, also"
+        what = "has an error here; what counts is" if is_error else "is answered again, also"
         again = Problem("duplicate", names[file], line, name, f"{name!r} {what} at {names[other_file]}:{other_line}")
-        found.append(LeftOut(nth, is_error, again))
-    return marked.join(left_out, on="nth", how="anti", maintain_order="left").select(known.columns), found
+        problems.append(LeftOut(nth, is_error, again))
+    return marked.join(left_out, on="nth", how="anti", maintain_order="left").select(known.columns), problems
 
 
 def refuse_undecided(left_out: Sequence[LeftOut], on_duplicate: str) -> None:
-    """Raise ScoreError where a row is answered again and nobody said which answer counts."""
+    """Raise ScoreError if a row is answered again and no option says which answer counts."""
     undecided = [one.problem for one in left_out if not one.is_error]
     if undecided and on_duplicate == "error":
         head = (
@@ -335,7 +335,7 @@ def refuse_undecided(left_out: Sequence[LeftOut], on_duplicate: str) -> None:
 
 
 def other_prompts(known: pl.DataFrame, rows: Rows) -> pl.DataFrame:
-    """The answers to another prompt than that of their row, with the id of that row as `row_id`."""
+    """The answers to a prompt other than their row's, with the id of their row as `row_id`."""
     import polars as pl
 
     echoing = known.filter(
@@ -348,25 +348,24 @@ def other_prompts(known: pl.DataFrame, rows: Rows) -> pl.DataFrame:
 
 
 def other_prompt_problems(others: pl.DataFrame, names: Sequence[str], rows: Iterable[Rows]) -> list[Problem]:
-    """Answers to another prompt than that of their row: how many, then each of them. `rows`: all, in parts."""
+    """Problems of answers to a prompt other than their row's: how many, then each one. `rows`: all, in parts."""
     import polars as pl
 
     if not others.height:
         return []
     count = f"{others.height:,} answers were" if others.height > 1 else "1 answer was"
     head = (
-        f"{count} given to another prompt than that of the row, perhaps cut by the stack, or a chat printed as a text; "
-        "scored all the same"
+        f"{count} given to a prompt other than the row's, perhaps cut by the stack, or a chat printed as text; scored "
+        "all the same"
     )
     problems = [Problem(OTHER_PROMPT, "", None, None, head)]
     given = pl.concat([others["prompt_sha256"], others["chat_sha256"]]).implode()
-    whose: dict[str, str] = {}
+    row_ids: dict[str, str] = {}
     for part in rows:
-        whose |= part.table.filter(pl.col("prompt_sha256").is_in(given)).select("prompt_sha256", "id").iter_rows()
+        row_ids |= part.table.filter(pl.col("prompt_sha256").is_in(given)).select("prompt_sha256", "id").iter_rows()
     columns = ("row_id", "file", "line", "prompt_sha256", "chat_sha256")
     for name, file, line, prompt, chat in others.select(columns).iter_rows():
-        other = whose.get(prompt) or whose.get(chat)
-        what = "one of no row of the dataset" if other is None else f"that of {other!r}"
-        told = f"the prompt that {name!r} was answered to is {what}"
-        problems.append(Problem(OTHER_PROMPT, names[file], line, name, told))
+        other = row_ids.get(prompt) or row_ids.get(chat)
+        whose = "a prompt of no row of the dataset" if other is None else f"the prompt of {other!r}"
+        problems.append(Problem(OTHER_PROMPT, names[file], line, name, f"the answer for {name!r} was given to {whose}"))
     return problems

@@ -1,8 +1,8 @@
-"""Joins answers to the rows of a large dataset by way of a temporary file, with the same outcome as `join`.
+"""Joins answers to the rows of a large dataset through temporary files, with the same outcome as `join`.
 
-Answers are shared out by id as they are read: to the part of the rows in whose range of ids theirs lies. Then one part
-after the other is joined. Answers that no id brings to a row come last, and are all held in memory: what finds their
-rows (prompts, cells, order) knows no ranges.
+The rows are cut into parts by ranges of ids. Answers go to their part as they are read; then the parts are joined one
+after another. Answers whose id is no row's come last and are all held in memory: prompts, cells and order have no
+ranges.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-# Chunks of rows that are joined together.
+# How many chunks of rows make a part.
 _PART_CHUNKS = 4
-# Answers are shared out when so many have been read, or texts of so many bytes.
+# How many answers are read, or bytes of their texts, before they go to their parts.
 _MOST_HELD = 131_072
 _MOST_BYTES = 64_000_000
 
 
 class JoinedOnDisk(NamedTuple):
-    """`answers`: for each chunk of the rows where its used answers lie in the file, as `Joined` has them.
+    """`answers`: for each chunk of the rows, where its used answers are in the file, in the form of `Joined`.
 
-    Their places count from the first row of the chunk. `lines`, `problems`: as `Joined` has them. `missing`: the ids of
-    rows without an answer. `several`: whether a row has more than one.
+    Their places count from the first row of the chunk. `lines`, `problems`: as in `Joined`. `missing`: the ids of rows
+    without an answer. `several`: whether any row has more than one.
     """
 
     spool: Spool
@@ -61,7 +61,7 @@ class JoinedOnDisk(NamedTuple):
 
 
 class _PartJoined(NamedTuple):
-    """What became of a part's answers. `used`: their files and lines."""
+    """The outcome of a part. `used`: the files and lines of its used answers."""
 
     answers: list[Extent]
     used: pl.DataFrame
@@ -81,11 +81,11 @@ def join_on_disk(
     repeats_are_samples: bool = False,
     by_order: bool = False,
 ) -> JoinedOnDisk:
-    """As `join`; `scratch` is for temporary files. Raises what that does, and ResourceError where the disk is full."""
+    """Like `join`; `scratch` is for temporary files. Raises what that does, and ResourceError if the disk is full."""
     import polars as pl
 
     malformed: list[Problem] = []
-    read = _Shared(rows, Spool(scratch, "answers-read"))
+    read = _AnswersOfParts(rows, Spool(scratch, "answers-read"))
     for file, answers, broken in batches:
         malformed += malformed_problems(broken, names[file])
         read.add(answers)
@@ -95,10 +95,10 @@ def join_on_disk(
     may_be = may_be_placed(lost)
     strange = lost
     if may_be.any():
-        found = placed_otherwise(lost.filter(may_be), rows.all(), names, by_order=by_order)
-        nowhere = found["place"].is_null()
-        joining.again_with(found.filter(~nowhere))
-        strange = pl.concat([lost.filter(~may_be), found.filter(nowhere)]).sort("nth")
+        placed = placed_otherwise(lost.filter(may_be), rows.all(), names, by_order=by_order)
+        nowhere = placed["place"].is_null()
+        joining.again_with(placed.filter(~nowhere))
+        strange = pl.concat([lost.filter(~may_be), placed.filter(nowhere)]).sort("nth")
     parts = joining.parts
     if strange.height and not any(part.used.height for part in parts):
         raise IntegrityError(made_for_others(strange.head(1000), strange.height, rows.some(0, 8), names))
@@ -108,7 +108,7 @@ def join_on_disk(
     problems = [*malformed, *unknown_problems(strange, names), *(one.problem for one in left_out)]
     problems += other_prompt_problems(others, names, joining.every_rows())
     lines = _lines(read.lines, parts, strange, len(malformed))
-    # Beside those that are joined, they would take as much room again until all are scored.
+    # Until all answers are scored, they would take as much room again as those that are joined.
     read.spool.drop()
     return JoinedOnDisk(
         joining.spool,
@@ -121,28 +121,28 @@ def join_on_disk(
 
 
 class _LineMarks:
-    """Lines of files that are marked, a byte each."""
+    """Marked lines of files, one byte each."""
 
     def __init__(self) -> None:
         self._of_files: dict[int, NDArray[np.bool_]] = {}
 
     def mark(self, lines: pl.DataFrame) -> None:
-        """Mark those of a frame with the columns `file` and `line`."""
+        """Mark the lines of a frame with the columns `file` and `line`."""
         import numpy as np
 
         for (file,), some in lines.select("file", "line").partition_by("file", as_dict=True).items():
-            found = some["line"].to_numpy()
+            numbers = some["line"].to_numpy()
             marks = self._of_files.get(file, np.zeros(0, np.bool_))
-            if len(marks) <= found.max():
-                marks = np.concatenate([marks, np.zeros(2 * int(found.max()) + 1 - len(marks), np.bool_)])
-            marks[found] = True
+            if len(marks) <= numbers.max():
+                marks = np.concatenate([marks, np.zeros(2 * int(numbers.max()) + 1 - len(marks), np.bool_)])
+            marks[numbers] = True
             self._of_files[file] = marks
 
     def count(self) -> int:
         return sum(int(marks.sum()) for marks in self._of_files.values())
 
     def count_beyond(self, others: _LineMarks) -> int:
-        """How many are marked here and not there."""
+        """How many lines are marked here but not there."""
         total = 0
         for file, marks in self._of_files.items():
             theirs = others._of_files.get(file)
@@ -163,10 +163,10 @@ def _lines(read: _LineMarks, parts: Sequence[_PartJoined], strange: pl.DataFrame
     )  # fmt: skip
 
 
-class _Shared:
-    """Answers in a file, shared out to the parts of the rows by their ids; `nth` says when each was read.
+class _AnswersOfParts:
+    """Answers in a file, divided by their ids among the parts of the rows; `nth` is their reading order.
 
-    `lines`: all that hold an answer. `of_part`: where the answers of a part lie. `lost`: of those with no id in range.
+    `lines`: all that hold an answer. `of_part`: where the answers of each part are. `lost`: where those of no part are.
     """
 
     def __init__(self, rows: RowsOnDisk, spool: Spool) -> None:
@@ -198,14 +198,14 @@ class _Shared:
             self.flush()
 
     def flush(self) -> None:
-        """Put what is held into the file."""
+        """Write the held answers to the file."""
         import polars as pl
 
         if not self._held:
             return
         frame = pl.concat(self._held)
         self._held, self._bytes = [], 0
-        # -1 where an id sorts before every row's: it is no row's.
+        # -1 if an id sorts before every row's, so that it belongs to none.
         part = self._first_ids.search_sorted(frame["id"], side="right").cast(pl.Int64) - 1
         part = pl.select(pl.when(frame["id"].is_null()).then(-1).otherwise(part).alias("part"))["part"]
         for (number,), some in (
@@ -214,7 +214,7 @@ class _Shared:
             (self.lost if number < 0 else self.of_part[number]).append(self.spool.put(some))
 
     def answers(self, where: Sequence[Extent]) -> pl.DataFrame:
-        """The answers that lie there, in the order in which they were read."""
+        """The answers at some places in the file, in the order in which they were written."""
         import polars as pl
 
         empty = pl.DataFrame(schema={**schema(), "nth": pl.Int64()})
@@ -222,15 +222,17 @@ class _Shared:
 
 
 class _Joining:
-    """Joins the answers of one part after the other. `parts`: what became of each."""
+    """Joins the answers of one part after another. `parts`: the outcome of each."""
 
-    def __init__(self, rows: RowsOnDisk, names: Sequence[str], read: _Shared, spool: Spool, repeats: str) -> None:
+    def __init__(
+        self, rows: RowsOnDisk, names: Sequence[str], read: _AnswersOfParts, spool: Spool, repeats: str
+    ) -> None:
         self.spool = spool
         self.parts: list[_PartJoined] = []
         self._rows, self._names, self._read, self._repeats = rows, names, read, repeats
 
     def every_part(self) -> pl.DataFrame:
-        """Join by id. Returns the answers whose id is no row's, in the order in which they were read."""
+        """Join by id. Returns the answers whose id no row has, in the order in which they were read."""
         import polars as pl
 
         nowhere = self._read.answers(self._read.lost).with_columns(
@@ -247,14 +249,14 @@ class _Joining:
             self.parts.append(self._settled(number, rows, placed))
         return pl.concat(lost).sort("nth")
 
-    def again_with(self, found: pl.DataFrame) -> None:
-        """Join anew the parts that answers came to otherwise; the places of these count from the first of all rows."""
+    def again_with(self, others: pl.DataFrame) -> None:
+        """Join again the parts of other answers, placed without ids; their places count from the first of all rows."""
         import polars as pl
 
         for number, (first, last) in enumerate(self._read.chunks):
             begin = self._rows.chunks[first].first
             end = self._rows.chunks[last - 1].first + self._rows.chunks[last - 1].rows
-            own = found.filter(pl.col("place").is_between(begin, end, closed="left"))
+            own = others.filter(pl.col("place").is_between(begin, end, closed="left"))
             if own.height:
                 rows = self._rows_of(number)
                 placed = placed_by_id(self._read.answers(self._read.of_part[number]), rows)

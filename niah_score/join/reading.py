@@ -1,7 +1,7 @@
-"""Reads answer files as frames of answers; a large file is read a range at a time by several processes.
+"""Reads answer files into frames of answers; several processes read a large file, a range at a time.
 
-Ranges come back in the order of the file, so nothing depends on which process was first. All files must be at the end
-what they were at the beginning: of one that is replaced meanwhile, some ranges may be of one run and some of another.
+Ranges come back in the order of the file, so nothing depends on which process was first. No file may change meanwhile:
+some of its ranges could come from one run and some from another.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     from niah_score.formats import AnswerFile
 
-# A worker reads this much in about a fifth of a second; files of two ranges and more are worth sharing out.
+# A worker reads this much in about a fifth of a second; files of two or more ranges are worth splitting.
 RANGE_BYTES = 16_000_000
 _BATCH = 65_536
 _BATCH_BYTES = 64_000_000
 
 
 class Batch(NamedTuple):
-    """Answers of one file as a frame of `schema()`, and its records that are none."""
+    """Answers of one file as a frame of `schema()`, and its records that are not answers."""
 
     file: int
     frame: pl.DataFrame
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """What a worker read: its batches, and the lines that the range holds."""
+    """What a worker read: its batches, and how many lines the range holds."""
 
     batches: list[Batch]
     lines: int
@@ -59,10 +59,10 @@ def schema() -> dict[str, pl.DataType]:
 
 
 class AnswerFiles:
-    """Answer files that are read when they are asked for; large ones begin at once where there is a pool.
+    """Answer files that are read on iteration; with a pool, reading large ones begins at once.
 
-    `empty`: of those that were read and hold no answer, why, by their number. `ahead`: ranges that are read before they
-    are asked for; so many are held in memory.
+    `empty`: why files that were read hold no answer, by their number. `ahead`: how many ranges are read in advance and
+    held in memory.
     """
 
     def __init__(self, files: Sequence[AnswerFile], pool: Executor | None, ahead: int = 4) -> None:
@@ -71,7 +71,7 @@ class AnswerFiles:
         self._files = [(file, file.state()) for file in files]
         self._shared = [_shared_out(file) if pool else None for file in files]
         self._pool = pool
-        # What is still to be read by workers, and what they have begun, both in the order of the files.
+        # The ranges that workers still have to read, and those that they have begun, in the order of the files.
         self._left = deque((number, cut) for number, cuts in enumerate(self._shared) for cut in pairwise(cuts or ()))
         self._begun: deque[Future[_Range]] = deque()
         for _ in range(ahead):
@@ -88,15 +88,14 @@ class AnswerFiles:
 
     def _ranges(self, count: int) -> Iterator[_Range]:
         for _ in range(count):
-            found = self._begun.popleft().result()
+            finished = self._begun.popleft().result()
             self._begin()
-            yield found
+            yield finished
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches of all files in order.
 
-        Raises IntegrityError if a file is another one at the end than at the beginning, ScoreError if none of them
-        holds an answer.
+        Raises IntegrityError if a file has changed since the beginning, ScoreError if none of them holds an answer.
         """
         for number, (file, before) in enumerate(self._files):
             cuts = self._shared[number]
@@ -117,15 +116,15 @@ class AnswerFiles:
 
 
 def batches(number: int, records: Iterable[Answer | Malformed]) -> Iterator[Batch]:
-    """Records as frames of some ten thousands; of fewer where their texts are long."""
+    """Records as frames of some ten thousand each, or fewer if their texts are long."""
     stream = iter(records)
-    while batch := _some(stream):
+    while batch := _next_records(stream):
         answers = [record for record in batch if isinstance(record, Answer)]
         malformed = [record for record in batch if isinstance(record, Malformed)] if len(answers) < len(batch) else []
         yield Batch(number, _frame(number, answers), malformed)
 
 
-def _some(stream: Iterator[Answer | Malformed]) -> list[Answer | Malformed]:
+def _next_records(stream: Iterator[Answer | Malformed]) -> list[Answer | Malformed]:
     """The next records: _BATCH of them, or as many as hold about _BATCH_BYTES of text and reasoning."""
     batch: list[Answer | Malformed] = []
     held = 0
@@ -148,34 +147,34 @@ def _frame(number: int, answers: Sequence[Answer]) -> pl.DataFrame:
     for field, kind in kinds.items():
         if field == "file":
             series.append(pl.repeat(number, len(answers), dtype=kind, eager=True).alias(field))
-        elif columns[field].count(None) == len(answers):  # most formats do not have most fields
+        elif columns[field].count(None) == len(answers):  # most formats lack most fields
             series.append(pl.repeat(None, len(answers), dtype=kind, eager=True).alias(field))
         elif field == "reference":
             lists = [None if given is None else list(given) for given in columns[field]]
             series.append(pl.Series(field, lists, dtype=kind))
         elif field == "coordinates":
-            told = [None if given is None else as_json(given) for given in columns[field]]
-            series.append(pl.Series(field, told, dtype=kind))
+            texts = [None if given is None else as_json(given) for given in columns[field]]
+            series.append(pl.Series(field, texts, dtype=kind))
         else:
             series.append(pl.Series(field, columns[field], dtype=kind))
     return pl.DataFrame(series)
 
 
 def _shared_out(file: AnswerFile) -> list[int] | None:
-    """Where to cut a file that is worth it into ranges; None for one that is read whole."""
+    """Where to cut a file into ranges; None if it is read whole."""
     if file.state().size < 2 * RANGE_BYTES:
         return None
     try:
         first = next(iter(file), None) if file.splittable() else None
     except NoAnswersError:
-        return None  # found again when its turn comes
+        return None  # raised again when its turn comes
     if not isinstance(first, Answer) or first.position is not None:
-        return None  # places in the file count from its beginning
+        return None  # positions would count from the beginning of each range
     return _cuts(file.path, file.name)
 
 
 def _cuts(path: Path, name: Path) -> list[int]:
-    """The ends of ranges of some RANGE_BYTES, each of whole lines."""
+    """The boundaries of ranges of some RANGE_BYTES, each of whole lines."""
     cuts = [0]
     with _open(path, name) as stream:
         size = stream.seek(0, SEEK_END)
@@ -195,10 +194,10 @@ def _read_range(
 
     path, name = file
     records = read_lines(path, start, end, format=form, id_field=id_field, text_field=text_field, name=name)
-    found = list(batches(number, records))
+    read = list(batches(number, records))
     with _open(path, name) as stream:
         stream.seek(start)
-        return _Range(found, stream.read(end - start).count(b"\n"))
+        return _Range(read, stream.read(end - start).count(b"\n"))
 
 
 def _open(path: Path, name: Path) -> BinaryIO:
@@ -207,18 +206,18 @@ def _open(path: Path, name: Path) -> BinaryIO:
 
 
 def _in_order(ranges: Iterator[_Range]) -> Iterator[Batch]:
-    """The batches of all ranges of a file; lines count from its beginning."""
+    """The batches of all ranges of a file; lines count from the beginning of the file."""
     import polars as pl
 
     before = 0
     while True:
         try:
-            found = next(ranges, None)
+            current = next(ranges, None)
         except LineError as error:
             raise error.after(before) from None
-        if found is None:
+        if current is None:
             return
-        for file, frame, malformed in found.batches:
+        for file, frame, malformed in current.batches:
             moved = [record._replace(line=record.line + before) for record in malformed]
             yield Batch(file, frame.with_columns(pl.col("line") + before), moved)
-        before += found.lines
+        before += current.lines

@@ -1,4 +1,4 @@
-"""Brings rows of any source into the columns that scoring needs, and refuses what it cannot work with."""
+"""Converts rows of any source to the columns that scoring needs, and refuses what it cannot use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from niah_score.text.values import is_kind, kinds_expected
 if TYPE_CHECKING:
     import polars as pl
 
-# What scores are computed from and grouped by. Everything else of a row, the prompt above all, stays on the disk.
+# What scores are computed from and grouped by. Everything else in a row, above all the prompt, stays on disk.
 _TEXT = (
     "task", "part", "language", "question_language", "corpus", "tokenizer", "placement", "template", "control",
     "needle_id", "haystack_id", "metric", "answer_prefix", "prompt_sha256",
@@ -22,18 +22,19 @@ _WHOLE = ("length", "repeat")
 _LISTS = ("answers", "needles", "keyword_kinds")
 # Lists of groups of spellings.
 _GROUPS = ("keywords", "rejects", "decoys")
-# Texts that hardly two rows share.
+# Texts that hardly any two rows share.
 OF_ONE_ROW = ("id", "prompt_sha256")
 
 
 class RowsPart(NamedTuple):
-    """Some rows of a file: their columns, without lists, and the different lists, which `target` counts from 0."""
+    """Some rows of a file: a table without lists, and the different lists, to which its column `target` is an index."""
 
     table: pl.DataFrame
     targets: pl.DataFrame
 
 
 def row_columns() -> dict[str, pl.DataType]:
+    """The columns of rows that scoring needs."""
     import polars as pl
 
     text = pl.List(pl.String())
@@ -49,16 +50,16 @@ def row_columns() -> dict[str, pl.DataType]:
 
 
 def completed(frame: pl.DataFrame, file: Path, before: int = 0) -> RowsPart:
-    """Rows with every column of the schema, and nothing that scoring cannot work with.
+    """Rows with every column of the schema. Raises ScoreError for what scoring cannot use.
 
-    `before`: the rows of the file that came before these.
+    `before`: how many rows of the file came before these.
     """
     import polars as pl
 
     for name in ("id", "answers"):
         if name not in frame.columns:
             raise ScoreError(
-                f"{file}: has no column {name!r}; a dataset needs id and answers (or answer), and mostly keywords"
+                f"{file}: has no column {name!r}; a dataset needs id and answers (or answer), and usually keywords"
             )
     listed = (*_LISTS, *_GROUPS)
     schema = row_columns()
@@ -68,7 +69,7 @@ def completed(frame: pl.DataFrame, file: Path, before: int = 0) -> RowsPart:
         targets = own_copy(_as_schema(targets, listed))
         table = _as_schema(frame, [name for name in schema if name not in listed]).with_columns(target)
     except pl.exceptions.PolarsError as error:
-        raise ScoreError(f"{file}: a column is not what the contract says: {str(error).splitlines()[0]}") from None
+        raise ScoreError(f"{file}: a column does not match the contract: {str(error).splitlines()[0]}") from None
     targets = targets.with_columns(
         pl.col(name).fill_null(pl.lit([], dtype=schema[name])) for name in listed if name != "answers"
     )
@@ -79,7 +80,7 @@ def completed(frame: pl.DataFrame, file: Path, before: int = 0) -> RowsPart:
     windows = (table["metric"] == "nll").arg_true()
     if len(windows):
         raise ScoreError(
-            f"{file}: row {before + windows[0] + 1} is a window whose log-probabilities are asked for, no answer; "
+            f"{file}: row {before + windows[0] + 1} is a window that asks for log-probabilities, not for an answer; "
             "score it with niah-score perplexity"
         )
     if len(empty):
@@ -92,14 +93,14 @@ def completed(frame: pl.DataFrame, file: Path, before: int = 0) -> RowsPart:
 
 
 def different(lists: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """The different rows of a frame of lists, as they come first, and for each row its index among them."""
+    """The different rows of a frame of lists, in order of first appearance, and for each row its index among them."""
     members = lists.with_row_index("row").group_by(lists.columns, maintain_order=True).agg("row")
     places = members.select("row").with_row_index("target").explode("row").sort("row")
     return members.drop("row"), places["target"]
 
 
 def _check_gaps(targets: pl.DataFrame, target: pl.Series, file: Path, before: int) -> None:
-    """Raise ScoreError where a list holds a null, or keywords or decoys a group without spellings."""
+    """Raise ScoreError if a list holds a null, or keywords or decoys hold a group without spellings."""
     import polars as pl
 
     null = pl.element().is_null()
@@ -119,7 +120,7 @@ def _check_gaps(targets: pl.DataFrame, target: pl.Series, file: Path, before: in
 
 
 def _check_kinds(targets: pl.DataFrame, target: pl.Series, file: Path, before: int) -> None:
-    """Raise ScoreError where keyword_kinds or rejects are not one for each keyword group, or a kind is unknown."""
+    """Raise ScoreError if there is not one of keyword_kinds or rejects per keyword group, or a kind is unknown."""
     import polars as pl
 
     for place, (keywords, kinds, rejects) in enumerate(
@@ -138,7 +139,7 @@ def _check_kinds(targets: pl.DataFrame, target: pl.Series, file: Path, before: i
 
 
 def _as_schema(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Some columns of the schema; those that the frame does not have are null."""
+    """Some columns of the schema, null if the frame does not have them."""
     import polars as pl
 
     schema = row_columns()
@@ -149,7 +150,7 @@ def _as_schema(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 
 def from_records(records: list[dict[str, Any]], file: Path, unit: str, before: int = 0) -> RowsPart:
-    """Records as a part, the spellings of hand-made files understood. `before`: the records that came before these."""
+    """Records as a part, hand-made ones included. `before`: how many records came before these."""
     import polars as pl
 
     schema = row_columns()
@@ -176,7 +177,7 @@ def from_records(records: list[dict[str, Any]], file: Path, unit: str, before: i
 
 
 def _groups(keywords: object) -> object:
-    """Groups of variants; a flat list is a group each."""
+    """Groups of spellings; each text of a flat list is a group."""
     if isinstance(keywords, str):
         return [[keywords]]
     return (
@@ -189,13 +190,10 @@ def _fits(name: str, value: object) -> bool:
         return True
     if name in _LISTS:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    if name in ("keywords", "decoys"):
+    if name in _GROUPS:
         return isinstance(value, list) and all(
-            isinstance(group, list) and group and all(isinstance(word, str) for word in group) for group in value
-        )
-    if name == "rejects":
-        return isinstance(value, list) and all(
-            isinstance(group, list) and all(isinstance(word, str) for word in group) for group in value
+            isinstance(group, list) and (group or name == "rejects") and all(isinstance(word, str) for word in group)
+            for group in value
         )
     if name in _WHOLE:
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62

@@ -1,7 +1,7 @@
-"""Reads the truth of a dataset's rows as one table, sorted by id. Of prompts, only the sha256 of the file is computed.
+"""Reads the truth of a dataset's rows as one table, sorted by id. Prompts are only hashed, as parts of their file.
 
 A dataset is a folder (niah_score.contract), one of its data files, or any Parquet or JSONL file with id, answers and
-keywords; hand-made ones may say `answer` for a single answer and give keywords as one flat list.
+keywords; hand-made ones may have `answer` for a single answer, and keywords as one flat list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from niah_score.contract import MANIFEST, SCHEMA_VERSION, Manifest, PartEntry
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.join.dataset_files import DatasetFiles, find_files, read_intact
+from niah_score.join.dataset_files import DatasetFiles, each_intact, find_files
 from niah_score.join.row_columns import OF_ONE_ROW, RowsPart, completed, different, from_records, row_columns
 from niah_score.machine.refusals import is_refused, reading
 from niah_score.machine.unpacking import batch_rows, bomb, long_line, packed_group
@@ -38,9 +38,9 @@ class Rows:
     """The truth of a dataset. `table`: a frame sorted by id; `order`: its column of places in the files.
 
     `targets`: what answers are judged against, each once; the table's column `target` is the index among them.
-    `digest8`: the eight characters of the dataset's folder; for rows that are no whole dataset with a manifest, the
-    first 8 hex of the sha256 of the sorted ids. `parts`: those of the dataset that the rows belong to, with their
-    weights; none where its manifest names none, or there is no manifest.
+    `digest8`: the eight characters of the dataset's folder; for rows that are not a whole dataset with a manifest, the
+    first 8 hex digits of the sha256 of the sorted ids. `parts`: of the dataset that the rows belong to, with their
+    weights; empty if its manifest names none, or there is no manifest.
     """
 
     table: pl.DataFrame
@@ -51,13 +51,13 @@ class Rows:
     parts: tuple[PartEntry, ...] = ()
 
     def whole(self) -> pl.DataFrame:
-        """The table with what answers are judged against in every row."""
+        """The table, with what answers are judged against written out in every row."""
         import polars as pl
 
         return pl.concat([self.table, self.targets[self.table["target"]]], how="horizontal")
 
     def placed(self, *columns: str) -> pl.DataFrame:
-        """The table, or some columns of it, behind `place`: the index of each row."""
+        """The table, or some of its columns, after a first column `place`: the index of each row."""
         import polars as pl
 
         table = self.table.select(columns) if columns else self.table
@@ -66,31 +66,31 @@ class Rows:
 
 def read_rows(dataset: Path) -> Rows:
     """Read a dataset's truth. Raises ScoreError or ContractError naming file, line and field."""
-    found = find_files(dataset)
-    return sorted_rows(found, read_intact(found, parts_of), dataset)
+    files = find_files(dataset)
+    return sorted_rows(files, list(each_intact(files, parts_of)), dataset)
 
 
-def sorted_rows(found: DatasetFiles, parts: Sequence[RowsPart], dataset: Path) -> Rows:
+def sorted_rows(files: DatasetFiles, parts: Sequence[RowsPart], dataset: Path) -> Rows:
     """All rows of a dataset's files as one table. Raises what `read_rows` does."""
     import polars as pl
 
     if not parts:
         raise ScoreError(f"{dataset}: holds no rows")
     table, targets = together(parts)
-    check_count(table.height, found.manifest, dataset)
+    check_count(table.height, files.manifest, dataset)
     table = table.with_row_index("order")
     if not table["id"].is_sorted():
         table = table[table["id"].arg_sort()]
     again = table.filter(pl.col("id") == pl.col("id").shift(1))
     if again.height:
         raise doubled_id(dataset, again["id"][0], again["id"].n_unique())
-    check_parts(table, found.parts, dataset)
-    digest8 = found.manifest.digest8 if found.manifest else IdDigest().add(table["id"]).digest8
-    return Rows(table, targets, found.name, digest8, found.manifest, found.parts)
+    check_parts(table, files.parts, dataset)
+    digest8 = files.manifest.digest8 if files.manifest else IdDigest().add(table["id"]).digest8
+    return Rows(table, targets, files.name, digest8, files.manifest, files.parts)
 
 
 def check_count(rows: int, manifest: Manifest | None, dataset: Path) -> None:
-    """Raise ScoreError where there are no rows, IntegrityError where there are not as many as the manifest says."""
+    """Raise ScoreError if there are no rows, IntegrityError if there are not as many as the manifest says."""
     if manifest is not None and rows != manifest.rows:
         raise IntegrityError(f"{dataset}: its files hold {rows} rows, {MANIFEST} says {manifest.rows}; build it again")
     if not rows:
@@ -98,14 +98,14 @@ def check_count(rows: int, manifest: Manifest | None, dataset: Path) -> None:
 
 
 def doubled_id(dataset: Path, name: str, several: int) -> ScoreError:
-    """What is wrong where an id is that of two rows or more. `several`: how many such ids there are."""
+    """The error if rows share an id. `several`: how many such ids there are."""
     others = f"are {several - 1:,} other ids" if several > 2 else "is one other id"
     more = f", and so {others}" if several > 1 else ""
     return ScoreError(f"{dataset}: id {name!r} is in two or more rows{more}; every id must name one row")
 
 
 def check_parts(table: pl.DataFrame, parts: Sequence[PartEntry], dataset: Path) -> None:
-    """Raise IntegrityError where a row is of a part that the manifest gives no weight."""
+    """Raise IntegrityError if a row belongs to a part that the manifest does not list."""
     if not parts:
         return
     there = table["part"].unique().sort().to_list() if "part" in table.columns else [None]
@@ -113,13 +113,13 @@ def check_parts(table: pl.DataFrame, parts: Sequence[PartEntry], dataset: Path) 
     if unknown:
         row = "rows without a part" if unknown[0] is None else f"rows of the part {unknown[0]!r}"
         raise IntegrityError(
-            f"{dataset}: holds {row}, and the parts of its {MANIFEST} are {', '.join(part.name for part in parts)}; "
+            f"{dataset}: holds {row}, but the parts of its {MANIFEST} are {', '.join(part.name for part in parts)}; "
             "build it again"
         )
 
 
 class IdDigest:
-    """The sha256 of sorted ids, a line each, without bringing them all into one text."""
+    """The sha256 of sorted ids, one per line, computed without joining them all into one text."""
 
     def __init__(self) -> None:
         self._digest, self._any = sha256(), False
@@ -137,7 +137,7 @@ class IdDigest:
 
 
 def together(parts: Sequence[RowsPart]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of all parts, and the different lists of all, in the order of the first row that has them."""
+    """The rows of all parts, and the different lists of all, in order of first appearance."""
     import polars as pl
 
     lists, codes = different(pl.concat([part.targets for part in parts], how="vertical"))
@@ -145,14 +145,14 @@ def together(parts: Sequence[RowsPart]) -> tuple[pl.DataFrame, pl.DataFrame]:
     for table, targets in parts:
         tables.append(table.with_columns(codes[first + table["target"]].alias("target")))
         first += targets.height
-    # In one piece, as sorting takes rows from all over it.
+    # In one piece, because sorting takes rows from all over it.
     return stacked(tables).rechunk(), lists
 
 
 def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Frames as one; a text that all rows have in a column is held once, a column that a frame lacks is null there.
+    """Frames as one; a column with the same text in all rows holds it once, a column that a frame lacks is null there.
 
-    polars keeps 16 bytes a row of every column of texts, also of null ones, unless it is a literal.
+    polars keeps 16 bytes per row for every column of texts, even if all are null, unless it is a literal.
     """
     import polars as pl
 
@@ -172,14 +172,14 @@ def stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def _holds_one_text(columns: Sequence[pl.Series]) -> bool:
     """Whether all values of some columns are the same, or all null."""
     first = columns[0][0]
-    # The last ones tell most columns apart at once.
+    # Comparing the last values rules out most columns at once.
     return all(column[-1] == first for column in columns) and all(
         bool(column.eq_missing(first).all()) for column in columns
     )
 
 
 def parts_of(file: Path) -> Iterator[RowsPart]:
-    """The rows of a file, some ten thousands at a time; one part at least. Raises what `read_rows` does."""
+    """The rows of a file, some ten thousand at a time; at least one part. Raises what `read_rows` does."""
     with reading(file):
         with file.open("rb") as stream:
             magic = stream.read(4)
@@ -187,16 +187,16 @@ def parts_of(file: Path) -> Iterator[RowsPart]:
 
 
 def _from_parquet(file: Path) -> Iterator[RowsPart]:
-    """The wanted columns of a Parquet file, page checksums verified, some ten thousands of rows at a time.
+    """The wanted columns of a Parquet file, page checksums verified, some ten thousand rows at a time.
 
-    Texts that rows share are read as numbers into a list of the different ones, which is faster and holds each once.
+    Columns of texts that rows share are read as dictionaries, which is faster and holds each text once.
     """
     import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        # Arrow takes names that are no UTF-8 as bytes.
+        # As bytes, Arrow also takes file names that are not UTF-8.
         about = pq.read_metadata(pa.OSFile(os.fsencode(file)))
         schema = about.schema.to_arrow_schema()
         _check_version((about.metadata or {}).get(b"niah_schema_version"), file)
@@ -207,32 +207,25 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
         ) as opened:
             if (problem := packed_group(file, about)) is not None:
                 raise ResourceError(problem)
-            is_hand_made = _is_hand_made(schema)
-            # A column that is read as numbers holds each text once.
-            rows = batch_rows(about, _BATCH, wanted if is_hand_made else {*wanted}.difference(texts))
-            if is_hand_made:
-                batches = _bounded(file, opened.iter_batches(rows, columns=wanted), written_out=True)
-                before = 0
-                for batch in batches:
-                    yield from_records(batch.to_pylist(), file, "row", before)
-                    before += batch.num_rows
-                if not before:
-                    yield from_records([], file, "row")
+            if _is_hand_made(schema):
+                rows = batch_rows(about, _BATCH, wanted)
+                yield from _hand_made(file, opened.iter_batches(rows, columns=wanted))
                 return
-            # First one without rows, for even a file without any must have the columns of a dataset.
+            # Dictionaries hold each text once, so they do not limit the size of a batch.
+            rows = batch_rows(about, _BATCH, {*wanted}.difference(texts))
+            # The first batch is empty, since even a file without rows must have the columns of a dataset.
             # `Schema.empty_table` would import pandas.
             empty = pa.Table.from_batches([], schema).select(wanted)
-            batches = chain([empty], _bounded(file, opened.iter_batches(rows, columns=wanted)))
             before = 0
-            for batch in batches:
+            for batch in chain([empty], _bounded(file, opened.iter_batches(rows, columns=wanted))):
                 frame = pl.from_arrow(batch)
                 assert isinstance(frame, pl.DataFrame)
                 yield completed(frame, file, before)
                 before += frame.height
-            # Batches end where the shortest column does.
+            # Batches end with the shortest column.
             if before != about.num_rows:
-                raise IntegrityError(f"{file}: holds {before} rows and not {about.num_rows}; build it again")
-    # A damaged name is no text, and polars panics over what Arrow lets pass.
+                raise IntegrityError(f"{file}: holds {before} rows instead of {about.num_rows}; build it again")
+    # A damaged column name may not be text, and polars panics over data that Arrow accepts.
     except (pa.ArrowException, OSError, ValueError, pl.exceptions.PanicException) as error:
         if is_refused(error):
             raise
@@ -241,35 +234,32 @@ def _from_parquet(file: Path) -> Iterator[RowsPart]:
         ) from None
 
 
-def _decoded_size(batch: pa.RecordBatch) -> int:
-    """The bytes of a batch with every text written out, also those that a dictionary holds once."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    total = 0
-    for column in batch.columns:
-        if pa.types.is_dictionary(column.type):
-            total += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
-        else:
-            total += column.nbytes
-    return total
+def _hand_made(file: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[RowsPart]:
+    before = 0
+    for batch in _bounded(file, batches, written_out=True):
+        yield from_records(batch.to_pylist(), file, "row", before)
+        before += batch.num_rows
+    if not before:
+        yield from_records([], file, "row")
 
 
 def _bounded(file: Path, batches: Iterable[pa.RecordBatch], *, written_out: bool = False) -> Iterator[pa.RecordBatch]:
-    """The batches of a file, as long as it is no decompression bomb. Raises ResourceError.
+    """The batches of a file. Raises ResourceError once they show that it is a decompression bomb.
 
-    written_out: whether every text will be written out, as objects of Python are.
+    written_out: whether texts in dictionaries will be written out, as Python objects are.
     """
+    from niah_score.formats.containers.parquet import decoded_size
+
     packed, done = file.stat().st_size, 0
     for batch in batches:
-        done += _decoded_size(batch) if written_out else batch.nbytes
+        done += decoded_size(batch) if written_out else batch.nbytes
         if (problem := bomb(file, done, packed)) is not None:
             raise ResourceError(problem)
         yield batch
 
 
 def _is_hand_made(schema: pa.Schema) -> bool:
-    """Whether a Parquet file says `answer`, or has texts where rows have lists."""
+    """Whether a Parquet file has a column `answer`, or texts where rows have lists."""
     kinds = {name: schema.field(name).type for name in ("answer", "answers", "keywords") if name in schema.names}
     if "answers" not in kinds and "answer" in kinds:
         return True
@@ -284,22 +274,22 @@ def _is_text(kind: pa.DataType | None) -> bool:
 
 
 def _shared_texts(about: pq.FileMetaData, wanted: Sequence[str]) -> list[str]:
-    """The wanted columns of texts that rows share. Not lists of texts: Arrow cannot piece them together as numbers."""
+    """The wanted columns of texts that rows share. Not lists of texts, which Arrow cannot combine as dictionaries."""
     leaves = (about.schema.column(number) for number in range(len(about.schema)))
     shared = {*wanted} - {*OF_ONE_ROW}
     return [leaf.path for leaf in leaves if leaf.logical_type.type == "STRING" and leaf.path in shared]
 
 
-def _check_version(found: object, file: Path) -> None:
-    if isinstance(found, bytes) and found.isdigit() and int(found) > SCHEMA_VERSION:
+def _check_version(version: object, file: Path) -> None:
+    if isinstance(version, bytes) and version.isdigit() and int(version) > SCHEMA_VERSION:
         raise ScoreError(
-            f"{file}: schema version {int(found)} is newer than the {SCHEMA_VERSION} that this release reads; "
+            f"{file}: schema version {int(version)} is newer than the {SCHEMA_VERSION} that this release reads; "
             "upgrade niah-kit"
         )
 
 
 def _from_json_lines(file: Path) -> Iterator[RowsPart]:
-    """A JSONL file. Its prompts pass by, as lines are read whole."""
+    """The rows of a JSONL file. Lines are read whole, but prompts are not kept."""
     records: list[dict[str, Any]] = []
     before = 0
     columns = (*row_columns(), "answer")
@@ -316,8 +306,8 @@ def _from_json_lines(file: Path) -> Iterator[RowsPart]:
 def json_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a JSONL file, plain, .gz or .zst, with the numbers of their lines.
 
-    Raises ScoreError for a line that is no object, ResourceError for one that is too long, IntegrityError for a file
-    that is damaged, and OSError.
+    Raises ScoreError if a line is not an object, ResourceError if one is too long, IntegrityError if the file is
+    damaged, and OSError.
     """
     import orjson
 
@@ -328,7 +318,7 @@ def json_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             record = orjson.loads(line)
         except orjson.JSONDecodeError as error:
             raise ScoreError(
-                f"{file}:{number}: no JSON object ({error}); expected a row with id, answers and keywords"
+                f"{file}:{number}: not a JSON object ({error}); expected a row with id, answers and keywords"
             ) from None
         if not isinstance(record, dict):
             raise ScoreError(f"{file}:{number}: expected a JSON object with id, answers and keywords")
@@ -336,7 +326,7 @@ def json_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Bytes, as long as no line of them is too long. Raises ResourceError."""
+    """The chunks of a file. Raises ResourceError if a line in them is too long."""
     held = 0
     for chunk in chunks:
         first = chunk.find(b"\n")
@@ -349,7 +339,7 @@ def _bounded_lines(file: Path, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _lines(file: Path) -> Iterator[bytes]:
-    """Lines of a file; without the limit on unpacking that answers have, for prompts are near-copies of each other."""
+    """Lines of a file, without the limit on unpacking that answers have: prompts are near-copies of each other."""
     import zstandard
 
     from niah_score.formats.containers.streams import file_range, is_packed, lines, pieces, without_mark

@@ -1,8 +1,8 @@
-"""Reads the truth of a dataset of any size: as one table where that is small, else sorted by id in a temporary file.
+"""Reads the truth of a dataset of any size: as one table if that is small, else sorted by id in a temporary file.
 
-A large one is read once. Runs of some hundred thousand rows are sorted and put into the file by pages; ids that are
-taken at even steps say where to cut, and what lies between two cuts is gathered from the pages of all runs. So there
-are never more rows in memory than a run has, however many the dataset holds.
+A large dataset is read once. Runs of some hundred thousand rows are sorted and written to the file in pages; a sample
+of the ids says where to cut, and the rows between two cuts are gathered from the pages of all runs. So memory never
+holds more rows than one run, however large the dataset is.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from niah_score.join.spool import Extent, Scratch, Spool, own_copy
 if TYPE_CHECKING:
     import polars as pl
 
-# Datasets of more rows, or with more bytes of answers, are kept on the disk.
+# Datasets of more rows, or with more bytes of answers, are kept on disk.
 MOST_IN_MEMORY = 262_144
 MOST_BYTES_IN_MEMORY = 256_000_000
-# Rows that are scored together are fewer where their answers are larger than that.
+# Chunks have fewer rows if their answers would be larger than this.
 _CHUNK_BYTES = 64_000_000
 _PAGE_ROWS = 2_048
-# Every how many rows of a run an id is kept, to cut by.
+# How many rows of a run one sampled id stands for, when the cuts are chosen.
 _STEP = 64
-# With more needles than this, no caller uses them.
+# No caller uses the needles of a dataset that has more than this.
 _MOST_NEEDLES = 100_000
 
 
 class RowsChunk(NamedTuple):
-    """Some rows that lie in a file: the place of the `first` among all, how many, and where tables and targets lie."""
+    """Some rows in a file: the place of the `first` among all, how many, and where their table and targets are."""
 
     first: int
     rows: int
@@ -59,9 +59,9 @@ class RowsChunk(NamedTuple):
 class RowsOnDisk:
     """The truth of a large dataset, sorted by id, in `chunks`; all else is as `Rows` has it.
 
-    `metrics`: how many rows are judged by each. `needles`: of each needle the name, language and keyword groups that
-    the first row with it has. `judged_by`: the different sets of metrics that rows of a chunk are judged by, in the
-    order of the first chunk of each.
+    `metrics`: how many rows are judged by each. `needles`: the name of each needle, with the language and keyword
+    groups of its first row. `judged_by`: the different sets of metrics that chunks are judged by, in order of first
+    appearance.
     """
 
     spool: Spool
@@ -76,11 +76,10 @@ class RowsOnDisk:
     judged_by: tuple[tuple[str, ...], ...]
 
     def some(self, first: int, last: int) -> Rows:
-        """The rows of some chunks, from the number `first` to `last`, that one not counted."""
+        """The rows of the chunks from `first` up to but not including `last`."""
         chunks = self.chunks[first:last]
-        found = [RowsPart(self.spool.get(chunk.table), self.spool.get(chunk.targets)) for chunk in chunks]
-        table, targets = together(found)
-        return Rows(table, targets, self.name, self.digest8, self.manifest, self.parts)
+        parts = [RowsPart(self.spool.get(chunk.table), self.spool.get(chunk.targets)) for chunk in chunks]
+        return Rows(*together(parts), self.name, self.digest8, self.manifest, self.parts)
 
     def all(self) -> Rows:
         """All rows in memory."""
@@ -88,35 +87,31 @@ class RowsOnDisk:
 
     def of_ids(self, ids: pl.Series) -> Rows:
         """The rows of some ids."""
-        import polars as pl
-
-        found = []
+        parts = []
         for chunk in self.chunks:
             table = self.spool.get(chunk.table)
             own = table.filter(table["id"].is_in(ids.implode()))
             if own.height:
-                targets = self.spool.get(chunk.targets)
-                kept = own["target"].unique().sort()
-                codes = kept.search_sorted(own["target"]).cast(pl.UInt32).alias("target")
-                found.append(RowsPart(own_copy(own.with_columns(codes)), own_copy(targets[kept])))
-        return Rows(*together(found), self.name, self.digest8, self.manifest, self.parts)
+                part = _with_own_targets(own, self.spool.get(chunk.targets))
+                parts.append(RowsPart(own_copy(part.table), own_copy(part.targets)))
+        return Rows(*together(parts), self.name, self.digest8, self.manifest, self.parts)
 
 
 def read_truth(dataset: Path, scratch: Scratch, answer_bytes: int = 0) -> Rows | RowsOnDisk:
-    """Read a dataset's truth. `scratch`: for what does not fit into memory; `answer_bytes`: how large its answers are.
+    """Read a dataset's truth. `scratch`: for what does not fit into memory; `answer_bytes`: the size of its answers.
 
-    Raises what `read_rows` does, and ResourceError where there is no room on the disk.
+    Raises what `read_rows` does, and ResourceError if there is no room on the disk.
     """
-    found = find_files(dataset)
-    parts = each_intact(found, parts_of)
+    files = find_files(dataset)
+    parts = each_intact(files, parts_of)
     held: list[RowsPart] = []
     count = 0
     for part in parts:
         held.append(part)
         count += part.table.height
         if count > MOST_IN_MEMORY or answer_bytes > MOST_BYTES_IN_MEMORY:
-            return _on_disk(found, _after(held, parts), dataset, scratch, answer_bytes)
-    return sorted_rows(found, held, dataset)
+            return _on_disk(files, _after(held, parts), dataset, scratch, answer_bytes)
+    return sorted_rows(files, held, dataset)
 
 
 def metrics_of(rows: Rows | RowsOnDisk) -> dict[str, int]:
@@ -127,7 +122,7 @@ def metrics_of(rows: Rows | RowsOnDisk) -> dict[str, int]:
 
 
 def _after(held: list[RowsPart], rest: Iterator[RowsPart]) -> Iterator[RowsPart]:
-    """What was read, each part let go once it is taken, and what is still to come."""
+    """The held parts, each released once it is taken, and then the rest."""
     held.reverse()
     while held:
         yield held.pop()
@@ -135,7 +130,7 @@ def _after(held: list[RowsPart], rest: Iterator[RowsPart]) -> Iterator[RowsPart]
 
 
 class _Page(NamedTuple):
-    """Sorted rows of a run in the file."""
+    """Some sorted rows of a run, in the file."""
 
     first_id: str
     last_id: str
@@ -144,7 +139,7 @@ class _Page(NamedTuple):
 
 
 class _Runs:
-    """Sorted runs of rows in a file. `ids`: some of all ids; `rows`: how many there are."""
+    """Sorted runs of rows in a file. `ids`: a sample of all ids; `rows`: how many there are."""
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
@@ -162,17 +157,16 @@ class _Runs:
         table = table.insert_column(0, order)
         self.rows += table.height
         table = table[table["id"].arg_sort()]
-        # Not as a series, which would keep all ids of the run.
+        # Not as a series, which would keep all ids of the run in memory.
         self.ids += table["id"].gather_every(_STEP).to_list()
         for page in table.iter_slices(_PAGE_ROWS):
-            found = _put(self._spool, page, targets)
-            self.pages.append(_Page(page["id"][0], page["id"][-1], *found))
+            self.pages.append(_Page(page["id"][0], page["id"][-1], *_put(self._spool, page, targets)))
 
     def between(self, low: str | None, high: str | None) -> list[RowsPart]:
-        """The rows from an id on up to another, that one not counted; null is no end."""
+        """The rows with ids from `low` up to but not including `high`; None is no limit."""
         import polars as pl
 
-        found = []
+        parts = []
         for page in self.pages:
             if (high is not None and page.first_id >= high) or (low is not None and page.last_id < low):
                 continue
@@ -182,27 +176,33 @@ class _Runs:
             if high is not None and page.last_id >= high:
                 table = table.filter(pl.col("id") < high)
             if table.height:
-                found.append(RowsPart(table, self._spool.get(page.targets)))
-        return found
+                parts.append(RowsPart(table, self._spool.get(page.targets)))
+        return parts
 
     def cuts(self) -> list[str | None]:
-        """Ids that divide all rows into ranges of about a run, null at both ends."""
+        """Ids that divide all rows into ranges of about one run, with None at both ends."""
         step = max(1, MOST_IN_MEMORY // _STEP)
         inner = dict.fromkeys(sorted(self.ids)[step::step])
         return [None, *inner, None]
 
 
-def _put(spool: Spool, table: pl.DataFrame, targets: pl.DataFrame) -> tuple[Extent, Extent]:
-    """Put rows into a file, with those of the targets that are theirs."""
+def _with_own_targets(table: pl.DataFrame, targets: pl.DataFrame) -> RowsPart:
+    """Rows with only those of the targets that they refer to."""
     import polars as pl
 
     own = table["target"].unique().sort()
     codes = own.search_sorted(table["target"]).cast(pl.UInt32).alias("target")
-    return spool.put(table.with_columns(codes)), spool.put(targets[own])
+    return RowsPart(table.with_columns(codes), targets[own])
+
+
+def _put(spool: Spool, table: pl.DataFrame, targets: pl.DataFrame) -> tuple[Extent, Extent]:
+    """Write rows and their targets to a file."""
+    part = _with_own_targets(table, targets)
+    return spool.put(part.table), spool.put(part.targets)
 
 
 def _on_disk(
-    found: DatasetFiles, parts: Iterator[RowsPart], dataset: Path, scratch: Scratch, answer_bytes: int
+    files: DatasetFiles, parts: Iterator[RowsPart], dataset: Path, scratch: Scratch, answer_bytes: int
 ) -> RowsOnDisk:
     read = Spool(scratch, "rows-read")
     runs = _Runs(read)
@@ -213,23 +213,22 @@ def _on_disk(
             runs.add(held)
     if held:
         runs.add(held)
-    check_count(runs.rows, found.manifest, dataset)
+    check_count(runs.rows, files.manifest, dataset)
     rows = CHUNK_ROWS
     while rows > 64 and rows * (answer_bytes // runs.rows) > _CHUNK_BYTES:
         rows //= 2
-    gathered = _Gathered(Spool(scratch, "rows"), found, dataset, rows)
-    cuts = runs.cuts()
-    for low, high in pairwise(cuts):
+    gathered = _Gathered(Spool(scratch, "rows"), files, dataset, rows)
+    for low, high in pairwise(runs.cuts()):
         gathered.add(runs.between(low, high))
     read.drop()
     return gathered.end()
 
 
 class _Gathered:
-    """Rows that come sorted by id, put into a file by chunks, and what is to be known of all of them."""
+    """Writes ranges of rows to a file in chunks sorted by id, and collects what is needed about all of them."""
 
-    def __init__(self, spool: Spool, found: DatasetFiles, dataset: Path, chunk: int) -> None:
-        self._spool, self._found, self._dataset, self._chunk = spool, found, dataset, chunk
+    def __init__(self, spool: Spool, files: DatasetFiles, dataset: Path, chunk: int) -> None:
+        self._spool, self._files, self._dataset, self._chunk = spool, files, dataset, chunk
         self._left: RowsPart | None = None
         self._chunks: list[RowsChunk] = []
         self._rows = 0
@@ -246,7 +245,7 @@ class _Gathered:
             return
         table, targets = together(parts)
         table = table[table["id"].arg_sort()]
-        self._look(table, targets)
+        self._collect(table, targets)
         if self._left is not None:
             table, targets = together([self._left, RowsPart(table, targets)])
         whole = table.height // self._chunk * self._chunk
@@ -254,34 +253,34 @@ class _Gathered:
         self._left = RowsPart(table.tail(table.height - whole), targets) if whole < table.height else None
 
     def end(self) -> RowsOnDisk:
-        """All rows. Raises ScoreError where two have one id."""
+        """Write the last chunk and return all rows. Raises ScoreError if two rows share an id."""
         if self._left is not None:
             self._put(*self._left)
         if self._again:
             raise doubled_id(self._dataset, next(iter(self._again)), len(self._again))
-        found = self._found
-        digest8 = found.manifest.digest8 if found.manifest else self._ids.digest8
+        files = self._files
+        digest8 = files.manifest.digest8 if files.manifest else self._ids.digest8
         needles = tuple((name, *about) for name, about in self._needles.items())
         return RowsOnDisk(
-            self._spool, tuple(self._chunks), self._rows, found.name, digest8, found.manifest, found.parts,
+            self._spool, tuple(self._chunks), self._rows, files.name, digest8, files.manifest, files.parts,
             dict(sorted(self._metrics.items())), needles, tuple(self._judged_by),
         )  # fmt: skip
 
     def _put(self, table: pl.DataFrame, targets: pl.DataFrame) -> None:
         for chunk in table.iter_slices(self._chunk):
-            found = _put(self._spool, chunk, targets)
-            self._chunks.append(RowsChunk(self._rows, chunk.height, chunk["id"][0], *found))
+            where = _put(self._spool, chunk, targets)
+            self._chunks.append(RowsChunk(self._rows, chunk.height, chunk["id"][0], *where))
             self._rows += chunk.height
             self._judged_by.setdefault(tuple(sorted(chunk["metric"].unique().to_list())))
 
-    def _look(self, table: pl.DataFrame, targets: pl.DataFrame) -> None:
+    def _collect(self, table: pl.DataFrame, targets: pl.DataFrame) -> None:
         import polars as pl
 
         again = table.filter(pl.col("id") == pl.col("id").shift(1, fill_value=self._last))
         self._again |= dict.fromkeys(again["id"].to_list())
         self._last = table["id"][-1]
-        check_parts(table, self._found.parts, self._dataset)
-        if not self._found.manifest:
+        check_parts(table, self._files.parts, self._dataset)
+        if not self._files.manifest:
             self._ids.add(table["id"])
         self._metrics.update(dict(table["metric"].value_counts().iter_rows()))
         if len(self._needles) > _MOST_NEEDLES:

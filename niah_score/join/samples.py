@@ -1,4 +1,4 @@
-"""Reduces the samples of a row to one line: their mean, the best of them, or what most of them say."""
+"""Reduces the samples of a row to one line: their mean, the best of them, or what the majority says."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ WAYS = ("mean", "best", "majority")
 
 
 def one_line_each(frame: pl.DataFrame, way: str, scores: Sequence[str]) -> pl.DataFrame:
-    """A line for each row, in their order, with the number of its `samples`.
+    """One line for each row, in order, with the number of its `samples`.
 
-    mean: every score is the mean over the samples that have one, all else the first sample's, and the status is ok if
-    any sample's is. best: the sample with the highest score. majority: the first of the samples that say what most say,
+    mean: every score is the mean over the samples that have one, the status is ok if any sample's is, and the rest is
+    the first sample's. best: the sample with the highest score. majority: the first sample with the most frequent text,
     compared folded. `scores`: the columns that are scores.
     """
     import polars as pl
@@ -35,12 +35,11 @@ def one_line_each(frame: pl.DataFrame, way: str, scores: Sequence[str]) -> pl.Da
         ranked = frame.sort("score", descending=True, nulls_last=True, maintain_order=True)
         chosen = ranked.unique("id", keep="first", maintain_order=True)
     else:
-        said = [
-            fold(text or "") for text in frame.select(pl.coalesce("extracted", "prediction"))["extracted"].to_list()
-        ]
-        votes = frame.with_columns(pl.Series("said", said)).with_columns(pl.len().over("id", "said").alias("votes"))
+        texts = frame.select(pl.coalesce("extracted", "prediction"))["extracted"].to_list()
+        folded = pl.Series("folded", [fold(text or "") for text in texts])
+        votes = frame.with_columns(folded).with_columns(pl.len().over("id", "folded").alias("votes"))
         ranked = votes.sort("votes", descending=True, maintain_order=True)
-        chosen = ranked.unique("id", keep="first", maintain_order=True).drop("said", "votes")
+        chosen = ranked.unique("id", keep="first", maintain_order=True).drop("folded", "votes")
     return count.join(chosen, on="id", how="left", maintain_order="left").select(
         *(name for name in frame.columns if name != "sample"), "samples"
     )

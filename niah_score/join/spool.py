@@ -1,7 +1,7 @@
-"""Keeps frames in a temporary file, of which each is read back by the place where it lies.
+"""Keeps frames in a temporary file and reads each back from its place there.
 
-What does not fit into memory waits here: rows of a large dataset, answers that were read, scores that are computed.
-Texts are packed, so that the file is several times smaller than what it holds. It goes with the folder that it is in.
+This is for what does not fit into memory: rows of a large dataset, answers, scores. Texts are compressed, so that the
+file is several times smaller than its contents. It is deleted with its folder.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class Extent(NamedTuple):
-    """Where a frame lies in a file: its first byte, and how many there are."""
+    """Where a frame is in a file: its first byte, and how many bytes it has."""
 
     start: int
     size: int
 
 
 class Scratch:
-    """A temporary folder, made when a file is first put into it, which goes with the last object that refers to it."""
+    """A temporary folder, made for its first file and deleted with the last object that refers to it."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
 
     def path(self, name: str) -> Path:
-        """Where a file of that name belongs. Raises ResourceError where no folder can be made."""
+        """The path for a file of that name. Raises ResourceError if no folder can be made."""
         if self._folder is None:
             entered = scratch_folder()
             try:
@@ -45,11 +45,11 @@ class Scratch:
 
 
 class Spool:
-    """A file that frames are added to. `path`: where it is, for other processes to read from."""
+    """A file that frames are added to. `path`: for other processes that read it."""
 
     def __init__(self, scratch: Scratch, name: str) -> None:
         self.path = scratch.path(name)
-        # Its folder stays as long as this does.
+        # The folder exists as long as this reference to it.
         self._scratch = scratch
         self._end = 0
         try:
@@ -58,34 +58,34 @@ class Spool:
             raise full_disk(self.path, error) from None
 
     def put(self, frame: pl.DataFrame) -> Extent:
-        """Add a frame. Raises ResourceError where there is no room for it."""
+        """Add a frame. Raises ResourceError if there is no room for it."""
         import polars as pl
 
         held = io.BytesIO()
-        # With the newest layout, a part of a frame would bring along the texts of the whole.
+        # In the newest layout, a slice of a frame would be written with the texts of the whole frame.
         frame.write_ipc_stream(held, compression="zstd", compat_level=pl.CompatLevel.oldest())
-        found = Extent(self._end, held.tell())
+        where = Extent(self._end, held.tell())
         left = held.getbuffer()
         try:
             while left:
                 left = left[self._file.write(left) :]
         except OSError as error:
             raise full_disk(self.path, error) from None
-        self._end += found.size
-        return found
+        self._end += where.size
+        return where
 
     def get(self, where: Extent) -> pl.DataFrame:
-        """The frame that lies there."""
+        """The frame at that place."""
         return read_extent(self.path, where)
 
     def drop(self) -> None:
-        """Close and remove the file: what it held is no longer needed."""
+        """Close and remove the file."""
         self._file.close()
         self.path.unlink(missing_ok=True)
 
 
 def read_extent(path: Path, where: Extent) -> pl.DataFrame:
-    """The frame that lies there in a spool's file, in any process."""
+    """The frame at that place in a spool's file, from any process."""
     import polars as pl
 
     with path.open("rb") as file:
@@ -94,14 +94,14 @@ def read_extent(path: Path, where: Extent) -> pl.DataFrame:
 
 
 def own_copy(frame: pl.DataFrame) -> pl.DataFrame:
-    """A copy that holds no texts but its own; some rows of a frame keep all texts that they were taken from."""
+    """A copy that holds only its own texts; otherwise some rows of a frame keep the texts of all its rows in memory."""
     import polars as pl
 
     return pl.DataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()), schema=frame.schema)
 
 
 def full_disk(path: Path, error: OSError) -> ResourceError:
-    """What is said where a temporary file cannot be written."""
+    """The error if a temporary file cannot be written."""
     return ResourceError(
         f"{path}: cannot be written to ({error.strerror or error}); data that does not fit in memory is kept in "
         f"temporary files in {tempfile.gettempdir()}, which need about as much space as the answers; free some there, "

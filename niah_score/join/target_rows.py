@@ -1,6 +1,6 @@
-"""Reads of a dataset's rows what log-probabilities are joined to: the scored text, its tokens, its bytes, its digests.
+"""Reads what log-probabilities are joined to from a dataset's rows: the scored text, its tokens, bytes and digests.
 
-The prompts themselves are read in passing, a row group at a time.
+Prompts are read in small batches and not kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from niah_score.contract import continuation_of
 from niah_score.errors import IntegrityError, ResourceError, ScoreError
-from niah_score.join.dataset_files import find_files, read_intact
+from niah_score.join.dataset_files import each_intact, find_files
 from niah_score.join.rows import IdDigest, Rows, check_count, doubled_id, json_objects
 from niah_score.machine.refusals import is_refused, reading
 from niah_score.machine.unpacking import batch_rows, packed_group
@@ -22,12 +22,12 @@ _GROUP = 64
 
 
 class TargetRow(NamedTuple):
-    """A row, and the text of it that log-probabilities are asked for.
+    """A row, and its target: the text whose log-probabilities are asked for.
 
-    `place`: its index in the table. `answer`: the first accepted one as it follows the prompt, None where there is
-    none. `chars`: code points of the prompt. `start`, `end`: of the target in it, in code points; `first`, `last`: in
-    tokens; `target_bytes` in UTF-8; all 0 where the row has no target. `context_sha256`, `target_sha256`: of the text
-    before the target, and of the target; empty where there is none.
+    `place`: its index in the table. `answer`: the first accepted one as it follows the prompt, None if there is none.
+    `chars`: code points of the prompt. `start`, `end`: of the target in it, in code points; `first`, `last`: in tokens;
+    `target_bytes`: in UTF-8; all 0 if the row has no target. `context_sha256`, `target_sha256`: of the text before the
+    target, and of the target; empty if there is none.
     """
 
     place: int
@@ -72,17 +72,17 @@ class TargetRows(NamedTuple):
 
 
 def read_targets(dataset: Path, *, windows: bool) -> TargetRows:
-    """Read a dataset's rows. `windows`: they have to have a target, as those of a perplexity set do.
+    """Read a dataset's rows. `windows`: each must have a target, as in a perplexity set.
 
     Raises ScoreError or ContractError naming the file, IntegrityError for one that is damaged.
     """
     import polars as pl
 
-    found = find_files(dataset)
-    columns = read_intact(found, _rows)
-    check_count(len(columns), found.manifest, dataset)
-    columns.sort(key=lambda row: str(row["id"]))
-    rows = [_target_row(place, row, dataset) for place, row in enumerate(columns)]
+    files = find_files(dataset)
+    records = list(each_intact(files, _rows))
+    check_count(len(records), files.manifest, dataset)
+    records.sort(key=lambda row: str(row["id"]))
+    rows = [_target_row(place, row, dataset) for place, row in enumerate(records)]
     by_id = {row.id: row for row in rows}
     if len(by_id) < len(rows):
         again = dict.fromkeys(row.id for row, other in zip(rows[1:], rows, strict=False) if row.id == other.id)
@@ -91,15 +91,15 @@ def read_targets(dataset: Path, *, windows: bool) -> TargetRows:
     if windows and without:
         raise ScoreError(
             f"{dataset}: {without:,} of {len(rows):,} rows have no target_span, so they ask for answers; score those "
-            "with niah-score score, or what the context gains with niah-score gain"
+            "with niah-score score, or the gain of the context with niah-score gain"
         )
     table = pl.DataFrame(
         {"id": list(by_id), "prompt_sha256": [row.prompt_sha256 for row in rows], "target": [0] * len(rows)},
         schema={"id": pl.String, "prompt_sha256": pl.String, "target": pl.UInt32},
     ).with_row_index("order")
     targets = pl.DataFrame({"answers": [[""]], "keywords": [[[""]]]})
-    digest8 = found.manifest.digest8 if found.manifest else IdDigest().add(table["id"]).digest8
-    joinable = Rows(table, targets, found.name, digest8, found.manifest, found.parts)
+    digest8 = files.manifest.digest8 if files.manifest else IdDigest().add(table["id"]).digest8
+    joinable = Rows(table, targets, files.name, digest8, files.manifest, files.parts)
     return TargetRows(by_id, {row.prompt_sha256: row for row in reversed(rows)}, joinable)
 
 
@@ -110,7 +110,7 @@ _COLUMNS = (
 
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a data file with the text of their target measured instead of the prompt."""
+    """The rows of a data file, with measures of prompt and target in place of the prompt."""
     with reading(file):
         if file.suffix == ".parquet":
             yield from (_measured(row, file) for row in _from_parquet(file))

@@ -1,1 +1,1 @@
-"""Reads the containers of answers: JSON Lines, JSON documents, CSV, Parquet, zips, compressed streams."""
+"""Reads the containers of answers: JSON Lines, JSON documents, CSV, Parquet, zips and compressed streams."""

@@ -1,4 +1,4 @@
-"""Reads JSON documents: arrays of records, and the files that stacks write as one object."""
+"""Reads JSON documents: arrays of records, and files that stacks write as one object."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from niah_score.errors import ScoreError
-from niah_score.formats.answers import NOT_AN_OBJECT, answers_among, format_of, keys_of
+from niah_score.formats.answers import NOT_AN_OBJECT, answers_among, format_of, keys_of, no_answer
 from niah_score.formats.containers.streams import Source, whole
 from niah_score.formats.containers.strict_json import (
     BrokenError,
@@ -29,14 +29,14 @@ from niah_score.formats.record import (
 
 
 class JsonDocument(NamedTuple):
-    """A parsed document: its records, and their format if the document as a whole tells it."""
+    """A parsed document: its records, and their format if the document as a whole shows it."""
 
     form: Format | None
     records: list[Any]
 
 
 def split(value: object, formats: Sequence[Format]) -> JsonDocument | None:
-    """A document's records; None for an object that no stack writes as a whole."""
+    """A document's records; None for an object that no stack writes as one document."""
     if isinstance(value, list):
         return JsonDocument(None, value)
     for form in formats:
@@ -47,9 +47,9 @@ def split(value: object, formats: Sequence[Format]) -> JsonDocument | None:
 
 
 def begins(source: Source, formats: Sequence[Format]) -> bool:
-    """Whether a file that begins with a brace is one object: written over lines, or of a stack that does so."""
-    found = (line for block, _ in source.blocks() for line in block if line is None or line.strip())
-    first = next(found, None)
+    """Whether a file that begins with a brace is one object: it spans lines, or a stack writes such files."""
+    filled = (line for block, _ in source.blocks() for line in block if line is None or line.strip())
+    first = next(filled, None)
     if first is None:
         return False
     try:
@@ -61,7 +61,7 @@ def begins(source: Source, formats: Sequence[Format]) -> bool:
 
 
 def load(source: Source, formats: Sequence[Format], *, exact: bool = False) -> JsonDocument:
-    """Parse a document. Raises ScoreError if it is none, with its line."""
+    """Parse a document. Raises ScoreError if it is not one, with the line if that is known."""
     path = source.path
     data = whole(path, source.chunks())
     try:
@@ -71,23 +71,23 @@ def load(source: Source, formats: Sequence[Format], *, exact: bool = False) -> J
         start = data.rfind(b"\n", 0, error.offset) + 1
         raise LineError(str(path), line, str(EncodingError(error.offset - start, error.byte, False))) from None
     except BrokenError as error:
-        raise LineError(str(path), error.line, f"{error}; a JSON document is read whole or not at all") from None
+        raise LineError(str(path), error.line, f"{error}; a JSON document must be complete to be read") from None
     except UnreadableError as error:
         raise ScoreError(f"{path}: {error}") from None
     if isinstance(value, Repeated):
         raise ScoreError(f"{path}: {twice(value)}")
-    found = split(value, formats)
-    if found is None:
+    document = split(value, formats)
+    if document is None:
         raise NoAnswersError(
             str(path),
             f"one JSON object over several lines, which no known stack writes ({keys_of(value)}); expected one object "
             "a line (jq -c .) or an array of them",
         )
-    return found
+    return document
 
 
 def format_in(source: Source, document: JsonDocument, formats: Sequence[Format], names: FieldNames) -> Format:
-    """The format of a document's records. Raises ScoreError if they are of none."""
+    """The format of a document's records. Raises ScoreError if no format matches."""
     if document.form is not None:
         return document.form
     if not document.records:
@@ -98,11 +98,7 @@ def format_in(source: Source, document: JsonDocument, formats: Sequence[Format],
         if form is not None:
             return form
     first = f"the first record has the fields {keys_of(objects[0])}" if objects else NOT_AN_OBJECT
-    raise NoAnswersError(
-        str(source.path),
-        f"no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the fields "
-        "with --id-field and --text-field",
-    )
+    raise NoAnswersError(str(source.path), no_answer(first))
 
 
 def read(
@@ -119,11 +115,11 @@ def read(
             if repeated is not None:
                 raise UnreadableError(twice(repeated))
             try:
-                found = answers_among(form, others, record, index + 1, index, names)
+                answers = answers_among(form, others, record, index + 1, index, names)
             except InexactError:
                 exact = load(source, formats, exact=True).records if exact is None else exact
-                found = answers_among(form, others, exact[index], index + 1, index, names)
+                answers = answers_among(form, others, exact[index], index + 1, index, names)
         except UnreadableError as error:
             yield Malformed(index + 1, str(error))
         else:
-            yield from found
+            yield from answers

@@ -1,6 +1,6 @@
-"""Reads JSON Lines, a line at a time; formats bring faster loops for lines of their usual shapes.
+"""Reads JSON Lines, one line at a time; formats may bring faster loops for lines of their usual shape.
 
-Which format a file has is decided once, by the first record that is of any.
+The format of a file is decided once, by the first record that any format matches.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from niah_score.errors import ScoreError
-from niah_score.formats.answers import NOT_AN_OBJECT, answers_among, format_of, keys_of
+from niah_score.formats.answers import NOT_AN_OBJECT, answers_among, format_of, keys_of, no_answer
 from niah_score.formats.containers.streams import MAX_LINE, Source
 from niah_score.formats.containers.strict_json import BrokenError, EncodingError, parse
 from niah_score.formats.record import (
@@ -30,11 +30,11 @@ _CUT = "the line breaks off in the middle of a record; the writer was killed or 
 
 
 def format_of_lines(source: Source, formats: Sequence[Format], names: FieldNames) -> Format:
-    """The format of a file: that of its first record that is of any. Raises ScoreError if there is none."""
+    """The format of a file: that of the first record that any format matches. Raises ScoreError if there is none."""
     first, broken = "", False
-    for found, number, record in _records(source.blocks()):
+    for problem, number, record in _records(source.blocks()):
         if record is None:
-            first, broken = first or f"line {number}: {found}", True
+            first, broken = first or f"line {number}: {problem}", True
             continue
         form = format_of(record, formats, names)
         if form is not None:
@@ -42,16 +42,13 @@ def format_of_lines(source: Source, formats: Sequence[Format], names: FieldNames
         first = first or f"line {number} has the fields {keys_of(record)}"
     if not first:
         raise NoAnswersError(str(source.path), "no predictions in it; expected one JSON object a line")
-    told = (
-        f"no record with an answer; {first}; expected a format that `niah-score formats` lists, or name the fields "
-        "with --id-field and --text-field"
-    )
-    # What a broken line held, nobody can tell.
-    raise ScoreError(f"{source.path}: {told}") if broken else NoAnswersError(str(source.path), told)
+    # A broken line may have held an answer.
+    message = no_answer(first)
+    raise ScoreError(f"{source.path}: {message}") if broken else NoAnswersError(str(source.path), message)
 
 
 def _records(blocks: Iterable[LineBlock]) -> Iterator[tuple[str, int, Record | None]]:
-    """Every line that is not blank: what is wrong with it, its number, its record."""
+    """For every line that is not blank: what is wrong with it, its number, and its record or None."""
     number = 0
     for block, _ in blocks:
         for line in block:
@@ -69,7 +66,7 @@ def _records(blocks: Iterable[LineBlock]) -> Iterator[tuple[str, int, Record | N
 
 
 class LineReader:
-    """Reads the lines of one file, or of a range of it; numbers and places count from its beginning."""
+    """Reads the lines of a file or of a range of it; numbers and places count from where that begins."""
 
     def __init__(self, source: Source, form: Format, formats: Sequence[Format], names: FieldNames) -> None:
         self._source = source

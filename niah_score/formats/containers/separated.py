@@ -1,6 +1,6 @@
-"""Reads CSV and TSV by RFC 4180 to the letter: every field is a text and stays as it is.
+"""Reads CSV and TSV strictly by RFC 4180; every field is text and stays as it is.
 
-A quote that is never closed is told at the line that opens it, which Python's csv module does not.
+A quote that is never closed is reported at the line that opens it, unlike in Python's csv module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from niah_score.formats.record import (
 
 
 class TableHeader(NamedTuple):
-    """The first line of a table: its format, what separates its columns, their names, and which of them are read."""
+    """The header of a table: its format, its separator, the names of its columns, and which of them are read."""
 
     form: Format
     separator: str
@@ -44,9 +44,9 @@ class _TableRow(NamedTuple):
 def header_of(
     source: Source, formats: Sequence[Format], names: FieldNames, forced: Format | None
 ) -> TableHeader | None:
-    """The header, if the first line of a file is one: with a column for texts, or the columns that the user names.
+    """The header, if the first line of a file is one: it has a column of texts, or the columns that the user names.
 
-    Raises ScoreError for a header that is one, but is not read: a column twice, or carriage returns for line ends.
+    Raises ScoreError for a header with a column twice, or with carriage returns for line ends.
     """
     path = str(source.path)
     line = next((line for line in source.head.split(b"\n") if line.strip()), b"")
@@ -60,22 +60,22 @@ def header_of(
     for form, separator, columns in _tables(formats if forced is None else [forced]):
         texts = texts or columns.texts
         rows = list(_rows([([text.removesuffix("\r").partition("\r")[0].encode()], False)], separator, path))
-        found = rows[0].fields if rows else None
-        if found is None or (len(found) < 2 and forced is None):
+        fields = rows[0].fields if rows else None
+        if fields is None or (len(fields) < 2 and forced is None):
             continue
-        if columns.signs and field_of(found, columns.signs) is None and forced is None:
+        if columns.signs and field_of(fields, columns.signs) is None and forced is None:
             continue
-        needed = [names.text_field or field_of(found, columns.texts)]
+        needed = [names.text_field or field_of(fields, columns.texts)]
         if names.id_field is not None:
             needed.append(names.id_field)
-        if not all(name is not None and name in found for name in needed):
+        if not all(name is not None and name in fields for name in needed):
             continue
         if "\r" in text.removesuffix("\r"):
             raise ScoreError(f"{path}: lines end with a carriage return alone; save the file with line feeds")
-        again = next((name for place, name in enumerate(found) if name in found[:place]), None)
+        again = next((name for place, name in enumerate(fields) if name in fields[:place]), None)
         if again is not None:
-            raise LineError(path, 1, f"column {brief(again)} stands twice in the header; keep the right one")
-        return TableHeader(form, separator, tuple(found), columns)
+            raise LineError(path, 1, f"column {brief(again)} appears twice in the header; keep the right one")
+        return TableHeader(form, separator, tuple(fields), columns)
     if forced is not None:
         raise LineError(
             path,
@@ -108,17 +108,17 @@ def read(source: Source, header: TableHeader, names: FieldNames) -> Iterator[Ans
         if len(row.fields) != width:
             yield Malformed(
                 row.line,
-                f"{len(row.fields)} columns, the header has {width}; a text with {_name(header.separator)}, a quote or "
-                "a line end in it must stand in quotes",
+                f"{len(row.fields)} columns, the header has {width}; a text that contains {_name(header.separator)}, a "
+                "quote or a line end must be quoted",
             )
             continue
         record: Record = dict(zip(header.names, row.fields, strict=True))
         try:
-            found = answers_of(form, record, row.line, index, names)
+            answers = answers_of(form, record, row.line, index, names)
         except UnreadableError as error:
             yield Malformed(row.line, str(error))
         else:
-            yield from found
+            yield from answers
 
 
 def _name(separator: str) -> str:
@@ -126,7 +126,7 @@ def _name(separator: str) -> str:
 
 
 def _rows(blocks: Iterable[LineBlock], separator: str, path: str) -> Iterator[_TableRow]:
-    """Rows of fields; blank lines between them are no rows."""
+    """The rows of a table; blank lines between them are skipped."""
     row = _OpenRow(separator)
     number = 0
     for block, _ in blocks:
@@ -162,13 +162,13 @@ def _rows(blocks: Iterable[LineBlock], separator: str, path: str) -> Iterator[_T
         yield _TableRow(
             row.line,
             None,
-            f"the quote that opens column {len(row.fields) + 1} is never closed, so that all lines from here to the "
-            "end were taken for its text; close it, or write the file again",
+            f"the quote that opens column {len(row.fields) + 1} is never closed, so all lines from here to the end "
+            "were read as its text; close it, or write the file again",
         )
 
 
 class _OpenRow:
-    """A row as its lines come in."""
+    """A row that is being read, line by line."""
 
     def __init__(self, separator: str, line: int = 0) -> None:
         self.line = line
@@ -179,7 +179,7 @@ class _OpenRow:
         self._parts: list[str] = []
 
     def feed(self, text: str) -> None:
-        """Take one more line. Raises UnreadableError where it breaks the rules of quoting."""
+        """Take the next line. Raises UnreadableError if it breaks the rules of quoting."""
         if not self.quoted and '"' not in text:
             self._unquoted(text.removesuffix("\r").split(self._separator))
             return
@@ -206,8 +206,8 @@ class _OpenRow:
                 return
             else:
                 raise UnreadableError(
-                    f"column {len(self.fields)} goes on after its closing quote; a quote in a quoted text is written "
-                    "twice"
+                    f"column {len(self.fields)} goes on after its closing quote; double every quote inside a quoted "
+                    "text"
                 )
 
     def _unquoted(self, fields: list[str]) -> None:
@@ -215,7 +215,7 @@ class _OpenRow:
             if '"' in field:
                 raise UnreadableError(
                     f"column {len(self.fields) + 1} holds a quote but does not begin with one; expected the whole text "
-                    "in quotes, and quotes in it written twice"
+                    "in quotes, and every quote inside it doubled"
                 )
             if "\r" in field:
                 raise UnreadableError(
@@ -224,7 +224,7 @@ class _OpenRow:
             self.fields.append(field)
 
     def _closing(self, text: str, place: int) -> int:
-        """Take a quoted text up to its closing quote, and return the place after it; -1 if the line ends first."""
+        """Read a quoted text up to its closing quote and return the place after that; -1 if the line ends first."""
         while True:
             end = text.find('"', place)
             if end < 0:

@@ -1,10 +1,10 @@
-"""Opens answer files, unpacks .gz and .zst, which their first bytes tell, and cuts bytes into lines.
+"""Opens answer files, unpacks .gz and .zst, recognised by their first bytes, and cuts bytes into lines.
 
-A file that is another one at the end of reading than at the beginning is an error: what was read may be of two runs.
+A file that changes while it is read is an error: what was read may come from two runs.
 
 Bytes come in pieces of bounded size; a compressed file must end with a whole frame.
 
-Lines end at a line feed alone, for answers hold every other character that some systems take for one.
+Only a line feed ends a line, because answers contain every other character that some systems take for a line end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from niah_score.machine.unpacking import bomb
 MAX_DOCUMENT = 2 * 2**30
 
 _CHUNK = 2**20
-# A block of 4 bytes can stand for 128 KiB: this much goes into the decompressor at once.
+# How much goes into the decompressor at once: a block of 4 bytes can unpack to 128 KiB.
 _ZSTD_INPUT = 4096
 BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
@@ -46,13 +46,13 @@ _NOT_READ = {
 }
 
 _COPY = "its writer was killed or the copy is incomplete: get it again, or unpack what there is and score that"
-# Where the name is to blame.
+# The advice if the name is to blame.
 _CHECK = "check the path"
 FileKind = Literal["text", "zip", "parquet"]
 
 
 class FileState(NamedTuple):
-    """What tells a file from another one, and from itself once somebody has written to it."""
+    """What differs between two files, and changes when a file is written to."""
 
     device: int
     inode: int
@@ -62,14 +62,14 @@ class FileState(NamedTuple):
 
 def state_of(file: Path | int) -> FileState:
     """The state of a file by its path or descriptor. Raises OSError."""
-    found = os.stat(file)
-    return FileState(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    status = os.stat(file)
+    return FileState(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def refuse_changed(name: Path, path: Path, before: FileState) -> None:
-    """Raise IntegrityError if a path leads to another file by now, or to the same one with other contents.
+    """Raise IntegrityError if a path now leads to another file, or to the same one with other contents.
 
-    One that has been removed is not changed: whoever has it open reads what it held.
+    A removed file counts as unchanged: whoever has it open still reads its old contents.
     """
     with reading(name, path, advice=_CHECK):
         try:
@@ -82,16 +82,16 @@ def refuse_changed(name: Path, path: Path, before: FileState) -> None:
 
 def _changed(name: Path) -> IntegrityError:
     return IntegrityError(
-        f"{name}: was changed or replaced while it was read, so that answers of two runs may be mixed; nothing was "
-        "scored: score it again once nothing writes to it"
+        f"{name}: was changed or replaced while it was read, so answers of two runs may be mixed; nothing was scored: "
+        "score it again once nothing writes to it"
     )
 
 
 class Source:
-    """An answer file that is open: what it is, the beginning of its text, and its text from the first byte on.
+    """An open answer file: its kind, the beginning of its text (`head`), and readings of its text.
 
-    The text comes unpacked and without a byte order mark. Only one of its readings can be in use at a time. `path` is
-    its name in messages.
+    The text comes unpacked and without a byte order mark. Only one reading can be in use at a time. `path` is its name
+    in messages.
     """
 
     def __init__(self, path: Path, file: BinaryIO, first: bytes) -> None:
@@ -110,7 +110,7 @@ class Source:
 
     @property
     def size(self) -> int:
-        """The size of the file, in bytes."""
+        """The size of the file in bytes."""
         return os.fstat(self.file.fileno()).st_size
 
     def _begin(self) -> None:
@@ -127,7 +127,7 @@ class Source:
         self.head, self._rest, self._moved = head.removeprefix(BOM), raw, False
 
     def chunks(self) -> Iterator[bytes]:
-        """The text in pieces: from the head, or from the file again if an earlier reading went beyond the head."""
+        """The text in pieces, read from the file again if an earlier reading went beyond the head."""
         if self._moved:
             self._begin()
         yield self.head
@@ -136,11 +136,11 @@ class Source:
             yield from self._rest
 
     def blocks(self) -> Iterator[LineBlock]:
-        """The lines of the text, as of `lines`."""
+        """The lines of the text, as `lines` yields them."""
         return lines(self.chunks())
 
     def blocks_between(self, start: int, end: int) -> Iterator[LineBlock]:
-        """The lines from byte `start` to before byte `end` of a file that is not packed."""
+        """The lines from byte `start` up to but not including byte `end` of an uncompressed file."""
         chunks = self._between(start, end)
         return lines(without_mark(chunks) if start == 0 else chunks)
 
@@ -153,8 +153,8 @@ class Source:
 def opened(path: Path, name: Path | None = None) -> Iterator[Source]:
     """Open an answer file. name: what messages call it, its path by default.
 
-    Raises ScoreError if it is no file, or of a kind that holds no answers, OSError if the system refuses to read it;
-    IntegrityError if the file is another one when the block ends, or ends with an error of what was read.
+    Raises ScoreError if it is not a file, or of a kind that holds no answers, OSError if the system refuses to read it,
+    IntegrityError if the file has changed by the time the block ends or raises a ScoreError.
     """
     name = name or path
     with reading(name, path, advice=_CHECK):
@@ -171,12 +171,12 @@ def opened(path: Path, name: Path | None = None) -> Iterator[Source]:
         try:
             yield Source(name, file, first)
         except ScoreError:
-            _refuse_another(name, path, file, before)
+            _refuse_new_state(name, path, file, before)
             raise
-        _refuse_another(name, path, file, before)
+        _refuse_new_state(name, path, file, before)
 
 
-def _refuse_another(name: Path, path: Path, file: BinaryIO, before: FileState) -> None:
+def _refuse_new_state(name: Path, path: Path, file: BinaryIO, before: FileState) -> None:
     if state_of(file.fileno()) != before:
         raise _changed(name)
     refuse_changed(name, path, before)
@@ -190,7 +190,7 @@ def is_packed(first: bytes) -> bool:
 def _refuse_other_kinds(path: Path, head: bytes, packed: bool) -> None:
     for magic, what in _NOT_READ.items():
         if head.startswith(magic):
-            raise ScoreError(f"{path}: {what}, which is not read; save the answers as JSONL, CSV or Parquet")
+            raise ScoreError(f"{path}: {what}, which cannot be read; save the answers as JSONL, CSV or Parquet")
     if packed and head.startswith((b"PK\x03\x04", b"PAR1", _GZIP, _ZSTD)):
         raise ScoreError(f"{path}: a compressed file inside a compressed file; unpack it once")
     start = head[:400]
@@ -201,7 +201,7 @@ def _refuse_other_kinds(path: Path, head: bytes, packed: bool) -> None:
 
 
 def file_range(path: Path, file: BinaryIO, start: int, end: int | None) -> Iterator[bytes]:
-    """The bytes of an open file from `start` to before `end`, in pieces."""
+    """The bytes of an open file from `start` up to but not including `end`, in pieces."""
     with reading(path):
         file.seek(start)
         left = -1 if end is None else max(0, end - start)
@@ -211,13 +211,13 @@ def file_range(path: Path, file: BinaryIO, start: int, end: int | None) -> Itera
 
 
 def without_mark(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The bytes of a file without the byte order mark that it may begin with."""
+    """The bytes of a file without a byte order mark at its beginning."""
     yield next(chunks, b"").removeprefix(BOM)
     yield from chunks
 
 
 def _unpacked(path: Path, file: BinaryIO, first: bytes) -> Iterator[bytes]:
-    """What a compressed file holds, in pieces. Raises ScoreError if it is damaged, or breaks off within a frame."""
+    """The contents of a compressed file in pieces. Raises ScoreError if it is damaged or breaks off within a frame."""
     import zstandard
 
     try:
@@ -236,7 +236,7 @@ def _unpacked(path: Path, file: BinaryIO, first: bytes) -> Iterator[bytes]:
 
 
 def pieces(file: BinaryIO, first: bytes) -> Iterator[bytes]:
-    """What an open compressed file holds, however much that is, in pieces.
+    """The contents of an open compressed file in pieces, however large.
 
     Raises EOFError if it breaks off within a frame, zlib.error, BadGzipFile or ZstdError if it is damaged.
     """
@@ -250,7 +250,7 @@ def _gzip_pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _zstd_pieces(file: BinaryIO) -> Iterator[bytes]:
-    """By hand, as the library's readers take the end of the file for the end of a frame."""
+    """Frame by frame, because the library's readers take the end of the file for the end of a frame."""
     import zstandard
 
     unpacker = zstandard.ZstdDecompressor()
@@ -270,19 +270,19 @@ def _zstd_pieces(file: BinaryIO) -> Iterator[bytes]:
 
 
 def lines(chunks: Iterable[bytes]) -> Iterator[LineBlock]:
-    """Lines in lists, in order. The last one comes alone if no line feed ends it."""
+    """Lists of lines, in order. The last line comes alone if no line feed ends it."""
     parts: list[bytes] = []
     held = 0
     for chunk in chunks:
-        found: list[Any] = chunk.split(b"\n")
-        last = found.pop()
-        if found:
+        block: list[Any] = chunk.split(b"\n")
+        last = block.pop()
+        if block:
             if held:
-                held += len(found[0])
-                parts.append(found[0])
-                found[0] = b"".join(parts) if held <= MAX_LINE else None
+                held += len(block[0])
+                parts.append(block[0])
+                block[0] = b"".join(parts) if held <= MAX_LINE else None
             parts, held = [], 0
-            yield found, False
+            yield block, False
         if last:
             held += len(last)
             parts.append(last)
@@ -300,7 +300,7 @@ def whole(path: Path, chunks: Iterable[bytes]) -> bytes:
         held += len(chunk)
         if held > MAX_DOCUMENT:
             raise ResourceError(
-                f"{path}: a JSON document of more than {MAX_DOCUMENT:,} bytes; write it as JSONL, a record a line"
+                f"{path}: a JSON document of more than {MAX_DOCUMENT:,} bytes; write it as JSONL, one record per line"
             )
         parts.append(chunk)
     return b"".join(parts)

@@ -1,25 +1,25 @@
-"""Parses JSON strictly: with orjson where its reading is the strict one, with the standard library where it is not.
+"""Parses JSON strictly: with orjson where that is strict enough, otherwise with the standard library.
 
-orjson keeps the last of two equal keys, rejects halves of surrogate pairs, and makes floats of integers beyond 64 bits.
+orjson keeps the last of two equal keys, rejects lone surrogates, and turns integers beyond 64 bits into floats.
 """
 
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
 
+from niah_score.contract import is_nested_deeper
 from niah_score.formats.record import UnreadableError, brief
 from niah_score.text.visible import without_surrogates
 
 MAX_DEPTH = 64
-_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
 
 
 class EncodingError(Exception):
-    """Bytes that are not UTF-8: the first of them, and whether the text only ends too early."""
+    """Bytes that are not UTF-8: the first of them and its offset. `early`: the text merely ends within a character."""
 
     def __init__(self, offset: int, byte: int, early: bool) -> None:
         super().__init__(offset, byte, early)
@@ -30,7 +30,7 @@ class EncodingError(Exception):
 
 
 class BrokenError(UnreadableError):
-    """Bytes that are no JSON, or only the beginning of it; `line` is where, from 1."""
+    """Bytes that are not JSON, or only the beginning of it; `line` is where, from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -38,16 +38,16 @@ class BrokenError(UnreadableError):
 
 
 class Repeated(dict[str, Any]):
-    """An object in which a key stood twice."""
+    """An object with the key `twice` in it two times."""
 
     twice: str
 
 
 def parse(data: bytes, *, exact: bool = False, tolerant: bool = False) -> Any:
-    """The value of JSON bytes. exact: integers of any size, at the standard library's pace.
+    """The value of JSON bytes. exact: keep integers of any size, at the standard library's pace.
 
-    tolerant: objects with a key twice come as Repeated, for the records of a document are judged one by one. Raises
-    UnreadableError and EncodingError.
+    tolerant: return objects with a key twice as Repeated, because each record of a document is judged on its own.
+    Raises UnreadableError and EncodingError.
     """
     if not exact:
         try:
@@ -57,56 +57,57 @@ def parse(data: bytes, *, exact: bool = False, tolerant: bool = False) -> Any:
         else:
             if (brackets(data) <= MAX_DEPTH or not _deeper(value)) and no_key_twice(data, value):
                 return value
-    return _by_hand(data, tolerant)
+    return _by_standard_library(data, tolerant)
 
 
 def brackets(data: bytes) -> int:
-    """At least the depth of nesting."""
+    """An upper limit of the depth of nesting."""
     return data.count(b"[") + data.count(b"{")
 
 
 def no_key_twice(data: bytes, value: object) -> bool:
-    """Whether orjson has kept every key; False also where this cannot be told cheaply.
+    """Whether orjson has kept every key; False also if that is costly to tell.
 
-    A colon follows a key, or stands in a string. The value written again holds as many, unless a key fell out or a
-    string spells its colons as escapes.
+    Every colon follows a key or is inside a string. The value written again has as many colons, unless a key was
+    dropped or a string has its colons escaped.
     """
     return not colons_escaped(data) and data.count(b":") == orjson.dumps(value).count(b":")
 
 
 def colons_escaped(data: bytes) -> bool:
-    """Whether a string may spell a colon as an escape."""
+    """Whether a string may hold an escaped colon."""
     return b"\\" in data and (b"\\u003a" in data or b"\\u003A" in data)
 
 
 def _deeper(value: object) -> bool:
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ())
-            if isinstance(inner, dict | list)
-        ]
+        level = [inner for inner in _items_in(level) if isinstance(inner, dict | list)]
         if not level:
             return False
     return True
 
 
-def _by_hand(data: bytes, tolerant: bool) -> Any:
+def _items_in(values: Iterable[object]) -> Iterator[Any]:
+    """The items directly inside some values."""
+    for value in values:
+        yield from value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _by_standard_library(data: bytes, tolerant: bool) -> Any:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise EncodingError(error.start, data[error.start], error.reason == "unexpected end of data") from None
-    if brackets(data) > MAX_DEPTH and _depth(data) > MAX_DEPTH:
+    if is_nested_deeper(data, MAX_DEPTH):
         raise UnreadableError(f"nesting deeper than {MAX_DEPTH}; expected a record of a few levels")
     repeated: list[Repeated] = []
 
     def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) == len(pairs):
-            return found
-        marked = Repeated(found)
+        fields = dict(pairs)
+        if len(fields) == len(pairs):
+            return fields
+        marked = Repeated(fields)
         keys = [key for key, _ in pairs]
         marked.twice = next(key for place, key in enumerate(keys) if key in keys[:place])
         repeated.append(marked)
@@ -117,54 +118,39 @@ def _by_hand(data: bytes, tolerant: bool) -> Any:
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             raise UnreadableError(
-                f"not JSON: after a whole value something follows at character {error.pos + 1}; expected one object a "
-                "line"
+                f"not JSON: something follows a complete value at character {error.pos + 1}; expected one object a line"
             ) from None
         raise BrokenError(f"not JSON: {error.msg} (character {error.colno})", error.lineno) from None
     except ValueError:
         raise UnreadableError("a number of thousands of digits; expected ids as text") from None
     if repeated and not tolerant:
         raise UnreadableError(twice(repeated[0]))
-    return _whole(value) if "\\u" in text else value
+    return _without_surrogates(value) if "\\u" in text else value
 
 
-def twice(found: Repeated) -> str:
-    """What to say of an object in which a key stood twice."""
-    return f"key {brief(found.twice)} stands twice in one object; keep the one that is right"
+def twice(repeated: Repeated) -> str:
+    """The message for an object with a key twice."""
+    return f"key {brief(repeated.twice)} appears twice in one object; keep the right one"
 
 
 def first_repeated(value: object) -> Repeated | None:
-    """An object with a key twice, in a value that may hold one."""
+    """The outermost object with a key twice in a value; None if there is none."""
     level = [value]
     while level:
-        found = next((item for item in level if isinstance(item, Repeated)), None)
-        if found is not None:
-            return found
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ())
-        ]
+        repeated = next((item for item in level if isinstance(item, Repeated)), None)
+        if repeated is not None:
+            return repeated
+        level = list(_items_in(level))
     return None
 
 
-def _depth(data: bytes) -> int:
-    depth = deepest = 0
-    for token in _TOKENS.finditer(data):
-        first = token[0][:1]
-        if first != b'"':
-            depth += 1 if first in b"[{" else -1
-            deepest = max(deepest, depth)
-    return deepest
-
-
-def _whole(value: Any) -> Any:
-    """The value with no half of a surrogate pair in its strings, keys apart."""
+def _without_surrogates(value: Any) -> Any:
+    """The value with no lone surrogates in its strings, except in keys."""
     if isinstance(value, str):
         return without_surrogates(value)
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
         for key in value:
-            value[key] = _whole(value[key])
+            value[key] = _without_surrogates(value[key])
     return value

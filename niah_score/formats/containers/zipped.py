@@ -1,4 +1,4 @@
-"""Reads zips whose members are JSON records, those of a compression that the standard library lacks as well."""
+"""Reads zips whose members are JSON records, also members compressed with Zstandard."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 
 
 class Archive(NamedTuple):
-    """An open zip of a format, and the members that are its records, in the order of the zip."""
+    """An open zip, its format, and the members that are records, in the order of the zip."""
 
     source: Source
     zip: zipfile.ZipFile
@@ -39,15 +39,15 @@ class Archive(NamedTuple):
 
 
 def archive_of(source: Source, formats: Sequence[Format]) -> Archive:
-    """Recognise a zip. Raises ScoreError if it is damaged, or of no format."""
+    """Recognise a zip. Raises ScoreError if it is damaged or matches no format."""
     try:
-        found = zipfile.ZipFile(source.file)
+        archive = zipfile.ZipFile(source.file)
     except (zipfile.BadZipFile, struct.error, EOFError, OSError, ValueError, NotImplementedError) as error:
         if is_refused(error):
             raise
         raise ScoreError(f"{source.path}: the zip is damaged or was never finished ({error}); get it again") from None
-    # Of members of one name the last one counts, as for every reader of a zip.
-    infos = {info.filename: info for info in found.infolist()}
+    # If members share a name, the last one counts, as in every reader of zips.
+    infos = {info.filename: info for info in archive.infolist()}
     known = []
     for form in formats:
         if form.members is not None:
@@ -55,15 +55,15 @@ def archive_of(source: Source, formats: Sequence[Format]) -> Archive:
             folder, signs = form.members.folder, form.members.signs
             records = [info for name, info in infos.items() if name.startswith(folder) and name.endswith(".json")]
             if records or any(sign in infos for sign in signs):
-                return Archive(source, found, form, form.members, records)
+                return Archive(source, archive, form, form.members, records)
     raise ScoreError(f"{source.path}: a zip, but no {' or '.join(known)}; unpack it and score the files in it")
 
 
 def read(archive: Archive, names: FieldNames) -> Iterator[Answer | Malformed]:
-    """All records of a zip; `line` is the record's number from 1. Raises ResourceError for a bomb."""
+    """All records of a zip; `line` is the record's number from 1. Raises ResourceError for a decompression bomb."""
     unpacked, packed = 0, archive.source.size
     for number, info in enumerate(archive.records, 1):
-        # Members may lie over each other, so that each is in order and all of them together are not.
+        # Members may overlap, so that each one looks harmless but all of them together do not.
         unpacked += info.file_size
         if unpacked > FREE_BYTES and unpacked > MAX_RATIO * packed:
             raise ResourceError(
@@ -71,11 +71,11 @@ def read(archive: Archive, names: FieldNames) -> Iterator[Answer | Malformed]:
                 f"decompression bombs do; if you trust it, write the log as JSON ({archive.members.convert})"
             )
         try:
-            found = _record(archive, info, number, names)
+            answers = _record(archive, info, number, names)
         except (UnreadableError, EncodingError) as error:
             yield Malformed(number, f"{brief(info.filename)}: {error}")
         else:
-            yield from found
+            yield from answers
 
 
 def _record(archive: Archive, info: zipfile.ZipInfo, number: int, names: FieldNames) -> list[Answer]:
@@ -90,7 +90,7 @@ def _record(archive: Archive, info: zipfile.ZipInfo, number: int, names: FieldNa
 
 
 def _member(archive: Archive, info: zipfile.ZipInfo) -> bytes:
-    """A member's bytes. Raises UnreadableError if they are not what the zip says, ResourceError for a bomb."""
+    """A member's bytes. Raises UnreadableError if they do not match the zip's entry, ResourceError for a bomb."""
     import zstandard
 
     if info.file_size > MAX_LINE or (
@@ -120,15 +120,15 @@ def _member(archive: Archive, info: zipfile.ZipInfo) -> bytes:
         raise UnreadableError(f"damaged ({error}); get the log again") from None
     except (NotImplementedError, RuntimeError) as error:
         raise UnreadableError(
-            f"packed in a way that is not read ({error}); convert the log ({archive.members.convert})"
+            f"compressed in a way that cannot be read ({error}); convert the log ({archive.members.convert})"
         ) from None
     if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-        raise UnreadableError("damaged (its bytes are not those that were packed); get the log again")
+        raise UnreadableError("damaged (its size or checksum is wrong); get the log again")
     return data
 
 
 def _zstd_member(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """A member of the method that zipfile learns in Python 3.14 only."""
+    """The bytes of a member compressed with Zstandard, which zipfile reads only from Python 3.14 on."""
     import zstandard
 
     if info.flag_bits & 1:

@@ -1,4 +1,4 @@
-"""Reads files of log-probabilities: one file a kind of record, and one that opens files and tells the kinds apart.
+"""Reads files of log-probabilities: one module per kind of record, and `read`, which opens files and recognises kinds.
 
 May import what its room may: contract, text, machine, and the rest of formats.
 """

@@ -1,8 +1,8 @@
-"""Reads the samples of lm-evaluation-harness's tasks of the types loglikelihood and loglikelihood_rolling."""
+"""Reads lm-evaluation-harness samples of loglikelihood and loglikelihood_rolling tasks."""
 
 from __future__ import annotations
 
-from niah_score.formats.fields import as_list, as_object, echoed, id_text
+from niah_score.formats.fields import as_list, as_object, echoed, first_item, id_text
 from niah_score.formats.logprobs.record import (
     LogProbFormat,
     LogProbRecord,
@@ -21,12 +21,12 @@ def _read(record: Record, line: int) -> LogProbRecord:
     responses = as_list(record["filtered_resps"])
     if len(responses) != 1:
         raise UnreadableError(
-            f"filtered_resps has {len(responses)} items; expected one request a document, no multiple choice"
+            f"filtered_resps has {len(responses)} items; expected one request per document, no multiple choice"
         )
-    # The harness logs every value as a text: a pair of a sum and whether the text is the likeliest, or the sum alone.
-    found = responses[0]
-    rolling = not isinstance(found, list)
-    total = _number(found if isinstance(found, str | int | float) else next(iter(as_list(found)), None))
+    # The harness logs values as texts: a pair of a sum and whether the text is the most likely one, or the sum alone.
+    response = responses[0]
+    rolling = not isinstance(response, list)
+    total = _number(response if isinstance(response, str | int | float) else first_item(response))
     arguments = as_object(as_object(record.get("arguments")).get("gen_args_0"))
     context, text = arguments.get("arg_0"), arguments.get("arg_1")
     if rolling:

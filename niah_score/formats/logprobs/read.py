@@ -1,17 +1,19 @@
-"""Opens files of log-probabilities and tells by its fields of which kind every record is."""
+"""Opens files of log-probabilities and recognises the kind of each record by its fields."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from niah_score.errors import ResourceError, ScoreError, suggestion
+from niah_score.errors import ScoreError, suggestion
 from niah_score.formats.answers import NOT_AN_OBJECT, keys_of
+from niah_score.formats.containers.parquet import reader_crashed
 from niah_score.formats.containers.streams import MAX_LINE, opened, refuse_changed, state_of, whole
 from niah_score.formats.containers.strict_json import EncodingError, first_repeated, parse, twice
 from niah_score.formats.logprobs.lm_eval import LM_EVAL
@@ -22,12 +24,12 @@ from niah_score.formats.record import LineError, Malformed, UnreadableError
 from niah_score.machine.apart import items_apart
 from niah_score.machine.refusals import is_refused, reading
 
-# The first that fits a record reads it; the plain ones have the names that no stack uses.
+# The first format that matches a record reads it; the plain ones have field names that no stack uses.
 LOG_PROB_FORMATS: dict[str, LogProbFormat] = {form.name: form for form in (LM_EVAL, OPENAI_ECHO, VLLM, TOKENS, SUM)}
 
 
 def log_prob_format(name: str | None) -> LogProbFormat | None:
-    """A format by its name; None for None. Raises ScoreError for an unknown one."""
+    """A format by its name; None for None. Raises ScoreError if it is unknown."""
     if name is None:
         return None
     if name not in LOG_PROB_FORMATS:
@@ -38,16 +40,16 @@ def log_prob_format(name: str | None) -> LogProbFormat | None:
 def read_log_probs(path: Path, forced: LogProbFormat | None = None) -> Iterator[LogProbRecord | Malformed]:
     """The records of a file: JSON Lines, a JSON array or Parquet; plain, .gz or .zst.
 
-    Raises ScoreError for a file that cannot be read, IntegrityError for one that changes meanwhile.
+    Raises ScoreError if the file cannot be read, IntegrityError if it changes meanwhile.
     """
     with reading(path, advice="expected a file of log-probabilities"):
         before = state_of(path)
-    for number, found in _values(path):
-        if isinstance(found, Malformed):
-            yield found
+    for number, value in _values(path):
+        if isinstance(value, Malformed):
+            yield value
             continue
         try:
-            yield _record(found, number, forced)
+            yield _record(value, number, forced)
         except UnreadableError as error:
             yield Malformed(number, str(error))
     refuse_changed(path, path, before)
@@ -67,7 +69,7 @@ def _record(value: object, line: int, forced: LogProbFormat | None) -> LogProbRe
 
 
 def _values(path: Path) -> Iterator[tuple[int, Any]]:
-    """Every record with its line; a record that is none as Malformed."""
+    """Every record with its line, or Malformed if it cannot be parsed."""
     with opened(path) as source:
         if source.kind == "zip":
             raise ScoreError(f"{path}: a zip; expected JSON Lines or Parquet with log-probabilities")
@@ -82,7 +84,7 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
             for line in block:
                 number += 1
                 if line is None:
-                    yield number, Malformed(number, f"longer than {MAX_LINE:,} bytes; expected one record a line")
+                    yield number, Malformed(number, f"longer than {MAX_LINE:,} bytes; expected one record per line")
                 elif line.strip():
                     yield number, _parsed(path, line, number, cut)
 
@@ -109,25 +111,20 @@ def _from_array(path: Path, data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _from_parquet(path: Path) -> Iterator[tuple[int, Any]]:
-    """The rows of a Parquet file, read in a process apart: a damaged footer can crash the library that reads it."""
-
-    def crashed(ending: str) -> ScoreError:
-        if ending == "signal 9":
-            return ResourceError(f"{path}: the process that read it was killed; it may need more memory than there is")
-        return ScoreError(f"{path}: the Parquet file is damaged (its reader crashed: {ending}); get it again")
-
-    for number, item in enumerate(items_apart(parquet_rows, str(path), crashed=crashed), 1):
+    """The rows of a Parquet file, read in a separate process, because a damaged footer can crash the library."""
+    items = items_apart(parquet_rows, str(path), crashed=partial(reader_crashed, path))
+    for number, item in enumerate(items, 1):
         try:
             value = orjson.loads(item)
         except ValueError:
-            value = json.loads(item)  # NaN and infinities, which are refused with their field's name
+            value = json.loads(item)  # with NaN or infinities, which are refused later, by the name of their field
         if isinstance(value, str):
             raise ScoreError(value)
         yield number, value
 
 
 def parquet_rows(path: str) -> Iterator[bytes]:
-    """In the process apart: each row as JSON without columns that are null; a text with what went wrong ends them."""
+    """Run in the separate process: yields each row as JSON without null columns, and finally an error, if any."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,4 +1,4 @@
-"""Defines what is read of files of log-probabilities, and the kinds of records that they are read from."""
+"""Defines what files of log-probabilities are read into, and how each kind of record is read."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 from niah_score.formats.record import EchoedPrompt, Record, UnreadableError, brief
 
-# What is asked about a row: its own prompt, or for the gain of a context, the question alone or with the needles alone.
+# What a record is about: the row's own prompt or, for the gain of a context, the question alone or with only needles.
 CONDITIONS = ("full", "alone", "needle")
-# Rounding in half precision leaves log-probabilities of certain tokens a little above 0.
+# Rounding in half precision can put log-probabilities of certain tokens a little above 0.
 _ROUNDING = 1e-4
-# What vLLM's server writes for a probability of 0, which JSON has no number for.
+# What vLLM's server writes for a probability of 0, whose logarithm JSON cannot hold.
 _LEAST = -9999.0
 
 
 class TokenLogProbs(NamedTuple):
     """Natural logarithms of the probabilities of a text's tokens, None where the stack gave none.
 
-    `texts`: of the tokens. `offsets`: the code point at which each token begins. Either may lack. `generated`: how many
-    of the last tokens were generated behind the text; `counted`: whether that is known.
+    `texts`: of the tokens. `offsets`: the code point at which each token begins. Either may be missing. `generated`:
+    how many of the last tokens were generated after the text; `counted`: whether that is known.
     """
 
     values: tuple[float | None, ...]
@@ -32,10 +32,10 @@ class TokenLogProbs(NamedTuple):
 
 
 class SummedLogProbs(NamedTuple):
-    """The sum over a text's tokens, in nats; None where the stack gave none.
+    """The sum over a text's tokens, in nats; None if the stack gave none.
 
-    `tokens`, `bytes`: of the text that it is over, where the record says so. `context`, `text`: what stood before it,
-    and the text itself, where the record echoes them. `rolling`: the sum is over a whole prompt.
+    `tokens`, `bytes`: the size of that text, if the record states it. `context`, `text`: what came before the text, and
+    the text itself, if the record echoes them. `rolling`: the sum is over a whole prompt.
     """
 
     total: float | None
@@ -47,9 +47,9 @@ class SummedLogProbs(NamedTuple):
 
 
 class LogProbRecord(NamedTuple):
-    """What one record says. `id`: of the row; `prompt`: the echoed one, where there is no id. `line`: from 1.
+    """What one record says. `id`: of the row; `prompt`: the echoed one, if there is no id. `line`: from 1.
 
-    `tokenizer`: its name, where the record says so.
+    `tokenizer`: its name, if the record states it.
     """
 
     id: str | None
@@ -63,8 +63,8 @@ class LogProbRecord(NamedTuple):
 class LogProbFormat(NamedTuple):
     """A kind of record.
 
-    `matches`: whether a record is of it. `read`: what a record on a line says; it raises UnreadableError. name, what,
-    example: as docs/perplexity.md lists them.
+    `matches`: whether a record is of this kind. `read`: reads a record, given its line; raises UnreadableError. name,
+    what, example: as in docs/perplexity.md.
     """
 
     name: str
@@ -75,7 +75,7 @@ class LogProbFormat(NamedTuple):
 
 
 def log_probability(value: object, field: str) -> float | None:
-    """A log-probability, or None where it is missing. Raises UnreadableError for anything else."""
+    """A log-probability, or None if it is missing. Raises UnreadableError for anything else."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -96,12 +96,12 @@ def log_probability(value: object, field: str) -> float | None:
 
 
 def served(value: float | None) -> float | None:
-    """A log-probability of a server that writes -9999 for a probability of 0: that is no number to take means of."""
+    """A log-probability from a server; None for the -9999 of a probability of 0, which must not enter a mean."""
     return None if value is not None and value <= _LEAST else value
 
 
 def whole_number(value: object, field: str) -> int | None:
-    """A number of tokens or bytes, None where it is not stated. Raises UnreadableError."""
+    """A number of tokens or bytes, None if it is not stated. Raises UnreadableError."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
@@ -110,7 +110,7 @@ def whole_number(value: object, field: str) -> int | None:
 
 
 def texts_of(value: object, count: int, field: str) -> tuple[str, ...] | None:
-    """The texts of tokens, None where there are none. Raises UnreadableError where they are not one for each token."""
+    """The texts of tokens, None if there are none. Raises UnreadableError if there is not one for each token."""
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
@@ -121,19 +121,19 @@ def texts_of(value: object, count: int, field: str) -> tuple[str, ...] | None:
 
 
 def offsets_of(value: object, count: int, field: str) -> tuple[int, ...] | None:
-    """Where tokens begin, None where that is not stated. Raises UnreadableError."""
+    """Where tokens begin, None if that is not stated. Raises UnreadableError."""
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != count:
         raise UnreadableError(f"{field}: expected a list of {count} places, one for each log-probability")
-    found = tuple(number for item in value if (number := whole_number(item, field)) is not None)
-    if len(found) < count or any(one > other for one, other in pairwise(found)):
+    offsets = tuple(number for item in value if (number := whole_number(item, field)) is not None)
+    if len(offsets) < count or any(offset > following for offset, following in pairwise(offsets)):
         raise UnreadableError(f"{field}: expected places in ascending order, in characters")
-    return found
+    return offsets
 
 
 def condition_of(value: object) -> str:
-    """What a record was asked about; the row's own prompt where it does not say. Raises UnreadableError."""
+    """What a record is about; the row's own prompt if it does not say. Raises UnreadableError."""
     if value is None:
         return CONDITIONS[0]
     if value not in CONDITIONS:
@@ -142,7 +142,7 @@ def condition_of(value: object) -> str:
 
 
 def name_of(value: object, field: str) -> str | None:
-    """A name, such as a tokenizer's, None where it is not stated. Raises UnreadableError."""
+    """A name, such as a tokenizer's, None if it is not stated. Raises UnreadableError."""
     if value is None or (isinstance(value, str) and value):
         return value
     raise UnreadableError(f"{field} is {brief(value)}; expected a name")

@@ -1,13 +1,13 @@
 """Reads what OpenAI-compatible completion servers and vLLM return: `echo` with `logprobs`, and `prompt_logprobs`.
 
-A server's own id is none of a row's. Records are those of a batch (`custom_id`), or a response with the row's id beside
-it (`{"id": ..., "response": {...}}`), or responses that echo the prompt.
+A server's own id is not a row's. A record is a line of batch output (`custom_id`), a response with the row's id beside
+it (`{"id": ..., "response": {...}}`), or a response that echoes the prompt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from niah_score.formats.fields import as_list, as_object, echoed, id_text
 from niah_score.formats.logprobs.plain import tokens_in
@@ -26,18 +26,17 @@ from niah_score.formats.logprobs.record import (
 from niah_score.formats.record import Record, UnreadableError, brief
 
 
-class _Served(NamedTuple):
-    """A response without what was put around it, and the row's id where that says so."""
-
-    id: str | None
-    body: Mapping[str, Any]
-
-
-def _unwrapped(record: Record) -> _Served:
+def _body_of(record: Record) -> Mapping[str, Any]:
+    """The response in a record, without what is wrapped around it."""
     response = as_object(record.get("response"))
-    body = as_object(response.get("body")) or response or record
-    name = record.get("custom_id", record.get("id") if response or "choices" not in record else None)
-    return _Served(None if name is None else id_text(name, "custom_id" if "custom_id" in record else "id"), body)
+    return as_object(response.get("body")) or response or record
+
+
+def _row_id(record: Record) -> str | None:
+    field = "custom_id" if "custom_id" in record else "id"
+    is_servers_own = field == "id" and "choices" in record and not as_object(record.get("response"))
+    name = None if is_servers_own else record.get(field)
+    return None if name is None else id_text(name, field)
 
 
 def _choice(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,22 +45,17 @@ def _choice(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _echo_in(record: Record) -> dict[str, Any]:
-    return as_object(_choice(_unwrapped_body(record)).get("logprobs"))
-
-
-def _unwrapped_body(record: Record) -> Mapping[str, Any]:
-    response = as_object(record.get("response"))
-    return as_object(response.get("body")) or response or record
+    return as_object(_choice(_body_of(record)).get("logprobs"))
 
 
 def _prompt_logprobs_in(record: Record) -> object:
-    body = _unwrapped_body(record)
-    found = _choice(body).get("prompt_logprobs")
-    return body.get("prompt_logprobs") if found is None else found
+    body = _body_of(record)
+    items = _choice(body).get("prompt_logprobs")
+    return body.get("prompt_logprobs") if items is None else items
 
 
 def _read_echo(record: Record, line: int) -> LogProbRecord:
-    name, body = _unwrapped(record)
+    name, body = _row_id(record), _body_of(record)
     choice, logprobs = _choice(body), _echo_in(record)
     values = tuple(map(served, tokens_in(logprobs["token_logprobs"], "token_logprobs")))
     texts = texts_of(logprobs.get("tokens"), len(values), "tokens")
@@ -72,25 +66,25 @@ def _read_echo(record: Record, line: int) -> LogProbRecord:
     if name is None:
         text = choice.get("text")
         if not isinstance(text, str):
-            raise UnreadableError("no row's id and no echoed text; put the row's id beside it as custom_id")
+            raise UnreadableError("no row id and no echoed text; add the row's id to the record as custom_id")
         prompt = echoed(text[: offsets[-generated]] if generated and offsets is not None else text)
-    found = TokenLogProbs(values, texts, offsets, generated, asked is not None)
+    log_probs = TokenLogProbs(values, texts, offsets, generated, asked is not None)
     return LogProbRecord(
-        name, line, condition_of(record.get("condition")), found,
+        name, line, condition_of(record.get("condition")), log_probs,
         name_of(record.get("tokenizer"), "tokenizer"), prompt,
     )  # fmt: skip
 
 
 def _read_prompt_logprobs(record: Record, line: int) -> LogProbRecord:
-    name, body = _unwrapped(record)
-    found = _prompt_logprobs_in(record)
-    if not isinstance(found, list) or not found:
-        raise UnreadableError(f"prompt_logprobs is {brief(found)}; expected a list, one item a token")
+    name, body = _row_id(record), _body_of(record)
+    items = _prompt_logprobs_in(record)
+    if not isinstance(items, list) or not items:
+        raise UnreadableError(f"prompt_logprobs is {brief(items)}; expected a list, one item per token")
     ids = body.get("prompt_token_ids", _choice(body).get("prompt_token_ids"))
-    if ids is not None and (not isinstance(ids, list) or len(ids) != len(found)):
-        raise UnreadableError(f"prompt_token_ids: expected {len(found)} ids, one for each item of prompt_logprobs")
+    if ids is not None and (not isinstance(ids, list) or len(ids) != len(items)):
+        raise UnreadableError(f"prompt_token_ids: expected {len(items)} ids, one for each item of prompt_logprobs")
     values, texts = [], []
-    for number, item in enumerate(found):
+    for number, item in enumerate(items):
         value, text = _of_token(item, None if ids is None else ids[number], f"prompt_logprobs[{number}]")
         values.append(served(value))
         texts.append(text)
@@ -101,7 +95,7 @@ def _read_prompt_logprobs(record: Record, line: int) -> LogProbRecord:
         given = body.get("prompt")
         prompt = echoed(given) if isinstance(given, str) else None
         if prompt is None:
-            raise UnreadableError("no row's id and no prompt; put the row's id beside it as custom_id")
+            raise UnreadableError("no row id and no prompt; add the row's id to the record as custom_id")
     return LogProbRecord(
         name, line, condition_of(record.get("condition")), TokenLogProbs(tuple(values), whole),
         name_of(record.get("tokenizer"), "tokenizer"), prompt,
@@ -109,27 +103,27 @@ def _read_prompt_logprobs(record: Record, line: int) -> LogProbRecord:
 
 
 def _of_token(item: object, token: object, field: str) -> tuple[float | None, str | None]:
-    """The log-probability of the prompt's token among those of a place, and its text where that is told."""
+    """The log-probability of the prompt's token among those of a place, and its text if it is given."""
     if item is None:
         return None, None
     if not isinstance(item, dict) or not item:
         raise UnreadableError(f"{field} is {brief(item)}; expected null, or an object by token id")
     if token is not None:
         if str(token) not in item:
-            raise UnreadableError(f"{field} lacks token {brief(token)}, which stands there by prompt_token_ids")
-        found = item[str(token)]
+            raise UnreadableError(f"{field} lacks token {brief(token)}, which prompt_token_ids names for it")
+        entry = item[str(token)]
     elif len(item) == 1:
-        (found,) = item.values()
+        (entry,) = item.values()
     else:
-        # In which order tokens stand is not said anywhere, so none is guessed.
+        # The order of the tokens is documented nowhere, so none is guessed.
         raise UnreadableError(
             f"{field} names {len(item)} tokens, and nothing says which is the prompt's; ask for prompt_logprobs=0, or "
             "keep prompt_token_ids in the record"
         )
-    if not isinstance(found, dict):
-        return log_probability(found, field), None
-    text = found.get("decoded_token")
-    return log_probability(found.get("logprob"), f"{field}.logprob"), text if isinstance(text, str) else None
+    if not isinstance(entry, dict):
+        return log_probability(entry, field), None
+    text = entry.get("decoded_token")
+    return log_probability(entry.get("logprob"), f"{field}.logprob"), text if isinstance(text, str) else None
 
 
 OPENAI_ECHO = LogProbFormat(

@@ -147,7 +147,7 @@ PARTIALS = (
     PartialAttack("a record lists nothing", _told("files", []), "written as"),
     PartialAttack("a record is nested 100,000 deep", lambda p: p.record().write_bytes(b"[" * 100_000), "is damaged"),
     PartialAttack("a record is a pipe", lambda p: _pipe(p.record()), "00000.json is damaged"),
-    PartialAttack("a data file is a pipe", lambda p: _pipe(p.folder / "dataset" / DATA), "no regular file"),
+    PartialAttack("a data file is a pipe", lambda p: _pipe(p.folder / "dataset" / DATA), "not a regular file"),
     PartialAttack("a data file is another one", _one_byte, "1 bytes, expected"),
     PartialAttack("the plan is a pipe", lambda p: _pipe(p.sheet), "no part of a dataset here", code=2),
     PartialAttack("the plan was changed", _other_tokenizer, "self_sha256"),

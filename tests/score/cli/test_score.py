@@ -88,7 +88,7 @@ def test_a_folder_with_scores_is_left_alone_unless_it_may_be_replaced(write_line
         (lambda a: [*a, a[0]], [], 2, "is answered again"),
         (lambda a: [*a, a[0]], ["--on-duplicate", "last"], 0, "duplicate 1"),
         (lambda a: [{"id": a[0]["id"], "error": "overloaded"}, *a], [], 0, "duplicate 1"),
-        (lambda a: [{**a[0], "prompt": "cut"}, *a[1:]], [], 3, "1 answer was given to another prompt"),
+        (lambda a: [{**a[0], "prompt": "cut"}, *a[1:]], [], 3, "1 answer was given to a prompt other than the row's"),
         (lambda a: [{"id": "0badc0de-x", "prediction": "y"}], [], 4, "none of 1 answers belongs"),
         (lambda a: a, ["--metric", "bleu"], 2, "'bleu' is unknown"),
         (lambda a: a, ["--think-tag", "<x>"], 2, "expected OPEN,CLOSE"),

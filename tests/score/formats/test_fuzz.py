@@ -167,7 +167,7 @@ def test_every_key_that_stands_twice_is_found_and_no_other_is_blamed(text: str) 
 
     expected = json.loads(text, object_pairs_hook=seen)
     if twice:
-        with pytest.raises(UnreadableError, match="stands twice"):
+        with pytest.raises(UnreadableError, match="appears twice"):
             parse(text.encode())
     else:
         assert parse(text.encode()) == expected

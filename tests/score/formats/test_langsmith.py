@@ -167,7 +167,7 @@ def test_the_table_with_columns_of_json_is_read(read: Read) -> None:
     assert isinstance(answer, Answer)
     assert (answer.id, answer.prompt_sha256, answer.text) == ("X", prompt_digest("Where?"), "It is 42.")
     assert isinstance(broken, Malformed)
-    assert "outputs is no JSON" in broken.message
+    assert "outputs is not JSON" in broken.message
 
 
 def test_examples_are_no_answers(read: Read, read_records: ReadRecords) -> None:
@@ -176,7 +176,7 @@ def test_examples_are_no_answers(read: Read, read_records: ReadRecords) -> None:
     for record in (ours, example()):
         with pytest.raises(ScoreError, match="no record with an answer"):
             read_records(record)
-    with pytest.raises(ScoreError, match="neither JSON, nor a table"):
+    with pytest.raises(ScoreError, match="neither JSON nor a table"):
         read('id,inputs,outputs\nr,"{}","{}"\n')
 
 

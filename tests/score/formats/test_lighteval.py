@@ -76,4 +76,4 @@ def test_details_whose_answers_are_no_list_are_malformed(tmp_path: Path) -> None
     )
     (found,) = read_answers(path)
     assert isinstance(found, Malformed)
-    assert found.message == "the answer is not text: predictions is no list; expected generated texts"
+    assert found.message == "the answer is not text: predictions is not a list; expected generated texts"

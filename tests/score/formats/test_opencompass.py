@@ -42,13 +42,13 @@ def test_opencompass_places_prompts_and_samples(tmp_path: Path) -> None:
         (0, prompt_digest("u"), 0, "42"),
     ]
     assert found[3].reference == ("42", "7")  # type: ignore[union-attr]
-    assert found[4] == Malformed(4, "not a JSON object; expected one object a record")
+    assert found[4] == Malformed(4, "not a JSON object; expected one object per record")
 
 
 def test_opencompass_temporary_lines(read_records: ReadRecords) -> None:
     found = read_records(shard(idx=4), shard(idx=2), shard(), shard(idx="x"))
     assert [r.position for r in found if isinstance(r, Answer)] == [4, 2, 2]
-    assert "idx is no place" in found[3].message  # type: ignore[union-attr]
+    assert "idx is not a place" in found[3].message  # type: ignore[union-attr]
 
 
 def test_answers_to_our_entries_are_joined_by_the_ids_in_gold(read_records: ReadRecords) -> None:

@@ -20,7 +20,7 @@ from niah_score.formats import Answer, Malformed, read_answers
 def test_a_record_without_text_is_told_by_its_id(read: Read) -> None:
     message = problem(read(between('{"id": "a\\u001b[31m"}')))
     assert message == (
-        "the record of id 'a\\x1b[31m' has no field with the answer's text; expected one of prediction, pred, "
+        "the record with id 'a\\x1b[31m' has no field with the answer's text; expected one of prediction, pred, "
         "completion, response, output, generated_text, generation, text, or name it with --text-field"
     )
 
@@ -92,7 +92,7 @@ def test_epochs_count_from_1_and_samples_from_0(read_records: ReadRecords) -> No
 def test_a_record_without_id_among_records_with_ids_is_malformed(read_records: ReadRecords) -> None:
     found = read_records({"id": "x", "text": "t"}, {"text": "u"})
     assert found[1] == Malformed(
-        2, "no id: none of the fields that hold one is there; found 'text'; name it with --id-field"
+        2, "no id: the record has no field that usually holds it; found 'text'; name it with --id-field"
     )
 
 

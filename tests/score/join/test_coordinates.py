@@ -137,7 +137,7 @@ def test_results_of_one_system_are_no_answers_to_the_prompts_of_another(scored: 
 def test_where_several_rows_fit_none_is_guessed(scored: Any) -> None:
     """The rows of a cell hide the same needle in different haystacks, of which a result says nothing."""
     rows = [row(1000, 0.0, 0, id=f"r{place}", prompt_sha256=sha256(bytes([place])).hexdigest()) for place in range(3)]
-    with pytest.raises(IntegrityError, match=r"3 rows with length 1000 and depth 0 fit, and hold different prompts"):
+    with pytest.raises(IntegrityError, match=r"3 rows with length 1000 and depth 0 fit, but hold different prompts"):
         scored(rows, [result(rows[0])])
     unknown = [{name: value for name, value in one.items() if name != "prompt_sha256"} for one in rows]
     with pytest.raises(IntegrityError, match="3 rows with length 1000"):

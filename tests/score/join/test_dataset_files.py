@@ -16,7 +16,7 @@ from made_datasets import folder_of, list_files, with_fields
 from niah_score.contract import DATA_FORMATS, MANIFEST, ContractError, read_manifest
 from niah_score.errors import IntegrityError, ScoreError
 from niah_score.join import dataset_files
-from niah_score.join.dataset_files import find_files, read_intact
+from niah_score.join.dataset_files import each_intact, find_files
 from niah_score.join.rows import read_rows
 from niah_score.machine.files import file_state
 
@@ -168,7 +168,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         return [1]
 
     with pytest.raises(IntegrityError, match="changed while it was read; score again"):
-        read_intact(files, read)
+        list(each_intact(files, read))
 
 
 def test_a_file_is_not_read_before_it_is_checked(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_file_is_not_read_before_it_is_checked(tmp_path: Path) -> None:
         return []
 
     with pytest.raises(IntegrityError):
-        read_intact(files, read)
+        list(each_intact(files, read))
     assert seen == [files.files[0].path]
 
 

@@ -85,8 +85,8 @@ def test_a_prompt_of_no_row_is_unknown_and_only_such_prompts_are_another_dataset
     dataset = write_lines("rows.jsonl", rows[:2])
     report = evaluate(dataset, opencompass(tmp_path / "some.json", rows, ["x"] * 4))
     assert report.lines == Lines(4, 2, 0, 2, 0)
-    assert [problem.message for problem in report.problems] == ["its prompt is that of no row of the dataset"] * 2
-    with pytest.raises(IntegrityError, match="their prompts are those of no row"):
+    assert [problem.message for problem in report.problems] == ["no row of the dataset has its prompt"] * 2
+    with pytest.raises(IntegrityError, match="no row has their prompts"):
         evaluate(dataset, opencompass(tmp_path / "none.json", rows[2:], ["x"] * 2))
 
 
@@ -170,7 +170,7 @@ def test_an_answer_counts_before_an_error_of_its_row_wherever_it_stands(
     told = {problem.id: problem for problem in report.problems}
     assert sorted(map(str, told)) == ["row-001", "row-002"]
     assert {problem.kind for problem in report.problems} == {"duplicate"}
-    assert str(told["row-001"]) == f"{files[0]}:2: 'row-001' has an error here, and counts as it is at {files[1]}:1"
+    assert str(told["row-001"]) == f"{files[0]}:2: 'row-001' has an error here; what counts is at {files[1]}:1"
     assert report.exit_code == 0
 
 
@@ -266,7 +266,7 @@ def test_ids_that_are_no_rows_give_way_to_the_prompt(form: str, write_lines: Wri
     report = evaluate(dataset, log)
     assert report.scores["score"].to_list() == [100.0] * 4
     assert report.lines == Lines(5, 4, 0, 1, 0)
-    assert report.problems[0].message == "no row has the id '9', and its prompt is that of no row"
+    assert report.problems[0].message == "no row has the id '9', and none has its prompt"
 
 
 ECHOES = ["plain", "inspect", "lm-eval", "vertex", "csv"]
@@ -328,11 +328,11 @@ def test_answers_to_another_prompt_are_told_and_scored(
     assert report.scores["score"].to_list() == [100.0, 0.0, 0.0, 0.0]
     assert report.exit_code == 3
     assert {problem.kind for problem in report.problems} == {"other_prompt"}
-    assert report.problems[0].message.startswith("3 answers were given to another prompt than that of the row")
+    assert report.problems[0].message.startswith("3 answers were given to a prompt other than the row's")
     assert [(problem.id, problem.message) for problem in report.problems[1:]] == [
-        ("row-001", "the prompt that 'row-001' was answered to is one of no row of the dataset"),
-        ("row-002", "the prompt that 'row-002' was answered to is that of 'row-003'"),
-        ("row-003", "the prompt that 'row-003' was answered to is that of 'row-002'"),
+        ("row-001", "the answer for 'row-001' was given to a prompt of no row of the dataset"),
+        ("row-002", "the answer for 'row-002' was given to the prompt of 'row-003'"),
+        ("row-003", "the answer for 'row-003' was given to the prompt of 'row-002'"),
     ]
     assert all(problem.line is not None for problem in report.problems[1:])
 

@@ -154,7 +154,7 @@ def test_a_wrong_field_is_told_with_its_line(tmp_path: Path, record: object, sai
     ("content", "kind", "said"),
     [
         (b"", ScoreError, "holds no rows"),
-        (b"{", ScoreError, ":1: no JSON object"),
+        (b"{", ScoreError, ":1: not a JSON object"),
         (b"\x1f\x8b\x08\x00", IntegrityError, "damaged or cut off"),
         (b"PAR1 and no more", IntegrityError, "cannot be read as Parquet"),
     ],
@@ -417,7 +417,7 @@ def test_a_parquet_file_that_yields_fewer_rows_than_it_says_is_refused(
     whole = pq.ParquetFile.iter_batches
     monkeypatch.setattr(rows_module, "_BATCH", 2)
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *args, **how: islice(whole(*args, **how), 1))
-    with pytest.raises(IntegrityError, match="holds 2 rows and not 3; build it again"):
+    with pytest.raises(IntegrityError, match="holds 2 rows instead of 3; build it again"):
         read_rows(tmp_path / "rows.parquet")
 
 
@@ -437,7 +437,7 @@ def test_rows_of_a_part_that_the_manifest_does_not_name_are_refused(tmp_path: Pa
     folder = parts_folder(tmp_path / "parts", rows)
     with_fields(folder, parts=[{"name": "single", "weight": 1, "rows": 36}])
     with pytest.raises(
-        IntegrityError, match=r"rows of the part 'lists', and the parts of its manifest\.json are single"
+        IntegrityError, match=r"rows of the part 'lists', but the parts of its manifest\.json are single"
     ):
         read_rows(folder)
     folder = parts_folder(tmp_path / "none", [*rows, {**rows[0], "id": "x", "part": None}], {"single": 1, "lists": 1})

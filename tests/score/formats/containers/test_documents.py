@@ -12,7 +12,7 @@ from niah_score.errors import ScoreError
 
 def test_a_key_twice_at_the_top_of_a_document_ends_it(read: Read) -> None:
     shard = '{\n"0": {"origin_prompt": "p", "prediction": "a"},\n"0": {"origin_prompt": "p", "prediction": "b"}\n}'
-    with pytest.raises(ScoreError, match="key '0' stands twice"):
+    with pytest.raises(ScoreError, match="key '0' appears twice"):
         read(shard)
 
 

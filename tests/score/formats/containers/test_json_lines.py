@@ -77,14 +77,14 @@ def test_only_a_line_feed_ends_a_line(read: Read) -> None:
 
 
 def test_objects_without_a_line_feed_between_are_told(read: Read) -> None:
-    assert "after a whole value something follows at character 35" in problem(read(between(GOOD.strip() * 2)))
-    with pytest.raises(ScoreError, match="after a whole value something follows"):
+    assert "something follows a complete value at character 35" in problem(read(between(GOOD.strip() * 2)))
+    with pytest.raises(ScoreError, match="something follows a complete value"):
         read(GOOD.strip() * 2)
 
 
 @pytest.mark.parametrize("line", ["17", '"x"', "[1]", "null"])
 def test_a_line_that_is_no_object_is_malformed(read: Read, line: str) -> None:
-    assert problem(read(between(line))) == "not a JSON object; expected one object a record"
+    assert problem(read(between(line))) == "not a JSON object; expected one object per record"
 
 
 def test_a_long_line_is_accepted(read: Read) -> None:

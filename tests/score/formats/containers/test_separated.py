@@ -57,7 +57,7 @@ def test_semicolons_and_tabs_are_recognised_and_latin1_is_named(read: Read) -> N
 
 
 def test_a_column_twice_is_an_error(read: Read) -> None:
-    with pytest.raises(LineError, match=":1: column 'prediction' stands twice"):
+    with pytest.raises(LineError, match=":1: column 'prediction' appears twice"):
         read("id,prediction,prediction\na,x,y\n")
 
 

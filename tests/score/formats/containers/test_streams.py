@@ -75,8 +75,8 @@ def test_bombs_are_refused(write: Write) -> None:
         (b"%PDF-1.7 some text", "PDF"),
         (b"\x7fELF" + bytes(50), "binary"),
         (b"PK\x03\x04" + bytes(50), "zip is damaged"),
-        (b"Dear all, here are the answers.\n", "neither JSON, nor a table"),
-        (b"name,value\na,b\n", "neither JSON, nor a table"),
+        (b"Dear all, here are the answers.\n", "neither JSON nor a table"),
+        (b"name,value\na,b\n", "neither JSON nor a table"),
         (b'{"name": "a", "value": "b"}\n', "fields 'name', 'value'"),
         (b'[{"name": "a", "value": "b"}]', "fields 'name', 'value'"),
         (gzip.compress(gzip.compress(GOOD.encode(), mtime=0), mtime=0), "a compressed file inside a compressed file"),
@@ -98,11 +98,11 @@ def test_what_is_no_file_is_named_and_waits_for_nobody(tmp_path: Path, monkeypat
     for path, named in (
         (tmp_path, "a folder"),
         (tmp_path / "none", "missing"),
-        (tmp_path / "pipe", "no regular file; expected a file with answers, or - for standard input"),
+        (tmp_path / "pipe", "not a regular file; expected a file with answers, or - for standard input"),
         (tmp_path / "loop", "cannot be read (Too many levels of symbolic links)"),
-        (tmp_path / "socket", "no regular file"),
-        (Path("/dev/null"), "no regular file"),
-        (Path("/dev/zero"), "no regular file"),
+        (tmp_path / "socket", "not a regular file"),
+        (Path("/dev/null"), "not a regular file"),
+        (Path("/dev/zero"), "not a regular file"),
     ):
         with pytest.raises(ScoreError, match=re.escape(f"{path}: {named}")):
             list(read_answers(path))

@@ -33,7 +33,7 @@ def test_a_key_twice_in_a_batch_line(read: Read) -> None:
     choice = '{"message": {"content": "42"}, "finish_reason": null}'
     good = '{"custom_id": "good", "response": {"body": {"choices": [' + choice + "]}}}\n"
     bad = good.replace('"content": "42"', '"content": "42", "content": "43"')
-    assert "'content' stands twice" in problem(read(good + bad + good))
+    assert "'content' appears twice" in problem(read(good + bad + good))
 
 
 @pytest.mark.parametrize("form", ["lines", "array"])
@@ -42,6 +42,13 @@ def test_half_of_a_surrogate_pair_becomes_the_replacement_character(read: Read, 
     (found,) = read(line + "\n" if form == "lines" else f"[\n{line}]")
     assert isinstance(found, Answer)
     assert (found.id, found.text, found.reasoning) == ("a\ufffd", "x\ufffdy 🙂", "\ufffd")
+
+
+def test_a_string_of_escapes_that_never_ends_is_looked_at_once(read: Read) -> None:
+    # Looking for its end again from every quote inside it would take hours.
+    line = '{"id": "a", "prediction": [' + "[" * 64 + '"' + '\\"' * 500_000
+    assert problem(read(between(line))).startswith("nesting deeper than 64")
+    assert "Unterminated string" in problem(read(between('{"id": "a", "prediction": "' + "[" * 65 + '\\"' * 500_000)))
 
 
 def test_nul_is_kept_where_escaped_and_malformed_where_raw(read: Read) -> None:

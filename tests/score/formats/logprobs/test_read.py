@@ -152,7 +152,7 @@ def test_an_array_of_records_is_read_and_a_key_that_stands_twice_refused(tmp_pat
     assert isinstance(first, LogProbRecord)
     assert first.id == "a"
     assert isinstance(second, Malformed)
-    assert "stands twice" in second.message
+    assert "appears twice" in second.message
     assert isinstance(third, Malformed)
     assert "not a JSON object" in third.message
 

@@ -291,7 +291,7 @@ HOSTILE: list[tuple[str, str]] = [
     ('{"id":"%s","token_logprobs":"-1"}', "expected a list of log-probabilities"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"tokens":["a"]}', "tokens has 1 items"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"text_offset":[5,2]}', "ascending order"),
-    ('{"id":"%s","token_logprobs":[null,-1.0],"token_logprobs":[null,-2.0]}', "stands twice"),
+    ('{"id":"%s","token_logprobs":[null,-1.0],"token_logprobs":[null,-2.0]}', "appears twice"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"tokenizer":7}', "tokenizer is 7"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"condition":"alone"}', "windows are asked whole"),
     ('{"id":"%s","logprob_sum":-1.0,"token_count":-4}', "whole number"),
