@@ -1,4 +1,4 @@
-"""Doubts: what makes a needle measure something else than retrieval is told, and good needles are left in peace."""
+"""Doubts: what makes a needle measure something other than retrieval is told, and good needles are left in peace."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_fact_is_in_the_needle_and_in_the_answer_and_not_in_the_question(
 def test_a_value_that_is_looked_for_as_it_is_spelt_is_told(needle: str, question: str, keyword: Any) -> None:
     answer = keyword if isinstance(keyword, str) else keyword[-1]
     found = said_of(needle=needle, question=question, answer=answer, keywords=[keyword])
-    assert [doubt for doubt in found if "is a value looked for as text" in doubt], found
+    assert [doubt for doubt in found if "is a value matched as text" in doubt], found
 
 
 @pytest.mark.parametrize(
