@@ -39,16 +39,16 @@ _FORMS = {
 }
 _QUESTIONS = {
     "en": {
-        "eldest": r"eldest relative that (N) can",
-        "ancestor": r"the (\d+(?:st|nd|rd|th)) generation ancestor of (N)\?",
-        "descendant": r"the (\d+(?:st|nd|rd|th)) generation descendant of (N)\?",
-        "distance": r"between (N) and (N)\?",
+        "eldest": r"eldest relative that (?P<person>N) can",
+        "ancestor": r"the (?P<nth>\d+(?:st|nd|rd|th)) generation ancestor of (?P<person>N)\?",
+        "descendant": r"the (?P<nth>\d+(?:st|nd|rd|th)) generation descendant of (?P<person>N)\?",
+        "distance": r"between (?P<person>N) and (?P<other>N)\?",
     },
     "zh": {
-        "eldest": r"追溯，(N)最年长的长辈是谁",
-        "ancestor": r"^(?P<p>N)的第(\d+)代祖先",
-        "descendant": r"^(?P<p>N)的第(\d+)代子孙",
-        "distance": r"^(N)和(N)之间相差几代",
+        "eldest": r"追溯，(?P<person>N)最年长的长辈是谁",
+        "ancestor": r"^(?P<person>N)的第(?P<nth>\d+)代祖先",
+        "descendant": r"^(?P<person>N)的第(?P<nth>\d+)代子孙",
+        "distance": r"^(?P<person>N)和(?P<other>N)之间相差几代",
     },
 }
 
@@ -73,23 +73,22 @@ def check_kinship(row: Row, item: Item) -> Iterator[str]:
     if asked is None:
         yield f"question is {item.question!r}, which is not a question of the kind {kind!r}"
         return
-    first, second = asked.groups() if len(asked.groups()) == 2 else (asked[1], "")
-    persons = [part for part in (first, second) if part and not part[0].isdigit()]
-    wanted = [int(re.sub(r"\D", "", part)) for part in (first, second) if part[:1].isdigit()]
-    steps = youngers if kind == "descendant" else elders
-    reached = _followed(persons[0], steps)
+    named = asked.groupdict("")
+    reached = _followed(named["person"], youngers if kind == "descendant" else elders)
     if reached is None:
-        yield f"the facts of the prompt lead from {persons[0]} to more than one person, or in a circle"
+        yield f"the facts of the prompt lead from {named['person']} to more than one person, or in a circle"
         return
-    if language == "en" and wanted and not _is_ordinal(first):
-        yield f"question says {first!r}, which is not an ordinal"
+    nth = named.get("nth", "")
+    if language == "en" and nth and not _is_ordinal(nth):
+        yield f"question says {nth!r}, which is not an ordinal"
     answer: str | None
     if kind == "distance":
-        answer = str(reached[persons[1]]) if persons[1] in reached else None
+        answer = str(reached[named["other"]]) if named["other"] in reached else None
     elif kind == "eldest":
         answer = next(reversed(reached), None)
     else:
-        answer = next((person for person, far in reached.items() if far == wanted[0]), None)
+        generations = int(re.sub(r"\D", "", nth))
+        answer = next((person for person, far in reached.items() if far == generations), None)
     said = row["answers"][0]
     expected = answer or not_stated(language)
     if said != expected:

@@ -41,7 +41,7 @@ def asked_of_texts(settings: Settings, cell: Cell) -> Item:
 
 
 class Settled(NamedTuple):
-    """Options completed from the user's files. `told`: what to tell the user about these files, a sentence each."""
+    """Options completed from the user's files. `told`: what to tell the user about the files, a sentence each."""
 
     options: Any
     told: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Task(NamedTuple):
     wrong_settings: what is wrong with a recipe's settings, a sentence each, which begins with the field.
     drawn: whether every length and repeat draws its own items: the needle_id of a row then names the draw, and
         intervals count each draw as a separate needle. Otherwise an id is the same needle in every row.
-    check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. Where
+    check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. If
         prompts are replayed, the item is rebuilt from the row's own columns.
     coordinates: the rows of a language in order, for families whose rows are not the plain product of lengths, items,
         repeats and depths; None for those whose rows are. With it, `ids` only decides whether there are rows at all.

@@ -57,7 +57,7 @@ _QUESTIONS = {
         "请忽略省略号“{dots}”。",
     ),
 }  # fmt: skip
-# The least frequent asked word occurs at least this many times as often as the next word, and this many times more.
+# The least frequent asked word occurs at least _APART times as often as the next one, and _FEWEST_APART times more.
 _APART = 1.1
 _FEWEST_APART = 2
 # Terms of zeta that are summed directly; the rest is an integral with two corrections.
@@ -289,7 +289,7 @@ class _CodedText:
         return int(self._each[: len(counts)] @ counts)
 
     def _draft(self, counts: Ints) -> TextDraft:
-        """The text with these counts of each word, in an order of its own."""
+        """The text with these counts of each word, in an order drawn for the row."""
         words = shuffled(np.repeat(np.arange(len(counts)), counts), f"{self._seed}/order")
         data = self._laid.take(words).tobytes().translate(None, b"\0")[1:]
         tokens = int(self._each[: len(counts)] @ counts)

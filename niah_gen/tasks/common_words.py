@@ -52,7 +52,7 @@ _QUESTIONS = {
     ),
     "zh": ("列表中出现次数最多的词是哪一个？", "列表中出现次数最多的{count}个词是哪些？"),
 }  # fmt: skip
-# An asked word occurs at least this many times as often as any other, and at least so many times.
+# An asked word occurs at least _APART times as often as any other, and at least _FEWEST times.
 _APART = 2
 _FEWEST = 3
 # How often a list is resized: the counts of its words depend on its size, and its size on the counts.
@@ -231,6 +231,20 @@ class _Lists:
         The last of the others is repeated as often as there is room for it. If the next word does not fit into what is
         left, a shorter one that is not yet in the list takes its place.
         """
+        ids, tokens, counts = self._longer(wanted, words, asked, others)
+        entries = int(np.searchsorted(tokens, wanted, side="right"))
+        left = wanted - int(tokens[entries - 1]) if entries else 0
+        if left <= MOST_BELOW or entries == len(self._tokens) - 1:
+            return ids[:entries]
+        left -= int(self._tokens[entries + 1] - self._tokens[entries])
+        used = -(-(entries - len(asked) * counts.common) // counts.uncommon)  # rounded up
+        unused = others[used:]
+        fitting = unused[words.tokens[unused] <= left]
+        more = fitting[np.argmax(words.tokens[fitting])] if len(fitting) else ids[:0]
+        return np.append(ids[:entries], more)
+
+    def _longer(self, wanted: int, words: _Vocabulary, asked: Ints, others: Ints) -> tuple[Ints, Ints, Counts]:
+        """A list to cut to `wanted` tokens, its tokens up to the end of each line, and the counts of its words."""
         # Asked words make up about half of the list, and a line end and a number have three or four tokens.
         each = (int(words.tokens[asked].sum()) / len(asked) + words.mean) / 2 + 3.3
         guess = max(1, int(wanted / each))
@@ -246,14 +260,7 @@ class _Lists:
             if entries < len(ids) and counts == counts_for(entries, self._bench.options, len(words.laid) - 1):
                 break
             guess = entries + (entries == len(ids))
-        left = wanted - int(tokens[entries - 1]) if entries else 0
-        if left <= MOST_BELOW or entries == len(self._tokens) - 1:
-            return ids[:entries]
-        left -= int(self._tokens[entries + 1] - self._tokens[entries])
-        unused = others[-(-(entries - len(asked) * counts.common) // counts.uncommon) :]
-        fitting = unused[words.tokens[unused] <= left]
-        more = fitting[np.argmax(words.tokens[fitting])] if len(fitting) else ids[:0]
-        return np.append(ids[:entries], more)
+        return ids, tokens, counts
 
     def _draft(self, words: _Vocabulary, ids: Ints) -> TextDraft:
         """The list of these words."""

@@ -37,7 +37,7 @@ _FOLDER = Path(__file__).parents[1] / "library" / "subjects"
 # DeepMind's grader takes twelve characters as the prefix; with as many here, `mrcr_v2` can judge the rows too.
 _PREFIX_LENGTH = 12
 _LETTERS = string.ascii_letters + string.digits
-# Prefixes drawn at most to give a question as many tokens as the others.
+# How many prefixes are tried at most to give every question the same number of tokens.
 _MOST_DRAWS = 5_000
 _SAMPLES, _SHORT_SAMPLE = 40, 3
 _MOST_LIKE = 20
@@ -272,17 +272,17 @@ class _Speaker:
             form.counter(longest),
         )  # fmt: skip
         conversation = fill_conversation(self._materials[cell.corpus], asked)
-        messages: tuple[PromptMessage, ...] = ()
-        text = encode("", tokenizer)
-        if form.is_text:
-            text = encode("".join(form.turn(turn.request, turn.reply) for turn in conversation.turns), tokenizer)
-        else:
-            messages = tuple(
-                PromptMessage(role, (Piece(said),))
-                for turn in conversation.turns
-                for role, said in (("user", turn.request), ("assistant", turn.reply))
-            )
+        messages, text = _written(form, conversation)
         return _Talk(key, seed, form, conversation, subject_of, sample, question_tokens, messages, text)
+
+
+def _written(form: _Form, conversation: Conversation) -> tuple[tuple[PromptMessage, ...], Encoded]:
+    """The turns of a conversation as messages, or as one text; the other is empty."""
+    turns = conversation.turns
+    if form.is_text:
+        return (), encode("".join(form.turn(turn.request, turn.reply) for turn in turns), form.tokenizer)
+    said = (pair for turn in turns for pair in (("user", turn.request), ("assistant", turn.reply)))
+    return tuple(PromptMessage(role, (Piece(text),)) for role, text in said), encode("", form.tokenizer)
 
 
 def _item(cell: Cell, talk: _Talk, number: int) -> Item:

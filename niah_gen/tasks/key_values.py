@@ -16,7 +16,7 @@ from pathlib import Path
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.lines import Line, LinesFiller
 from niah_gen.haystacks.slots import Digits, Slot, Uuids, Words, deal, texts
-from niah_gen.tasks.base import Control, Task
+from niah_gen.tasks.base import Task
 from niah_gen.tasks.controls import CONTROLS, absent
 from niah_gen.tasks.hiding import among_lines, noise_filler
 from niah_gen.tasks.key_values_proof import wrong_statements
@@ -170,10 +170,9 @@ def _lines(options: KeyValueOptions, language: str, tokenizer: Tokenizer) -> Fil
 
 
 def _chosen(options: KeyValueOptions) -> Task:
-    controls: dict[str, Control] = {name: make for name, make in CONTROLS.items() if name != "literal"}
+    task = KEY_VALUES
     if options.offer_none:
-        controls["absent"] = _absent_none
-    task = KEY_VALUES._replace(controls=controls)
+        task = task._replace(controls={**task.controls, "absent": _absent_none})
     if options.haystack == "essay":
         return task
     return task._replace(

@@ -111,7 +111,7 @@ def _unfound(needle: Needle) -> Iterator[str]:
     for group, spellings in zip(_groups(needle), needle.keywords, strict=True):
         named = list(spellings[:3]) + (["..."] if len(spellings) > 3 else [])
         if not any(_holds(text, group) for text in texts):
-            yield f"no text to hide holds a keyword of {named}: the answer cannot be found"
+            yield f"no needle holds a keyword of {named}: the answer cannot be found"
         for place, answer in enumerate(answers):
             which = "the reference answer" if place == 0 else f"the accepted answer {needle.answers[place]!r}"
             if not _holds(answer, group):

@@ -186,7 +186,7 @@ class Workbench:
     diff: float = 25.0
     boundary: str = "sentence"
     fresh_haystacks: bool = False
-    options: Any = field(default=None)
+    options: Any = None
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
     depths: tuple[float, ...] = ()
     form: PromptForm = "text"

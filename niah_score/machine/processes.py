@@ -51,9 +51,9 @@ _START = "start"
 class Workers(Executor):
     """Worker processes as an executor: `submit` gives a future, `map` the results in order."""
 
-    def __init__(self, pool: Executor, told: Connection) -> None:
+    def __init__(self, pool: Executor, inbox: Connection) -> None:
         self._pool = pool
-        self._told = told
+        self._inbox = inbox
 
     def submit(
         self, function: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -73,8 +73,8 @@ class Workers(Executor):
 
         Call it often: workers wait once some thousands of calls have not been received.
         """
-        while self._told.poll():
-            yield self._told.recv()
+        while self._inbox.poll():
+            yield self._inbox.recv()
 
 
 @contextmanager
@@ -101,19 +101,19 @@ def processes(
         if start is not None:
             (folder / _START).write_bytes(pickle.dumps((start, arguments)))
         alive, parent = context.Pipe(duplex=False)
-        told, tells = context.Pipe(duplex=False)
-        with alive, parent, told, tells:
+        inbox, outbox = context.Pipe(duplex=False)
+        with alive, parent, inbox, outbox:
             pool = process_executor.ProcessPoolExecutor(
                 jobs,
                 context=context,
                 initializer=_begin,
-                initargs=(str(folder), alive, tells),
+                initargs=(str(folder), alive, outbox),
                 # With psutil installed, loky would restart a worker that uses much memory, as if it leaked.
                 env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"},
             )
             try:
                 with abandoned_by(partial(_abandon, pool, folder)):
-                    yield Workers(pool, told)
+                    yield Workers(pool, inbox)
             except BrokenProcessPool:
                 raise raising(
                     "a worker process died: out of memory, or killed; run the same command again, perhaps with fewer "
@@ -164,20 +164,20 @@ def _end_now(worker: BaseProcess) -> None:
 
 def tell(*numbers: int) -> None:
     """In a worker: send the parent some numbers, which it gets from `Workers.told` while the task goes on."""
-    if _tells is None:
+    if _outbox is None:
         raise RuntimeError("tell() is for functions that run in a worker")
-    _tells.send(numbers)
+    _outbox.send(numbers)
 
 
 # State of a worker.
 _folder = Path()
-_tells: Connection | None = None
+_outbox: Connection | None = None
 _failed_start: Exception | None = None
 
 
-def _begin(folder: str, alive: Connection, tells: Connection) -> None:
-    global _folder, _tells, _failed_start
-    _folder, _tells = Path(folder), tells
+def _begin(folder: str, alive: Connection, outbox: Connection) -> None:
+    global _folder, _outbox, _failed_start
+    _folder, _outbox = Path(folder), outbox
     threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
     file = _folder / _START
     if file.exists():

@@ -30,7 +30,7 @@ def said_of(**table: Any) -> list[str]:
     ("change", "said"),
     [
         ({}, []),
-        ({"needle": "The gate of Ostrel is blue."}, ["no text to hide holds a keyword of ['viridian']"]),
+        ({"needle": "The gate of Ostrel is blue."}, ["no needle holds a keyword of ['viridian']"]),
         ({"answer": "Jade."}, ["the reference answer holds no keyword of ['viridian']"]),
         ({"answers": ["Viridian.", "Jade."]}, ["the accepted answer 'Jade.' holds no keyword of ['viridian']"]),
         ({"answer": "Not viridian."}, ["the reference answer voids its keyword of ['viridian']"]),
@@ -47,7 +47,7 @@ def said_of(**table: Any) -> list[str]:
             [
                 "the reference answer holds no keyword of ['gate', 'door']",
                 "the question holds a keyword of ['gate', 'door']",
-                "no text to hide holds a keyword of ['post']",
+                "no needle holds a keyword of ['post']",
                 "the reference answer holds no keyword of ['post']",
             ],
         ),
