@@ -79,7 +79,7 @@ def _wrong_item(cell: Cell, item: object) -> Iterator[str]:
     elif len(set(item.hide)) < len(item.hide):
         yield "hide holds a text twice; every needle must occur only once"
     elif item.sets and (min(item.sets) < 1 or sum(item.sets) < len(item.hide)):
-        yield f"sets are {item.sets!r}, expected numbers of at least 1 that add up to the {len(item.hide)} of hide"
+        yield f"sets are {item.sets!r}, expected numbers of at least 1 that cover all {len(item.hide)} texts of hide"
     if not isinstance(item.metric, str):
         yield f"metric is {item.metric!r}, expected a name"
     elif item.metric not in METRIC_NAMES:

@@ -41,7 +41,7 @@ _LETTERS = string.ascii_letters + string.digits
 _MOST_DRAWS = 5_000
 _SAMPLES, _SHORT_SAMPLE = 40, 3
 _MOST_LIKE = 20
-# The tokens of questions about the subjects of a conversation take at most this many different values.
+# Questions about the subjects of a conversation differ by fewer tokens than this, if there are enough such subjects.
 _NEAR = 2
 _UNSURE = 2  # tokens kept free for a tokenizer whose counts of parts do not add up
 
@@ -110,7 +110,7 @@ def subject_words(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def subjects(language: str, count: int, seed: str, sizes: Callable[[str], int]) -> list[str]:
     """Draws `count` subjects, or all if there are fewer, from as few words as possible, so that many share a word.
 
-    `sizes`: the tokens of the question about a subject. They are nearly equal if there are enough such subjects.
+    `sizes`: returns the tokens of a question about a subject. They are nearly equal, if there are enough such subjects.
     """
     first, second = (list(words) for words in subject_words(language))
     draw = random.Random(f"{seed}/subjects")

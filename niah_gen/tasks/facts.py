@@ -192,7 +192,7 @@ def _recognised(given: tuple[str, ...], needles: Sequence[str]) -> str:
 
 
 def _is_weighed(folded: str, amount: Value) -> bool:
-    """Whether an amount may be something else than money: pounds are also a weight."""
+    """Whether an amount may be something other than money: pounds are also a weight."""
     numbers = (number for number in values_in(folded, "number") if number.start >= amount.start)
     unit = next((units.leading_unit(folded[number.end :]) for number in numbers), None)
     return unit is not None and units.is_measure(unit)
@@ -214,7 +214,7 @@ def _rejects(
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """A text or a list of texts, as a tuple; empty if one is blank or not UTF-8, or for anything else."""
+    """A text or a list of texts, as a tuple; empty if one is blank or cannot be UTF-8, or for anything else."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple):
         return ()

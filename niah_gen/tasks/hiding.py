@@ -36,7 +36,7 @@ def not_exact(placement: Placement) -> bool:
 
 
 def always_exact(placement: Placement) -> bool:
-    """Promises that prompts end within a few tokens of their budget and needles occur once, with any placement."""
+    """Promises that prompts end a few tokens below their budget at most and needles occur once, with any placement."""
     return True
 
 

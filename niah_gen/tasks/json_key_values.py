@@ -49,7 +49,7 @@ def _pairs(options: Any, language: str, tokenizer: Tokenizer) -> Filler:
 
 
 def _check(row: Row, item: Item) -> Iterator[str]:
-    """Checks that the context is one JSON object without repeated keys or values, and gives the asked key's value."""
+    """Checks that the context is one JSON object, repeats no key or value, and gives the asked key the row's value."""
     text = context_of(row)
     try:
         pairs = json.loads(text[text.index("{") : text.rindex("}") + 1], object_pairs_hook=lambda pairs: pairs)

@@ -235,7 +235,7 @@ def _other_places(needle: Needle, asked: str) -> Iterator[str]:
 
 
 def _descriptions(needle: Needle, asked: str) -> Iterator[str]:
-    """Descriptions that the needles give to names and the question does not repeat, such as "a ferryman"."""
+    """What the needles call the bearers of names, such as "a ferryman", unless the question says it too."""
     who = _WHO.search(asked) is not None
     for text in needle.needles:
         for keyword in (word for group in needle.keywords for word in group if _NAME.match(word)):

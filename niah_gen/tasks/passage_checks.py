@@ -102,7 +102,7 @@ def check_nth(placement: Placement, proof: ContextProof) -> Iterator[str]:
 
 
 def check_count(placement: Placement, proof: ContextProof) -> Iterator[str]:
-    """Checks a row that asks how many different passages there are by counting them."""
+    """Counts the passages to check a row that asks how many different ones there are."""
     yield from wrong_figures(proof)
     passages = read_passages(proof.context, proof.row["language"])
     if isinstance(passages, str):

@@ -2,7 +2,7 @@
 
 The windows of every length score the same tokens of the same documents, each token once: the first window scores all of
 its tokens but the first, and each later one the tokens of its last stride, with all the context before them that its
-length allows. Work on long contexts reads PG-19 and Proof-pile like this, in strides of 256 tokens (O. Press et al.,
+length allows. Work on long contexts scores PG-19 and Proof-pile like this, in strides of 256 tokens (O. Press et al.,
 ICLR 2022; S. Chen et al., 2023).
 """
 

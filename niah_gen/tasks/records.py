@@ -158,10 +158,7 @@ WITHOUT_CONTEXT = Context((), None, 0)
 
 
 class Replayed(NamedTuple):
-    """A prompt that a published rule made whole, and its truth.
-
-    `context.turns` are all messages of the prompt.
-    """
+    """A prompt that a published rule made whole, and its truth. `context.turns` are all messages of the prompt."""
 
     item: Item
     context: Context

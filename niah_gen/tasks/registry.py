@@ -104,6 +104,6 @@ def chosen_task(name: str, options: Mapping[str, Any], *, here: bool = True) -> 
 
 
 def as_chosen(task: Task, options: Mapping[str, Any]) -> Task:
-    """A family with [options]; unchanged if these are not valid for it."""
+    """A family as set up by [options]; unchanged if these are not valid for it."""
     read, _ = read_options(task.options, options)
     return task if read is None else task.with_options(read)

@@ -41,7 +41,7 @@ _NO_MEMORY = (
 
 
 def is_refused(error: BaseException) -> bool:
-    """Whether the system refused something, whichever library reports it. The file that was read is then not broken."""
+    """Whether the system refused something, whichever library reports it; the file being read is then not to blame."""
     if is_of_memory(error):
         return True
     return isinstance(error, OSError) and error.errno is not None and error.errno not in NAMED_WRONGLY

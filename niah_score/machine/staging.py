@@ -52,7 +52,7 @@ class HeldFolder(NamedTuple):
     staging: Path
 
     def replace(self, fill: Callable[[Path], None]) -> Path:
-        """Let `fill` write files into an empty folder, then replace the present files by them.
+        """Let `fill` write files into an empty folder, then replace the present files with them.
 
         Returns the folder. Raises ResourceError if it cannot be written to, and what `fill` raises, such as an OSError
         of a file that it reads elsewhere; the folder then holds the same files as before.
