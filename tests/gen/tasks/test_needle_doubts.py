@@ -201,7 +201,7 @@ ALTAR = {"needles": ["The altar went to Fernhallow.", "Fernhallow stands in Gorr
             "slow march",
             "Which march does the band close?",
         ),
-        (DRAWER, "417", "Where does the archive keep its register?", "a number counts", "In which drawer is it?"),
+        (DRAWER, "417", "Where does the archive keep its register?", "keyword is a number", "In which drawer is it?"),
         (BOARDING, "Dulsmere", "Where do the pupils board?", "on the mainland", "In which place on the mainland?"),
         (SHED, "1318", "How long was the shed?", "does not name the unit, 'feet'", "How many feet long was it?"),
         (TRAIN, "19:52", "When does the last train leave?", "asks when", "At what time does the last train leave?"),
