@@ -1,4 +1,4 @@
-"""Proves rows that ask for kin: reads the facts out of the prompt again and follows them."""
+"""Proves rows that ask for relatives: reads the facts back from the prompt and follows them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _TWO = {
     "en": "(?:maternal |paternal )?grand(?:father|mother)",
     "zh": "爷爷|奶奶|姥姥|姥爷|外公|外婆",
 }  # fmt: skip
-# The elder and the younger are E and Y, the term T; a name that comes again is the same. What follows a match must end
-# or go on the sentence, so that none is read inside another.
+# E is the elder, Y the younger, T the term, N any name; a repeated name must be the same. Each form includes what ends
+# or continues the sentence, so that no form matches inside another.
 _FORMS = {
     "en": (
         r"(?P<E>N), as (?P<Y>N)'s (?P<T>T), has",
@@ -39,29 +39,29 @@ _FORMS = {
 }
 _QUESTIONS = {
     "en": {
-        "eldest": r"eldest relative that (N) can",
-        "ancestor": r"the (\d+(?:st|nd|rd|th)) generation ancestor of (N)\?",
-        "descendant": r"the (\d+(?:st|nd|rd|th)) generation descendant of (N)\?",
-        "distance": r"between (N) and (N)\?",
+        "eldest": r"eldest relative that (?P<person>N) can",
+        "ancestor": r"the (?P<nth>\d+(?:st|nd|rd|th)) generation ancestor of (?P<person>N)\?",
+        "descendant": r"the (?P<nth>\d+(?:st|nd|rd|th)) generation descendant of (?P<person>N)\?",
+        "distance": r"between (?P<person>N) and (?P<other>N)\?",
     },
     "zh": {
-        "eldest": r"追溯，(N)最年长的长辈是谁",
-        "ancestor": r"^(?P<p>N)的第(\d+)代祖先",
-        "descendant": r"^(?P<p>N)的第(\d+)代子孙",
-        "distance": r"^(N)和(N)之间相差几代",
+        "eldest": r"追溯，(?P<person>N)最年长的长辈是谁",
+        "ancestor": r"^(?P<person>N)的第(?P<nth>\d+)代祖先",
+        "descendant": r"^(?P<person>N)的第(?P<nth>\d+)代子孙",
+        "distance": r"^(?P<person>N)和(?P<other>N)之间相差几代",
     },
 }
 
 
 class _Step(NamedTuple):
-    """From one person to a relative, so many generations away."""
+    """A step to a relative and how many generations away that is."""
 
     to: str
     generations: int
 
 
 def check_kinship(row: Row, item: Item) -> Iterator[str]:
-    """What is wrong with a row whose facts, as its prompt states them, do not lead to its answer."""
+    """Checks that the facts stated in a row's prompt lead to its answer."""
     language = row["language"]
     elders: dict[str, set[_Step]] = {}
     youngers: dict[str, set[_Step]] = {}
@@ -71,44 +71,43 @@ def check_kinship(row: Row, item: Item) -> Iterator[str]:
     kind = item.id.rpartition("-")[0]
     asked = re.search(_QUESTIONS[language][kind].replace("N", _NAME[language]), item.question or "")
     if asked is None:
-        yield f"question is {item.question!r}, which asks for none of the kind {kind!r}"
+        yield f"question is {item.question!r}, which is not a question of the kind {kind!r}"
         return
-    first, second = asked.groups() if len(asked.groups()) == 2 else (asked[1], "")
-    persons = [part for part in (first, second) if part and not part[0].isdigit()]
-    wanted = [int(re.sub(r"\D", "", part)) for part in (first, second) if part[:1].isdigit()]
-    steps = youngers if kind == "descendant" else elders
-    reached = _followed(persons[0], steps)
+    named = asked.groupdict("")
+    reached = _followed(named["person"], youngers if kind == "descendant" else elders)
     if reached is None:
-        yield f"the facts of the prompt lead from {persons[0]} to more than one person, or in a circle"
+        yield f"the facts of the prompt lead from {named['person']} to more than one person, or in a circle"
         return
-    if language == "en" and wanted and not _is_ordinal(first):
-        yield f"question says {first!r}, which is no ordinal"
-    found: str | None
+    nth = named.get("nth", "")
+    if language == "en" and nth and not _is_ordinal(nth):
+        yield f"question says {nth!r}, which is not an ordinal"
+    answer: str | None
     if kind == "distance":
-        found = next((str(far) for person, far in reached.items() if person == persons[1]), None)
+        answer = str(reached[named["other"]]) if named["other"] in reached else None
     elif kind == "eldest":
-        found = next(reversed(reached), None)
+        answer = next(reversed(reached), None)
     else:
-        found = next((person for person, far in reached.items() if far == wanted[0]), None)
+        generations = int(re.sub(r"\D", "", nth))
+        answer = next((person for person, far in reached.items() if far == generations), None)
     said = row["answers"][0]
-    expected = found or not_stated(language)
+    expected = answer or not_stated(language)
     if said != expected:
         yield f"answers begin with {said!r}; the facts of the prompt lead to {expected!r}"
 
 
 def _facts_in(text: str, language: str) -> Iterator[tuple[str, str, int]]:
-    """Elder, younger and the generations between them, of every fact that a text states."""
+    """Yields elder, younger and the generations between them for every fact that a text states."""
     for form in _FORMS[language]:
-        # A name is looked for as a whole: N is a letter of no form but for its place.
+        # "N)" occurs in the forms only as the placeholder of a name.
         pattern = form.replace("N)", f"{_NAME[language]})").replace(">T)", f">{_TWO[language]}|{_ONE[language]})")
         before = r"(?<![A-Za-z])" if language == "en" else ""
-        # Looked ahead for, so that what looks like a fact by chance hides no fact that begins inside it.
-        for found in re.finditer(f"(?={before}{pattern})", text):
-            yield found["E"], found["Y"], 1 if re.fullmatch(_ONE[language], found["T"]) else 2
+        # Matched in a lookahead: a chance match must not hide a fact that begins inside it.
+        for match in re.finditer(f"(?={before}{pattern})", text):
+            yield match["E"], match["Y"], 1 if re.fullmatch(_ONE[language], match["T"]) else 2
 
 
 def _followed(start: str, steps: Mapping[str, set[_Step]]) -> dict[str, int] | None:
-    """Who is reached from a person, with the generations up to them, in order; None where the way parts or turns."""
+    """The people reached from a person, in order, with their distance in generations; None for a fork or a circle."""
     reached: dict[str, int] = {}
     person, far = start, 0
     while person in steps:

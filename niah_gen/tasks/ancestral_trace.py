@@ -1,7 +1,7 @@
-"""Asks for kin that only a chain of facts connects: an ancestor, a descendant, or how many generations lie between two.
+"""Asks about relatives linked by a chain of facts: an ancestor, a descendant, or the generations between two people.
 
-The questions, terms and sentences are those of NeedleBench's Ancestral Trace Challenge. Here names are this project's,
-other families stand beside the asked one, and text or the facts of further families fill the length.
+The questions, terms and sentences are those of NeedleBench's Ancestral Trace Challenge. The names are this project's
+own, other families are hidden beside the asked one, and text or the facts of further families fill the length.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from niah_gen.tasks.spellings import nth, number
 _FOLDER = Path(__file__).parents[1] / "library" / "kinship"
 KINDS = ("eldest", "ancestor", "descendant", "distance")
 _MOST_FACTS = 512
-# Families of the filler whose facts stand in turns, so that no family stands in one piece.
+# How many of the filler's families are interleaved, so that no family's facts stand together.
 _OPEN = 4
 
 
 @dataclass(frozen=True, slots=True)
 class KinshipOptions:
-    """The recipe's [options]. `kinds`: what is asked. `facts`: how many lead from the one person to the other.
+    """The recipe's [options]. `kinds`: what is asked. `facts`: how many lead from one person to the other.
 
-    `families`: other families in each row, with as many facts. `beyond`: facts that lead on past the answer, where the
-    n-th ancestor or descendant is asked.
+    `families`: other families in each row, with as many facts each. `beyond`: facts that continue past the answer, if
+    the n-th ancestor or descendant is asked for.
     """
 
     kinds: tuple[str, ...] = KINDS
@@ -60,7 +60,7 @@ class KinshipOptions:
 
 
 class _KinshipWording(NamedTuple):
-    """How a language states kinship: terms of one and two generations, sentences, questions by kind."""
+    """How a language states kinship: terms for one and for two generations, sentences, questions by kind."""
 
     one: tuple[str, ...]
     two: tuple[str, ...]
@@ -85,7 +85,7 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 def _facts(draw: random.Random, language: str, persons: Sequence[str], generations: Sequence[int]) -> list[str]:
-    """The facts of a line of descent, in no order. `persons`: the eldest first."""
+    """The facts of a line of descent, shuffled. `persons`: the eldest first."""
     wording = _wording(language)
     facts = [
         wording.fact(draw, elder, younger, each)
@@ -96,7 +96,7 @@ def _facts(draw: random.Random, language: str, persons: Sequence[str], generatio
 
 
 def _generations(draw: random.Random, count: int) -> list[int]:
-    """Generations between one person and the next. All sums from `count` to twice as many are as likely."""
+    """Generations between each person and the next. All sums from `count` to twice `count` are equally likely."""
     doubled = set(draw.sample(range(count), draw.randint(0, count)))
     return [2 if place in doubled else 1 for place in range(count)]
 
@@ -129,17 +129,17 @@ def _item(settings: Settings, cell: Cell) -> Item:
     common = Item(
         cell.needle, cell.language, question, (end,), ((end,),), "keyword_f1", tuple(texts),
         keyword_kinds=("text",), distractors=len(texts) - count, sets=tuple(sets),
-        # Reasoning takes about a line a fact.
+        # Reasoning takes about one line for each fact.
         max_new_tokens=512 + 32 * count,
     )  # fmt: skip
     if kind == "distance":
-        # A small number stands in every text; as a keyword it would leave no filler.
+        # Small numbers occur in every text; as a keyword, one would leave no filler.
         return common._replace(answers=_spelt(total, cell.language), keywords=(), keyword_kinds=(), metric="exact")
     return common._replace(decoys=tuple((name,) for name in (*line[1:-1], *others)))
 
 
 def _spelt(total: int, language: str) -> tuple[str, ...]:
-    """A number of generations in the spellings that are accepted."""
+    """The accepted spellings of a number of generations."""
     plain = number(Decimal(total), language)
     if language == "zh":
         return (*plain, *(f"{one}代" for one in plain))
@@ -147,18 +147,22 @@ def _spelt(total: int, language: str) -> tuple[str, ...]:
 
 
 def _absent(item: Item) -> Item:
-    """Without one fact of the chain the answer is not stated: that of the asked person where the eldest is asked."""
+    """Leaves out one fact of the chain, so that the answer is not stated.
+
+    For the eldest relative this is the asked person's fact: without any other, the chain would end at another eldest.
+    """
     chain = item.hide[: item.sets[0]]
-    lost = chain[0]
+    omitted = chain[0]
     if item.id.startswith("eldest"):
         start, end = _wording(item.language).questions["eldest"].split("{start}")
         asked = (item.question or "").removeprefix(start).removesuffix(end)
-        lost = next(text for text in chain if asked in text)
-    return item._replace(hide=tuple(text for text in item.hide if text != lost), answers=(not_stated(item.language),))
+        omitted = next(text for text in chain if asked in text)
+    kept = tuple(text for text in item.hide if text != omitted)
+    return item._replace(hide=kept, answers=(not_stated(item.language),))
 
 
 def _facts_of_others(bench: Workbench, cell: Cell) -> MakeUnit:
-    """Makes facts of families beside those that a cell's row hides: `_OPEN` at a time, each in no order."""
+    """Makes facts of families other than those that a cell's row hides: `_OPEN` families at a time, each shuffled."""
     settings = Settings(bench.options, seed=bench.seed)
     item = _item(settings, cell)
     hidden = "\n".join([*item.hide, item.question or ""])

@@ -1,8 +1,8 @@
 """Asks for a person by something that a needle implies: only common knowledge connects the question with the needle.
 
-"Machu Picchu" in a needle answers a question for Peru. Question and needle share no content word, so that matching
-words finds nothing. The idea is NoLiMa's (A. Modarressi et al., ICML 2025); needles and questions are this project's
-own. Who it is about is drawn for every row, and needles about other persons stand around as distractors.
+"Machu Picchu" in a needle answers a question about Peru. Question and needle share no content word, so matching words
+finds nothing. The idea is NoLiMa's (A. Modarressi et al., ICML 2025); needles and questions are this project's own.
+The person is drawn for every row, and needles about other people serve as distractors.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _NAME = "{name}"
 
 
 class Association(NamedTuple):
-    """A needle about a person, whose place is `{name}`, and what is asked for that person.
+    """A needle about the person `{name}`, and the questions whose answer is that person.
 
-    `one_hop` and `two_hop` need one and two steps of common knowledge, which `why` says; `literal` repeats the needle's
-    words.
+    `one_hop` and `two_hop` take one and two steps of common knowledge, which `why` explains; `literal` repeats the
+    needle's words.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Association(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AssociationOptions:
-    """The recipe's [options]. `hops`: 1 or 2 steps of knowledge. `distractors`: needles about others in each row."""
+    """The recipe's [options]. `hops`: 1 or 2 steps of knowledge. `distractors`: needles about others, in each row."""
 
     hops: int = 1
     distractors: int = 3
@@ -55,7 +55,7 @@ class AssociationOptions:
 
 @lru_cache(maxsize=8)
 def associations(language: str) -> dict[str, Association]:
-    """The associations of a language by id, in their order; none where there is no file for it."""
+    """The associations of a language by id, in file order; none if the language has no file."""
     file = _FOLDER / f"{language}.toml"
     if not file.is_file():
         return {}
@@ -65,7 +65,7 @@ def associations(language: str) -> dict[str, Association]:
 
 @lru_cache(maxsize=8)
 def names(language: str) -> tuple[str, ...]:
-    """The names that persons are given, in their order."""
+    """The names given to people, in file order."""
     lines = (_FOLDER / f"names-{language}.txt").read_text("utf-8").splitlines()
     return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
@@ -91,10 +91,8 @@ def _item(settings: Settings, cell: Cell) -> Item:
 
 
 def _spellings(person: str) -> tuple[str, ...]:
-    """A name, and in languages that part them the family name and the given one: no two persons share either."""
+    """A full name and, in languages that separate them, family and given name: no two people share either."""
     return tuple(dict.fromkeys((person, *reversed(person.split()))))
 
 
-ASSOCIATION = Task(
-    "association", 1, _ids, _item, AssociationOptions, controls=CONTROLS
-)  # fmt: skip
+ASSOCIATION = Task("association", 1, _ids, _item, AssociationOptions, controls=CONTROLS)

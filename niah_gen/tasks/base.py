@@ -11,7 +11,7 @@ from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Item, Replayed, 
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row, draw_name
 
-# Makes an item's twin, which shows what a model scores without, or against, the fact that is asked for.
+# Makes an item's twin, which measures what a model scores without the asked fact, or against one that contradicts it.
 Control = Callable[[Item], Item]
 
 
@@ -21,27 +21,27 @@ class NoOptions:
 
 
 def no_wrong_settings(settings: Settings) -> Iterator[str]:
-    """Every setting will do."""
+    """Accepts all settings."""
     yield from ()
 
 
 def nothing_more(row: Row, item: Item) -> Iterator[str]:
-    """A row's columns prove nothing beyond what every family's rows prove."""
+    """Adds nothing to the checks that every family's rows go through."""
     yield from ()
 
 
 def replayed(settings: Settings, cell: Cell) -> Item:
-    """The `item` of families that replay: the prompt and its truth are made together, so it is never called."""
+    """Stands in as the `item` of families that replay. Never called: a prompt and its truth are made together."""
     raise NotImplementedError("the items of a family that replays come with their prompts")
 
 
 def asked_of_texts(settings: Settings, cell: Cell) -> Item:
-    """The `item` of families that ask for what a corpus says, which is never called: `ask` makes their items."""
+    """Stands in as the `item` of families that ask for what a corpus says. Never called: `ask` makes their items."""
     raise NotImplementedError("the items of a family that asks for texts of a corpus are made from it")
 
 
 class Settled(NamedTuple):
-    """Options as the user's own files make them, and what the user is told of these, a sentence each."""
+    """Options completed from the user's files. `told`: what to tell the user about the files, a sentence each."""
 
     options: Any
     told: tuple[str, ...] = ()
@@ -50,36 +50,36 @@ class Settled(NamedTuple):
 class Task(NamedTuple):
     """A task family.
 
-    name, version: both name the rows. The version is raised whenever the rows of the same settings change; version 1
-        adds nothing to family8 of the row ids.
-    ids: the items of a language, by id: the needle axis of the grid.
+    name, version: identify the family in its rows. Raise the version whenever the rows of the same settings change;
+        version 1 adds nothing to family8 of the row ids.
+    ids: the ids of a language's items: the needle axis of the grid.
     item: the truth of a cell, which must not depend on its depth.
-    options: the frozen dataclass that the recipe's [options] are read into; its fields' defaults are the options'.
+    options: the frozen dataclass that the recipe's [options] are read into, with their defaults.
     hides_needles: whether its items are the recipe's needles; other families take none.
-    corpus: what stands in the column `corpus` of a family that reads none; None for one that reads the recipe's.
+    corpus: the value of the column `corpus` for a family that reads no corpus; None if it reads the recipe's.
     context: how contexts are made and proved.
     controls: the twins that a recipe can ask for in `controls`, by name.
     wrong_settings: what is wrong with a recipe's settings, a sentence each, which begins with the field.
-    drawn: whether every length and repeat draws items of its own: the needle_id of a row then says which draw it is,
-        and intervals take each for a needle of its own. Else an id is one needle wherever it stands.
-    check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. Where
-        prompts are replayed, the item is what the row says of itself.
-    coordinates: the rows of a language in their order, for families whose rows are no plain product of lengths, items,
-        repeats and depths; None for those that are. Of `ids` it then only counts whether there are any.
-    ask: for families whose truth stands in the corpora: returns the function that makes the items in one process, in
-        place of `item`, which is `asked_of_texts`. Corpora may be lacking where rows are proved, so there the item is
-        what the row says of itself, and `check` and `context` prove the truth from the prompt.
-    replay: for families whose prompts are made whole by a published rule: returns the function that one process makes
-        them with. It is asked for cells in any order, mostly in that of the rows, so it may go on where it stands.
-        `item` is `replayed`; there is no template and no budget of ours. With the context FITTED_WHOLE the rule is this
-        project's: its prompts keep their budgets, and controls are the family's to make.
-    languages: those that it has words for, so that nothing is asked in another; empty where its items bring their own.
-    chosen: the family as some options make it, where its corpus, context, controls or check depend on them.
-    settle: what becomes of options that leave something to the files that they name; None where they leave nothing. It
-        is asked where rows are to be made, and a resolved recipe holds what it says. It may raise RecipeError.
+    drawn: whether every length and repeat draws its own items: the needle_id of a row then names the draw, and
+        intervals count each draw as a separate needle. Otherwise an id is the same needle in every row.
+    check: what is wrong with a row, from its columns, beyond what `verify --full` proves of every family's rows. If
+        prompts are replayed, the item is rebuilt from the row's own columns.
+    coordinates: the rows of a language in order, for families whose rows are not the plain product of lengths, items,
+        repeats and depths; None for those whose rows are. With it, `ids` only decides whether there are rows at all.
+    ask: for families whose truth is in the corpora: returns the function that makes the items in one process, in
+        place of `item`, which is `asked_of_texts`. The corpora may be missing when rows are proved, so the item is then
+        rebuilt from the row's own columns, and `check` and `context` prove the truth from the prompt.
+    replay: for families whose prompts are made whole by a published rule: returns the function that makes them in one
+        process. Cells may come in any order but mostly come in that of the rows, so it may continue from the last one.
+        `item` is `replayed`; our templates and budgets do not apply. With the context FITTED_WHOLE the rule is this
+        project's: its prompts keep their budgets, and the family makes its own controls.
+    languages: the languages it has wording for; no others are asked. Empty if its items bring their own wording.
+    chosen: returns the family for given options, if its corpus, context, controls or check depend on them.
+    settle: completes options that depend on the files they name; None if none do. It is called before rows are made,
+        and the resolved recipe records its result. It may raise RecipeError.
     without_length: whether a recipe may ask for rows that have no length, `lengths = [0]`.
     in_order: for families whose rows prove each other: returns the function of one proof, which is given the family's
-        rows in order, then None, and says what is wrong with each row after those before it.
+        rows in order, then None, and says what is wrong with each row in view of the earlier ones.
     """
 
     name: str
@@ -104,19 +104,19 @@ class Task(NamedTuple):
     languages: tuple[str, ...] = ("en", "zh")
 
     def needle_id(self, cell: Cell) -> str:
-        """What the column of that name says in the rows of a cell."""
+        """The value of the column `needle_id` in the rows of a cell."""
         return draw_name(cell.needle, cell.length, cell.repeat) if self.drawn else cell.needle
 
     @property
     def reads_corpora(self) -> bool:
-        """Whether it reads the documents of the corpora itself, so that no filler of a placement does."""
+        """Whether it reads the documents of the corpora itself, in place of a placement's filler."""
         return self.replay is not None or self.ask is not None
 
     def with_options(self, options: Any) -> Task:
-        """The family as options, an instance of its own, make it."""
+        """The family for given options, an instance of `self.options`."""
         return self.chosen(options) if self.chosen else self
 
 
 def is_published(task: Task) -> bool:
-    """Whether a family replays a published rule, whose budgets, seeds and places are its own."""
+    """Whether a family replays a published rule, with that rule's budgets, seeds and placement."""
     return task.replay is not None and task.context is not FITTED_WHOLE

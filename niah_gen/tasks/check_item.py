@@ -1,4 +1,4 @@
-"""Checks the items that task families make, so that a slip of a family ends in a sentence and not in wrong rows."""
+"""Checks the items that task families make, so that a mistake in a family is reported instead of making wrong rows."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from niah_score.text.values import is_kind, kinds_expected
 
 
 def item_of(task: Task, settings: Settings, cell: Cell) -> Item:
-    """The item of a cell, which is the same at every depth. Raises RecipeError where it cannot make a row."""
+    """The item of a cell, which is the same at every depth. Raises RecipeError if it cannot make a row."""
     # A family never sees the depth or the control, so its items cannot depend on them.
-    found = task.item(settings, cell._replace(depth=0.0, control=None))
-    return _checked(task, cell, found)
+    return _checked(task, cell, task.item(settings, cell._replace(depth=0.0, control=None)))
 
 
 def made_item_of(task: Task, ask: Callable[[Cell], Item], cell: Cell) -> Item:
-    """The item that a family makes of the corpora's texts, the same at every depth.
+    """The item that a family makes from the corpora's texts, the same at every depth.
 
-    Raises RecipeError where it cannot make a row.
+    Raises RecipeError if it cannot make a row.
     """
     return _checked(task, cell, ask(cell._replace(depth=0.0, control=None)))
 
 
 def shown_of(task: Task, cell: Cell, item: Item) -> Item:
-    """What a row of a cell asks: the item, or its control's twin. Raises RecipeError where that cannot make a row."""
+    """What a row of a cell asks: the item, or its control's twin. Raises RecipeError if that cannot make a row."""
     return item if cell.control is None else _checked(task, cell, task.controls[cell.control](item))
 
 
 def item_ids(task: Task, settings: Settings, language: str) -> Sequence[str]:
-    """The items of a language, by id. Raises RecipeError where an id is no text or comes twice."""
+    """The ids of a language's items. Raises RecipeError if one is not a text or is given twice."""
     if task.languages and language not in task.languages:
         return []
-    found = task.ids(settings, language)
-    for name in found:
+    ids = task.ids(settings, language)
+    for name in ids:
         if not isinstance(name, str) or not name:
             raise RecipeError([f"task {task.name!r}: an id of {language} is {name!r}; expected a text"])
-    again = sorted({name for name in found if found.count(name) > 1})
-    if again:
-        raise RecipeError([f"task {task.name!r}: id {again[0]!r} of {language} comes twice; name every item once"])
-    return found
+    repeated = sorted({name for name in ids if ids.count(name) > 1})
+    if repeated:
+        raise RecipeError(
+            [f"task {task.name!r}: id {repeated[0]!r} of {language} is given twice; give every item its own id"]
+        )
+    return ids
 
 
-def _checked(task: Task, cell: Cell, found: object) -> Item:
-    problems = list(_wrong_item(cell, found))
-    if problems or not isinstance(found, Item):
+def _checked(task: Task, cell: Cell, item: object) -> Item:
+    problems = list(_wrong_item(cell, item))
+    if problems or not isinstance(item, Item):
         what = f"item {cell.needle!r}" + (f", control {cell.control!r}" if cell.control else "")
         raise RecipeError([f"{what}: {problem}" for problem in problems], f"task {task.name!r}")
-    return found
+    return item
 
 
 def _wrong_item(cell: Cell, item: object) -> Iterator[str]:
@@ -71,23 +72,19 @@ def _wrong_item(cell: Cell, item: object) -> Iterator[str]:
             yield f"{name} are {len(getattr(item, name))}, expected one for each of {len(item.keywords)} keyword groups"
     if not all(map(is_kind, item.keyword_kinds)):
         yield f"keyword_kinds are {item.keyword_kinds!r}, expected {kinds_expected()}"
-    if not all(isinstance(words, tuple) and all(map(_is_word, words)) for words in (*item.rejects, *item.decoys)):
+    if not all(map(_texts, (*item.rejects, *item.decoys))):
         yield f"rejects are {item.rejects!r} and decoys {item.decoys!r}, expected tuples of tuples of texts"
     if not _texts(item.hide):
         yield f"hide is {item.hide!r}, expected a tuple of texts, none blank"
     elif len(set(item.hide)) < len(item.hide):
-        yield "hide holds a text twice; every needle has to stand once"
+        yield "hide holds a text twice; every needle must occur only once"
     elif item.sets and (min(item.sets) < 1 or sum(item.sets) < len(item.hide)):
-        yield f"sets are {item.sets!r}, expected numbers of at least 1, in all the {len(item.hide)} of hide"
+        yield f"sets are {item.sets!r}, expected numbers of at least 1 that cover all {len(item.hide)} texts of hide"
     if not isinstance(item.metric, str):
         yield f"metric is {item.metric!r}, expected a name"
     elif item.metric not in METRIC_NAMES:
         yield unknown_metric(item.metric)
 
 
-def _is_word(found: Any) -> bool:
-    return isinstance(found, str) and bool(found.strip())
-
-
-def _texts(found: Any) -> bool:
-    return isinstance(found, tuple) and all(isinstance(text, str) and text.strip() for text in found)
+def _texts(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(text, str) and text.strip() for text in value)

@@ -1,8 +1,8 @@
-"""Asks for the invented words that stand most often in a coded text whose word counts follow Zipf's law.
+"""Asks for the most frequent invented words of a coded text whose word counts follow Zipf's law.
 
-After RULER's frequent words extraction (C.-P. Hsieh et al., COLM 2024): the word of rank k stands N k^-alpha /
-zeta(alpha) times among N, and dots stand for the first rank. RULER's texts of one size share one permutation; here
-every row has its own. No depth is asked for: the words stand everywhere.
+After RULER's frequent words extraction (C.-P. Hsieh et al., COLM 2024): among N words, that of rank k occurs
+N k^-alpha / zeta(alpha) times, and dots take the first rank. RULER's texts of one size share one permutation; here
+every row has its own. There is no depth: the words are spread over the whole text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.common_words import (
     LIST_JOINER,
-    always,
     ids_of,
     vocabulary,
     whole_context,
@@ -33,7 +32,7 @@ from niah_gen.tasks.common_words import (
     wrong_tally,
 )
 from niah_gen.tasks.controls import NO_CONTEXT, no_context
-from niah_gen.tasks.hiding import ContextKind
+from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench, cell_seed
 from niah_gen.tokenizers.find import Ints, Tokenizer
 
@@ -44,7 +43,7 @@ _LAID_DOTS = f" {DOTS}".encode()
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _LETTERS_OF_A_CODE = 6
 _CHARACTERS_OF_A_CODE = 3
-# Characters that make up numbers, dates and what joins the items of a list.
+# Characters of numbers and dates, and those that join the items of a list.
 _NO_CODE = frozenset("年月日时分秒点号元角个和与及跟同或")
 _QUESTIONS = {
     "en": (
@@ -58,18 +57,18 @@ _QUESTIONS = {
         "请忽略省略号“{dots}”。",
     ),
 }  # fmt: skip
-# The least frequent word that is asked for stands this much more often than the next one.
+# The least frequent asked word occurs at least _APART times as often as the next one, and _FEWEST_APART times more.
 _APART = 1.1
 _FEWEST_APART = 2
-# Terms of zeta that are summed one by one; the rest is an integral with two corrections.
+# Terms of zeta that are summed directly; the rest is an integral with two corrections.
 _TERMS = 50
-# So many codes are drawn at once, of which those that are asked for are the first.
+# Codes drawn at once; those that are asked for are chosen from them.
 _DRAWN = 128
-# The codes of short rows, and of long ones with few different words, are drawn from so many.
+# The size of the smallest pool of codes, which short rows, and long ones with few different words, draw from.
 _LEAST_POOL = 1 << 14
 # About how many tokens a word has, dots included; the first guess at the size of a text.
 _TOKENS_OF_A_WORD = 2.0
-# Texts are sized to so many tokens below what is wanted: their first and last words have one more or less than inside.
+# Texts aim this many tokens below the budget: at either end of a text a word may cost one more or less than inside.
 _AIM = 3
 _STEPS = 12
 
@@ -78,9 +77,9 @@ _STEPS = 12
 class CodedWordsOptions:
     """The recipe's [options].
 
-    `alpha`: the exponent of Zipf's law; nearer to 1, counts lie nearer to each other. `asked`: how many words are asked
-    for. `dots`: three dots take the first rank, and the question says to ignore them. `rows`: how many
-    texts of each length, one a row.
+    `alpha`: the exponent of Zipf's law; nearer to 1, counts are closer together. `asked`: how many words are asked for.
+    `dots`: three dots take the first rank, and the question says to ignore them. `rows`: how many texts of each
+    length, one for each row.
     """
 
     alpha: float = 2.0
@@ -107,33 +106,32 @@ def zeta(alpha: float) -> float:
 
 @lru_cache(maxsize=4)
 def _shares(ranks: int, alpha: float) -> Floats:
-    """k^-alpha of the first ranks; numpy's own power function is not the same on all processors."""
+    """k^-alpha for the first ranks. Python's power, because numpy's differs between processors."""
     return np.array([k**-alpha for k in range(1, ranks + 1)])
 
 
 def zipf_counts(total: int, alpha: float) -> Ints:
-    """How often the word of each rank stands among `total`: floor(total k^-alpha / zeta(alpha)), as far as that is 1.
+    """How often the word of each rank occurs among `total`: floor(total k^-alpha / zeta(alpha)), while at least 1.
 
-    What the floors leave of the total is words that stand once.
+    Words that occur once make up what rounding down leaves of the total.
     """
-    share = total / zeta(alpha)
-    ranks = int(share ** (1 / alpha)) + 1
-    known = _shares(1 << ranks.bit_length(), alpha)[:ranks]
-    counts = (share * known).astype(np.int64)
+    scale = total / zeta(alpha)
+    ranks = int(scale ** (1 / alpha)) + 1
+    shares = _shares(1 << ranks.bit_length(), alpha)[:ranks]
+    counts = (scale * shares).astype(np.int64)
     counts = counts[: np.count_nonzero(counts)]
     return np.append(counts, np.ones(total - int(counts.sum()), dtype=np.int64))
 
 
 @lru_cache(maxsize=1)
 def code_characters() -> str:
-    """The characters that Chinese codes are made of: those of the vocabulary of common-words, in its order."""
-    found = dict.fromkeys(char for word in vocabulary("zh") for char in word)
-    return "".join(char for char in found if char not in _NO_CODE)
+    """The characters of Chinese codes: those of the vocabulary of common-words, in its order."""
+    return "".join(dict.fromkeys(char for word in vocabulary("zh") for char in word if char not in _NO_CODE))
 
 
 @lru_cache(maxsize=2)
 def _alphabet(language: str) -> tuple[Bytes2D, int]:
-    """The characters that codes are made of, in UTF-8, a row each; and how many a code has."""
+    """The characters of codes in UTF-8, one a row, and how many of them a code has."""
     characters, size = (
         (code_characters(), _CHARACTERS_OF_A_CODE) if language == "zh" else (_LETTERS, _LETTERS_OF_A_CODE)
     )
@@ -143,7 +141,7 @@ def _alphabet(language: str) -> tuple[Bytes2D, int]:
 
 @lru_cache(maxsize=4)
 def _pool(language: str, size: int) -> npt.NDArray[np.bytes_]:
-    """So many codes, the same in every row, each behind a space; a larger pool begins with those of a smaller one."""
+    """`size` codes, each after a space, shared by all rows; a larger pool begins with the codes of a smaller one."""
     characters, letters = _alphabet(language)
     numbers = scattered(np.arange(size), len(characters) ** letters, "coded-words")
     powers = len(characters) ** np.arange(letters, dtype=np.int64)
@@ -156,32 +154,32 @@ def _pool(language: str, size: int) -> npt.NDArray[np.bytes_]:
 
 @lru_cache(maxsize=16)
 def _pool_size(length: int, alpha: float) -> int:
-    """How many codes those of a row of so many tokens are drawn from: several times as many as it can need."""
+    """The size of the pool for rows of a length in tokens: several times as many codes as a row can need."""
     size = _LEAST_POOL
     while size < 4 * len(zipf_counts(max(length, 1), alpha)):
         size *= 4
     return size
 
 
-# The item of a row and its text begin with the same codes.
+# Cached because the item of a row and its text begin with the same codes.
 @lru_cache(maxsize=4)
 def _ranked(seed: str, language: str, asked: int, size: int) -> Ints:
     """The first codes of a row by rank, as numbers of the pool.
 
-    Those without spaces share no character among the ones that are asked for: none is read across two others.
+    In a language without spaces the asked codes share no character, so that none can be read where two others meet.
     """
     numbers = scattered(np.arange(_DRAWN), size, seed)
     pool = _pool(language, size)
-    found: list[int] = []
+    chosen: list[int] = []
     characters = ""
     for place, number in enumerate(numbers.tolist()):
         more = characters + pool[number].decode()[1:]
         if language != "zh" or len(set(more)) == len(more):
-            found.append(place)
+            chosen.append(place)
             characters = more
-        if len(found) == asked:
-            return np.append(numbers[found], np.delete(numbers, found))
-    raise AssertionError("of so many codes there are always enough without a common character")
+        if len(chosen) == asked:
+            return np.append(numbers[chosen], np.delete(numbers, chosen))
+    raise AssertionError(f"{_DRAWN} codes always hold enough without a common character")
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -208,7 +206,7 @@ def _seed(seed: int, cell: Cell) -> str:
 
 
 class _CodeTokens:
-    """Counts the codes of a language; keeps what each costs behind a space."""
+    """Counts the tokens of a language's codes, each after a space, and remembers them."""
 
     def __init__(self, language: str, tokenizer: Tokenizer) -> None:
         self._language = language
@@ -216,23 +214,21 @@ class _CodeTokens:
         self._known: Ints = np.zeros(0, dtype=np.int64)
 
     def tokens(self, numbers: Ints, size: int) -> Ints:
-        """Tokens of the codes of these numbers of a pool."""
+        """Tokens of the codes with these numbers in the pool of a size."""
         if size > len(self._known):
             self._known = np.append(self._known, np.zeros(size - len(self._known), dtype=np.int64))
-        found = self._known[numbers]
-        fresh = numbers[found == 0]
+        fresh = numbers[self._known[numbers] == 0]
         if len(fresh):
             laid = _pool(self._language, size)[fresh]
             ends = laid.itemsize * np.arange(1, len(laid) + 1)
             self._known[fresh] = tokens_between(laid.tobytes(), ends, self._tokenizer)
-            found = self._known[numbers]
-        return found
+        return self._known[numbers]
 
 
 class _CodedText:
-    """The text of one row. Its words by rank are drawn as far as they are needed.
+    """The text of one row. Its words are drawn by rank, only as many as are needed.
 
-    `_laid`: the words as bytes, each behind a space; `_each`: the tokens of each so.
+    `_laid`: the words as bytes, each after a space; `_each`: the tokens of each, space included.
     """
 
     def __init__(self, bench: Workbench, cell: Cell, codes: _CodeTokens, dots: _Dots) -> None:
@@ -256,9 +252,9 @@ class _CodedText:
         return TextDraft(bytes(self._laid[-1])[1:], int(self._each[-1]))
 
     def draft(self, wanted: int) -> TextDraft:
-        """A text of about the most words that have at most so many expected tokens; dots fill what no word fits into.
+        """About the longest text of at most `wanted` expected tokens; dots fill the rest.
 
-        The number of words is found by the mean tokens of a word, which soon stays the same.
+        Each step corrects the number of words by the mean tokens of a word, which soon settles.
         """
         wanted -= _AIM
         total = max(1, int(wanted / _TOKENS_OF_A_WORD))
@@ -279,7 +275,7 @@ class _CodedText:
         return self._draft(counts)
 
     def _counts(self, total: int) -> Ints:
-        """How often each word stands in a text of so many, drawing those that are missing."""
+        """How often each word occurs in a text of `total` words; draws those that are missing."""
         counts = zipf_counts(total, self._options.alpha)
         missing = len(counts) - len(self._laid)
         if missing > 0:
@@ -293,14 +289,14 @@ class _CodedText:
         return int(self._each[: len(counts)] @ counts)
 
     def _draft(self, counts: Ints) -> TextDraft:
-        """The text in which words stand so often, in an order of its own."""
+        """The text with these counts of each word, in an order drawn for the row."""
         words = shuffled(np.repeat(np.arange(len(counts)), counts), f"{self._seed}/order")
         data = self._laid.take(words).tobytes().translate(None, b"\0")[1:]
         tokens = int(self._each[: len(counts)] @ counts)
         codes = np.flatnonzero(words[:-1] >= self._options.dots)
         if not self._summed or len(codes) < 2:
             return TextDraft(data, tokens)
-        # A code and the space behind it meet at a safe cut, dots and a space do not.
+        # A cut between a code and the space after it is safe; one between dots and a space is not.
         before, after = words[: codes[0] + 1], words[codes[-1] + 1 :]
         cuts = self._bytes(before) - 1, len(data) - self._bytes(after)
         return TextDraft(data, tokens, cuts, tokens - int(self._each[before].sum() + self._each[after].sum()))
@@ -313,8 +309,8 @@ class _CodedText:
         least, following = [*counts[last - 1 : last + 1].tolist(), 0, 0][:2]
         if least - following < _FEWEST_APART or least < _APART * following:
             raise FitError(
-                f"in a text of {sum(counts)} words the last one asked for stands {least} times and the next one "
-                f"{following} times, too near to tell them apart; ask for longer lengths, or set options.alpha higher "
+                f"in a text of {sum(counts)} words the last one asked for occurs {least} times and the next one "
+                f"{following} times, too close to tell them apart; ask for longer lengths, or set options.alpha higher "
                 "or options.asked lower"
             )
 
@@ -322,7 +318,7 @@ class _CodedText:
 class _Dots(NamedTuple):
     """How dots are counted. `tokens`: of the dots and the space before them.
 
-    `summed`: whether the tokens of a text are the sum of those of its words, as far as it begins and ends with codes.
+    `summed`: whether a text that begins and ends with codes has exactly the tokens of its words, added up.
     """
 
     tokens: int
@@ -330,7 +326,7 @@ class _Dots(NamedTuple):
 
 
 def _dots_of(tokenizer: Tokenizer) -> _Dots:
-    """How a tokenizer counts dots. No pattern of tiktoken joins a letter or a full stop to the space behind it."""
+    """How a tokenizer counts dots. No pattern of tiktoken joins a letter or a full stop to the space after it."""
 
     def count(*words: str) -> int:
         return tokenizer.count(" ".join(words))
@@ -354,7 +350,7 @@ def _make(bench: Workbench) -> ContextMaker:
 
 
 def _check(placement: Placement, proof: ContextProof) -> Iterator[str]:
-    """What a row says of its coded text that counting its words does not confirm."""
+    """Checks what a row says of its coded text by counting the words."""
     yield from wrong_figures(proof)
     tally = Tally(proof.context.split(" "))
     if not all(word == DOTS or word.isalpha() for word in tally):
@@ -364,13 +360,13 @@ def _check(placement: Placement, proof: ContextProof) -> Iterator[str]:
     yield from wrong_tally(tally, asked, _APART)
     ranked = sorted(asked, key=lambda word: -tally[word])
     if ranked != asked:
-        yield f"keywords are {', '.join(asked)}, expected them from the most frequent on: {', '.join(ranked)}"
+        yield f"keywords are {', '.join(asked)}, expected the most frequent first: {', '.join(ranked)}"
     if dots and dots < tally[asked[0]]:
-        yield f"{DOTS} stands {dots} times, fewer than the most frequent word, {tally[asked[0]]}"
+        yield f"{DOTS} occurs {dots} times, less often than the most frequent word, {tally[asked[0]]}"
 
 
 CODED_WORDS = Task(
     "coded-words", 1, _ids, _item, CodedWordsOptions, corpus="coded_words",
-    context=ContextKind(_make, _check, exact=always, draws_text=True), controls={NO_CONTEXT: no_context},
+    context=ContextKind(_make, _check, exact=always_exact, draws_text=True), controls={NO_CONTEXT: no_context},
     coordinates=without_depths, drawn=True,
 )  # fmt: skip

@@ -1,7 +1,7 @@
-"""Asks for the words that stand most often in a long numbered list: evidence that is spread over the whole prompt.
+"""Asks for the most frequent words of a long numbered list: evidence that is spread over the whole prompt.
 
 After RULER's common words extraction (C.-P. Hsieh et al., COLM 2024). Its lists of one size share one permutation, so
-that positions alone answer them; here every row has its own. No depth is asked for: the words stand everywhere.
+that positions alone answer them; here every row has its own. There is no depth: the words are spread over the list.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import Piece, PromptMessage
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.controls import NO_CONTEXT, no_context
-from niah_gen.tasks.hiding import ContextKind
+from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.records import (
     Cell,
     Context,
-    ContextMaker,
     Coordinates,
     GridAxes,
     Item,
@@ -44,7 +43,7 @@ from niah_gen.tokenizers.spliced import Counter, Encoded, Slice
 from niah_score.contract import sha256_hex
 
 _FOLDER = Path(__file__).parents[1] / "library" / "words"
-# Between the items of an answer.
+# What separates the items of an answer.
 LIST_JOINER = {"en": ", ", "zh": "、"}
 _QUESTIONS = {
     "en": (
@@ -53,10 +52,10 @@ _QUESTIONS = {
     ),
     "zh": ("列表中出现次数最多的词是哪一个？", "列表中出现次数最多的{count}个词是哪些？"),
 }  # fmt: skip
-# An asked word stands at least so much more often than any other one.
+# An asked word occurs at least _APART times as often as any other, and at least _FEWEST times.
 _APART = 2
 _FEWEST = 3
-# How often a list is sized again: the numbers of its words follow its size, and its size theirs.
+# How often a list is resized: the counts of its words depend on its size, and its size on the counts.
 _ATTEMPTS = 6
 
 
@@ -64,9 +63,9 @@ _ATTEMPTS = 6
 class CommonWordsOptions:
     """The recipe's [options].
 
-    `asked`: how many words stand more often than the others. `common`, `uncommon`: how often each of these and of the
-    others stands. Short lists keep the ratio with smaller numbers, and lists that need more words than there are keep
-    it with greater ones. `rows`: how many lists of each length, one a row.
+    `asked`: how many words are frequent, and asked for. `common`, `uncommon`: how often each of them, and each other
+    word, occurs. Short lists keep the ratio with smaller counts; lists that would run out of words keep it with larger
+    ones. `rows`: how many lists of each length, one for each row.
     """
 
     asked: int = 10
@@ -88,7 +87,7 @@ class CommonWordsOptions:
 
 @lru_cache(maxsize=8)
 def vocabulary(language: str) -> tuple[str, ...]:
-    """The words that lists are made of, in their order; none where there is no file for a language."""
+    """The words for lists, in file order; none if the language has no file."""
     file = _FOLDER / f"{language}.txt"
     if not file.is_file():
         return ()
@@ -96,17 +95,17 @@ def vocabulary(language: str) -> tuple[str, ...]:
 
 
 class Counts(NamedTuple):
-    """How often each asked word and each other word stands in a list."""
+    """How often each asked word and each other word occurs in a list."""
 
     common: int
     uncommon: int
 
 
 def counts_for(entries: int, options: CommonWordsOptions, words: int) -> Counts:
-    """How often words stand in a list of so many entries, of a vocabulary of so many words.
+    """How often words occur in a list of `entries` entries, from a vocabulary of `words` words.
 
-    The numbers of the options, unless asked words would then take more than half of the list, or the others would be
-    more than there are. Raises FitError for lists too short to tell words apart.
+    The counts of the options, unless the asked words would then take more than half of the list, or the vocabulary
+    would not have enough others. Raises FitError for lists too short to tell words apart.
     """
     others = words - options.asked
     ratio = options.common / options.uncommon
@@ -128,7 +127,7 @@ def counts_for(entries: int, options: CommonWordsOptions, words: int) -> Counts:
 
 
 def ids_of(count: int, language: str) -> list[str]:
-    """The needle axis of a family that draws its rows: the names of so many rows of a length."""
+    """The needle axis of a family that draws its rows: a name for each of the `count` rows of a length."""
     return [f"{language}-{number}" for number in range(1, count + 1)]
 
 
@@ -137,7 +136,7 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 def without_depths(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
-    """Rows of every length and repeat at no depth, for families whose evidence stands everywhere."""
+    """Rows of every length and repeat without a depth, for families whose evidence is spread over the prompt."""
     for length in axes.lengths:
         for name in ids_of(settings.options.rows, language):
             for repeat in range(axes.repeats):
@@ -157,7 +156,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
 
 
 def _asked(draw: random.Random, language: str, count: int) -> list[str]:
-    """Words none of which could be read where two others of them meet: Chinese ones may be listed without a mark."""
+    """Draws words none of which can be read where two others meet: Chinese answers may list words without a comma."""
     while True:
         words = draw.sample(vocabulary(language), count)
         if language != "zh":
@@ -168,9 +167,9 @@ def _asked(draw: random.Random, language: str, count: int) -> list[str]:
 
 
 class _Vocabulary(NamedTuple):
-    """The words of a language, by number. `laid`: as bytes behind the full stop of their line; `tokens`: of each so.
+    """The words of a language, by number. `laid`: each as bytes after the full stop of its line.
 
-    `mean`: of their tokens.
+    `sizes`, `tokens`: bytes and tokens of each of these; `mean`: their mean tokens.
     """
 
     number_of: dict[str, int]
@@ -181,11 +180,11 @@ class _Vocabulary(NamedTuple):
 
 
 class _Lists:
-    """Makes the lists of one process; keeps what the numbers and the words cost."""
+    """Makes the lists of one process; remembers the tokens of numbers and words."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        self._tokens: Ints = np.zeros(1, dtype=np.int64)  # of the numbers of so many lines, each with its line end
+        self._tokens: Ints = np.zeros(1, dtype=np.int64)  # [n]: tokens of the first n lines' numbers and line ends
         self._laid = np.array([b""])
         self._vocabularies: dict[str, _Vocabulary] = {}
 
@@ -219,7 +218,7 @@ class _Lists:
         return self._vocabularies[language]
 
     def _number_lines(self, entries: int) -> None:
-        """Make the numbers of so many lines, and count their tokens."""
+        """Make the numbers of at least `entries` lines, and count their tokens."""
         if entries >= len(self._laid):
             lines = [b"\n%d" % number for number in range(1, entries + entries // 8 + 1000)]
             tokens = tokens_between(b"".join(lines), np.cumsum(list(map(len, lines))), self._bench.tokenizer)
@@ -227,16 +226,30 @@ class _Lists:
             self._laid = np.array([b"", *lines])
 
     def _entries(self, wanted: int, words: _Vocabulary, asked: Ints, others: Ints) -> Ints:
-        """The words of the longest list of at most so many tokens, by number; the asked ones first.
+        """The words of the longest list of at most `wanted` tokens, by number; the asked ones first.
 
-        The last of the others stands as often as there is room for it. Where one word more is longer than what is left,
-        a shorter one that does not stand yet takes its place.
+        The last of the others is repeated as often as there is room for it. If the next word does not fit into what is
+        left, a shorter one that is not yet in the list takes its place.
         """
-        # About half of the list is the asked words, and a line end and a number have three tokens or four.
+        ids, tokens, counts = self._longer(wanted, words, asked, others)
+        entries = int(np.searchsorted(tokens, wanted, side="right"))
+        left = wanted - int(tokens[entries - 1]) if entries else 0
+        if left <= MOST_BELOW or entries == len(self._tokens) - 1:
+            return ids[:entries]
+        left -= int(self._tokens[entries + 1] - self._tokens[entries])
+        used = -(-(entries - len(asked) * counts.common) // counts.uncommon)  # rounded up
+        unused = others[used:]
+        fitting = unused[words.tokens[unused] <= left]
+        more = fitting[np.argmax(words.tokens[fitting])] if len(fitting) else ids[:0]
+        return np.append(ids[:entries], more)
+
+    def _longer(self, wanted: int, words: _Vocabulary, asked: Ints, others: Ints) -> tuple[Ints, Ints, Counts]:
+        """A list to cut to `wanted` tokens, its tokens up to the end of each line, and the counts of its words."""
+        # Asked words make up about half of the list, and a line end and a number have three or four tokens.
         each = (int(words.tokens[asked].sum()) / len(asked) + words.mean) / 2 + 3.3
         guess = max(1, int(wanted / each))
         for _ in range(_ATTEMPTS):
-            # One word is left over, to fill up the list with.
+            # One word is kept back to fill up the list.
             counts = counts_for(guess, self._bench.options, len(words.laid) - 1)
             ids = _in_counts(guess + guess // 8 + 100, counts, asked, others)
             self._number_lines(len(ids))
@@ -247,14 +260,7 @@ class _Lists:
             if entries < len(ids) and counts == counts_for(entries, self._bench.options, len(words.laid) - 1):
                 break
             guess = entries + (entries == len(ids))
-        left = wanted - int(tokens[entries - 1]) if entries else 0
-        if left <= MOST_BELOW or entries == len(self._tokens) - 1:
-            return ids[:entries]
-        left -= int(self._tokens[entries + 1] - self._tokens[entries])
-        unused = others[-(-(entries - len(asked) * counts.common) // counts.uncommon) :]
-        fitting = unused[words.tokens[unused] <= left]
-        more = fitting[np.argmax(words.tokens[fitting])] if len(fitting) else ids[:0]
-        return np.append(ids[:entries], more)
+        return ids, tokens, counts
 
     def _draft(self, words: _Vocabulary, ids: Ints) -> TextDraft:
         """The list of these words."""
@@ -265,20 +271,20 @@ class _Lists:
         tokens = int(self._tokens[len(ids)] + words.tokens[ids].sum())
         if len(ids) < 2:
             return TextDraft(data, tokens)
-        # Behind the number of the second line, and before the full stop of the last.
+        # After the number of the second line, and before the full stop of the last.
         first, last = int(words.sizes[ids[0]]) + len("1\n2"), len(data) - int(words.sizes[ids[-1]])
         between = tokens - int(self._tokens[2] + words.tokens[ids[0]] + words.tokens[ids[-1]])
         return TextDraft(data, tokens, (first, last), between)
 
 
 def _in_counts(entries: int, counts: Counts, asked: Ints, others: Ints) -> Ints:
-    """The words of a list of about so many entries, each as often as it stands: as many as there are."""
+    """The words of a list of about `entries` entries, each repeated by its count; fewer if the words run out."""
     whole = max(0, entries - len(asked) * counts.common) // counts.uncommon + 1
     return np.concatenate([np.repeat(asked, counts.common), np.repeat(others[:whole], counts.uncommon)])
 
 
 def whole_context(text: Encoded, counter: Counter) -> Context:
-    """A context that is one text, all of it haystack."""
+    """A context that consists of one text, all of it haystack."""
     whole = Slice(text, 0, len(text.data))
     return Context(
         turns=(PromptMessage(None, (Piece(whole),)),),
@@ -288,7 +294,7 @@ def whole_context(text: Encoded, counter: Counter) -> Context:
 
 
 def _check(placement: Placement, proof: ContextProof) -> Iterator[str]:
-    """What a row says of its list that counting the list does not confirm."""
+    """Checks what a row says of its list by counting the words."""
     yield from wrong_figures(proof)
     words = []
     for number, line in enumerate(proof.context.split("\n"), 1):
@@ -301,27 +307,18 @@ def _check(placement: Placement, proof: ContextProof) -> Iterator[str]:
 
 
 def wrong_tally(tally: Tally[str], asked: Sequence[str], apart: float) -> Iterator[str]:
-    """Why words are not those that stand most often: each `apart` times as often as any that is not asked for."""
+    """Checks that the asked words are the most frequent: each occurs `apart` times as often as any other word."""
     most = max((count for word, count in tally.items() if word not in asked), default=0)
     for word in asked:
         if tally[word] < apart * most or not tally[word]:
             yield (
-                f"{shown(word)} stands {tally[word]} times, and another word {most} times; expected at least {apart:g} "
+                f"{shown(word)} occurs {tally[word]} times, and another word {most} times; expected at least {apart:g} "
                 "times as often as any other"
             )
 
 
-def _make(bench: Workbench) -> ContextMaker:
-    return _Lists(bench)
-
-
-def always(placement: Placement) -> bool:
-    """Prompts end within a few tokens below their budget, whatever the placement."""
-    return True
-
-
 COMMON_WORDS = Task(
     "common-words", 1, _ids, _item, CommonWordsOptions, corpus="common_words",
-    context=ContextKind(_make, _check, exact=always, draws_text=True), controls={NO_CONTEXT: no_context},
+    context=ContextKind(_Lists, _check, exact=always_exact, draws_text=True), controls={NO_CONTEXT: no_context},
     coordinates=without_depths, drawn=True,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Makes the twins of items that families share: what a model says where the fact is not there."""
+"""Makes the control twins of items that families share, such as a prompt from which the fact is missing."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from niah_gen.tasks.records import Item
 from niah_score.text import group_of
 from niah_score.text.language import find_language
 
-# The control whose rows are the question alone, once for each question.
+# The control whose prompts are the question alone, once for each question.
 NO_CONTEXT = "no_context"
 
 
 def not_stated(language: str) -> str:
-    """What an answer is to say where the document does not state the fact; prompts ask for these words."""
+    """What an answer should say if the document does not state the fact; prompts ask for these words."""
     return find_language(language).prompt.not_stated
 
 
 def absent(item: Item) -> Item:
-    """The needles are left out and the distractors stay: the right answer is that the document does not say."""
+    """Leaves out the needles and keeps the distractors: the right answer is that the document does not say."""
     distractors = item.hide[len(item.hide) - item.distractors :]
     return item._replace(hide=distractors, answers=(not_stated(item.asked_in or item.language),))
 
 
 def no_context(item: Item) -> Item:
-    """The question alone: who answers it has guessed, or knew."""
+    """Asks the question alone: a model that answers it has guessed or already knew."""
     return item._replace(hide=(), distractors=0)
 
 
 def literal(item: Item) -> Item:
-    """The question in the needle's own words: who fails here has not read, rather than not understood."""
+    """Asks in the needle's own words: a model that fails here did not find the needle, rather than misunderstand it."""
     if not item.literal:
-        raise RecipeError([f"controls: the question of {item.id!r} is asked in the needle's own words already"])
+        raise RecipeError([f"controls: the question of {item.id!r} already uses the needle's own words"])
     return item._replace(question=item.literal)
 
 
 def conflict(item: Item) -> Item:
-    """A second text says otherwise, and nothing tells which is right: the answer should name both."""
+    """Adds a text that says otherwise, with no sign of which is right: the answer should name both."""
     if item.conflict is None:
         raise RecipeError([f"controls: {item.id!r} has no text that says otherwise; give the needle a conflict"])
     text, value = item.conflict

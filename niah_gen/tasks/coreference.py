@@ -1,10 +1,10 @@
-"""Asks for the i-th of several like requests in a conversation, word for word: MRCR's task on a grid.
+"""Asks to repeat, word for word, the reply to the i-th of several like requests in a conversation: MRCR on a grid.
 
-A conversation of requests for a passage on a subject, and passages for replies; each request is made k times, and each
-time gets another passage. The last message names a subject and a number and asks for that reply behind a random prefix.
-Rows of one (corpus, length, k, repeat) ask about one conversation, each about the turn nearest to its depth. The task
-is that of multi-round coreference resolution (K. Vodrahalli et al., Michelangelo, arXiv 2409.12640); subjects, wording
-and build are this project's own.
+The conversation consists of requests for a passage on a subject, and passages as replies. Each request is made k times
+and gets a different passage each time. The last message names a subject and a number and asks for that reply after a
+random prefix. Rows of one (corpus, length, k, repeat) ask about the same conversation, each about the turn nearest to
+its depth. The task is multi-round coreference resolution (K. Vodrahalli et al., Michelangelo, arXiv 2409.12640);
+subjects, wording and code are this project's own.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
 from niah_gen.tasks.coreference_proof import check_coreference
 from niah_gen.tasks.hiding import FITTED_WHOLE
 from niah_gen.tasks.records import WITHOUT_CONTEXT, Cell, Context, Item, Replayed, Settings, Workbench, cell_seed
+from niah_gen.tasks.spellings import ordinal
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
 
 _FOLDER = Path(__file__).parents[1] / "library" / "subjects"
-# Twelve characters, as many as DeepMind's grader takes for the prefix, so that `mrcr_v2` can judge the rows too.
+# DeepMind's grader takes twelve characters as the prefix; with as many here, `mrcr_v2` can judge the rows too.
 _PREFIX_LENGTH = 12
 _LETTERS = string.ascii_letters + string.digits
-# Prefixes drawn to find one with which a question has as many tokens as the others.
+# How many prefixes are tried at most to give every question the same number of tokens.
 _MOST_DRAWS = 5_000
 _SAMPLES, _SHORT_SAMPLE = 40, 3
 _MOST_LIKE = 20
-# Questions about the subjects of a conversation have as many tokens, to within one less than this.
+# Questions about the subjects of a conversation differ by fewer tokens than this, if there are enough such subjects.
 _NEAR = 2
 _UNSURE = 2  # tokens kept free for a tokenizer whose counts of parts do not add up
 
 
 class TalkWording(NamedTuple):
-    """What is said in a language. `user`, `assistant`: who speaks, in a prompt that is one text."""
+    """The wording of a language. `user`, `assistant`: name the speakers in a prompt that is one text."""
 
     request: str
     question: str
@@ -81,9 +82,9 @@ WORDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class CoreferenceOptions:
-    """The recipe's [options]. `like`: how many like requests, each number an item. `reply_tokens`: of a reply, about.
+    """The recipe's [options]. `like`: how many like requests, an item for each number.
 
-    Replies are shorter where a length has no room for all like requests otherwise.
+    `reply_tokens`: about how many tokens a reply has; fewer if a length would not hold all like requests otherwise.
     """
 
     like: tuple[int, ...] = (2, 4, 8)
@@ -99,25 +100,17 @@ class CoreferenceOptions:
             raise ValueError(f"reply_tokens is {self.reply_tokens}; expected 20 to 2000")
 
 
-def ordinal(number: int, language: str) -> str:
-    """A number as the question says it: 1st, 2nd, 11th, 22nd; in Chinese the digits alone."""
-    if language == "zh":
-        return str(number)
-    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
-
-
 @lru_cache(maxsize=4)
 def subject_words(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words that subjects are made of: one of the first list and one of the second."""
+    """The two lists of words that subjects are made of, one word from each."""
     table = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
     return tuple(table["first"]), tuple(table["second"])
 
 
 def subjects(language: str, count: int, seed: str, sizes: Callable[[str], int]) -> list[str]:
-    """As many subjects, or all that there are: made of as few words as will do, so that many share one.
+    """Draws `count` subjects, or all if there are fewer, from as few words as possible, so that many share a word.
 
-    `sizes`: the tokens of a question about one. They are of nearly one size, as far as there are enough of that.
+    `sizes`: returns the tokens of a question about a subject. They are nearly equal, if there are enough such subjects.
     """
     first, second = (list(words) for words in subject_words(language))
     draw = random.Random(f"{seed}/subjects")
@@ -134,9 +127,9 @@ def subjects(language: str, count: int, seed: str, sizes: Callable[[str], int]) 
             break
     else:
         near = made
-    found = near[:count]
-    draw.shuffle(found)
-    return found
+    chosen = near[:count]
+    draw.shuffle(chosen)
+    return chosen
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -144,7 +137,7 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 class _Form(NamedTuple):
-    """How turns and the last message are written in a prompt of one form and language, and counted."""
+    """Writes and counts the turns and the last message of prompts in one form and language."""
 
     language: str
     is_text: bool
@@ -152,7 +145,7 @@ class _Form(NamedTuple):
 
     @property
     def wording(self) -> TalkWording:
-        """What is said."""
+        """The wording of the language."""
         return WORDINGS[self.language]
 
     def turn(self, request: str, reply: str) -> str:
@@ -160,7 +153,7 @@ class _Form(NamedTuple):
         return f"{self.wording.user}{request}\n\n{self.wording.assistant}{joiner_of(self.language)}{reply}\n\n"
 
     def last(self, question: str) -> str:
-        """The last message: the question, and in a text what an answer follows."""
+        """The last message: the question; in a text also the name of the speaker who answers."""
         return f"{self.wording.user}{question}\n\n{self.wording.assistant}" if self.is_text else question
 
     def turn_tokens(self, request: str, reply: Reply) -> int:
@@ -170,7 +163,7 @@ class _Form(NamedTuple):
         return self.tokenizer.count(request) + reply.tokens
 
     def counter(self, question: str) -> Callable[[Sequence[Turn]], int]:
-        """Counts turns together, in front of a question."""
+        """Returns a function that counts turns together, in front of a question."""
         if not self.is_text:
             return lambda turns: sum(turn.tokens for turn in turns)
         last = self.last(question)
@@ -185,8 +178,8 @@ class _Form(NamedTuple):
 class _Talk(NamedTuple):
     """The conversation that consecutive cells share, and its turns as messages.
 
-    `subjects`: by request. `question_tokens`: those of the last message in all rows, which none has more of with the
-    prefix `sample`.
+    `subjects`: by request. `question_tokens`: of the last message in every row; with the prefix `sample` no question
+    has more.
     """
 
     key: tuple[object, ...]
@@ -210,7 +203,7 @@ class _Speaker:
         self._talk: _Talk | None = None
 
     def __call__(self, cell: Cell) -> Replayed:
-        """The prompt of a cell. Raises FitError where its length cannot hold it."""
+        """The prompt of a cell. Raises FitError if its length cannot hold it."""
         talk = self._talk_of(cell)
         conversation, number = talk.conversation, talk.conversation.nearest(cell.depth or 0.0)
         item = _item(cell, talk, number)
@@ -239,7 +232,7 @@ class _Speaker:
         return self._talk
 
     def _sizes(self, form: _Form) -> Callable[[str], int]:
-        """Tokens of a question about a subject, counted once."""
+        """Returns a function that counts the tokens of a question about a subject, once."""
         known = self._known.setdefault(form.language, {})
 
         def size(subject: str) -> int:
@@ -263,7 +256,7 @@ class _Speaker:
         room = cell.length - bench.reserve - (0 if tokenizer.local else _UNSURE)
         named = subjects(cell.language, most_requests(like, options.reply_tokens, room), seed, self._sizes(form))
         subject_of = {form.wording.request.format(subject=subject): subject for subject in named}
-        # A short prefix in the longest question: longer ones make up for shorter subjects.
+        # Sized with a short prefix in the longest question: longer prefixes will compensate for shorter subjects.
         sample = sorted(islice(_prefixes(seed), _SAMPLES), key=tokenizer.count)[_SHORT_SAMPLE]
         questions = [
             form.wording.question.format(prefix=sample, ordinal=ordinal(number, cell.language), subject=subject)
@@ -279,21 +272,21 @@ class _Speaker:
             form.counter(longest),
         )  # fmt: skip
         conversation = fill_conversation(self._materials[cell.corpus], asked)
-        messages: tuple[PromptMessage, ...] = ()
-        text = encode("", tokenizer)
-        if form.is_text:
-            text = encode("".join(form.turn(turn.request, turn.reply) for turn in conversation.turns), tokenizer)
-        else:
-            messages = tuple(
-                PromptMessage(role, (Piece(said),))
-                for turn in conversation.turns
-                for role, said in (("user", turn.request), ("assistant", turn.reply))
-            )
+        messages, text = _written(form, conversation)
         return _Talk(key, seed, form, conversation, subject_of, sample, question_tokens, messages, text)
 
 
+def _written(form: _Form, conversation: Conversation) -> tuple[tuple[PromptMessage, ...], Encoded]:
+    """The turns of a conversation as messages, or as one text; the other is empty."""
+    turns = conversation.turns
+    if form.is_text:
+        return (), encode("".join(form.turn(turn.request, turn.reply) for turn in turns), form.tokenizer)
+    said = (pair for turn in turns for pair in (("user", turn.request), ("assistant", turn.reply)))
+    return tuple(PromptMessage(role, (Piece(text),)) for role, text in said), encode("", form.tokenizer)
+
+
 def _item(cell: Cell, talk: _Talk, number: int) -> Item:
-    """What is asked about a turn at a depth; where two depths have the same turn, the prefix differs."""
+    """The item about a turn at a depth; if two depths fall on the same turn, their prefixes differ."""
     form, turns = talk.form, talk.conversation.turns
     like = talk.conversation.like(number)
     said = {"subject": talk.subjects[turns[number].request], "ordinal": ordinal(like.index(number) + 1, cell.language)}
@@ -310,7 +303,7 @@ def _item(cell: Cell, talk: _Talk, number: int) -> Item:
         cell.needle, cell.language, form.wording.question.format(**said), (asked.text + reply,), (), "mrcr", (reply,),
         answer_prefix=asked.text, decoys=tuple((other,) for other in others),
         literal=form.wording.literal.format(**said),
-        # Other tokenizers need more; all rows of a conversation have the same limit, which tells nothing.
+        # Doubled because other tokenizers need more; the same for all rows of a conversation, so that it gives no hint.
         max_new_tokens=2 * max(turn.tokens for turn in turns),
     )  # fmt: skip
 
@@ -328,7 +321,7 @@ def _prefixes(seed: str) -> Iterator[str]:
 
 
 def _beginning(reply: str, others: Sequence[str], language: str) -> str:
-    """The first words of a reply, as many as tell it from others."""
+    """The shortest beginning, in whole words, that distinguishes a reply from others."""
     words, joiner = (list(reply), "") if language == "zh" else (reply.split(" "), " ")
     least = 10 if language == "zh" else 6
     beginnings = (joiner.join(words[:count]) for count in range(min(least, len(words)), len(words) + 1))
@@ -343,7 +336,7 @@ def _chat_around(talk: _Talk, number: int, last: PromptMessage) -> tuple[tuple[P
 
 
 def _text_around(talk: _Talk, number: int, last: PromptMessage) -> tuple[tuple[PromptMessage, ...], int]:
-    """The same for a prompt that is one text."""
+    """As `_chat_around`, for a prompt that is one text."""
     turns, form = talk.conversation.turns, talk.form
     end = sum(len(form.turn(turn.request, turn.reply).encode()) for turn in turns[: number + 1]) - len("\n\n")
     start = end - len(turns[number].reply.encode())
@@ -356,12 +349,8 @@ def _text_around(talk: _Talk, number: int, last: PromptMessage) -> tuple[tuple[P
     return (PromptMessage(None, pieces),), 0
 
 
-def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
-    return _Speaker(bench)
-
-
 COREFERENCE = Task(
     "coreference", 1, _ids, replayed, CoreferenceOptions,
     controls={name: CONTROLS[name] for name in ("literal", NO_CONTEXT)},
-    context=FITTED_WHOLE, check=check_coreference, replay=_replay, drawn=True
+    context=FITTED_WHOLE, check=check_coreference, replay=_Speaker, drawn=True
 )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Proves rows of coreference: reads the conversation out of the prompt, counts the like requests, finds the reply.
+"""Proves rows of coreference: reads the conversation back from the prompt, counts like requests and finds the reply.
 
-It shares no code with what makes the rows: the wording is read back by patterns of its own.
+It shares no code with the builder: it reads the wording back with its own patterns.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TOLERANCE = 1e-9
 
 
 class _Read(NamedTuple):
-    """A conversation as its prompt has it: requests and replies in order, and what is asked in the end."""
+    """A conversation as read from its prompt: requests and replies in order, and the question at the end."""
 
     requests: tuple[str, ...]
     replies: tuple[str, ...]
@@ -39,7 +39,7 @@ class _Read(NamedTuple):
 
 
 class _Named(NamedTuple):
-    """What a question names. `place`: from 1, or None where it says how the reply begins."""
+    """What a question names. `place`: from 1; None if it says how the reply begins instead."""
 
     prefix: str
     subject: str
@@ -48,14 +48,14 @@ class _Named(NamedTuple):
 
 
 def check_coreference(row: Row, item: Item) -> Iterator[str]:
-    """What a row says of its conversation that is not true, a sentence each."""
+    """Checks what a row says of its conversation."""
     asked = _asked(row["question"] or "", row["language"])
     if asked is None:
-        yield f"question: no subject and number can be read in {row['question']!r}"
+        yield f"question: no subject and number can be read from {row['question']!r}"
         return
     read = read_conversation(row)
     if read is None:
-        yield "the prompt is no conversation of requests and replies that ends with the question"
+        yield "the prompt is not a conversation of requests and replies that ends with the question"
         return
     if read.question != row["question"]:
         yield f"the last message asks {read.question[:80]!r}, expected the question"
@@ -65,7 +65,7 @@ def check_coreference(row: Row, item: Item) -> Iterator[str]:
         yield f"answer_prefix is {row['answer_prefix']!r}; the question asks for {asked.prefix!r}"
     if row["control"] == NO_CONTEXT:
         if read.requests or row["needles"]:
-            yield "a prompt that is to be the question alone holds a conversation"
+            yield "a prompt that should be the question alone holds a conversation"
         return
     yield from _wrong_truth(row, read, asked)
     yield from _wrong_figures(row, read)
@@ -80,7 +80,7 @@ def _wrong_truth(row: Row, read: _Read, asked: _Named) -> Iterator[str]:
     replies = [
         reply
         for request, reply in zip(read.requests, read.replies, strict=True)
-        if (found := pattern.fullmatch(request)) and found.group(1) == asked.subject
+        if (match := pattern.fullmatch(request)) and match[1] == asked.subject
     ]
     if asked.place is None:
         replies = [reply for reply in replies if reply.startswith(asked.beginning)]
@@ -88,7 +88,7 @@ def _wrong_truth(row: Row, read: _Read, asked: _Named) -> Iterator[str]:
     else:
         wanted = replies[asked.place - 1] if 0 < asked.place <= len(replies) else None
     if wanted is None:
-        yield f"the question names no reply: {len(replies)} fit it"
+        yield f"the question does not name one reply: {len(replies)} fit it"
         return
     if row["needles"] != [wanted]:
         yield f"the reply that is asked for is {wanted[:80]!r}, but the needle is another"
@@ -96,13 +96,13 @@ def _wrong_truth(row: Row, read: _Read, asked: _Named) -> Iterator[str]:
         yield "answers: expected the prefix and the reply that is asked for, with nothing between"
     said = (*read.requests, *read.replies)
     if sum(text.count(wanted) for text in said) != 1:
-        yield "the reply that is asked for does not stand once in the conversation"
+        yield "the reply that is asked for does not occur exactly once in the conversation"
     if any(asked.prefix in text for text in said):
-        yield f"the prefix {asked.prefix!r} stands in the conversation"
+        yield f"the prefix {asked.prefix!r} occurs in the conversation"
 
 
 def _wrong_figures(row: Row, read: _Read) -> Iterator[str]:
-    """Digest, tokens and depths, as far as the tokenizer is on this machine."""
+    """Checks the digest, and tokens and depths if the tokenizer is on this machine."""
     digest = sha256_hex(canonical_json([list(turn) for turn in zip(read.requests, read.replies, strict=True)]))[:12]
     if row["haystack_id"] != digest:
         yield f"haystack_id is {row['haystack_id']!r}, expected {digest!r} of the conversation"
@@ -112,7 +112,8 @@ def _wrong_figures(row: Row, read: _Read) -> Iterator[str]:
     if not isinstance(row["prompt"], str) and row["context_message"] != 2 * number + 1:
         yield f"context_message is {row['context_message']}, expected {2 * number + 1}"
     try:
-        sizes = _sizes(row["tokenizer"], read, row["language"] if isinstance(row["prompt"], str) else None)
+        language = row["language"] if isinstance(row["prompt"], str) else None
+        sizes = _sizes(row["tokenizer"], read.requests, read.replies, language)
     except NiahError:
         return  # the tokenizer is not on this machine
     total = sum(sizes)
@@ -129,23 +130,23 @@ def _wrong_figures(row: Row, read: _Read) -> Iterator[str]:
     if asked is not None:
         nearest = min(abs(depth - asked) for depth in depths)
         if abs(depths[number] - asked) > nearest + _TOLERANCE:
-            yield f"the turn asked about stands at {depths[number]:.2f} %; another one is nearer to {asked:g} %"
+            yield f"the turn asked about is at {depths[number]:.2f} %; another one is nearer to {asked:g} %"
 
 
 def _asked(question: str, language: str) -> _Named | None:
-    found = _QUESTION[language].fullmatch(question)
-    if found:
-        return _Named(found.group(1), found.group(3), int(found.group(2)), "")
-    found = _LITERAL[language].fullmatch(question)
-    if found is None:
+    match = _QUESTION[language].fullmatch(question)
+    if match:
+        return _Named(match[1], match[3], int(match[2]), "")
+    match = _LITERAL[language].fullmatch(question)
+    if match is None:
         return None
-    prefix, one, other = found.groups()
+    prefix, one, other = match.groups()
     subject, beginning = (other, one) if language == "zh" else (one, other)
     return _Named(prefix, subject, None, beginning)
 
 
 def read_conversation(row: Row) -> _Read | None:
-    """The turns of a row's prompt and its question; None where it has another form."""
+    """The turns of a row's prompt and its question; None if the prompt has another form."""
     prompt = row["prompt"]
     user, assistant = _SPEAKERS[row["language"]]
     if isinstance(prompt, str):
@@ -171,16 +172,12 @@ def _tokenizer(name: str) -> Tokenizer:
     return find_tokenizer(name)
 
 
-def _sizes(name: str, read: _Read, language: str | None) -> Sequence[int]:
-    """Tokens of each turn. `language`: of a prompt that is one text, in which speakers are named."""
-    return _counted(name, read.requests, read.replies, language)
-
-
-@lru_cache(maxsize=2)  # rows of a conversation stand side by side
-def _counted(name: str, requests: tuple[str, ...], replies: tuple[str, ...], language: str | None) -> Sequence[int]:
+@lru_cache(maxsize=2)  # rows of a conversation follow each other
+def _sizes(name: str, requests: tuple[str, ...], replies: tuple[str, ...], language: str | None) -> Sequence[int]:
+    """Tokens of each turn. `language`: of a prompt that is one text, which names the speakers; None for a chat."""
     tokenizer = _tokenizer(name)
-    user, assistant = _SPEAKERS[language] if language else ("", "")
     turns = zip(requests, replies, strict=True)
     if language is None:
         return [tokenizer.count(request) + tokenizer.count(reply) for request, reply in turns]
+    user, assistant = _SPEAKERS[language]
     return [tokenizer.count(f"{user}{request}\n\n{assistant}{reply}\n\n") for request, reply in turns]

@@ -1,4 +1,4 @@
-"""Reads keyword groups: spellings of a text, or a value that the row keeps with its kind and that is spelt from tables.
+"""Reads keyword groups: spellings of a text, or a typed value whose spellings come from tables.
 
     "Hallorane"                              one spelling
     ["bog oak", "bogwood"]                   spellings; the kind of the first is recognised
@@ -7,11 +7,11 @@
     {date = "02-23"}, {date = "1931-02-23"}  a day, month first
     {lunar_date = "12-17"}                   a day of the lunar year
     {amount = 4.35, unit = "GBP"}            a sum of money
-    {text = ["Hallorane"], rejects = ["'s"]} spellings, and what voids a find that it touches
-    {text = "lilac", of = "upper"}           one of several pairs: lilac counts only where it is said of that team; `of`
+    {text = ["Hallorane"], rejects = ["'s"]} spellings, and what voids a match that it touches
+    {text = "lilac", of = "upper"}           one of several pairs: lilac counts only if it is said of that team; `of`
                                              may be a list of its names
 
-Every table takes `rejects`, and `spellings`: further ones, beside those that our tables give.
+Every table also takes `rejects` and, to add to the spellings from our tables, `spellings`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class Fact(NamedTuple):
-    """A keyword group: its spellings, the kind of value that they state, and what voids a find that it touches."""
+    """A keyword group: its spellings, the kind of value that they state, and what voids a match that it touches."""
 
     spellings: tuple[str, ...]
     kind: str
@@ -44,9 +44,9 @@ class Fact(NamedTuple):
 
 
 def read_fact(item: object, language: str, needles: Sequence[str]) -> Fact | str:
-    """A keyword group as a needle's file gives it; or what is wrong with it, a sentence.
+    """Reads a keyword group as a needle file gives it; returns a sentence if something is wrong with it.
 
-    `needles`: the texts that hold the fact. The spelling that stands in them comes first, and the unit behind it there
+    `needles`: the texts that state the fact. The spelling they use comes first, and the unit that follows it there
     decides which other units are rejected.
     """
     if isinstance(item, dict):
@@ -59,7 +59,7 @@ def read_fact(item: object, language: str, needles: Sequence[str]) -> Fact | str
 
 
 def told_apart(facts: Sequence[Fact]) -> list[Fact]:
-    """The facts of one needle; each of a pair rejects the owners of the others."""
+    """The facts of one needle, in which those of pairs reject the owners of the others."""
     owners = [(fact, fact.kind.removeprefix(PAIR).split("|")) for fact in facts if fact.kind.startswith(PAIR)]
 
     def others(fact: Fact) -> list[str]:
@@ -74,31 +74,31 @@ def told_apart(facts: Sequence[Fact]) -> list[Fact]:
 
 
 def unit_in(needles: Sequence[str], values: Sequence[Any]) -> str | None:
-    """The unit or currency that stands behind a number in a needle; None where none does that is known."""
+    """The known unit or currency that follows one of these numbers in a needle; None if there is none."""
     for folded in map(fold, needles):
         for value, _, end in values_in(folded, "number"):
-            if value in values and (unit := units.unit_behind(folded[end:])) is not None:
+            if value in values and (unit := units.leading_unit(folded[end:])) is not None:
                 return unit
     return None
 
 
 def _wrong(item: dict[Any, Any]) -> Iterator[str]:
-    """What is wrong with the keys of a table and with what all of them take."""
+    """Checks the keys of a table, and the values of those that every table may have."""
     named = [key for key in item if key in _KEYS]
     if len(named) != 1 or len(named) + sum(key in _MORE for key in item) < len(item):
-        found = ", ".join(map(str, item)) or "nothing"
-        yield f"expected one of {', '.join(_KEYS)}, and beside it {', '.join(_MORE)}; found {found}"
+        keys = ", ".join(map(str, item)) or "nothing"
+        yield f"expected one of {', '.join(_KEYS)}, and optionally {', '.join(_MORE)}; found {keys}"
         return
     for key in ("rejects", "spellings"):
         if not isinstance(item.get(key, []), list) or (item.get(key) and not texts_of(item[key])):
             yield f"{key}: expected a list of texts, none empty, found {item[key]!r}"
     unit, of = item.get("unit"), item.get("of")
     if unit is not None and named[0] not in ("number", "amount"):
-        yield f"unit: {named[0]} takes none"
+        yield f"unit: {named[0]} takes no unit"
     elif unit is not None and not (isinstance(unit, str) and units.unit_named(unit)):
-        yield f"unit: {unit!r} is unknown; leave it out and list in rejects what would be wrong"
+        yield f"unit: {unit!r} is unknown; leave it out and list wrong units in rejects"
     if of is not None and (named[0] != "text" or not texts_of(of) or any("|" in name for name in texts_of(of))):
-        yield f"of: expected the owner of a text, or a list of its names, none with a |; found {of!r}"
+        yield f"of: expected the owner of a text, or a list of its names, without |; found {of!r}"
 
 
 def _of_table(item: dict[str, Any], language: str, needles: Sequence[str]) -> Fact | str:
@@ -110,7 +110,7 @@ def _of_table(item: dict[str, Any], language: str, needles: Sequence[str]) -> Fa
     if kind != TEXT:
         words = _as_written_first(words, kind, needles, rules_code(language))
         if not group_of(tuple(words), kind, (), rules_code(language)).values:
-            return f"{key}: {item[key]!r} has more digits than are read as a value; state it as a text"
+            return f"{key}: {item[key]!r} has too many digits to be read as a value; state it as a text"
     elif "of" in item:
         kind = PAIR + "|".join(texts_of(item["of"]))
     words = list(dict.fromkeys((*words, *item.get("spellings", []))))
@@ -121,11 +121,10 @@ def _of_table(item: dict[str, Any], language: str, needles: Sequence[str]) -> Fa
 
 
 def _spelt(key: str, value: Any, unit: Any, language: str) -> tuple[str, list[str]] | str:
-    """The kind and spellings of a value that a table states, or what is wrong with it."""
+    """The kind and spellings of a value that a table states, or a sentence that says what is wrong with it."""
     if key == "text":
-        return (
-            (TEXT, list(texts_of(value))) if texts_of(value) else f"text: expected texts, none empty, found {value!r}"
-        )
+        texts = list(texts_of(value))
+        return (TEXT, texts) if texts else f"text: expected texts, none empty, found {value!r}"
     if key in ("number", "amount"):
         number = _number(value)
         if number is None:
@@ -133,14 +132,14 @@ def _spelt(key: str, value: Any, unit: Any, language: str) -> tuple[str, list[st
         if key == "number":
             return "number", spellings.number(number, language)
         if unit not in CODES:
-            return f"amount: expected a currency in unit, one of {', '.join(sorted(CODES))}; found {unit!r}"
+            return f"amount: expected a currency as its unit, one of {', '.join(sorted(CODES))}; found {unit!r}"
         return AMOUNT + unit, spellings.amount(number, unit, language)
     if key == "time":
-        # TOML has times of its own: time = 19:52:00.
+        # TOML also has a time type: time = 19:52:00.
         text = value.isoformat().removesuffix(":00") if isinstance(value, time) else value
         match = _TIME.fullmatch(text) if isinstance(text, str) else None
         if not match:
-            return f'time: expected a time of 24 hours such as "19:52", found {value!r}'
+            return f'time: expected a 24-hour time such as "19:52", found {value!r}'
         return "time", spellings.time(int(match[1]) * 60 + int(match[2]), language)
     text = value.isoformat() if type(value) is date else value
     match = _DATE.fullmatch(text) if isinstance(text, str) else None
@@ -160,7 +159,7 @@ def _with_year(day: str, year: str, language: str) -> str:
 
 
 def _number(value: object) -> Decimal | None:
-    """A number of at least 0 as TOML gives it; None for anything else."""
+    """A number of at least 0, from a TOML value; None for anything else."""
     try:
         number = Decimal(str(value)) if isinstance(value, int | float) and not isinstance(value, bool) else None
     except InvalidOperation:
@@ -169,18 +168,18 @@ def _number(value: object) -> Decimal | None:
 
 
 def _as_written_first(words: list[str], kind: str, needles: Sequence[str], language: str) -> list[str]:
-    """The spelling that the needles hold before all others, the longest if they hold several.
+    """The spellings, with the one that the needles use first; the longest, if they use several.
 
-    It is read back as the one value: 六点二十三分 would be the morning's and the evening's.
+    The first must state a single value: 六点二十三分 could be in the morning or the evening.
     """
-    read = [word for word in words if len(parsed(fold(word), kind, language)) == 1] or words
-    held = [word for word in read if any(word in text for text in needles)]
-    first = max(held, key=len, default=read[0])
+    unique = [word for word in words if len(parsed(fold(word), kind, language)) == 1] or words
+    used = [word for word in unique if any(word in text for text in needles)]
+    first = max(used, key=len, default=unique[0])
     return [first, *(word for word in words if word != first)]
 
 
 def _recognised(given: tuple[str, ...], needles: Sequence[str]) -> str:
-    """The kind that the first of some spellings tells; a number that a needle gives in a currency is an amount."""
+    """The kind of the first spelling; a number that a needle gives in a currency is an amount."""
     group = group_of(given)
     if group.kind != "number":
         return group.kind
@@ -193,16 +192,16 @@ def _recognised(given: tuple[str, ...], needles: Sequence[str]) -> str:
 
 
 def _is_weighed(folded: str, amount: Value) -> bool:
-    """Whether what an amount counts may be no money: pounds are a weight, too."""
-    found = values_in(folded, "number")
-    behind = (units.unit_behind(folded[number.end :]) for number in found if number.start >= amount.start)
-    return (unit := next(behind, None)) is not None and units.is_measure(unit)
+    """Whether an amount may be something other than money: pounds are also a weight."""
+    numbers = (number for number in values_in(folded, "number") if number.start >= amount.start)
+    unit = next((units.leading_unit(folded[number.end :]) for number in numbers), None)
+    return unit is not None and units.is_measure(unit)
 
 
 def _rejects(
     kind: str, words: Sequence[str], unit: str | None, needles: Sequence[str], language: str
 ) -> tuple[str, ...]:
-    """What voids a value: other units than its own, the other half of the day."""
+    """What voids a value: units other than its own, or the other half of the day."""
     values = group_of(tuple(words), kind, (), language).values
     if kind == "time" and len(values) == 1:
         return units.other_half(values[0])
@@ -215,7 +214,7 @@ def _rejects(
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """One text or a list of texts, none blank, all of which can be written as UTF-8; empty for anything else."""
+    """A text or a list of texts, as a tuple; empty if one is blank or cannot be UTF-8, or for anything else."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple):
         return ()
@@ -224,7 +223,7 @@ def texts_of(value: object) -> tuple[str, ...]:
 
 
 def is_encodable(text: str) -> bool:
-    """Half a surrogate pair is no text."""
+    """Whether a text can be written as UTF-8, which half a surrogate pair cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
 """Asks about a directed graph given as a list of edges: a node's parents, or the nodes at a depth of a search.
 
-The task is that of OpenAI's GraphWalks. Here the edges that decide stand at and behind the row's depth, edges that
-mislead anywhere, and edges between other nodes fill the length.
+The task is that of OpenAI's GraphWalks. Here the edges that lead to the answer are placed at and after the row's depth,
+misleading edges anywhere, and edges between other nodes fill the length.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _SEARCH = {
 _SEARCHED = {"en": re.compile(r"depth (\d+)"), "zh": re.compile(r"深度恰好为(\d+)")}
 _NODE = re.compile(r"(?<![0-9a-f])[0-9a-f]{10}(?![0-9a-f])")
 _EDGE = re.compile(r"^([0-9a-f]{10}) -> ([0-9a-f]{10})$", re.MULTILINE)
-# A node of the filler for so many tokens of the length: an edge takes about 14, so each node has three or four.
+# Tokens of the length for each node of the filler: an edge takes about 14, so a node has three or four.
 _TOKENS_A_NODE = 24
 
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
-    """The recipe's [options]. `parents`: how many parents the asked node has, an item each.
+    """The recipe's [options]. `parents`: how many parents the asked node has, an item for each number.
 
-    `depths`: at which depths of a search nodes are asked for, an item each. `branches`: new nodes that each node on the
-    way leads to.
+    `depths`: the search depths whose nodes are asked for, an item for each. `branches`: how many new nodes each node on
+    the way leads to.
     """
 
     parents: tuple[int, ...] = (1, 3)
@@ -48,9 +48,9 @@ class GraphOptions:
         if not self.parents and not self.depths:
             raise ValueError("parents and depths are empty; expected a number in one of them")
         for name, most in (("parents", 50), ("depths", 10)):
-            found = getattr(self, name)
-            if any(not 1 <= count <= most for count in found) or len(set(found)) < len(found):
-                raise ValueError(f"{name} are {list(found)}; expected different numbers from 1 to {most}")
+            counts = getattr(self, name)
+            if any(not 1 <= count <= most for count in counts) or len(set(counts)) < len(counts):
+                raise ValueError(f"{name} are {list(counts)}; expected different numbers from 1 to {most}")
         if not 1 <= self.branches <= 5:
             raise ValueError(f"branches is {self.branches}; expected 1 to 5")
         if self.branches ** max(self.depths, default=0) > 64:
@@ -71,9 +71,9 @@ class _Edge(NamedTuple):
 
 
 class _Walk(NamedTuple):
-    """What is asked of a graph. `needed`: the edges that lead to the answer; `others`: those that mislead.
+    """What is asked of a graph. `needed`: the edges that lead to the answer; `others`: misleading ones.
 
-    `nodes`: all of them; `passed`: those that are neither asked about nor answers.
+    `nodes`: all nodes of both.
     """
 
     start: str
@@ -89,21 +89,21 @@ class _Walk(NamedTuple):
 
 
 class _Nodes:
-    """Names new nodes: ten hexadecimal digits, of which the first is a letter, so that none reads as a number."""
+    """Names new nodes: ten hexadecimal digits, the first a letter, so that no name reads as a number."""
 
     def __init__(self, draw: random.Random, taken: frozenset[str] = frozenset()) -> None:
         self._draw = draw
         self.named = set(taken)
 
     def new(self, count: int) -> list[str]:
-        """So many nodes that were not named before."""
-        found: list[str] = []
-        while len(found) < count:
+        """Names `count` nodes that have not been named yet."""
+        nodes: list[str] = []
+        while len(nodes) < count:
             node = f"{self._draw.choice('abcdef')}{self._draw.getrandbits(36):09x}"
             if node not in self.named:
                 self.named.add(node)
-                found.append(node)
-        return found
+                nodes.append(node)
+        return nodes
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -112,7 +112,7 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 def _parents(draw: random.Random, nodes: _Nodes, count: int) -> _Walk:
-    """A node with so many parents; it has children, and its parents have parents and children of their own."""
+    """A node with `count` parents. It also has children, and its parents have other parents and children."""
     (start,) = nodes.new(1)
     answers = nodes.new(count)
     needed = [_Edge(parent, start) for parent in answers]
@@ -124,7 +124,7 @@ def _parents(draw: random.Random, nodes: _Nodes, count: int) -> _Walk:
 
 
 def _search(draw: random.Random, nodes: _Nodes, depth: int, branches: int) -> _Walk:
-    """A tree from a node down to a depth; edges lead back in it, further on from its last nodes, and into it."""
+    """A tree from a node down to a depth, with misleading edges: back up, on from its last nodes, and into it."""
     (start,) = nodes.new(1)
     levels = [[start]]
     needed: list[_Edge] = []
@@ -135,7 +135,7 @@ def _search(draw: random.Random, nodes: _Nodes, depth: int, branches: int) -> _W
             children = nodes.new(branches)
             needed += [_Edge(node, child) for child in children]
             below += children
-        # An edge back to this level or one above it: its head has a shorter path.
+        # An edge back to a node that already has a shorter path.
         above = [node for level in levels for node in level]
         others.append(_Edge(draw.choice(below), draw.choice(above)))
         levels.append(below)
@@ -172,7 +172,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
 
 
 def _absent(item: Item) -> Item:
-    """Without the edges into the answers nothing is there to be found; all other edges stay."""
+    """Leaves out the edges into the answers and keeps all others, so that there is nothing to find."""
     answers = {group[0] for group in item.keywords}
     asked = _NODE.findall(item.question or "")[0]
     needed = item.sets[0]
@@ -203,24 +203,24 @@ def _other_edges(bench: Workbench, cell: Cell) -> MakeUnit:
 
 
 def _check(row: Row, item: Item) -> Iterator[str]:
-    """What is wrong with a row whose graph, as its prompt states it, gives another answer."""
+    """Checks that the graph stated in a row's prompt gives its answer."""
     edges = _EDGE.findall(context_of(row))
     if len(set(edges)) < len(edges):
-        yield "an edge stands in the prompt twice"
+        yield "an edge occurs twice in the prompt"
     question = item.question or ""
     start = _NODE.findall(question)[0]
     searched = _SEARCHED[row["language"]].search(question)
     if searched is None:
-        found = {tail for tail, head in edges if head == start}
+        nodes = {tail for tail, head in edges if head == start}
     else:
         children: dict[str, set[str]] = {}
         for tail, head in edges:
             children.setdefault(tail, set()).add(head)
-        seen = found = {start}
+        seen = nodes = {start}
         for _ in range(int(searched[1])):
-            found = {head for node in found for head in children.get(node, ())} - seen
-            seen = seen | found
-    expected = ", ".join(sorted(found)) or not_stated(row["language"])
+            nodes = {head for node in nodes for head in children.get(node, ())} - seen
+            seen = seen | nodes
+    expected = ", ".join(sorted(nodes)) or not_stated(row["language"])
     if row["answers"][0] != expected:
         yield f"answers begin with {row['answers'][0]!r}; the graph of the prompt gives {expected!r}"
 

@@ -12,6 +12,7 @@ from niah_gen.haystacks.boundaries import joiner_of
 from niah_gen.haystacks.generated import JOINER, MakeUnit, UnitsFiller
 from niah_gen.haystacks.haystack import Filler, FillRequest, Haystack, Secret
 from niah_gen.haystacks.native_proof import check_native
+from niah_gen.haystacks.noise import NOISE, NoiseFiller
 from niah_gen.haystacks.once import check_once
 from niah_gen.haystacks.placement import Place, Placement
 from niah_gen.haystacks.proof import ContextProof, PlacedNeedle, misplaced
@@ -25,31 +26,41 @@ from niah_gen.tokenizers.spliced import Encoded, encode, encode_uncut
 
 
 def needles_at_spans(placement: Placement, proof: ContextProof) -> Iterator[str]:
-    """What is wrong where the spans of a row do not hold its needles."""
+    """Checks that the spans of a row hold its needles."""
     yield from misplaced(proof.needles, proof.context, proof.offset)
 
 
 def not_exact(placement: Placement) -> bool:
-    """No promise is made about how near to its budget a prompt ends, nor that a needle stands only once."""
+    """Promises neither that prompts end close to their budget nor that a needle occurs only once."""
     return False
 
 
+def always_exact(placement: Placement) -> bool:
+    """Promises that prompts end a few tokens below their budget at most and needles occur once, with any placement."""
+    return True
+
+
 def no_boundary(placement: Placement, boundary: str, depth: float | None) -> str | None:
-    """Needles stand at no boundary that has a name."""
+    """Needles are at no named boundary."""
     return None
 
 
+def at_paragraph(placement: Placement, boundary: str, depth: float | None) -> str | None:
+    """Needles are between paragraphs or lines, whatever the recipe says."""
+    return "paragraph"
+
+
 class ContextKind(NamedTuple):
-    """A way to make contexts. `make`: returns the maker that one process uses.
+    """How contexts are made and proved. `make`: returns the maker that one process uses.
 
     check: what is wrong with the context of a row, as far as its columns can prove it.
     joiner: what joins a needle to the text on its left, by language.
-    boundary_at: what rows record as `boundary`, given the recipe's and the depth.
-    conversation: contexts are messages of their own, not one text for the template's hole.
-    has_target: rows say in `target_span` what log-probabilities are asked for.
-    exact: whether every needle stands once, and prompts end within a few tokens below their budget.
+    boundary_at: the value of the column `boundary`, given the recipe's boundary and the depth.
+    conversation: whether contexts are separate messages instead of one text for the template's hole.
+    has_target: whether rows say in `target_span` which log-probabilities are needed.
+    exact: whether every needle occurs once, and prompts end at most a few tokens below their budget.
     draws_text: whether each haystack's text is drawn anew, so that rows of different haystacks share none.
-    repeats_text: whether a haystack says the same few sentences over and over.
+    repeats_text: whether a haystack repeats the same few sentences.
     """
 
     make: Callable[[Workbench], ContextMaker]
@@ -64,11 +75,11 @@ class ContextKind(NamedTuple):
 
 
 def secret_of(item: Item, hidden: Callable[[str], str]) -> Secret:
-    """What a haystack must hide for an item. `hidden`: a needle's text as the placement puts it in."""
+    """What a haystack must hide for an item. `hidden`: turns a needle's text into the form the placement inserts."""
     return Secret(item.id, tuple(map(hidden, item.hide)), item.keywords)
 
 
-# Needles that are counted together with the text beside them, in characters.
+# Needles below this many characters are counted together with the text beside them.
 _SHORT = 64
 
 
@@ -91,10 +102,10 @@ def lines_of(
     shown: Sequence[str],
     sets: Sequence[int] = (),
 ) -> tuple[DepthLine, ...]:
-    """How the texts that a row shows follow its depth. `hidden`: those of its item; a control's twin may show others.
+    """The depth line of each text that a row shows. `hidden`: the texts of its item; a control's twin may show others.
 
-    `sets`: its item's. A text that the item hides, too, keeps its line; others take those that are left, in order.
-    Raises RecipeError where a list of depths is too short.
+    `sets`: the item's. Texts that the item hides too keep their lines; others take the remaining lines in order.
+    Raises RecipeError if a list of depths is too short.
     """
     count = max(len(hidden), len(shown))
     lines = set_lines((*sets, *[1] * (count - sum(sets))) if sets else (count,), spread, diff, seed)
@@ -159,10 +170,10 @@ class _Hider:
             secret = secret_of(item, bench.placement.hidden)
             needles = tuple(self._encode(text) for text in secret.texts)
             lines = self._lines(cell, item, item)
-            still = lines if depth is None else tuple(DepthLine(line.at(depth), 0.0) for line in lines)
+            fixed = lines if depth is None else tuple(DepthLine(line.at(depth), 0.0) for line in lines)
             joiner = self._kind.joiner(cell.language)
             request = FillRequest(
-                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame, still,
+                cell.length, bench.longest, bench.reserve, cell.repeat, bench.seed, secret, needles, frame, fixed,
                 joiner, depth, counted_whole=bool(item.sets),
             )  # fmt: skip
             filler = self._filler_of(cell)
@@ -174,14 +185,10 @@ class _Hider:
         return lines_of(bench.spread, bench.diff, cell_seed(bench.seed, cell), item.hide, shown.hide, item.sets)
 
     def _encode(self, text: str) -> Encoded:
-        known = self._encoded.get(text)
-        if known is None:
-            known = self._encoded[text] = _encoded(text, self._bench.tokenizer)
-        return known
-
-
-def _encoded(text: str, tokenizer: Tokenizer) -> Encoded:
-    return encode_uncut(text, tokenizer) if len(text) < _SHORT else encode(text, tokenizer)
+        if text not in self._encoded:
+            encoder = encode_uncut if len(text) < _SHORT else encode
+            self._encoded[text] = encoder(text, self._bench.tokenizer)
+        return self._encoded[text]
 
 
 def _bracketed(pieces: tuple[Piece, ...], opening: str, closing: str) -> tuple[Piece, ...]:
@@ -200,7 +207,7 @@ def _placement_boundary(placement: Placement, boundary: str, depth: float | None
     return placement.boundary_at(boundary, depth)
 
 
-# Needles in filler from the recipe's corpora, where the recipe's placement puts them.
+# Hides needles in filler from the recipe's corpora, where the recipe's placement puts them.
 IN_FILLER = ContextKind(
     _hide_in_filler, _check_placement, boundary_at=_placement_boundary, exact=lambda placement: placement.exact
 )
@@ -210,8 +217,8 @@ def _made_whole(bench: Workbench) -> ContextMaker:
     raise NotImplementedError("prompts that are made whole come from the family's replay")
 
 
-# Prompts that a family's `replay` makes whole by a rule of this project's, each fitted to its budget.
-FITTED_WHOLE = ContextKind(_made_whole, exact=lambda placement: True)
+# For families whose `replay` makes prompts whole by a rule of this project, each fitted to its budget.
+FITTED_WHOLE = ContextKind(_made_whole, exact=always_exact)
 
 
 def _place_between_lines(
@@ -220,23 +227,19 @@ def _place_between_lines(
     return place_nearest(haystack, needles, targets)
 
 
-def _line_boundary(placement: Placement, boundary: str, depth: float | None) -> str | None:
-    return "paragraph"
-
-
 def generated_units(name: str, unit: MakeUnit) -> ContextKind:
-    """Needles as lines among generated ones, each at the line end nearest to its depth.
+    """Hides needles as lines among generated ones, each at the line end nearest to its depth.
 
-    `unit`: makes a line from a seeded generator; `name` stands for the lines wherever a seed is drawn. The lines fill
-    the length to within 8 tokens of the budget, and none holds a keyword or a needle of its row.
+    `unit`: makes a line from a seeded generator; `name`: part of every seed of the lines. The lines fill the length to
+    within 8 tokens of the budget, and none holds a keyword or a needle of its row.
     """
     return units_of_cells(name, lambda bench, cell: unit)
 
 
 def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) -> ContextKind:
-    """As `generated_units`, where lines depend on their cell, or on the lines before them.
+    """As `generated_units`, for lines that depend on their cell or on earlier lines.
 
-    `unit_of`: the maker of the lines of one haystack, which may remember what it has made.
+    `unit_of`: returns the maker of the lines of one haystack, which may remember what it has made.
     """
 
     def make(bench: Workbench) -> ContextMaker:
@@ -247,21 +250,26 @@ def units_of_cells(name: str, unit_of: Callable[[Workbench, Cell], MakeUnit]) ->
     def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
         yield from check_native(proof)
 
-    kind = ContextKind(make, check, lambda language: JOINER, _line_boundary, lambda placement: True, draws_text=True)
+    kind = ContextKind(make, check, lambda language: JOINER, at_paragraph, always_exact, draws_text=True)
     return kind
 
 
-# Makes the filler of a language with a family's options and a tokenizer.
+# Makes the filler of a language from a family's options and a tokenizer.
 MakeFiller = Callable[[Any, str, Tokenizer], Filler]
+
+
+def noise_filler(options: Any, language: str, tokenizer: Tokenizer) -> Filler:
+    """Makes a filler of noise, for `among_lines` with `repeats`; takes no options."""
+    return NoiseFiller(NOISE[language], tokenizer)
 
 
 def among_lines(
     filler: MakeFiller, joiner: str = JOINER, brackets: tuple[str, str] = ("", ""), *, repeats: bool = False
 ) -> ContextKind:
-    """Needles as lines among those of a filler, such as `LinesFiller` and `NoiseFiller`, each at the nearest line end.
+    """Hides needles as lines among those of a filler, such as `LinesFiller` or `NoiseFiller`, at the nearest line ends.
 
-    `joiner` parts one line from the next; `brackets` stand around them all. `repeats`: whether lines are the same in
-    every haystack; others are drawn for each.
+    `joiner` separates the lines; `brackets` enclose them all. `repeats`: whether every haystack has the same lines
+    instead of drawing its own.
     """
     opening, closing = brackets
 
@@ -277,7 +285,7 @@ def among_lines(
 
     def check(placement: Placement, proof: ContextProof) -> Iterator[str]:
         if not (proof.context.startswith(opening) and proof.context.endswith(closing)):
-            yield f"the context does not stand between {opening!r} and {closing!r}"
+            yield f"the context is not enclosed in {opening!r} and {closing!r}"
             return
         inner = proof.context[len(opening) : len(proof.context) - len(closing)]
         needles = tuple(
@@ -287,7 +295,6 @@ def among_lines(
         yield from check_native(replace(proof, context=inner, offset=proof.offset + len(opening), needles=needles))
 
     kind = ContextKind(
-        make, check, lambda language: joiner, _line_boundary, lambda placement: True,
-        draws_text=not repeats, repeats_text=repeats,
-    )  # fmt: skip
+        make, check, lambda language: joiner, at_paragraph, always_exact, draws_text=not repeats, repeats_text=repeats
+    )
     return kind

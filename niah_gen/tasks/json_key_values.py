@@ -1,6 +1,6 @@
 """Asks for the value of one key of a JSON object, whose keys and values are UUIDs.
 
-The task is that of N. F. Liu et al. ("Lost in the Middle", TACL 2024), which InfiniteBench and HELMET have taken over.
+The task is that of N. F. Liu et al. ("Lost in the Middle", TACL 2024), which InfiniteBench and HELMET adopted.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from niah_gen.haystacks.slots import Uuids, deal, texts
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.controls import CONTROLS
 from niah_gen.tasks.hiding import among_lines
+from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row
@@ -26,7 +27,7 @@ _OPENING = {
 }
 _QUESTION = {"en": 'Which value belongs to the key "{key}"?', "zh": "键“{key}”对应的值是什么？"}
 _PREFIX = {"en": "The value that belongs to the key is", "zh": "该键对应的值是"}
-# A pair a line; the braces stand around all of them.
+# One pair on each line; the braces enclose them all.
 PAIR = Line(('"', Uuids(), '": "', Uuids(), '"'), joiner=",\n")
 
 
@@ -48,18 +49,17 @@ def _pairs(options: Any, language: str, tokenizer: Tokenizer) -> Filler:
 
 
 def _check(row: Row, item: Item) -> Iterator[str]:
-    """The context is one JSON object, no key and no value comes twice, and the asked key has the row's value."""
-    prompt = row["prompt"]
-    text = prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
+    """Checks that the context is one JSON object, repeats no key or value, and gives the asked key the row's value."""
+    text = context_of(row)
     try:
-        pairs = json.loads(text[text.index("{") : text.rindex("}") + 1], object_pairs_hook=lambda found: found)
+        pairs = json.loads(text[text.index("{") : text.rindex("}") + 1], object_pairs_hook=lambda pairs: pairs)
     except ValueError as error:
-        yield f"the context is no JSON object: {error}"
+        yield f"the context is not a JSON object: {error}"
         return
     asked = [value for key, value in pairs if key in (row["question"] or "")]
     every = [text for pair in pairs for text in pair]
     if len(set(every)) != len(every):
-        yield f"{len(every) - len(set(every))} keys or values of the object come twice"
+        yield f"{len(every) - len(set(every))} keys or values of the object are repeated"
     facts = [] if row["control"] == "absent" else [group[0] for group in row["keywords"]]
     if sorted(asked) != sorted(facts):
         yield f"the object has {shown(asked)} for the asked key, expected {shown(facts)}"

@@ -1,8 +1,8 @@
 """Asks for the values of keys: one line, or a few, hidden in essays, in noise, or among lines of the same form.
 
-The exact form of RULER's eight needle tasks (C.-P. Hsieh et al., COLM 2024): lines, haystacks and question are its own,
-with one depth a row, keys and values of which none comes twice, and the grammar of one and of several. The wording
-stands in library/words/key_values.toml.
+The exact form of RULER's eight needle tasks (C.-P. Hsieh et al., COLM 2024): its lines, haystacks and question, but one
+depth for each row, no repeated keys or values, and correct singulars and plurals. The wording is in
+library/words/key_values.toml.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from pathlib import Path
 
 from niah_gen.haystacks.haystack import Filler
 from niah_gen.haystacks.lines import Line, LinesFiller
-from niah_gen.haystacks.noise import NOISE, NoiseFiller
 from niah_gen.haystacks.slots import Digits, Slot, Uuids, Words, deal, texts
-from niah_gen.tasks.base import Control, Task
+from niah_gen.tasks.base import Task
 from niah_gen.tasks.controls import CONTROLS, absent
-from niah_gen.tasks.hiding import among_lines
+from niah_gen.tasks.hiding import among_lines, noise_filler
 from niah_gen.tasks.key_values_proof import wrong_statements
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
 from niah_gen.tokenizers.find import Tokenizer
@@ -28,7 +27,7 @@ _FOLDER = Path(__file__).parents[1] / "library" / "words"
 HAYSTACKS = ("needles", "noise", "essay")
 KEY_TYPES = ("words", "uuids")
 VALUE_TYPES = ("numbers", "words", "uuids")
-# OneRuler's words for what is in no line.
+# OneRuler's words for a value that no line states.
 NONE = {"en": "none", "zh": "无"}
 _MOST = 100
 _WORD_JOINER = {"en": "-", "zh": ""}
@@ -38,10 +37,10 @@ _WORD_JOINER = {"en": "-", "zh": ""}
 class KeyValueOptions:
     """The recipe's [options].
 
-    `haystack`: `needles` (lines of the same form), `noise` or `essay` (the recipe's corpora). `keys`: hidden, of which
-    the first `queries` are asked, each with so many `values`; where more are asked, so many are hidden. `key_type`:
-    words or uuids; `value_type`: numbers of `digits` digits, words or uuids. `offer_none`: the question says what to
-    answer where there is no such value.
+    `haystack`: `needles` (lines of the same form), `noise` or `essay` (the recipe's corpora). `keys`: how many are
+    hidden, at least `queries`; the first `queries` are asked for. `values`: how many each key has. `key_type`: words or
+    uuids; `value_type`: numbers of `digits` digits, words or uuids. `offer_none`: the question says what to answer if
+    there is no such value.
     """
 
     haystack: str = "needles"
@@ -76,7 +75,7 @@ class KeyValueOptions:
 
 @lru_cache(maxsize=8)
 def words(language: str) -> Words:
-    """The words of a language: one that describes and a noun."""
+    """The words of a language, each an adjective and a noun."""
     lists = (_listed(f"adjectives-{language}.txt"), _listed(f"nouns-{language}.txt"))
     return Words(*lists, _WORD_JOINER[language])
 
@@ -103,7 +102,7 @@ def _slot(kind: str, options: KeyValueOptions, language: str) -> Slot:
 
 @lru_cache(maxsize=16)
 def line_of(options: KeyValueOptions, language: str) -> Line:
-    """The form of the lines, hidden ones and others."""
+    """The form of the lines, both hidden and filler."""
     form = _wording()[language][options.value_type]["line"]
     assert isinstance(form, str)
     head, rest = form.split("{key}")
@@ -141,14 +140,14 @@ def _item(settings: Settings, cell: Cell) -> Item:
 
 
 def _drawn(options: KeyValueOptions, line: Line, seed: str) -> tuple[list[str], list[str], str]:
-    """Keys, the values of each, one after the other, and a value that the first is not given; none alike."""
+    """Keys, the values of each key in turn, and a further value for a conflict; all different."""
     key, value = line.slots
-    values = options.hidden * options.values
+    count = options.hidden * options.values
     if key == value:
-        *found, other = texts(key, deal(key, options.hidden + values + 1, f"{seed}/both"))
-        return found[: options.hidden], found[options.hidden :], other
-    *found, other = texts(value, deal(value, values + 1, f"{seed}/values"))
-    return texts(key, deal(key, options.hidden, f"{seed}/keys")), found, other
+        *both, other = texts(key, deal(key, options.hidden + count + 1, f"{seed}/both"))
+        return both[: options.hidden], both[options.hidden :], other
+    *values, other = texts(value, deal(value, count + 1, f"{seed}/values"))
+    return texts(key, deal(key, options.hidden, f"{seed}/keys")), values, other
 
 
 def _listed_keys(keys: Sequence[str], language: str) -> str:
@@ -162,7 +161,7 @@ def _listed_keys(keys: Sequence[str], language: str) -> str:
 
 
 def _absent_none(item: Item) -> Item:
-    """The asked lines are left out: the right answer is the one that the question offers."""
+    """Leaves out the asked lines: the right answer is the one that the question offers."""
     return absent(item)._replace(answers=(NONE[item.language],))
 
 
@@ -170,20 +169,15 @@ def _lines(options: KeyValueOptions, language: str, tokenizer: Tokenizer) -> Fil
     return LinesFiller(f"key-values/{language}", line_of(options, language), tokenizer)
 
 
-def _noise(options: KeyValueOptions, language: str, tokenizer: Tokenizer) -> Filler:
-    return NoiseFiller(NOISE[language], tokenizer)
-
-
 def _chosen(options: KeyValueOptions) -> Task:
-    controls: dict[str, Control] = {name: make for name, make in CONTROLS.items() if name != "literal"}
+    task = KEY_VALUES
     if options.offer_none:
-        controls["absent"] = _absent_none
-    task = KEY_VALUES._replace(controls=controls)
+        task = task._replace(controls={**task.controls, "absent": _absent_none})
     if options.haystack == "essay":
         return task
     return task._replace(
         corpus=options.haystack,
-        context=among_lines(_lines if options.haystack == "needles" else _noise, repeats=options.haystack == "noise"),
+        context=among_lines(_lines) if options.haystack == "needles" else among_lines(noise_filler, repeats=True),
     )
 
 

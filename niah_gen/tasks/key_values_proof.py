@@ -1,4 +1,4 @@
-"""Proves rows of key-values from their prompts alone: reads every line that states a value, and asks the question."""
+"""Proves rows of key-values from their prompts alone: reads the lines that state values, and answers the question."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from niah_gen.haystacks.proof import shown
+from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Item
 from niah_score.contract import Row
 
@@ -19,36 +20,34 @@ _KEYS = {"en": re.compile(r",? and |, "), "zh": re.compile(r"”和“|”、“
 
 
 def wrong_statements(row: Row, item: Item) -> Iterator[str]:
-    """What of a row's truth its prompt does not state.
+    """Checks that a row's prompt states its truth.
 
-    Every value stands for one key and once, the values of the keys that the question names are the row's facts, those
-    of the other hidden keys its decoys, and an absent key has none.
+    Every value occurs once, the values of the keys that the question names are the row's facts, those of the other
+    hidden keys are its decoys, and an absent key has no value.
     """
-    prompt = row["prompt"]
-    text = prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
     stated: dict[str, list[str]] = {}
-    for key, value in _STATED[row["language"]].findall(text):
+    for key, value in _STATED[row["language"]].findall(context_of(row)):
         stated.setdefault(key, []).append(value)
-    again = [value for value, times in Counter(v for own in stated.values() for v in own).items() if times > 1]
-    yield from (f"{shown(value)} is the value of two lines, expected once" for value in again[:3])
-    yield from (f"{shown(key)} is a key and a value" for key in list(stated.keys() & _all(stated))[:3])
+    repeated = [value for value, times in Counter(v for own in stated.values() for v in own).items() if times > 1]
+    yield from (f"{shown(value)} is the value of two lines, expected once" for value in repeated[:3])
+    yield from (f"{shown(key)} is both a key and a value" for key in list(stated.keys() & _all(stated))[:3])
     asked = _asked(row)
     if asked is None:
         yield f"question: no key is named in {shown(row['question'])}"
         return
     facts = [group[0] for group in row["keywords"]]
-    found = [value for key in asked for value in stated.get(key, ())]
+    values = [value for key in asked for value in stated.get(key, ())]
     if row["control"] == "absent":
-        if found:
-            yield f"{shown(asked[0])} has the value {shown(found[0])}, but is said to be absent"
+        if values:
+            yield f"{shown(asked[0])} has the value {shown(values[0])}, but should be absent"
         return
-    if sorted(found) != sorted(facts):
-        yield f"the prompt states {shown(sorted(found))} for {shown(asked)}, but keywords are {shown(sorted(facts))}"
+    if sorted(values) != sorted(facts):
+        yield f"the prompt states {shown(sorted(values))} for {shown(asked)}, but keywords are {shown(sorted(facts))}"
     if row["control"] is None and not all(fact in row["answers"][0] for fact in facts):
         yield f"answers: {shown(row['answers'][0])} lacks one of {shown(facts)}"
     most = max(1, len(facts) // len(asked))
     more = [key for key, own in stated.items() if len(own) > most]
-    yield from (f"{shown(key)} has {len(stated[key])} values, expected {most} at most" for key in more[:3])
+    yield from (f"{shown(key)} has {len(stated[key])} values, expected at most {most}" for key in more[:3])
     others = _all({key: own for key, own in stated.items() if key not in asked})
     for group in row["decoys"]:
         if group[0] not in others:
@@ -61,7 +60,5 @@ def _all(stated: dict[str, list[str]]) -> set[str]:
 
 def _asked(row: Row) -> list[str] | None:
     """The keys that the question names."""
-    found = _ASKED[row["language"]].search(row["question"] or "")
-    if found is None:
-        return None
-    return _KEYS[row["language"]].split(found[1].strip("“”"))
+    match = _ASKED[row["language"]].search(row["question"] or "")
+    return None if match is None else _KEYS[row["language"]].split(match[1].strip("“”"))

@@ -21,8 +21,8 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 class NeedleOptions:
     """The recipe's [options].
 
-    `distractors`: how many near misses are hidden beside each needle or set, at most. `say_hops`: the questions of
-    chains say that the answer takes several passages.
+    `distractors`: how many near misses to hide beside each needle or set, at most. `say_hops`: whether the questions of
+    chains say that the answer needs several passages.
     """
 
     distractors: int | None = None
@@ -36,7 +36,7 @@ class NeedleOptions:
 def _item(settings: Settings, cell: Cell) -> Item:
     needle = next(needle for needle in settings.needles if needle.id == cell.needle)
     chosen = _drawn(needle.distractors, settings.options.distractors or 0, cell_seed(settings.seed, cell))
-    # Where wrong answers stand in the text, naming one costs.
+    # If the text holds wrong answers, naming one lowers the score.
     metric = "keyword_f1" if chosen and needle.metric == "keyword" else needle.metric
     asked_in = settings.question_language or needle.language
     question = needle.question_in(asked_in)
@@ -46,7 +46,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
         needle.id, needle.language, question, needle.answers, needle.keywords, metric,
         (*needle.needles, *(distractor.text for distractor in chosen)),
         keyword_kinds=needle.keyword_kinds, rejects=needle.rejects,
-        # Who quotes a text that answers nothing has found the wrong one as well.
+        # Quoting a distractor that states no value also counts as finding the wrong text.
         decoys=tuple(distractor.value or (distractor.text,) for distractor in chosen), distractors=len(chosen),
         literal=needle.literal or None,
         conflict=None if needle.conflict is None else (needle.conflict.text, needle.conflict.value),
@@ -55,13 +55,13 @@ def _item(settings: Settings, cell: Cell) -> Item:
 
 
 def _drawn(distractors: Sequence[Distractor], count: int, seed: int) -> list[Distractor]:
-    """So many of the distractors, or all if there are fewer, in their order."""
+    """Draws `count` distractors, or all if there are fewer, and keeps their order."""
     places = random.Random(f"{seed}/distractors").sample(range(len(distractors)), min(count, len(distractors)))
     return [distractors[place] for place in sorted(places)]
 
 
 def _unasked(settings: Settings) -> Iterator[str]:
-    """Needles without a question in the language that is asked for."""
+    """Reports needles without a question in the recipe's `question_language`."""
     code = settings.question_language
     without = [needle.id for needle in settings.needles if code and not needle.question_in(code)]
     if without:
@@ -75,7 +75,7 @@ def _sets(settings: Settings) -> Iterator[str]:
     yield from _unasked(settings)
     for needle in settings.needles:
         if len(needle.needles) > 1:
-            yield f'needles: {needle.id!r} is a set of {len(needle.needles)}; that is task = "multi"'
+            yield f'needles: {needle.id!r} is a set of {len(needle.needles)}; sets need task = "multi"'
 
 
 SINGLE = Task(

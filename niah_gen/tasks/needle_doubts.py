@@ -1,4 +1,4 @@
-"""Tells what makes a needle measure something else than retrieval."""
+"""Finds what makes a needle measure something other than retrieval."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from niah_gen.tasks.facts import unit_in
 from niah_gen.tasks.needle_library import Needle
-from niah_gen.tasks.units import names_of, unit_behind
+from niah_gen.tasks.units import leading_unit, names_of
 from niah_score.text import Group, finds, first_standing, fold, group_of
 from niah_score.text.language import rules_code
 from niah_score.text.values import AMOUNT, PAIR, TEXT, kind_of, values_in
@@ -17,7 +17,7 @@ _VALUES = ("number", *_TIMES)
 
 # Values in keywords ---------------------------------------------------------------------------------------------------
 
-# What may stand beside a number without making a name of it.
+# Words that may accompany a number without making it a name.
 _FILLING = frozenset(
     re.findall(
         r"\w+",
@@ -40,7 +40,7 @@ _PAIRS = re.compile(
     r"|各(?![种地位类式界处方]|有哪)[^，。？]{0,6}(?:什么|哪|是|穿|用|叫|属|归|住|有)"
 )
 _PERIODS = "year|month|week|day|night|morning|evening|hour|time|spring|summer|autumn|winter|term|season"
-# "Each Michaelmas" is a time, as "each autumn" is; what is asked for of each is named by a common noun.
+# "Each Michaelmas" is a time, like "each autumn", but a lower-case noun after "each" names a thing.
 _EACH = re.compile(rf"\b[Ee]ach (?!(?:{_PERIODS})\b)[a-z]\w+")
 _ASKS_NAME = re.compile(r"\bnames?\b|\bnamed\b|\bcall(?:s|ed)?\b|\bknown as\b|\btitles?\b|叫|名|称")
 _WHO = re.compile(r"\bwh(?:o|om)\b|谁|何人|哪位|哪些人")
@@ -84,13 +84,14 @@ _COMMON = frozenset(
 
 
 def doubts(needle: Needle) -> list[str]:
-    """What makes a needle measure something else than retrieval, a sentence each."""
-    # What regular expressions find is for them to say.
-    found = [] if needle.metric == "keyword_regex" else [*_unfound(needle), *_untyped(needle)]
+    """What makes a needle measure something other than retrieval, a sentence each."""
+    # Keywords that are regular expressions are not checked as texts or values.
+    sentences = [] if needle.metric == "keyword_regex" else [*_unfound(needle), *_untyped(needle)]
     for name, text in (("question", needle.question), ("paraphrase", needle.paraphrase)):
         if text and needle.keywords:
-            found += [f"the {name} {doubt}" for doubt in (*_pairs(needle, text), *_answered_otherwise(needle, text))]
-    return found
+            doubted = (*_pairs(needle, text), *_answered_otherwise(needle, text))
+            sentences += [f"the {name} {doubt}" for doubt in doubted]
+    return sentences
 
 
 def _groups(needle: Needle) -> list[Group]:
@@ -101,7 +102,7 @@ def _groups(needle: Needle) -> list[Group]:
 
 
 def _unfound(needle: Needle) -> Iterator[str]:
-    """Facts that no text to hide states, that an accepted answer leaves out or voids, or that a question gives away."""
+    """Reports facts that no hidden text states, an accepted answer omits or voids, or a question gives away."""
     if not needle.keywords:
         yield "no keywords: only the wording of answers can be compared"
         return
@@ -110,16 +111,16 @@ def _unfound(needle: Needle) -> Iterator[str]:
     for group, spellings in zip(_groups(needle), needle.keywords, strict=True):
         named = list(spellings[:3]) + (["..."] if len(spellings) > 3 else [])
         if not any(_holds(text, group) for text in texts):
-            yield f"no text to hide holds a keyword of {named}: what is asked for cannot be found"
+            yield f"no needle holds a keyword of {named}: the answer cannot be found"
         for place, answer in enumerate(answers):
             which = "the reference answer" if place == 0 else f"the accepted answer {needle.answers[place]!r}"
             if not _holds(answer, group):
                 yield f"{which} holds no keyword of {named}: a perfect answer would count as wrong"
             elif first_standing(answer, group) is None:
-                yield f"{which} voids its keyword of {named} by a reject or a negation: it would count as wrong"
+                yield f"{which} voids its keyword of {named} with a reject or a negation: it would count as wrong"
         for name, text in (("question", needle.question), ("paraphrase", needle.paraphrase)):
             if _holds(fold(text), group):
-                yield f"the {name} holds a keyword of {named}: repeating it would count as found"
+                yield f"the {name} holds a keyword of {named}: repeating it would count as an answer"
 
 
 def _holds(folded: str, group: Group) -> bool:
@@ -127,19 +128,19 @@ def _holds(folded: str, group: Group) -> bool:
 
 
 def _untyped(needle: Needle) -> Iterator[str]:
-    """Numbers, times and dates that are looked for as they are spelt."""
+    """Reports numbers, times and dates that are matched only as they are spelt."""
     asked = fold(f"{needle.question} {needle.paraphrase}")
     for group, kind in zip(needle.keywords, needle.keyword_kinds, strict=False):
         word = next((word for word in group if kind == TEXT and _is_value(fold(word), asked)), None)
         if word is not None:
             yield (
-                f"keyword {word!r} is a value looked for as text, so that other spellings of it are missed: state it, "
-                'such as {number = 417}, {time = "19:52"}, {date = "02-23"} or {amount = 4.35, unit = "GBP"}'
+                f"keyword {word!r} is a value matched as text, so that other spellings of it are missed: state the "
+                'value, as in {number = 417}, {time = "19:52"}, {date = "02-23"} or {amount = 4.35, unit = "GBP"}'
             )
 
 
 def _is_value(folded: str, asked: str) -> bool:
-    """Whether a keyword is a value, with nothing but its unit or words of the question beside it."""
+    """Whether a keyword is a value, accompanied by nothing but its unit and words of the question."""
     if kind_of(folded) != TEXT:
         return True
     if _CODE.search(folded):
@@ -150,7 +151,7 @@ def _is_value(folded: str, asked: str) -> bool:
             in_words = not any(map(str.isdigit, folded[start:end]))
             if in_words and (kind != "number" or value < _LEAST_IN_WORDS):
                 continue
-            unit = unit_behind(folded[end:]) or ""
+            unit = leading_unit(folded[end:]) or ""
             rest = [*_ANY_WORD.findall(folded[:start]), *_ANY_WORD.findall(folded[end:].replace(unit, " ", 1))]
             if all(word in _FILLING or word in named for word in rest):
                 return True
@@ -158,54 +159,54 @@ def _is_value(folded: str, asked: str) -> bool:
 
 
 def _pairs(needle: Needle, asked: str) -> Iterator[str]:
-    """Sets whose facts count wherever they are said, though the question asks whose each is."""
+    """Reports sets whose facts count in any pairing, although the question asks for pairs."""
     if len(needle.keywords) < 2 or any(kind.startswith(PAIR) for kind in needle.keyword_kinds):
         return
     match = _PAIRS.search(fold(asked)) or _EACH.search(asked)
     if match:
         yield (
-            f"asks for pairs ({match[0].strip()!r}), but each keyword counts wherever it stands: ask for the set "
-            "without its order, or say of each keyword whose it is (of = ...)"
+            f"asks for pairs ({match[0].strip()!r}), but each keyword counts in any pairing: ask for the set without "
+            "its order, or name the owner of each keyword (of = ...)"
         )
 
 
 def _answered_otherwise(needle: Needle, asked: str) -> Iterator[str]:
-    """Questions that a part of the needle answers, or the fact in other terms: right answers that count as wrong."""
+    """Reports questions with right answers that count as wrong: part of the needle, or the fact in other terms."""
     folded, kinds = fold(asked), needle.keyword_kinds
     asks_name = _ASKS_NAME.search(folded) is not None
     is_chain = needle.kind == "chain"
     unit = next(_units(needle), None)
     if unit and not any(_names(folded, name) for name in names_of(unit)) and not _HOW_OLD.search(folded):
-        yield f"does not name the unit, {unit!r}: the same in another unit would be right and count as wrong"
+        yield f"does not name the unit, {unit!r}: an answer in another unit would be right but count as wrong"
     if is_chain and _HOW_MUCH.search(folded) and not any(_names(folded, name) for name in _currencies(needle)):
         yield "asks how much without naming a currency: an earlier link of the chain may answer; ask how many pounds"
     if _WHERE.search(folded) and not asks_name:
         place = next(_other_places(needle, folded), None)
         if set(kinds) & set(_VALUES):
-            yield "asks where, but a number counts: ask which drawer, room or page"
+            yield "asks where, but the keyword is a number: ask which drawer, room or page"
         elif is_chain:
             yield "asks where: an earlier link of the chain may answer; ask for the kind of place, such as which town"
         elif place:
             yield f"asks where, which {place!r} answers too: ask for the name of the place"
     if _WHEN.search(folded) and set(kinds) & set(_TIMES) and (is_chain or not _TIME_NAMED.search(folded)):
-        yield "asks when, which an event answers, too: ask at what time, or on which date"
+        yield "asks when, which an event also answers: ask at what time, or on which date"
     if not asks_name:
         described = next(_descriptions(needle, folded), None)
         if described:
             yield f"can be answered with {described!r}, which counts as wrong: ask for the name"
         elif is_chain and _WHO.search(folded):
             yield "asks who: an earlier link of the chain may answer; ask for the name"
-    # The paraphrase may well call it something else.
+    # The paraphrase may use other words for it.
     beside = next(_beside_keywords(needle, folded), None) if asked == needle.question else None
     if beside:
         yield (
-            f"does not name {beside!r}, which the reference answer says beside its keywords: who answers with that "
-            "alone counts as wrong; ask more exactly, or make it a keyword"
+            f"does not name {beside!r}, which the reference answer says beside its keywords: an answer with that alone "
+            "counts as wrong; ask more precisely, or make it a keyword"
         )
 
 
 def _units(needle: Needle) -> Iterator[str]:
-    """The units that stand behind numbers in the needles and are no currencies."""
+    """The units, other than currencies, that follow numbers in the needles."""
     for group in _groups(needle):
         unit = unit_in(needle.needles, group.values) if group.kind == "number" else None
         if unit:
@@ -219,14 +220,14 @@ def _currencies(needle: Needle) -> Iterator[str]:
 
 
 def _names(folded: str, name: str) -> bool:
-    """Whether a question holds the name of a unit; one of letters as a whole word, and longer than one letter."""
+    """Whether a question names a unit. Names in letters must be whole words of at least two letters."""
     if not name.isascii() or not name.isalpha():
         return name in folded
     return len(name) > 1 and re.search(rf"(?<![a-z]){re.escape(name)}(?![a-z])", folded) is not None
 
 
 def _other_places(needle: Needle, asked: str) -> Iterator[str]:
-    """Where else something is, by the needles: "on the mainland"."""
+    """Other places that the needles name, such as "on the mainland"."""
     for text in needle.needles:
         for match in _PLACE.finditer(text):
             if not any(word in asked for word in match["words"].split()) and not any(needle.holds(match[0])):
@@ -234,7 +235,7 @@ def _other_places(needle: Needle, asked: str) -> Iterator[str]:
 
 
 def _descriptions(needle: Needle, asked: str) -> Iterator[str]:
-    """What the needles call the bearers of names beside their names, if the question does not: "a ferryman"."""
+    """What the needles call the bearers of names, such as "a ferryman", unless the question says it too."""
     who = _WHO.search(asked) is not None
     for text in needle.needles:
         for keyword in (word for group in needle.keywords for word in group if _NAME.match(word)):
@@ -253,7 +254,7 @@ def _descriptions(needle: Needle, asked: str) -> Iterator[str]:
 
 
 def _beside_keywords(needle: Needle, asked: str) -> Iterator[str]:
-    """What the reference answer to a single needle says beside its keywords, names and the words of the question."""
+    """What the reference answer to a single needle says beyond its keywords, names and the question's words."""
     answer = needle.answers[0]
     if len(needle.needles) > 1 or answer.strip() == needle.needles[0].strip() or not all(needle.holds(answer)):
         return

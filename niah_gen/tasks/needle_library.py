@@ -1,22 +1,22 @@
-"""Reads needles: what is hidden, what is asked, what counts as an answer. TOML files, one table for each needle.
+"""Reads needles from TOML files, one table each: what is hidden, what is asked, what counts as an answer.
 
 [name]
 language = "en"
 needles = ["The text to hide."]            # several for a set, in order
 question = "What is asked?"
-paraphrase = "The same, asked otherwise?"  # optional: what `paraphrase = true` asks instead
+paraphrase = "The same in other words?"    # optional: what `paraphrase = true` asks instead
 answers = ["Reference answer."]            # any one is accepted; edit metrics compare with the first
 keywords = ["group", ["either", "or"]]     # all groups must be found; a list gives the spellings of one group
-metric = "keyword"                         # optional: the metric these rows are judged by
+metric = "keyword"                         # optional: the metric that judges these rows
 
-questions = {zh = "问什么？"}               # optional: the question in other languages, for rows that ask in these
+questions = {zh = "问什么？"}               # optional: the question in other languages, for rows that ask in them
 
-conflict = {text = "...", value = ["..."]} # optional: what else the same question could be answered with
+conflict = {text = "...", value = ["..."]} # optional: a contradicting text, and the answer that it gives
 distractors = [{text = "...", value = []}] # optional: near misses, which state something else
 
 A keyword group may also be a table that states a value, such as {number = 283}: `facts` lists them.
 
-docs/needles.md says what makes a good one.
+docs/needles.md explains what makes a good needle.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FIELDS = {
 
 
 class Distractor(NamedTuple):
-    """A text that may be taken for a needle. `value`: spellings of the wrong answer that it states, if any."""
+    """A text that could be mistaken for a needle. `value`: spellings of the wrong answer that it states, if any."""
 
     text: str
     value: tuple[str, ...] = ()
@@ -58,10 +58,10 @@ class Distractor(NamedTuple):
 class Needle:
     """One fact, or one set of facts asked for together. `paraphrase`: the question in other words, or empty.
 
-    `keyword_kinds`, `rejects`: of each keyword group, the kind of its value and what voids a find that it touches.
-    `distractors`: near misses, which a recipe may ask to be hidden as well. `literal`: the question in the needle's own
-    words, where `question` asks in others; `conflict`: a text that says otherwise; both for controls of these names.
-    `questions`: the question in other languages, by their codes.
+    `keyword_kinds`, `rejects`: for each keyword group, the kind of its value and what voids a match that it touches.
+    `distractors`: near misses, which a recipe may also hide. `literal`: the question in the needle's own words, if
+    `question` uses others; `conflict`: a text that says otherwise; each for the control of that name. `questions`: the
+    question in other languages, by language code.
     """
 
     id: str
@@ -81,29 +81,29 @@ class Needle:
 
     @property
     def kind(self) -> str:
-        """single, list (every text of the set holds a keyword), or chain (the texts lead to one answer)."""
+        """single, list (every text of the set states a keyword), or chain (the texts lead to one answer)."""
         if len(self.needles) == 1:
             return "single"
         return "list" if all(any(self.holds(text)) for text in self.needles) else "chain"
 
     def holds(self, text: str) -> list[bool]:
-        """For every keyword group whether a text states its fact."""
+        """Whether a text states the fact of each keyword group."""
         kinds = self.keyword_kinds or (None,) * len(self.keywords)
         rules = rules_code(self.language)
         return [holds_group(fold(text), *fact, rules) for fact in zip(self.keywords, kinds, strict=True)]
 
     def question_in(self, language: str) -> str:
-        """The question in a language; an empty text where there is none."""
+        """The question in a language; empty if there is none."""
         return self.question if language == self.language else dict(self.questions).get(language, "")
 
     def asked(self, paraphrase: bool) -> Needle:
-        """The needle with the one question that a prompt asks; `literal` is the other one, if it is asked in others."""
+        """The needle with only the question that a prompt asks; if that is the paraphrase, `literal` is the other."""
         if not paraphrase:
             return replace(self, paraphrase="")
         return replace(self, question=self.paraphrase, literal=self.question, paraphrase="")
 
     def for_use(self, distractors: bool, controls: Sequence[str], language: str = "") -> Needle:
-        """The needle without what only distractors, or controls or languages that are not asked for, have a use for."""
+        """The needle without the fields for distractors, controls and languages that a recipe does not ask for."""
         return replace(
             self,
             distractors=self.distractors if distractors else (),
@@ -138,7 +138,7 @@ def _lists(value: object) -> object:
 
 @lru_cache(maxsize=1)
 def needle_files() -> dict[str, tuple[Needle, ...]]:
-    """The needles that come with the package, by the name of their file, in its order."""
+    """The needles that come with the package, by file name, in file order."""
     return {file.stem: tuple(read_needles(file)) for file in sorted(_FOLDER.iterdir())}
 
 
@@ -149,9 +149,9 @@ def needle_library() -> dict[str, Needle]:
 
 
 def find_needles(spec: str) -> tuple[Needle, ...]:
-    """The needles that a name stands for: one of the library, all of a library file, or those of a file of the user's.
+    """The needles that a name stands for: one of the library, all of a library file, or those of the user's file.
 
-    `path/to/file.toml` is all of a file, `file.toml#name` one of it. Raises RecipeError.
+    `path/to/file.toml` names all needles of a file, `file.toml#name` one of them. Raises RecipeError if there are none.
     """
     if spec in needle_library():
         return (needle_library()[spec],)
@@ -161,15 +161,15 @@ def find_needles(spec: str) -> tuple[Needle, ...]:
     if not path.endswith(".toml"):
         known = suggestion(spec, [*needle_files(), *needle_library()])
         raise RecipeError([f"no needle {spec!r} in the library{known}"])
-    found = read_needles(Path(path))
-    chosen = tuple(needle for needle in found if name in ("", needle.id))
+    needles = read_needles(Path(path))
+    chosen = tuple(needle for needle in needles if name in ("", needle.id))
     if not chosen:
-        raise RecipeError([f"{path} holds no needle {name!r}{suggestion(name, [needle.id for needle in found])}"])
+        raise RecipeError([f"{path} has no needle {name!r}{suggestion(name, [needle.id for needle in needles])}"])
     return chosen
 
 
 def read_needles(file: Path) -> list[Needle]:
-    """The needles of a file, in its order. Raises RecipeError with everything that is wrong in it, and where."""
+    """The needles of a file, in order. Raises RecipeError that lists everything wrong in it, and where."""
     try:
         text = file.read_bytes().decode("utf-8-sig")
         tables = tomllib.loads(text)
@@ -177,7 +177,7 @@ def read_needles(file: Path) -> list[Needle]:
         raise RecipeError([f"{file}: no such file"]) from None
     except (OSError, ValueError, RecursionError) as error:
         raise RecipeError([f"{file}: cannot be read as TOML: {error}"]) from None
-    found: list[Needle] = []
+    needles: list[Needle] = []
     problems: list[str] = []
     for name, table in tables.items():
         where = f"{file}:{_line_of(name, text)}: [{name}]"
@@ -185,18 +185,18 @@ def read_needles(file: Path) -> list[Needle]:
             problems.append(f"{where}: expected a table with needles, question and keywords, found {table!r}")
             continue
         needle, wrong = parse_needle({**table, "id": name})
-        found += [needle] if needle else []
+        needles += [needle] if needle else []
         problems += [f"{where}.{problem}" for problem in wrong]
-        problems += [f"{where}.id: the name is the table's own; leave id out"] if "id" in table else []
+        problems += [f"{where}.id: the table's name is the id; leave id out"] if "id" in table else []
     if not tables:
         problems.append(f"{file}: expected at least one [name] table, found none")
     if problems:
         raise RecipeError(problems, str(file))
-    return found
+    return needles
 
 
 def _line_of(name: str, text: str) -> int:
-    """The line on which a table or key of the file begins; 1 where its name is spelt in a way of its own."""
+    """The line on which a table or key of the file begins; 1 if its name is written in an unusual way."""
     begins = re.compile(rf"\s*\[?\s*[\"']?{re.escape(name)}[\"']?\s*[\].=]")
     return next((number for number, line in enumerate(text.split("\n"), 1) if begins.match(line)), 1)
 
@@ -204,8 +204,8 @@ def _line_of(name: str, text: str) -> int:
 def parse_needle(table: dict[str, Any]) -> tuple[Needle | None, list[str]]:
     """A needle from its table, or None and what is wrong with it.
 
-    `needle` and `answer` may stand for one-element `needles` and `answers`. Without answers, the needles are the
-    answer; without a language, the script of the first needle tells it.
+    `needle` and `answer` are accepted for one-element `needles` and `answers`. Without answers, the needles are the
+    answer; without a language, the script of the first needle decides.
     """
     problems = [f"unknown field {name!r}" for name in table if name not in _FIELDS]
     needles = texts_of(table.get("needles", table.get("needle")))
@@ -280,7 +280,7 @@ def _is_question(item: tuple[object, object]) -> bool:
 
 
 def _metric_for(facts: Sequence[Fact], needles: Sequence[str]) -> str:
-    """The metric of a needle that names none: of a set that is asked for together, one that counts false finds too."""
+    """The metric of a needle that names none; for sets of facts, one that also counts wrong ones."""
     is_set = len(facts) > 1 and len(needles) > 1
     return "keyword_f1" if is_set else "keyword" if facts else "edit"
 
@@ -288,18 +288,18 @@ def _metric_for(facts: Sequence[Fact], needles: Sequence[str]) -> str:
 def _facts(table: dict[str, Any], language: str, needles: Sequence[str]) -> tuple[list[Fact], list[str]]:
     """The keyword groups of a needle's table, and what is wrong with them.
 
-    A resolved recipe states `keyword_kinds` and `rejects` of every group beside the spellings.
+    A resolved recipe also states `keyword_kinds` and `rejects` of every group.
     """
     given, problems = table.get("keywords", []), []
     if not isinstance(given, list | tuple):
         return [], [f"keywords: expected a list of keyword groups, found {given!r}"]
     facts: list[Fact] = []
     for number, item in enumerate(given):
-        found = read_fact(item, language, needles)
-        if isinstance(found, str):
-            problems.append(f"keywords[{number}]: {found}")
+        fact = read_fact(item, language, needles)
+        if isinstance(fact, str):
+            problems.append(f"keywords[{number}]: {fact}")
         else:
-            facts.append(found)
+            facts.append(fact)
     facts = told_apart(facts)
     kinds, rejects = table.get("keyword_kinds"), table.get("rejects")
     if kinds is not None:
@@ -321,7 +321,7 @@ def _distractors(given: object, facts: Sequence[Fact], rules: str) -> tuple[tupl
     """The distractors of a needle's table, and what is wrong with them."""
     if not isinstance(given, list | tuple):
         return (), [f"distractors: expected a list of tables, found {given!r}"]
-    found: list[Distractor] = []
+    distractors: list[Distractor] = []
     problems: list[str] = []
     for number, item in enumerate(given):
         where = f"distractors[{number}]"
@@ -331,10 +331,10 @@ def _distractors(given: object, facts: Sequence[Fact], rules: str) -> tuple[tupl
         elif (value and not texts_of(value)) or not isinstance(value, str | list | tuple):
             problems.append(f"{where}.value: expected the spellings of the wrong answer, none empty, found {value!r}")
         elif any(holds_group(fold(text), fact.spellings, fact.kind, rules) for fact in facts):
-            problems.append(f"{where}: {text!r} states a fact that the question asks for")
+            problems.append(f"{where}: {text!r} states a fact that the question asks for; a distractor must not")
         else:
-            found.append(Distractor(text.strip(), texts_of(value)))
-    return tuple(found), problems
+            distractors.append(Distractor(text.strip(), texts_of(value)))
+    return tuple(distractors), problems
 
 
 def _names_kind(kind: object) -> bool:

@@ -12,10 +12,10 @@ from niah_gen.tasks.own_files import OwnFile
 
 
 def read_options(kind: type, table: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """An instance of the dataclass `kind` with a table's values; None and what is wrong with them, a sentence each.
+    """An instance of the dataclass `kind` with a table's values; or None and what is wrong with them, a sentence each.
 
-    Fields are int, float, bool, str, OwnFile, tuples of these (lists in TOML), and any of them or None. What a field's
-    values may be beyond their type is checked by the dataclass itself, whose `__post_init__` raises ValueError.
+    Fields are int, float, bool, str, OwnFile or tuples of these (lists in TOML), each possibly optional. The dataclass
+    checks its values beyond their types: its `__post_init__` raises ValueError.
     """
     hints = get_type_hints(kind)
     known = {field.name: field for field in fields(kind)}
@@ -41,8 +41,8 @@ def read_options(kind: type, table: Mapping[str, Any]) -> tuple[Any, list[str]]:
 
 def options_table(options: Any) -> dict[str, Any]:
     """The options as TOML values; fields that are None are left out."""
-    found = {field.name: getattr(options, field.name) for field in fields(options)}
-    return {name: _as_toml(value) for name, value in found.items() if value is not None}
+    values = {field.name: getattr(options, field.name) for field in fields(options)}
+    return {name: _as_toml(value) for name, value in values.items() if value is not None}
 
 
 def _as_toml(value: Any) -> Any:
@@ -55,13 +55,13 @@ _UNFIT = object()
 
 
 def _as_kind(value: Any, kind: Any) -> Any:
-    """A TOML value as a field's type; _UNFIT where it is none. A whole number will do for a float."""
+    """A TOML value converted to a field's type; _UNFIT if it does not fit. A float may be given as a whole number."""
     if get_origin(kind) in (Union, types.UnionType):
-        return next((found for part in get_args(kind) if (found := _as_kind(value, part)) is not _UNFIT), _UNFIT)
+        return next((fit for part in get_args(kind) if (fit := _as_kind(value, part)) is not _UNFIT), _UNFIT)
     if get_origin(kind) is tuple:
         inner = get_args(kind)[0]
-        found = [_as_kind(item, inner) for item in value] if isinstance(value, list | tuple) else [_UNFIT]
-        return _UNFIT if _UNFIT in found else tuple(found)
+        items = [_as_kind(item, inner) for item in value] if isinstance(value, list | tuple) else [_UNFIT]
+        return _UNFIT if _UNFIT in items else tuple(items)
     if kind is OwnFile:
         return OwnFile(value) if isinstance(value, str) and value.strip() else _UNFIT
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):

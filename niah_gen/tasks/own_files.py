@@ -1,4 +1,4 @@
-"""Finds files of the user's own that a recipe's options name, such as a published needle set that nobody may ship."""
+"""Finds the user's files that a recipe's options name, such as a published needle set that may not be redistributed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from niah_score.contract import file_sha256
 
 
 class OwnFile(str):
-    """An option that names a file of the user's own: a path, or a file name that is looked up.
+    """An option that names a file of the user's: a path, or a file name to look up.
 
     A resolved recipe records the file's name and its sha256, never the path.
     """
@@ -22,9 +22,9 @@ class OwnFile(str):
 
 
 def own_file(spec: str) -> Path:
-    """The file that an option names: a path, or a name in one of the folders that corpora are looked up in.
+    """The file that an option names: a path, or a name in one of the folders where corpora are looked up.
 
-    Raises RecipeError that says where it was looked for.
+    Raises RecipeError that says where it was searched for.
     """
     candidates = [Path(spec).expanduser(), *(folder / spec for folder in search_folders())]
     for path in candidates:
@@ -35,19 +35,19 @@ def own_file(spec: str) -> Path:
             continue
     raise RecipeError(
         [
-            f"file {spec[:200]!r}: not there, and not in a folder of ${CORPORA_VARIABLE}; give its path, or put its "
-            "folder in that list"
+            f"file {spec[:200]!r}: no such file, here or in a folder of ${CORPORA_VARIABLE}; give its path, or add its "
+            "folder to that list"
         ]
     )
 
 
 def file_pin(spec: str) -> str:
-    """What a recipe pins a file as: `file`, and its name."""
+    """The name under which a recipe pins a file: `file` and the file's name."""
     return f"file {Path(spec).name}"
 
 
 def own_file_digest(spec: str) -> str:
-    """sha256 of the file that an option names. Raises RecipeError where it cannot be read."""
+    """sha256 of the file that an option names. Raises RecipeError if it cannot be read."""
     path = own_file(spec)
     status = path.stat()
     return _digest(path, status.st_mtime_ns, status.st_size)
@@ -62,17 +62,17 @@ def _digest(path: Path, changed: int, size: int) -> str:
 
 
 def own_files(kind: type, options: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The files that options name, by the option's name. `kind`: the family's options; `options`: its values."""
-    found = {}
+    """The files that options name, by option. `kind`: the family's options class; `options`: its values."""
+    files = {}
     for name, hint in get_type_hints(kind).items():
         if OwnFile in _parts_of(hint) and options.get(name):
             value = options[name]
-            found[name] = [value] if isinstance(value, str) else list(value)
-    return found
+            files[name] = [value] if isinstance(value, str) else list(value)
+    return files
 
 
 def named(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as a resolved recipe records them: of each file of the user's own its name alone."""
+    """Options as a resolved recipe records them, with only the names of the user's files."""
     names = {option: [Path(spec).name for spec in specs] for option, specs in own_files(kind, options).items()}
     return {
         option: value if option not in names else (names[option][0] if isinstance(value, str) else names[option])

@@ -1,4 +1,4 @@
-"""Spells values as the files of languages say, for rows in other languages than English and Chinese."""
+"""Spells values by the rules in language files, for rows in languages other than English and Chinese."""
 
 from __future__ import annotations
 
@@ -9,58 +9,58 @@ _SPACES = ("\u00a0", "\u202f")
 
 
 def rules_of(language: str) -> MatchingRules:
-    """The rules of a language; the plainest where its file has none."""
+    """The rules of a language; the defaults if its file has none."""
     return find_language(language).matching or MatchingRules()
 
 
 def number(digits: str, language: str) -> list[str]:
-    """A number in digits: plain, with marks between thousands, and in the digits of Arabic."""
+    """A number in digits: plain, with marks between thousands, and in Arabic script in Eastern Arabic digits."""
     rules = rules_of(language)
     whole, _, decimals = digits.partition(".")
     tail = f"{rules.decimal}{decimals}" if decimals else ""
-    found = [whole + tail]
+    spelt = [whole + tail]
     if len(whole) > 3:
         marks = [*rules.thousands, *(_SPACES if " " in rules.thousands else ())] or [","]
-        found += [f"{int(whole):,}".replace(",", mark) + tail for mark in marks]
-    return [*found, *_eastern(found, language)]
+        spelt += [f"{int(whole):,}".replace(",", mark) + tail for mark in marks]
+    return [*spelt, *_eastern(spelt, language)]
 
 
 def time(hour: int, minute: int, language: str) -> list[str]:
-    """A time of day by the forms of the language, of twelve hours with the half of the day behind them."""
+    """A time of day in the forms of the language, and in twelve hours with the half of the day."""
     rules = rules_of(language)
     forms = rules.times or ("{hour}:{minute}",)
-    found = [_spelt(form, hour=str(hour), minute=f"{minute:02d}") for form in forms]
+    spelt = [_spelt(form, hour=str(hour), minute=f"{minute:02d}") for form in forms]
     halves = rules.after_noon if hour >= 12 else rules.before_noon
     twelve = str((hour - 1) % 12 + 1)
     for half in halves[:2]:
         said = _spelt(forms[0], hour=twelve, minute=f"{minute:02d}")
-        found.append(f"{half}{said}" if find_language(language).joiner == "" else f"{said} {half}")
-    # Spaces in French do not break.
-    found += [text.replace(" ", space) for text in found[:1] if " " in text for space in _SPACES]
-    return [*found, *_eastern(found, language)]
+        spelt.append(f"{half}{said}" if find_language(language).joiner == "" else f"{said} {half}")
+    # French uses non-breaking spaces.
+    spelt += [text.replace(" ", space) for text in spelt[:1] if " " in text for space in _SPACES]
+    return [*spelt, *_eastern(spelt, language)]
 
 
 def date(month: int, day: int, language: str) -> list[str]:
-    """A day of the solar year; in digits with a mark where the language names no months."""
+    """A day of the solar year; in digits if the language file names no months."""
     rules = rules_of(language)
     if not rules.months:
         return [f"{day}.{month}.", f"{day}/{month}"]
     names = rules.months[month - 1]
-    # Of the first day several are usual: 1er mars.
+    # The first day of a month may have forms of its own: 1er mars.
     forms = rules.dates if day == 1 else rules.dates[:1]
-    found = [_spelt(form, day=str(day), month=name) for name in names for form in forms]
-    return [*found, *_eastern(found[:1], language)][:12]
+    spelt = [_spelt(form, day=str(day), month=name) for name in names for form in forms]
+    return [*spelt, *_eastern(spelt[:1], language)][:12]
 
 
 def amount(digits: str, currency: str, sign: str, language: str) -> list[str]:
-    """A sum of money. `sign`: of the currency."""
+    """A sum of money. `sign`: the currency's."""
     rules = rules_of(language)
     words = rules.money.get(currency, ())
-    found = []
+    spelt = []
     for text in number(digits, language)[:3]:
-        found += [f"{text} {sign}", f"{text}\u00a0{sign}", f"{sign}{text}", *(f"{text} {word}" for word in words[:2])]
-        found += [f"{text}{word}" for word in words[:1]]
-    return list(dict.fromkeys(found))[:12]
+        spelt += [f"{text} {sign}", f"{text}\u00a0{sign}", f"{sign}{text}", *(f"{text} {word}" for word in words[:2])]
+        spelt += [f"{text}{word}" for word in words[:1]]
+    return list(dict.fromkeys(spelt))[:12]
 
 
 def _spelt(form: str, **values: str) -> str:
@@ -70,5 +70,5 @@ def _spelt(form: str, **values: str) -> str:
 
 
 def _eastern(texts: list[str], language: str) -> list[str]:
-    """The same texts in Arabic digits, for languages in Arabic script."""
+    """The same texts in Eastern Arabic digits, for languages in Arabic script."""
     return [text.translate(_EASTERN) for text in texts] if "ARABIC" in find_language(language).scripts else []

@@ -1,7 +1,7 @@
-"""Asks how many different passages there are among numbered ones, some of which stand several times.
+"""Asks how many different passages there are among numbered ones, some of which are repeated.
 
-LongBench's passage count made exact (Y. Bai et al., ACL 2024). The evidence is spread over the whole prompt, so no
-depth is asked for.
+LongBench's passage count made exact (Y. Bai et al., ACL 2024). The evidence is spread over the whole prompt, so there
+is no depth.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from niah_gen.errors import FitError
-from niah_gen.haystacks.fit import MOST_BELOW
 from niah_gen.haystacks.fit_passages import Lines, PassageRoom, fit_passages, marker_tokens
 from niah_gen.haystacks.passages import Passage, PassageSource, passages_of
 from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import Task, asked_of_texts
-from niah_gen.tasks.common_words import always, ids_of, whole_context, without_depths
+from niah_gen.tasks.common_words import ids_of, whole_context, without_depths
 from niah_gen.tasks.controls import NO_CONTEXT, no_context
-from niah_gen.tasks.hiding import ContextKind
+from niah_gen.tasks.hiding import ContextKind, always_exact
 from niah_gen.tasks.passage_checks import check_count
-from niah_gen.tasks.passages import PassageOptions, row_seed, source_of
+from niah_gen.tasks.passages import PassageOptions, fullest, row_seed, source_of
 from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench
 
 _QUESTIONS = {
@@ -27,11 +26,11 @@ _QUESTIONS = {
     "zh": "内容相同的段落只算一个，一共有多少个不同的段落？只回答数字。",
 }  # fmt: skip
 _NAME = "passage-count"
-# Of the passages that fit a length, so many are different: about 40 to 70 in a hundred.
+# The share of different passages among those that fit a length.
 _LEAST, _MOST = 0.4, 0.7
-# What a prompt holds besides passages, about.
+# About how many tokens of a prompt are not passages.
 _AROUND = 150
-# So often passages are drawn until some fill the length: a few long sentences can only be cut in a few ways.
+# How often passages are drawn until they fill the length: a few long sentences can only be cut in a few places.
 _DRAWS = 12
 
 
@@ -40,16 +39,16 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 def _countable(source: PassageSource) -> list[Passage]:
-    """The passages of a corpus that stay different however they are cut: each begins with a sentence of its own."""
+    """The passages of a corpus that stay different however they are cut: no two begin with the same sentence."""
     return list({passage.sentences[0]: passage for passage in passages_of(source)}.values())
 
 
 def _ask(bench: Workbench) -> Callable[[Cell], Item]:
     def ask(cell: Cell) -> Item:
-        found = _countable(source_of(bench, cell))
-        each = sum(passage.size for passage in found) / len(found) + marker_tokens(cell.language, bench.tokenizer)
-        fitting = (cell.length - bench.reserve - _AROUND) / each
-        most = min(fitting, len(found))
+        passages = _countable(source_of(bench, cell))
+        size = sum(passage.size for passage in passages) / len(passages)
+        fitting = (cell.length - bench.reserve - _AROUND) / (size + marker_tokens(cell.language, bench.tokenizer))
+        most = min(fitting, len(passages))
         low, high = max(2, round(_LEAST * most)), max(2, int(_MOST * most))
         if high > fitting - 1:
             raise FitError(
@@ -68,38 +67,27 @@ def _ask(bench: Workbench) -> Callable[[Cell], Item]:
 def _make(bench: Workbench) -> ContextMaker:
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         name = row_seed(_NAME, bench, cell)
-        found = _countable(source_of(bench, cell))
-        once = sum(passage.size for passage in found)
+        passages = _countable(source_of(bench, cell))
+        once = sum(passage.size for passage in passages)
         budget = cell.length - bench.reserve
         room = PassageRoom(budget, frame, (), cell.language, bench.tokenizer, bench.counter)
         around = sum(map(bench.tokenizer.count, frame.others))
-        best: tuple[int, Context] | None = None
-        for number in range(_DRAWS):
+
+        def draw(number: int) -> tuple[int, Context]:
             seed = f"{name}/{number}" if number else name
-            lines = _lines(found, int(item.answers[0]), seed)
-            try:
-                haystack = fit_passages(room, lines, seed, frozenset(), once)
-            except FitError:
-                if best is None and number == _DRAWS - 1:
-                    raise
-                continue
-            context = whole_context(haystack.source, bench.counter)
+            lines = _lines(passages, int(item.answers[0]), seed)
+            context = whole_context(fit_passages(room, lines, seed, frozenset(), once).source, bench.counter)
             (piece,) = context.turns[0].pieces
-            below = budget - around - bench.counter.count([frame.before, piece.content, frame.after])
-            if best is None or below < best[0]:
-                best = below, context
-            if below <= MOST_BELOW:
-                break
-        assert best is not None
-        return best[1]
+            return budget - around - bench.counter.count([frame.before, piece.content, frame.after]), context
+
+        return fullest(draw, _DRAWS)
 
     return make
 
 
-def _lines(found: Sequence[Passage], count: int, seed: str) -> Lines:
-    """So many different passages in a random order, half of which stand again as often as there is room for them."""
-    different = random.Random(f"{seed}/different").sample(found, count)
-    # The others stand once each.
+def _lines(passages: Sequence[Passage], count: int, seed: str) -> Lines:
+    """`count` different passages in random order, half of which are repeated as often as there is room."""
+    different = random.Random(f"{seed}/different").sample(passages, count)
     repeated = different[: (len(different) + 1) // 2]
 
     def endless() -> Iterator[Passage]:
@@ -112,6 +100,6 @@ def _lines(found: Sequence[Passage], count: int, seed: str) -> Lines:
 
 
 PASSAGE_COUNT = Task(
-    _NAME, 1, _ids, asked_of_texts, PassageOptions, context=ContextKind(_make, check_count, exact=always),
+    _NAME, 1, _ids, asked_of_texts, PassageOptions, context=ContextKind(_make, check_count, exact=always_exact),
     controls={NO_CONTEXT: no_context}, coordinates=without_depths, ask=_ask, drawn=True
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Asks for numbered passages of a corpus: which one a sentence or a summary belongs to, and what one of them says.
 
-Numbers are random, so that where a passage stands tells nothing of its number. `passage-match` is LongBench's passage
+Numbers are random, so that a passage's place does not reveal its number. `passage-match` is LongBench's passage
 retrieval made exact (Y. Bai et al., ACL 2024); `passage-copy` and `passage-nth` are the levels of RULERv2's question
 sets that need no questions (NVIDIA, 2025).
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from niah_gen.errors import FitError
 from niah_gen.haystacks.fit import MOST_BELOW
@@ -33,13 +33,16 @@ from niah_gen.haystacks.splice import lay, nearest
 from niah_gen.prompts.frame import Frame
 from niah_gen.prompts.messages import PromptMessage
 from niah_gen.tasks.base import Control, Task, asked_of_texts
-from niah_gen.tasks.common_words import always, ids_of
+from niah_gen.tasks.common_words import ids_of
 from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context
-from niah_gen.tasks.hiding import ContextKind
+from niah_gen.tasks.hiding import ContextKind, always_exact, at_paragraph
 from niah_gen.tasks.passage_checks import check_copy, check_match, check_nth
-from niah_gen.tasks.records import Cell, Context, ContextMaker, Item, Settings, Workbench, cell_seed
+from niah_gen.tasks.records import Cell, Context, Item, Settings, Workbench, cell_seed
+from niah_gen.tasks.spellings import ordinal
 from niah_gen.tokenizers.find import Ints
-from niah_gen.tokenizers.spliced import Encoded, Slice, encode
+from niah_gen.tokenizers.spliced import Slice, encode
+
+Made = TypeVar("Made")
 
 _BY_SENTENCE = {
     "en": "One passage has lost its first sentence, which reads: {clue}\nWhich one is it? Reply with its number alone.",
@@ -57,10 +60,10 @@ _NTH = {
     "en": "{of} passages have the number {id}. What does the {nth} of them say? Copy it exactly, without its number.",
     "zh": "编号为{id}的段落共有{of}个，其中第{nth}个写了什么？请原样抄写，不要写编号。",
 }  # fmt: skip
-# A shorter sentence could be that of many passages.
+# Tokens; a shorter sentence could belong to many passages.
 _LEAST_CLUE = 8
 _DRAWS = 200
-# Orders of the passages that are tried for a length.
+# How many orders of the passages are tried for a length.
 _ORDERS = 24
 
 
@@ -68,7 +71,7 @@ _ORDERS = 24
 class PassageOptions:
     """The recipe's [options].
 
-    `size`: tokens of a passage, at least; 0 makes passages of whole documents. `rows`: how many rows each cell has.
+    `size`: least tokens of a passage; with 0, passages are whole documents. `rows`: how many rows each cell has.
     """
 
     size: int = 80
@@ -80,7 +83,7 @@ class PassageOptions:
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """The recipe's [options]: those of PassageOptions, and `near`: how many neighbours of the passage are there."""
+    """The recipe's [options]: those of PassageOptions, and `near`: how many of the passage's neighbours are shown."""
 
     size: int = 80
     rows: int = 4
@@ -107,7 +110,7 @@ class NthOptions:
 
 
 def check_sizes(size: int, rows: int) -> None:
-    """Raise ValueError for sizes that make no passages, or numbers of rows that make none."""
+    """Raises ValueError if `size` or `rows` is out of range."""
     if size and not 20 <= size <= 4000:
         raise ValueError(f"size is {size}; expected 20 to 4000 tokens, or 0 for whole documents")
     if not 1 <= rows <= 1000:
@@ -115,9 +118,9 @@ def check_sizes(size: int, rows: int) -> None:
 
 
 class DrawnPassages(NamedTuple):
-    """What a row asks for: the passages by their place in the corpus, the asked one first, and their numbers.
+    """What a row asks for: passages, by their place in the corpus, the asked one first, and their numbers.
 
-    `before`: how many of the others stand before the asked one; None where they may stand anywhere.
+    `before`: how many of the others precede the asked one; None if they may be anywhere.
     """
 
     places: tuple[int, ...]
@@ -130,7 +133,7 @@ MakeItem = Callable[[Cell, DrawnPassages, Sequence[Passage], Workbench], Item]
 
 
 class Kind(NamedTuple):
-    """What one task asks of passages: what it draws for a row, and the item made of that."""
+    """One of the passage tasks: what it draws for a row, and the item it makes from that."""
 
     name: str
     draw: Draw
@@ -138,24 +141,46 @@ class Kind(NamedTuple):
 
 
 def source_of(bench: Workbench, cell: Cell) -> PassageSource:
-    """The corpus of a cell, to be cut as the options say."""
+    """The corpus of a cell, for cutting as the options say."""
     return passage_source(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size)
 
 
 def row_seed(kind: str, bench: Workbench, cell: Cell) -> str:
-    """What everything of a row but its depth is drawn from."""
+    """The seed of everything in a row that does not depend on its depth."""
     return f"{cell_seed(bench.seed, cell)}/{kind}"
 
 
+def fullest(attempt: Callable[[int], tuple[int, Made]], count: int) -> Made:
+    """The result that leaves the fewest tokens of the budget free, of up to `count` numbered attempts.
+
+    `attempt`: returns these tokens and a result; few enough end the search. Raises the last FitError if all attempts
+    raise one.
+    """
+    best: tuple[int, Made] | None = None
+    for number in range(count):
+        try:
+            below, made = attempt(number)
+        except FitError:
+            if best is None and number == count - 1:
+                raise
+            continue
+        if best is None or below < best[0]:
+            best = below, made
+        if below <= MOST_BELOW:
+            break
+    assert best is not None
+    return best[1]
+
+
 def _drawn(kind: Kind, bench: Workbench, cell: Cell) -> tuple[DrawnPassages, tuple[Passage, ...]]:
-    found = passages_of(source_of(bench, cell))
-    return kind.draw(random.Random(row_seed(kind.name, bench, cell)), found, bench, cell), found
+    passages = passages_of(source_of(bench, cell))
+    return kind.draw(random.Random(row_seed(kind.name, bench, cell)), passages, bench, cell), passages
 
 
 def _ask(kind: Kind, bench: Workbench) -> Callable[[Cell], Item]:
     def ask(cell: Cell) -> Item:
-        drawn, found = _drawn(kind, bench, cell)
-        return kind.item(cell, drawn, found, bench)
+        drawn, passages = _drawn(kind, bench, cell)
+        return kind.item(cell, drawn, passages, bench)
 
     return ask
 
@@ -164,22 +189,22 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
     return ids_of(settings.options.rows, language) if language in _COPY else []
 
 
-def _one(draw: random.Random, found: Sequence[Passage], fit: Callable[[Passage], bool], what: str) -> int:
-    """The place of a passage that will do. Raises FitError where hardly any does."""
+def _one(draw: random.Random, passages: Sequence[Passage], fit: Callable[[Passage], bool], what: str) -> int:
+    """The place of a passage that fits. Raises FitError if hardly any does. `what`: describes one that fits."""
     for _ in range(_DRAWS):
-        place = draw.randrange(len(found))
-        if fit(found[place]):
+        place = draw.randrange(len(passages))
+        if fit(passages[place]):
             return place
     raise FitError(f"hardly any passage of the corpus {what}; set options.size higher, or use another corpus")
 
 
-def _numbers_for(draw: random.Random, found: Sequence[Passage], count: int) -> tuple[str, ...]:
-    """Numbers that no passage of the corpus holds."""
+def _numbers_for(draw: random.Random, passages: Sequence[Passage], count: int) -> tuple[str, ...]:
+    """Draws `count` numbers that occur in no passage of the corpus."""
     own = numbers(draw, frozenset())
     given: list[str] = []
     while len(given) < count:
         number = next(own)
-        if not any(number in sentence for passage in found for sentence in passage.sentences):
+        if not any(number in sentence for passage in passages for sentence in passage.sentences):
             given.append(number)
     return tuple(given)
 
@@ -188,22 +213,22 @@ def _clue(passage: Passage) -> str:
     return passage.summary or passage.sentences[0]
 
 
-def _draw_match(draw: random.Random, found: Sequence[Passage], bench: Workbench, cell: Cell) -> DrawnPassages:
+def _draw_match(draw: random.Random, passages: Sequence[Passage], bench: Workbench, cell: Cell) -> DrawnPassages:
     def fit(passage: Passage) -> bool:
         if passage.summary:
             return True
         clue = passage.sentences[0]
-        unique = sum(clue in other.sentences for other in found) == 1
+        unique = sum(clue in other.sentences for other in passages) == 1
         return unique and len(passage.sentences) > 2 and bench.tokenizer.count(clue) >= _LEAST_CLUE
 
-    asked = _one(draw, found, fit, "has a first sentence of its own")
-    others = sorted((place for place in range(len(found)) if place != asked), key=lambda place: abs(place - asked))
+    asked = _one(draw, passages, fit, "has a first sentence of its own")
+    others = sorted((place for place in range(len(passages)) if place != asked), key=lambda place: abs(place - asked))
     near = others[: bench.options.near]
-    return DrawnPassages((asked, *near), _numbers_for(draw, found, 1 + len(near)))
+    return DrawnPassages((asked, *near), _numbers_for(draw, passages, 1 + len(near)))
 
 
-def _match_item(cell: Cell, drawn: DrawnPassages, found: Sequence[Passage], bench: Workbench) -> Item:
-    asked, *near = (found[place] for place in drawn.places)
+def _match_item(cell: Cell, drawn: DrawnPassages, passages: Sequence[Passage], bench: Workbench) -> Item:
+    asked, *near = (passages[place] for place in drawn.places)
     question = (_BY_SUMMARY if asked.summary else _BY_SENTENCE)[cell.language].format(clue=_clue(asked))
     texts = [asked.text() if asked.summary else asked.text(first=1), *(passage.text() for passage in near)]
     number = drawn.numbers[0]
@@ -222,35 +247,34 @@ def _short_enough(passage: Passage, bench: Workbench) -> bool:
     return not bench.options.size or passage.size <= 2 * bench.options.size
 
 
-def _draw_copy(draw: random.Random, found: Sequence[Passage], bench: Workbench, cell: Cell) -> DrawnPassages:
-    asked = _one(draw, found, partial(_short_enough, bench=bench), "is short enough to be copied")
-    return DrawnPassages((asked,), _numbers_for(draw, found, 1))
+def _draw_copy(draw: random.Random, passages: Sequence[Passage], bench: Workbench, cell: Cell) -> DrawnPassages:
+    asked = _one(draw, passages, partial(_short_enough, bench=bench), "is short enough to be copied")
+    return DrawnPassages((asked,), _numbers_for(draw, passages, 1))
 
 
-def _draw_nth(draw: random.Random, found: Sequence[Passage], bench: Workbench, cell: Cell) -> DrawnPassages:
+def _draw_nth(draw: random.Random, passages: Sequence[Passage], bench: Workbench, cell: Cell) -> DrawnPassages:
     places: dict[int, None] = {}
     for _ in range(_DRAWS):
-        places[_one(draw, found, partial(_short_enough, bench=bench), "is short enough to be copied")] = None
+        places[_one(draw, passages, partial(_short_enough, bench=bench), "is short enough to be copied")] = None
         if len(places) == bench.options.of:
             break
     else:
         raise FitError(f"the corpus has too few passages for options.of = {bench.options.of}; use a larger one")
-    number = _numbers_for(draw, found, 1)
-    # The rows of a cell ask for one place after the other, so that no place is the answer more often than others.
+    number = _numbers_for(draw, passages, 1)
+    # The rows of a cell ask for each place in turn, so that no place is the answer more often than others.
     first = random.Random(f"{bench.seed}/{cell.corpus}/{cell.length}/{cell.repeat}/nth").randrange(bench.options.of)
     row = int(cell.needle.rpartition("-")[2])
     return DrawnPassages(tuple(places), number * bench.options.of, (first + row) % bench.options.of)
 
 
-def _copy_item(cell: Cell, drawn: DrawnPassages, found: Sequence[Passage], bench: Workbench) -> Item:
-    texts = [found[place].text() for place in drawn.places]
+def _copy_item(cell: Cell, drawn: DrawnPassages, passages: Sequence[Passage], bench: Workbench) -> Item:
+    texts = [passages[place].text() for place in drawn.places]
     number = drawn.numbers[0]
     if drawn.before is None:
         question = _COPY[cell.language].format(id=number)
     else:
-        nth = drawn.before + 1
-        ordinal = f"{nth}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(nth, 'th') }" if cell.language == "en" else str(nth)
-        question = _NTH[cell.language].format(id=number, of=len(texts), nth=ordinal)
+        nth = ordinal(drawn.before + 1, cell.language)
+        question = _NTH[cell.language].format(id=number, of=len(texts), nth=nth)
     hidden = _hidden(texts, drawn, cell)
     return Item(
         cell.needle, cell.language, question, (texts[0], hidden[0]), (), "exact", hidden,
@@ -260,7 +284,7 @@ def _copy_item(cell: Cell, drawn: DrawnPassages, found: Sequence[Passage], bench
 
 
 class _Hidden:
-    """Hides numbered passages among others; keeps the haystack that all depths of a row share."""
+    """Hides numbered passages among others; keeps the haystack that the rows of a cell share at all depths."""
 
     def __init__(self, kind: Kind, bench: Workbench) -> None:
         self._kind = kind
@@ -270,10 +294,10 @@ class _Hidden:
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         bench = self._bench
-        drawn, found = _drawn(self._kind, bench, cell)
+        drawn, passages = _drawn(self._kind, bench, cell)
         key = cell._replace(depth=0.0, control=None)
         if self._haystack is None or self._key != key:
-            self._key, self._haystack = key, self._fill(cell, item, frame, drawn, found)
+            self._key, self._haystack = key, self._fill(cell, item, frame, drawn, passages)
         haystack = self._haystack
         places, before = haystack.places, haystack.before
         assert places is not None
@@ -294,58 +318,41 @@ class _Hidden:
             boundary="paragraph",
         )
 
-    def _fill(self, cell: Cell, item: Item, frame: Frame, drawn: DrawnPassages, found: Sequence[Passage]) -> Haystack:
+    def _fill(
+        self, cell: Cell, item: Item, frame: Frame, drawn: DrawnPassages, passages: Sequence[Passage]
+    ) -> Haystack:
         bench, name = self._bench, row_seed(self._kind.name, self._bench, cell)
-        others = [passage for place, passage in enumerate(found) if place not in drawn.places]
-        needles: tuple[Encoded, ...] = tuple(encode(text, bench.tokenizer) for text in item.hide)
-        room = PassageRoom(
-            cell.length - bench.reserve, frame, needles, cell.language, bench.tokenizer, bench.counter
-        )  # fmt: skip
+        others = [passage for place, passage in enumerate(passages) if place not in drawn.places]
+        needles = tuple(encode(text, bench.tokenizer) for text in item.hide)
+        room = PassageRoom(cell.length - bench.reserve, frame, needles, cell.language, bench.tokenizer, bench.counter)
         once = sum(passage.size + marker_tokens(cell.language, bench.tokenizer) for passage in others)
-        best: tuple[int, Haystack] | None = None
-        # Where few passages fit, not every choice of them can be cut to the length.
-        for number in range(_ORDERS):
+
+        def fill(number: int) -> tuple[int, Haystack]:
             shuffled = list(others)
             random.Random(f"{name}/others/{number}" if number else f"{name}/others").shuffle(shuffled)
-            try:
-                haystack = fit_passages(room, Lines(partial(cycle, shuffled)), name, frozenset(drawn.numbers), once)
-            except FitError:
-                if best is None and number == _ORDERS - 1:
-                    raise
-                continue
-            below = most_below(haystack, room)
-            if best is None or below < best[0]:
-                best = below, haystack
-            if below <= MOST_BELOW:
-                break
-        assert best is not None
-        return best[1]
+            haystack = fit_passages(room, Lines(partial(cycle, shuffled)), name, frozenset(drawn.numbers), once)
+            return most_below(haystack, room), haystack
+
+        # If few passages fit, not every order of them can be cut to the length.
+        return fullest(fill, _ORDERS)
 
     def _gaps(self, cell: Cell, item: Item, drawn: DrawnPassages, before: Ints, tokens: int) -> list[tuple[int, int]]:
-        """Before which passage each text stands, and its order among those that stand before the same one."""
+        """The gap that each text goes into (the number of the passage after it), and its order in that gap."""
         gap = int(nearest(before, (cell.depth or 0.0) / 100 * tokens))
         last = len(before) - 1
         draw = random.Random(f"{row_seed(self._kind.name, self._bench, cell)}/gaps")
         shares = [draw.random() for _ in item.hide[1:]]
-        found = [(gap, 0)]
+        gaps = [(gap, 0)]
         for number, share in enumerate(shares, 1):
             if drawn.before is None:
-                # Behind it and on from the beginning: over all depths it is as often the first as the last of them.
+                # After the asked one, wrapping around: over all depths that comes first as often as last.
                 further = (number + (share - 0.5) / 2) / len(item.hide)
-                found.append(((gap + round(further * (last + 1))) % (last + 1), number))
+                gaps.append(((gap + round(further * (last + 1))) % (last + 1), number))
             elif number <= drawn.before:
-                found.append((int(share * (gap + 1)), number - len(shares) - 1))
+                gaps.append((int(share * (gap + 1)), number - len(shares) - 1))
             else:
-                found.append((gap + int(share * (last - gap + 1)), number))
-        return found
-
-
-def _make(kind: Kind, bench: Workbench) -> ContextMaker:
-    return _Hidden(kind, bench)
-
-
-def _joiner(language: str) -> str:
-    return BLANK_LINE
+                gaps.append((gap + int(share * (last - gap + 1)), number))
+        return gaps
 
 
 def _task(
@@ -353,9 +360,7 @@ def _task(
 ) -> Task:
     return Task(
         kind.name, 1, _ids, asked_of_texts, options,
-        context=ContextKind(
-            partial(_make, kind), check, _joiner, lambda placement, boundary, depth: "paragraph", always,
-        ),
+        context=ContextKind(partial(_Hidden, kind), check, lambda language: BLANK_LINE, at_paragraph, always_exact),
         controls=controls, ask=partial(_ask, kind), drawn=True,
     )  # fmt: skip
 

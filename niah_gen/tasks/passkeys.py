@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from niah_gen.haystacks.haystack import Filler
-from niah_gen.haystacks.noise import NOISE, NoiseFiller
 from niah_gen.haystacks.proof import shown
 from niah_gen.haystacks.slots import Digits, Values, scattered, size_of, texts
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.controls import CONTROLS
-from niah_gen.tasks.hiding import among_lines
+from niah_gen.tasks.hiding import among_lines, noise_filler
+from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Cell, Item, Settings
-from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row
 
 
-class Told(NamedTuple):
-    """What is said of a number `{key}` in a language: before the context, in it, and in question."""
+class KeyWording(NamedTuple):
+    """The wording about a number `{key}` in a language: before the context, in it, and in the question."""
 
     opening: str
     needle: str
@@ -33,26 +31,26 @@ class Told(NamedTuple):
 
 
 _PASSKEY = {
-    "en": Told(
+    "en": KeyWording(
         "A pass key is hidden inside a lot of irrelevant text. Find it and memorize it. I will quiz you about it "
         "afterwards.",
         "The pass key is {key}. Remember it. {key} is the pass key.",
         "What is the pass key?", "The pass key is",
     ),
-    "zh": Told(
+    "zh": KeyWording(
         "下面大量无关的文字中藏着一个密码。请找到并记住它，稍后我会问你。",
         "密码是{key}。请记住它。{key}就是密码。",
         "密码是什么？", "密码是",
     ),
 }  # fmt: skip
 _NUMBER_STRING = {
-    "en": Told(
+    "en": KeyWording(
         "A sequence of digits is hidden inside a lot of irrelevant text. Find it and memorize it. I will quiz you "
         "about it afterwards.",
         "The sequence of digits is {key}. Remember it. {key} is the sequence of digits.",
         "What is the sequence of digits?", "The sequence of digits is",
     ),
-    "zh": Told(
+    "zh": KeyWording(
         "下面大量无关的文字中藏着一串数字。请找到并记住它，稍后我会问你。",
         "这串数字是{key}。请记住它。{key}就是这串数字。",
         "这串数字是什么？", "这串数字是",
@@ -60,19 +58,15 @@ _NUMBER_STRING = {
 }  # fmt: skip
 
 
-def _noise(options: Any, language: str, tokenizer: Tokenizer) -> Filler:
-    return NoiseFiller(NOISE[language], tokenizer)
-
-
 def _number(name: str, slot: Digits, settings: Settings, cell: Cell) -> tuple[str, str]:
-    """The number of a cell, and another one; no two repeats of a length have the same."""
+    """The number of a cell, different for each repeat of a length, and another number."""
     seed = f"{settings.seed}/{name}/{cell.language}/{cell.length}"
     places = np.array([cell.repeat % size_of(slot), (cell.repeat + size_of(slot) // 2) % size_of(slot)])
     own, other = texts(slot, Values(scattered(places, size_of(slot), seed)))
     return own, other
 
 
-def _task(name: str, digits: int, wording: dict[str, Told]) -> Task:
+def _task(name: str, digits: int, wording: dict[str, KeyWording]) -> Task:
     slot = Digits(digits)
 
     def ids(settings: Settings, language: str) -> Sequence[str]:
@@ -88,7 +82,7 @@ def _task(name: str, digits: int, wording: dict[str, Told]) -> Task:
         )  # fmt: skip
 
     return Task(
-        name, 1, ids, item, corpus="noise", context=among_lines(_noise, repeats=True),
+        name, 1, ids, item, corpus="noise", context=among_lines(noise_filler, repeats=True),
         controls={name: make for name, make in CONTROLS.items() if name != "literal"}, check=_check(digits), drawn=True,
     )  # fmt: skip
 
@@ -97,13 +91,11 @@ def _check(digits: int) -> Callable[[Row, Item], Iterator[str]]:
     number = re.compile(r"(?<![0-9])[0-9]+(?![0-9])")
 
     def check(row: Row, item: Item) -> Iterator[str]:
-        """The numbers of the prompt are the row's facts, each stated twice; none where it is said to be absent."""
-        prompt = row["prompt"]
-        text = prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
-        found = sorted(number.findall(text))
+        """Checks that the numbers of the prompt are the row's facts, each stated twice; none in the control absent."""
+        stated = sorted(number.findall(context_of(row)))
         facts = [] if row["control"] == "absent" else [group[0] for group in row["keywords"]]
-        if found != sorted(facts * 2):
-            yield f"the numbers of the prompt are {shown(found)}, expected {shown(sorted(facts * 2))}"
+        if stated != sorted(facts * 2):
+            yield f"the numbers of the prompt are {shown(stated)}, expected {shown(sorted(facts * 2))}"
         for fact in facts:
             if len(fact) != digits:
                 yield f"keywords: {fact} has {len(fact)} digits, expected {digits}"

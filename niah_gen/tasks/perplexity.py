@@ -1,15 +1,15 @@
-"""Cuts documents into sliding windows whose log-probabilities are asked for: nothing is hidden and nothing asked.
+"""Cuts documents into sliding windows for scoring log-probabilities: nothing is hidden and nothing asked.
 
 The windows of every length score the same tokens of the same documents, each token once: the first window scores all of
 its tokens but the first, and each later one the tokens of its last stride, with all the context before them that its
-length allows. So are PG-19 and Proof-pile read in work on long contexts (O. Press et al., ICLR 2022; S. Chen et al.,
-2023), there with strides of 256 tokens.
+length allows. Work on long contexts scores PG-19 and Proof-pile like this, in strides of 256 tokens (O. Press et al.,
+ICLR 2022; S. Chen et al., 2023).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -26,10 +26,10 @@ from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
 from niah_score.contract import Span, sha256_hex
 
-# What parts documents that are joined to one text.
+# What separates documents joined to one text.
 _BETWEEN = "\n\n"
 _MOST_DOCUMENTS = 10_000
-# A window after the first has at least so many tokens of context.
+# The least context, in tokens, of windows after the first.
 _LEAST_CONTEXT = 16
 SCORES = ("stride", "window")
 
@@ -38,10 +38,10 @@ SCORES = ("stride", "window")
 class PerplexityOptions:
     """The recipe's [options].
 
-    `tokens`: of each document the first so many are scored. `documents`: how many documents of each corpus. `stride`:
-    how many tokens later the next window ends; 0 for half the window's length. `join`: shorter documents are joined, in
-    reading order, to texts of at least `tokens` tokens; else they are left out. `score`: `stride` as the module says;
-    `window` for windows that stand side by side and are scored from their first token on.
+    `tokens`: how many tokens of each document are scored, from its beginning. `documents`: how many documents of each
+    corpus. `stride`: how many tokens later the next window ends; 0 for half the window's length. `join`: whether
+    shorter documents are joined, in reading order, to texts of at least `tokens` tokens, or left out. `score`: `stride`
+    as described above; `window` for adjacent windows that are scored from their first token on.
     """
 
     tokens: int = 8000
@@ -60,11 +60,11 @@ class PerplexityOptions:
         if self.score not in SCORES:
             raise ValueError(f"score is {self.score!r}; expected {' or '.join(SCORES)}")
         if self.stride and self.score == "window":
-            raise ValueError("stride is given, but windows that are scored whole stand side by side; leave it out")
+            raise ValueError("stride is given, but windows that are scored whole do not overlap; leave it out")
 
 
 def stride_of(options: PerplexityOptions, length: int) -> int:
-    """How many tokens later the next window of a length ends."""
+    """How many tokens after a window of a length the next one ends."""
     if options.score == "window":
         return length
     return options.stride or length // 2
@@ -78,7 +78,7 @@ def window_ends(options: PerplexityOptions, length: int) -> list[int]:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    """The needle axis: the documents, by number. Any language will do."""
+    """The needle axis: the documents, by number, in any language."""
     return [f"document-{number}" for number in range(1, settings.options.documents + 1)]
 
 
@@ -93,13 +93,13 @@ def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[
 
 
 def _check_length(options: PerplexityOptions, length: int) -> None:
-    """Raise RecipeError for a length that the options do not go with."""
+    """Raises RecipeError for a length that does not go with the options."""
     stride = stride_of(options, length)
     problems = []
     if length > options.tokens:
         problems.append(
             f"options.tokens: {options.tokens} of each document are scored, but a window has {length}; "
-            f"say --set options.tokens={length}"
+            f"use --set options.tokens={length}"
         )
     if length < 4 * _LEAST_CONTEXT:
         problems.append(f"lengths: {length} is too short for a window; expected at least {4 * _LEAST_CONTEXT} tokens")
@@ -113,18 +113,18 @@ def _check_length(options: PerplexityOptions, length: int) -> None:
 
 
 class _ScoredText(NamedTuple):
-    """A text to cut windows from. `documents`: how many were joined to it."""
+    """A text to cut windows from. `documents`: how many were joined to make it."""
 
     text: str
     documents: int
 
 
 class _Cutter:
-    """Cuts the windows of one process; the text that consecutive cells share is kept encoded."""
+    """Cuts the windows of one process; keeps the encoded text that consecutive cells share."""
 
     def __init__(self, bench: Workbench) -> None:
         if bench.form == "chat":
-            raise RecipeError(["form: windows are read as plain text; leave --chat away"])
+            raise RecipeError(["form: windows are read as plain text; leave out --chat"])
         if bench.reserve:
             raise RecipeError(["reserve: no answer follows a window; set reserve to 0 (--reserve 0)"])
         self._bench = bench
@@ -132,7 +132,7 @@ class _Cutter:
         self._text: tuple[tuple[str, str], _ScoredText, WindowedText] | None = None
 
     def __call__(self, cell: Cell) -> Replayed:
-        """The window of a cell. Raises FitError where the corpus has not that much text."""
+        """The window of a cell. Raises FitError if the corpus does not have enough text."""
         bench, options = self._bench, self._bench.options
         text, windows = self._windowed(cell)
         try:
@@ -147,14 +147,14 @@ class _Cutter:
         source = windows.text
         start, target, end = window.start.byte, window.target.byte, window.end.byte
         pieces = tuple(Piece(Slice(source, *ends)) for ends in ((start, target), (target, end)) if ends[0] < ends[1])
-        before, behind = len(source.data[start:target].decode()), len(source.data[start:end].decode())
+        span = Span(start=len(source.data[start:target].decode()), end=len(source.data[start:end].decode()))
         notes: tuple[str, ...] = ()
         if text.documents > 1:
             notes = (f"{cell.corpus}: texts of {options.tokens} tokens are several documents joined",)
         tokens = bench.counter.count(piece.content for piece in pieces)
         context = Context(
             (PromptMessage(None, pieces),), sha256_hex(whole)[:12], tokens,
-            target_span=Span(start=before, end=behind), notes=notes,
+            target_span=span, notes=notes,
         )  # fmt: skip
         item = Item(cell.needle, cell.language, None, (), (), "nll", max_new_tokens=1)
         return Replayed(item, context)
@@ -180,15 +180,15 @@ class _Drawn:
         self._texts = list(_texts(corpus, options, bench.tokenizer))
         random.Random(f"{bench.seed}/{name}/perplexity").shuffle(self._texts)
         self._at = 0
-        self._found: list[tuple[_ScoredText, Encoded]] = []
+        self._long_enough: list[tuple[_ScoredText, Encoded]] = []
 
     def __getitem__(self, number: int) -> tuple[_ScoredText, Encoded]:
         tokens = self._bench.options.tokens
-        while len(self._found) <= number:
+        while len(self._long_enough) <= number:
             if self._at == len(self._texts):
                 hint = "" if self._bench.options.join else ", or join short ones with options.join=true"
                 raise FitError(
-                    f"corpus {self._name!r} has {len(self._found)} texts of {tokens} tokens, expected "
+                    f"corpus {self._name!r} has {len(self._long_enough)} texts of {tokens} tokens, expected "
                     f"{self._bench.options.documents}; use a larger corpus, or set options.documents or "
                     f"options.tokens lower{hint}"
                 )
@@ -198,20 +198,16 @@ class _Drawn:
             if len(text.text.encode()) >= tokens:
                 encoded = encode(text.text, self._bench.tokenizer)
                 if encoded.size >= tokens:
-                    self._found.append((text, encoded))
-        return self._found[number]
+                    self._long_enough.append((text, encoded))
+        return self._long_enough[number]
 
 
 def _texts(corpus: Corpus, options: PerplexityOptions, tokenizer: Tokenizer) -> Iterator[_ScoredText]:
-    """The documents of a corpus, the short ones joined in reading order where that is asked for."""
+    """The documents of a corpus, with the short ones joined in reading order if the options say so."""
     joined: list[str] = []
     size = 0
     for document in corpus.documents:
-        if not options.join:
-            yield _ScoredText(document.text, 1)
-            continue
-        tokens = tokenizer.count(document.text)
-        if tokens >= options.tokens:
+        if not options.join or (tokens := tokenizer.count(document.text)) >= options.tokens:
             yield _ScoredText(document.text, 1)
             continue
         joined.append(document.text.strip())
@@ -221,12 +217,8 @@ def _texts(corpus: Corpus, options: PerplexityOptions, tokenizer: Tokenizer) -> 
             joined, size = [], 0
 
 
-def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
-    return _Cutter(bench)
-
-
 def _chosen(options: PerplexityOptions) -> Task:
-    """The family whose rows are proved by some options."""
+    """The family with the proofs that given options need."""
     return PERPLEXITY._replace(
         check=partial(check_window, options.score), in_order=partial(follow_windows, partial(window_ends, options))
     )
@@ -234,5 +226,5 @@ def _chosen(options: PerplexityOptions) -> Task:
 
 PERPLEXITY = Task(
     "perplexity", 1, _ids, replayed, PerplexityOptions, context=FITTED_WHOLE,
-    coordinates=_coordinates, replay=_replay, chosen=_chosen, languages=(),
+    coordinates=_coordinates, replay=_Cutter, chosen=_chosen, languages=(),
 )  # fmt: skip

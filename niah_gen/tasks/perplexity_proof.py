@@ -1,4 +1,4 @@
-"""Proves windows: each from its own columns, and those of a document together, which have to score every token once."""
+"""Proves windows: each from its own columns, and those of a document together, which must score every token once."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from niah_gen.tasks.records import Item
 from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row, sha256_hex
 
-# What a row of a window says in the columns about a question and what is hidden.
-_SAID: tuple[tuple[str, object], ...] = (
+# The fixed values of a window's columns: it has no question, and hides nothing.
+_FIXED: tuple[tuple[str, object], ...] = (
     ("question", None), ("answers", []), ("keywords", []), ("keyword_kinds", []), ("rejects", []), ("decoys", []),
     ("metric", "nll"), ("answer_prefix", None), ("needles", []), ("needle_spans", []), ("needle_depths", []),
     ("depth_percent", None), ("boundary", None), ("leak", None), ("max_new_tokens", 1), ("haystack_passes", 1.0),
 )  # fmt: skip
-# How far ends may have moved to where the text can be cut; all but a few move by less than ten tokens.
+# How many tokens a window's end may move to where the text can be cut; all but a few move by less than ten.
 _MOST_MOVED = 256
 
 
 def check_window(score: str, row: Row, item: Item) -> Iterator[str]:
-    """What is wrong with a window by itself. `score`: the family's option."""
-    for name, expected in _SAID:
-        found = row[name]  # type: ignore[literal-required]
-        if found != expected:
-            yield f"{name} is {shown(found)}, expected {shown(expected)} of a window"
+    """Checks a window on its own. `score`: the family's option."""
+    for name, expected in _FIXED:
+        value = row[name]  # type: ignore[literal-required]
+        if value != expected:
+            yield f"{name} is {shown(value)}, expected {shown(expected)} for a window"
     prompt, target = row["prompt"], row["target_span"]
     if not isinstance(prompt, str):
         yield "the prompt is a chat; windows are plain text"
@@ -32,7 +32,7 @@ def check_window(score: str, row: Row, item: Item) -> Iterator[str]:
     if row["haystack_tokens"] != row["prompt_tokens"]:
         yield f"haystack_tokens is {row['haystack_tokens']}, expected those of the window, {row['prompt_tokens']}"
     if target is None:
-        yield "target_span is null; every window is scored somewhere"
+        yield "target_span is null; some part of every window is scored"
     elif target["end"] != len(prompt):
         yield f"target_span ends at {target['end']}, expected the end of the window, {len(prompt)}"
     elif (target["start"] == 0) != (score == "window"):
@@ -40,7 +40,7 @@ def check_window(score: str, row: Row, item: Item) -> Iterator[str]:
 
 
 class _Tiled:
-    """The windows of one length over one document, as far as they have been seen."""
+    """The windows of one length over one document that have been seen so far."""
 
     def __init__(self, key: tuple[object, ...], haystack_id: str | None) -> None:
         self.key = key
@@ -55,11 +55,11 @@ class _Tiled:
 def follow_windows(
     ends_of: Callable[[int], Sequence[int]], tokenizer: Tokenizer
 ) -> Callable[[Row | None], Iterator[str]]:
-    """The function that is given the rows in their order, and None behind the last, and says how they do not tile.
+    """Returns a function that is given the rows in order, then None, and reports where they do not tile.
 
-    Every window has to go on where the one before it ended, its context has to be the text before that, and what all
-    windows of a document score has to be the text that haystack_id digests, token by token once. `ends_of`: where the
-    windows of a length end at the latest, in tokens.
+    Every window must continue where the previous one ended, its context must be the text before that, and together the
+    windows of a document must score every token of the text that haystack_id digests once. `ends_of`: where the windows
+    of a length end at the latest, in tokens.
     """
     current: _Tiled | None = None
 
@@ -79,43 +79,43 @@ def follow_windows(
 
 
 def _next(document: _Tiled, row: Row, ends: Sequence[int]) -> Iterator[str]:
-    """What is wrong with a window after those before it."""
+    """Checks that a window continues the earlier ones."""
     prompt, target, tokens = row["prompt"], row["target_span"], row["target_token_span"]
     if document.broken or not isinstance(prompt, str) or target is None or tokens is None:
-        document.broken = True  # told already, of this row or of one before it
+        document.broken = True  # already reported, for this row or an earlier one
         return
     if row["repeat"] != document.number:
-        document.broken = True  # a row is missing, which is told of all rows together
+        document.broken = True  # a row is missing, which is reported for all rows together
         return
     if row["haystack_id"] != document.haystack_id:
-        yield f"haystack_id is {row['haystack_id']}, but {document.haystack_id} in the document's window before"
+        yield f"haystack_id is {row['haystack_id']}, but {document.haystack_id} in the document's previous window"
     begin = 0 if document.number == 0 else target["start"]
     if document.number == 0:
         document.begin = document.tokens = tokens["start"]
     elif not _precedes(document.texts, prompt[:begin]):
         document.broken = True
-        yield "the text before target_span is not that before the end of the window before"
+        yield "the text before target_span is not the text up to the end of the previous window"
         return
     document.tokens += tokens["end"] - tokens["start"]
     document.texts.append(prompt[begin:])
     latest = ends[document.number] if document.number < len(ends) else 0
     document.number += 1
     if not latest - _MOST_MOVED * document.number <= document.tokens <= latest:
-        yield f"the window ends at token {document.tokens} of its document, expected {latest} or a few before"
+        yield f"the window ends at token {document.tokens} of its document, expected {latest} or a few fewer"
 
 
 def _precedes(texts: Sequence[str], context: str) -> bool:
-    """Whether texts one after the other end with a context."""
-    found = ""
+    """Whether the texts, joined, end with a context."""
+    end = ""
     for text in reversed(texts):
-        found = text + found
-        if len(found) >= len(context):
+        end = text + end
+        if len(end) >= len(context):
             break
-    return found.endswith(context)
+    return end.endswith(context)
 
 
 def _closed(document: _Tiled, ends_of: Callable[[int], Sequence[int]], tokenizer: Tokenizer) -> Iterator[str]:
-    """What is wrong with all windows of a length over a document together."""
+    """Checks all windows of a length over a document together."""
     _, corpus, length, name = document.key
     if document.broken or document.number != len(ends_of(int(str(length)))):
         return

@@ -1,4 +1,4 @@
-"""Draws invented full names, tens of thousands in each language, none of which is a part of another.
+"""Draws invented full names, from tens of thousands in each language, none of which is part of another.
 
 An English name is a given name and a family name; a Chinese one has three characters.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from niah_gen.errors import FitError
 
 _FOLDER = Path(__file__).parents[1] / "library" / "persons"
-# Draws in a row that find a taken name before the names count as used up.
+# How many draws in a row must hit taken names for the names to count as used up.
 _TRIES = 1_000
 
 
@@ -34,7 +34,7 @@ def all_names(language: str) -> list[str]:
 
 
 def draw_name(draw: random.Random, language: str, taken: Collection[str]) -> str:
-    """A name that is not taken. Raises FitError where nearly all are."""
+    """A name that is not taken. Raises FitError if nearly all are."""
     parts = _parts(language)
     for _ in range(_TRIES):
         name = "".join(map(draw.choice, parts))
@@ -44,8 +44,8 @@ def draw_name(draw: random.Random, language: str, taken: Collection[str]) -> str
 
 
 def draw_names(draw: random.Random, language: str, count: int) -> list[str]:
-    """So many different names, in no order."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found[draw_name(draw, language, found)] = None
-    return list(found)
+    """`count` different names, in the order drawn."""
+    names: dict[str, None] = {}
+    while len(names) < count:
+        names[draw_name(draw, language, names)] = None
+    return list(names)

@@ -1,4 +1,4 @@
-"""Reads the text that a row's facts stand in."""
+"""Finds the text of a row's prompt that holds its facts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from niah_score.contract import Row
 
 
 def context_of(row: Row) -> str:
-    """The prompt, or the message of it that holds the context."""
+    """The prompt, or the text of its message that holds the context."""
     prompt = row["prompt"]
     return prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]

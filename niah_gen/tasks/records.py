@@ -1,4 +1,4 @@
-"""Defines what flows through a task family: cells, items, settings, and the contexts made for them."""
+"""Defines what task families take and make: cells, items, settings and contexts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from niah_score.text import group_of
 
 
 class Cell(NamedTuple):
-    """One coordinate of the grid: what one row is made of. `length` in tokens, 0 where rows have none.
+    """The coordinates of one row in the grid. `length`: in tokens, 0 if rows have none.
 
-    `depth`: in percent, None where none is asked for. `needle`: the item's id. `control`: the name of the control whose
-    twin the row is; None for the item itself.
-    `part`: the recipe's part that the row belongs to; None where it has no parts.
+    `depth`: in percent, None if none is asked for. `needle`: the item's id. `control`: the name of the control whose
+    twin the row is; None for the item itself. `part`: the recipe's part that the row belongs to; None if it has none.
     """
 
     language: str
@@ -57,9 +56,9 @@ class GridAxes(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """Where one row stands, for families that list their rows. `length` in tokens, 0 where rows have none.
+    """One row of a family that lists its rows. `length`: in tokens, 0 if rows have none.
 
-    `needle`: the item's id. `depth`: in percent, None where none is asked for.
+    `needle`: the item's id. `depth`: in percent, None if none is asked for.
     """
 
     length: int
@@ -71,16 +70,16 @@ class Coordinates(NamedTuple):
 class Item(NamedTuple):
     """The truth of a cell, the same at every depth: what is asked, what counts as the answer, what is hidden.
 
-    `answers`: accepted ones, the first is the reference. `keywords`: every group must be found, any of its members
-    counts. `keyword_kinds` and `rejects`: of each group, the kind of value that it states and what voids a find that it
-    touches; where they are empty, the spellings tell the kind and nothing is rejected. `decoys`: the facts of
-    distractors, a group of spellings each. `hide`: the texts to hide, the ones asked for first; the last `distractors`
-    of them are no needles. `sets`: how many texts of `hide` belong together: the first so many stand as the recipe's
-    `spread` says, the next ones alike from a seeded depth of their own, and so on; empty where all are one set.
-    `answer_prefix`: what an answer has to begin with. `max_new_tokens`: a sensible output
-    limit; None for the recipe's. `literal`, `conflict`: the question in the needle's own words, and a text that says
-    otherwise with the spellings of what it says, for the controls of that name. `opening`: what the prompt says before
-    the context, where the template has a place for it. `question_language`: empty where it is that of the item.
+    `answers`: accepted answers, the first is the reference. `keywords`: every group must be found, any member of a
+    group counts. `keyword_kinds` and `rejects`: for each group, the kind of value that it states and what voids a match
+    that it touches; if empty, the spellings decide the kind and nothing is rejected. `decoys`: the facts of
+    distractors, each a group of spellings. `hide`: the texts to hide, those asked for first; the last `distractors` of
+    them are not needles. `sets`: sizes of the sets of texts in `hide` that belong together: the first is placed by the
+    recipe's `spread`, each other one in the same way from its own seeded depth; empty if all texts are one set.
+    `answer_prefix`: what an answer must begin with. `max_new_tokens`: a sensible output limit; None for the recipe's.
+    `literal`, `conflict`: for the controls of that name, the question in the needle's own words, and a text that says
+    otherwise with the spellings of its value. `opening`: what the prompt says before the context, if the template has a
+    place for it. `question_language`: empty if it is the item's.
     """
 
     id: str
@@ -104,25 +103,25 @@ class Item(NamedTuple):
 
     @property
     def asked_in(self) -> str | None:
-        """The language of the question; None where there is none."""
+        """The language of the question; None if there is no question."""
         return None if self.question is None else self.question_language or self.language
 
     @property
     def kinds(self) -> list[str]:
-        """The kind of every keyword group, as a row states it."""
+        """The kind of each keyword group, as the row states it."""
         return list(self.keyword_kinds) or [group_of(group).kind for group in self.keywords]
 
     @property
     def rejected(self) -> list[list[str]]:
-        """What voids a find of each keyword group, as a row states it."""
+        """What voids a match of each keyword group, as the row states it."""
         return [list(words) for words in self.rejects] or [[] for _ in self.keywords]
 
 
 class Settings(NamedTuple):
     """What a task family sees of a recipe. `options`: an instance of the family's options.
 
-    `needles`: those of the recipe, for families that hide them. `any_language`: whether needles go into corpora of
-    every language. `question_language`: what their questions are asked in, empty for the language of each.
+    `needles`: the recipe's, for families that hide them. `any_language`: whether needles go into corpora of every
+    language. `question_language`: the language of their questions; empty for each needle's own.
     """
 
     options: Any
@@ -134,11 +133,11 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a prompt is asked about, and the figures of it that its row records.
+    """What a prompt asks about, and the figures that its row records of it.
 
     `turns`: one message without a role, or the messages of a conversation; `needle_turn`: which of them holds the
     needles. `haystack_id`: a digest of the filler. `needle_depths`: haystack tokens before each needle, in percent of
-    all. `leak`: keywords that the filler already held. `target_span`: code points of the turn. `notes`: what a
+    all. `leak`: keywords that the filler already holds. `target_span`: in code points of the turn. `notes`: what the
     user should know, a sentence each.
     """
 
@@ -154,15 +153,12 @@ class Context:
     notes: tuple[str, ...] = ()
 
 
-# What a row has whose prompt is the question alone.
+# The context of a row whose prompt is the question alone.
 WITHOUT_CONTEXT = Context((), None, 0)
 
 
 class Replayed(NamedTuple):
-    """A prompt that a published rule made whole, and its truth.
-
-    `context.turns` are all messages of the prompt, `context.needle_turn` the one that holds the needles.
-    """
+    """A prompt that a published rule made whole, and its truth. `context.turns` are all messages of the prompt."""
 
     item: Item
     context: Context
@@ -170,10 +166,10 @@ class Replayed(NamedTuple):
 
 @dataclass(frozen=True)
 class Workbench:
-    """What one process makes contexts with. `fillers`: of each corpus. `longest`: the recipe's greatest length, tokens.
+    """What one process makes contexts with. `fillers`: by corpus. `longest`: the recipe's greatest length, in tokens.
 
-    `corpora`: the documents themselves, and `depths`: those of the rows, in percent, for families that read or replay
-    them. The rest are fields of the recipe.
+    For families that read or replay them, `corpora`: the documents themselves; `depths`: the rows' depths, in percent.
+    The rest are fields of the recipe.
     """
 
     tokenizer: Tokenizer
@@ -187,18 +183,17 @@ class Workbench:
     diff: float = 25.0
     boundary: str = "sentence"
     fresh_haystacks: bool = False
-    options: Any = field(default=None)
+    options: Any = None
     corpora: Mapping[str, Corpus] = field(default_factory=dict)
     depths: tuple[float, ...] = ()
     form: PromptForm = "text"
 
 
 class ContextMaker(Protocol):
-    """Makes the contexts of one process; it may keep what consecutive cells share."""
+    """Makes the contexts of one process; may keep what consecutive cells share."""
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
-        """The context of a cell: filled for `item`, with what `shown` hides in it (the item, or its control's twin).
+        """The context of a cell: filled for `item`, and hiding what `shown` hides (the item, or its control's twin).
 
-        `frame`: the prompt around the context, with the item's question. Raises FitError where the length cannot hold
-        it.
+        `frame`: the prompt around the context, with the item's question. Raises FitError if the length cannot hold it.
         """

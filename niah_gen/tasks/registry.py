@@ -1,4 +1,4 @@
-"""Lists the task families by name, and finds those of the user's own; docs/contributing.md tells how to add one."""
+"""Lists the task families by name, and finds the user's own; docs/contributing.md says how to add one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from niah_gen.errors import RecipeError, suggestion
 from niah_gen.tasks.base import Task
 from niah_gen.tasks.options import read_options
 
-# Where the record of each family stands, below niah_gen.tasks. A family is imported when it is asked for: all of them
-# would take a tenth of every command's start.
+# The module below niah_gen.tasks and the name of each family's record. Families are imported only when asked for:
+# importing all of them would take a tenth of every command's start.
 TASK_HOMES = {
     "single": "needle:SINGLE",
     "multi": "needle:MULTI",
@@ -56,15 +56,15 @@ TASK_HOMES = {
 
 
 def is_own(name: str) -> bool:
-    """Whether a name is that of a family outside the package, `module:NAME`."""
+    """Whether a name is that of a family outside the package: `module:NAME`."""
     return ":" in name
 
 
 def find_task(name: str, *, here: bool = True) -> Task:
     """The task family that a recipe names: one of TASK_HOMES, or `module:NAME`, a Task in an importable module.
 
-    here: the module may lie in the working folder; a recipe that came with a dataset finds only what is installed or
-    on PYTHONPATH. Raises RecipeError where there is none.
+    here: whether to look for the module in the working folder too; a recipe that came with a dataset finds only what is
+    installed or on PYTHONPATH. Raises RecipeError if there is no such family.
     """
     if not is_own(name):
         if name not in TASK_HOMES:
@@ -78,7 +78,7 @@ def find_task(name: str, *, here: bool = True) -> Task:
         raise RecipeError([f"expected module:NAME; found {name!r}"])
     added = here and os.getcwd() not in sys.path
     if added:
-        # Behind everything installed, as `python -m` would put it first; workers get the same path.
+        # Appended, so that installed modules win; workers get the same path.
         sys.path.append(os.getcwd())
     try:
         loaded = importlib.import_module(module)
@@ -90,20 +90,20 @@ def find_task(name: str, *, here: bool = True) -> Task:
         ) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever the user's own module raises
         raise RecipeError([f"{name!r}: importing {module} fails ({type(error).__name__}: {error})"]) from None
-    found = getattr(loaded, attribute, None)
-    if found is None:
+    task = getattr(loaded, attribute, None)
+    if task is None:
         raise RecipeError([f"{name!r}: module {module!r} has no {attribute!r}"])
-    if not isinstance(found, Task):
-        raise RecipeError([f"{name!r}: expected a niah_gen.tasks.base.Task, found {type(found).__name__}"])
-    return found
+    if not isinstance(task, Task):
+        raise RecipeError([f"{name!r}: expected a niah_gen.tasks.base.Task, found {type(task).__name__}"])
+    return task
 
 
 def chosen_task(name: str, options: Mapping[str, Any], *, here: bool = True) -> Task:
-    """The task family that a recipe names, as its [options] make it. Raises RecipeError where there is none."""
+    """The task family that a recipe names, with its [options]. Raises RecipeError if there is none."""
     return as_chosen(find_task(name, here=here), options)
 
 
 def as_chosen(task: Task, options: Mapping[str, Any]) -> Task:
-    """A family as [options] make it; as it is where they are none of its own."""
-    found, _ = read_options(task.options, options)
-    return task if found is None else task.with_options(found)
+    """A family as set up by [options]; unchanged if these are not valid for it."""
+    read, _ = read_options(task.options, options)
+    return task if read is None else task.with_options(read)

@@ -1,6 +1,6 @@
-"""Spells values as rows list them, at most a dozen ways each, for tools that look for texts; ours read values.
+"""Spells values as rows list them, in at most a dozen ways each, for tools that search for text; ours parse values.
 
-Row ids digest the spellings: a change here renames every row that asks for such a value.
+Row ids digest the spellings, so a change here renames every row that asks for such a value.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _MONTHS = (
 )  # fmt: skip
 _SMALL = {value: name for name, value in SMALL.items()}
 _TENS = {value: name for name, value in TENS.items()}
-# Longer numbers are spelt in digits alone.
+# Numbers from here on are spelt in digits only.
 _LONGEST = 10**12
 _HAN = "零一二三四五六七八九"
-# What stands before a sum in English, the currency's word, its hundredth if sums are given in it, and the Chinese word.
+# The sign before a sum in English, the currency's word, its hundredth if sums are given in it, and the Chinese word.
 _CURRENCIES = {
     "GBP": ("£", "pounds", "pence", "英镑"),
     "USD": ("$", "dollars", "cents", "美元"),
@@ -45,16 +45,16 @@ def number(value: Decimal, language: str) -> list[str]:
     digits = plain(value)
     if language not in ALWAYS_READ:
         return _different(own_spellings.number(digits, language))
-    found = [digits]
+    spelt = [digits]
     is_whole = value == value.to_integral_value()
     if value >= 1000 and is_whole:
-        found.append(f"{value:,.0f}")
+        spelt.append(f"{value:,.0f}")
     if is_whole and 0 <= value < _LONGEST:
         whole = int(value)
-        found += (
+        spelt += (
             [english(whole), english(whole, joint="")] if language == "en" else [chinese(whole), chinese(whole, "两")]
         )
-    return _different(found)
+    return _different(spelt)
 
 
 def time(minutes: int, language: str) -> list[str]:
@@ -64,17 +64,17 @@ def time(minutes: int, language: str) -> list[str]:
         return _different(own_spellings.time(hour, minute, language))
     twelve, half = (hour - 1) % 12 + 1, "pm" if hour >= 12 else "am"
     if language == "en":
-        # Words are left out: "nineteen fifty-two" is a year, too.
-        found = [f"{hour}:{minute:02d}", f"{hour:02d}:{minute:02d}", f"{hour}.{minute:02d}"]
+        # Words are left out: "nineteen fifty-two" is also a year.
+        spelt = [f"{hour}:{minute:02d}", f"{hour:02d}:{minute:02d}", f"{hour}.{minute:02d}"]
         said = f"{twelve}:{minute:02d}"
-        return _different([*found, f"{said} {half}", f"{twelve}.{minute:02d} {half}", f"{said} {half[0]}.m."])
+        return _different([*spelt, f"{said} {half}", f"{twelve}.{minute:02d} {half}", f"{said} {half[0]}.m."])
     said = "凌晨" if hour < 6 else "上午" if hour < 12 else "下午" if hour < 18 else "晚上"
     figures = f"{minute:02d}分" if minute else ""
     words = f"{chinese(minute)}分" if minute >= 10 else f"零{chinese(minute)}分" if minute else ""
-    found = [f"{hour}点{figures}", f"{hour}:{minute:02d}", f"{hour}时{figures}", f"{chinese(hour)}点{words}"]
+    spelt = [f"{hour}点{figures}", f"{hour}:{minute:02d}", f"{hour}时{figures}", f"{chinese(hour)}点{words}"]
     if hour != 12:
-        found += [f"{said}{twelve}点{figures}", f"{said}{twelve}:{minute:02d}", f"{said}{chinese(twelve)}点{words}"]
-    return _different(found)
+        spelt += [f"{said}{twelve}点{figures}", f"{said}{twelve}:{minute:02d}", f"{said}{chinese(twelve)}点{words}"]
+    return _different(spelt)
 
 
 def date(month: int, day: int, language: str) -> list[str]:
@@ -83,25 +83,17 @@ def date(month: int, day: int, language: str) -> list[str]:
         return _different(own_spellings.date(month, day, language))
     if language == "zh":
         return _different([f"{month}月{day}日", f"{month}月{day}号", f"{chinese(month)}月{chinese(day)}日"])
-    name, nth = _MONTHS[month - 1], f"{day}{_suffix(day)}"
-    found = [
-        f"{day} {name}",
-        f"{name} {day}",
-        f"{nth} of {name}",
-        f"{nth} {name}",
-        f"{name} {nth}",
-        f"{name} the {nth}",
-    ]
-    found += [f"{day} {name[:3]}", f"{name[:3]} {day}"]
-    # 2/3 would be the second of March as well as the third of February.
-    return _different([*found, *([f"{day}/{month}"] if day > 12 else [])])
+    name, th = _MONTHS[month - 1], nth(day)
+    spelt = [f"{day} {name}", f"{name} {day}", f"{th} of {name}", f"{th} {name}", f"{name} {th}", f"{name} the {th}"]
+    spelt += [f"{day} {name[:3]}", f"{name[:3]} {day}"]
+    # 2/3 could be the second of March or the third of February.
+    return _different([*spelt, *([f"{day}/{month}"] if day > 12 else [])])
 
 
 def lunar_date(month: int, day: int, language: str) -> list[str]:
     """A day of the lunar year."""
     if language != "zh":
-        months, days = f"{month}{_suffix(month)}", f"{day}{_suffix(day)}"
-        return [f"the {days} day of the {months} lunar month", f"{days} of the {months} lunar month"]
+        return [f"the {nth(day)} day of the {nth(month)} lunar month", f"{nth(day)} of the {nth(month)} lunar month"]
     named = {1: "正", 11: "冬", 12: "腊"}.get(month, chinese(month))
     spelt = f"初{chinese(day)}" if day <= 10 else chinese(day)
     return _different(
@@ -121,31 +113,25 @@ def amount(value: Decimal, currency: str, language: str) -> list[str]:
     is_said = whole < _LONGEST and cents == int(cents)
     sign, word, hundredth, han = _CURRENCIES[currency]
     if language == "zh":
-        return _different(
-            [
-                f"{digits}{han}",
-                digits,
-                f"{grouped}{han}",
-                *([f"{chinese(whole)}{han}"] if is_said and not cents else []),
-            ]
-        )
-    found = [f"{sign}{grouped}", f"{sign}{digits}", f"{digits} {word}", f"{currency} {digits}", grouped, digits]
+        said = [f"{chinese(whole)}{han}"] if is_said and not cents else []
+        return _different([f"{digits}{han}", digits, f"{grouped}{han}", *said])
+    spelt = [f"{sign}{grouped}", f"{sign}{digits}", f"{digits} {word}", f"{currency} {digits}", grouped, digits]
     # "Three yuan one" would be 3.1.
     if is_said and whole and not 0 < cents < 10:
-        found.append(f"{english(whole)} {word}" + (f" {english(int(cents))}" if cents else ""))
+        spelt.append(f"{english(whole)} {word}" + (f" {english(int(cents))}" if cents else ""))
     if is_said and cents and hundredth:
-        found.append(f"{whole * 100 + int(cents)} {hundredth}")
-    return _different(found)
+        spelt.append(f"{whole * 100 + int(cents)} {hundredth}")
+    return _different(spelt)
 
 
 def plain(value: Decimal) -> str:
-    """A number in digits, without an exponent, digit groups or zeros at its end."""
+    """A number in digits, without an exponent, digit groups or trailing zeros."""
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def english(value: int, joint: str = "and ") -> str:
-    """A whole number below a million million in English words; `joint`: what follows a hundred or a power."""
+    """A whole number below 10**12 in English words. `joint`: what joins a rest below 100 to what precedes it."""
     if value < 20:
         return _SMALL[value]
     if value < 100:
@@ -160,7 +146,7 @@ def english(value: int, joint: str = "and ") -> str:
 
 
 def chinese(value: int, two: str = "二") -> str:
-    """A whole number below a million million in Chinese numerals; `two`: the form of 2 before a hundred or more."""
+    """A whole number below 10**12 in Chinese numerals. `two`: the form of 2 before a hundred or more."""
     if value < 10:
         return _HAN[value]
     if value < 100:
@@ -180,12 +166,14 @@ def chinese(value: int, two: str = "二") -> str:
 
 def nth(value: int) -> str:
     """An English ordinal in digits: 1st, 2nd, 11th."""
-    return f"{value}{_suffix(value)}"
+    ending = "th" if value % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+    return f"{value}{ending}"
 
 
-def _suffix(value: int) -> str:
-    return "th" if value % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+def ordinal(value: int, language: str) -> str:
+    """An ordinal as questions use it: as `nth` in English, only the digits in Chinese."""
+    return nth(value) if language == "en" else str(value)
 
 
-def _different(found: list[str]) -> list[str]:
-    return list(dict.fromkeys(found))
+def _different(spelt: list[str]) -> list[str]:
+    return list(dict.fromkeys(spelt))

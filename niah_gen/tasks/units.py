@@ -1,4 +1,4 @@
-"""Tells which units would make a right number wrong: metres where feet are asked for, dollars where pounds are."""
+"""Lists the units that make a right number wrong, such as metres when the question asks for feet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from niah_score.text import fold
 from niah_score.text.money import CODES, CURRENCIES
 from niah_score.text.times import AFTER_NOON, AROUND_NOON, BEFORE_NOON
 
-# Units that measure the same thing, each by all its names in both languages.
+# Units that measure the same thing, each with all its names in both languages.
 _FAMILIES: tuple[tuple[tuple[str, ...], ...], ...] = (
     (
         ("feet", "foot", "ft", "\u2032", "英尺"),
@@ -71,44 +71,41 @@ _FAMILIES: tuple[tuple[tuple[str, ...], ...], ...] = (
     ),
 )  # fmt: skip
 _NOON = 12 * 60
-# Money that no amount is read in; beside a number it is still no pound.
+# Money in which amounts are never read, but which still makes a number of pounds wrong.
 _OTHER_MONEY = ("shillings", "shilling", "guineas", "guinea", "crowns", "crown", "pesos", "peso")
 
 
 def unit_named(name: str) -> bool:
-    """Whether a text names a unit, or a currency, that is known here."""
+    """Whether a text names a known unit or currency."""
     return bool(_families_of(fold(name)))
 
 
-def unit_behind(folded: str) -> str | None:
-    """The unit or currency that a folded text begins with, right behind a number; None where it begins with none."""
+def leading_unit(folded: str) -> str | None:
+    """The unit or currency at the start of a folded text, which follows a number; None if there is none."""
     text = folded.lstrip(" -")
     names = (name for name in _names() if text.startswith(name) and not _goes_on(text, name))
     return max(names, key=len, default=None)
 
 
 def is_measure(name: str) -> bool:
-    """Whether a text names a unit that may be no currency; pounds are money and a weight."""
+    """Whether a text may name a unit other than a currency; pounds are both money and a weight."""
     return any(family[0] not in CURRENCIES for _, family in _families_of(fold(name)))
 
 
 def names_of(name: str) -> tuple[str, ...]:
-    """All names of a unit or currency, folded, in both languages; none for one that is not known here."""
+    """All names of a unit or currency, folded, in both languages; none for an unknown one."""
     return tuple(dict.fromkeys(fold(other) for own, _ in _families_of(fold(name)) for other in own))
 
 
 def other_units(name: str) -> tuple[str, ...]:
-    """The names of the units that measure what a unit measures and are not it; of a currency, those of all others.
-
-    None for a unit that is not known here.
-    """
+    """The names of all other units of the same quantity, or of all other currencies; none for an unknown unit."""
     families = _families_of(fold(name))
     own = {other for names, _ in families for other in names}
     return tuple(dict.fromkeys(other for _, family in families for other in family if other not in own))
 
 
 def other_half(minutes: int) -> tuple[str, ...]:
-    """What says that a time is in the other half of the day. `minutes`: after midnight."""
+    """The words that put a time in the other half of the day. `minutes`: after midnight."""
     if minutes >= _NOON:
         return BEFORE_NOON
     around = AROUND_NOON if minutes >= _NOON - 120 else ()
@@ -116,8 +113,8 @@ def other_half(minutes: int) -> tuple[str, ...]:
 
 
 def _families_of(name: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """For everything that a name may count: all names of that unit, and those of its family."""
-    found = [
+    """For every unit that a name may stand for: all names of that unit, and all names of its family."""
+    families = [
         (own, tuple(other for unit in family for other in unit))
         for family in _FAMILIES
         for own in family
@@ -126,8 +123,8 @@ def _families_of(name: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     codes = set(CURRENCIES.get(name, ())) | ({name.upper()} & CODES)
     if codes:
         own = tuple(other for other, named in CURRENCIES.items() if codes & set(named))
-        found.append((own, (*CURRENCIES, *_OTHER_MONEY)))
-    return found
+        families.append((own, (*CURRENCIES, *_OTHER_MONEY)))
+    return families
 
 
 @cache

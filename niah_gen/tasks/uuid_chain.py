@@ -1,7 +1,7 @@
-"""Asks for the end of a chain of UUIDs, each of which maps to the next, with a question that tells of no hops.
+"""Asks for the end of a chain of UUIDs, each of which maps to the next; the question does not mention hops.
 
-The links and the question are those of needlehaystack 2's `uuid_chain`. Here other chains stand beside the asked one,
-the links come in any order, and there is a Chinese form.
+The links and the question are those of needlehaystack 2's `uuid_chain`. Here other chains are hidden beside the asked
+one, links may come in any order, and there is a Chinese form.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _LINK = re.compile(rf"({_UUID})(?: maps to |对应)({_UUID})")
 class ChainOptions:
     """The recipe's [options]. `links`: how many links lead from the asked member to the last one.
 
-    `chains`: all chains in a row, of as many links each; one is asked for. `order`: how the links of a chain follow
-    each other in the text: `forward`, `backward` or `shuffled`.
+    `chains`: how many chains a row has, of equal length; one is asked for. `order`: the order of a chain's links in the
+    text: `forward`, `backward` or `shuffled`.
     """
 
     links: tuple[int, ...] = (1, 2, 4)
@@ -61,7 +61,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     options: ChainOptions = settings.options
     links = int(cell.needle.removeprefix("links-"))
     draw = random.Random(f"{cell_seed(settings.seed, cell)}/{cell.language}/uuid-chain")
-    # Two of 122 random bits never meet; the check would tell.
+    # With 122 random bits, no two are equal; the check would report it.
     chains = [[_member(draw) for _ in range(links + 1)] for _ in range(options.chains)]
     texts: list[str] = []
     for chain in chains:
@@ -81,7 +81,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
 
 
 def _absent(item: Item) -> Item:
-    """Without the link of the asked member nothing is associated with it; the other links stay."""
+    """Leaves out the link of the asked member, so that it has no value, and keeps the others."""
     start = re.findall(_UUID, item.question or "")[0]
     return item._replace(
         hide=tuple(text for text in item.hide if not text.startswith(start)), answers=(not_stated(item.language),)
@@ -89,10 +89,10 @@ def _absent(item: Item) -> Item:
 
 
 def _check(row: Row, item: Item) -> Iterator[str]:
-    """What is wrong with a row whose links, as its prompt states them, do not lead to its answer."""
-    found = _LINK.findall(context_of(row))
-    links = dict(found)
-    if len(links) < len(found):
+    """Checks that the links stated in a row's prompt lead to its answer."""
+    pairs = _LINK.findall(context_of(row))
+    links = dict(pairs)
+    if len(links) < len(pairs):
         yield "a member of the prompt's chains maps to two others"
     if len(set(links.values())) < len(links):
         yield "two members of the prompt's chains map to the same one"

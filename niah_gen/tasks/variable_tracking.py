@@ -1,7 +1,7 @@
-"""Asks which variables hold a value that one of them was given and the others took from each other.
+"""Asks which variables hold a value that was assigned to one and passed on to the others.
 
-The task is RULER's (C.-P. Hsieh et al., COLM 2024). Here other chains stand between the asked one's assignments, names
-and values are unique, and there is a form over corpora and one over lines of noise, in English and Chinese.
+The task is RULER's (C.-P. Hsieh et al., COLM 2024). Here other chains are mixed with the asked one, names and values
+are unique, and there is a form over corpora and one over lines of noise, in English and Chinese.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from niah_gen.haystacks.haystack import Filler
-from niah_gen.haystacks.noise import NOISE, NoiseFiller
 from niah_gen.tasks.base import Control, Task
 from niah_gen.tasks.controls import NO_CONTEXT, absent, no_context, not_stated
-from niah_gen.tasks.hiding import among_lines
+from niah_gen.tasks.hiding import among_lines, noise_filler
 from niah_gen.tasks.prompt_text import context_of
 from niah_gen.tasks.records import Cell, Item, Settings, cell_seed
-from niah_gen.tokenizers.find import Tokenizer
 from niah_score.contract import Row
 from niah_score.text.numerals import is_number_word
 
@@ -36,7 +33,7 @@ _LETTERS = 5
 class VariableOptions:
     """The recipe's [options]. `hops`: how many variables of the asked chain take their value from another one.
 
-    `chains`: all chains in a row, of as many hops each; one is asked for.
+    `chains`: how many chains a row has, of equal length; one is asked for.
     """
 
     hops: tuple[int, ...] = (4,)
@@ -56,13 +53,13 @@ def _ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 def _names(draw: random.Random, count: int) -> list[str]:
-    """So many different names; none is a word that says a number."""
-    found: dict[str, None] = {}
-    while len(found) < count:
+    """`count` different names, none of them a number word."""
+    names: dict[str, None] = {}
+    while len(names) < count:
         name = "".join(draw.choices(string.ascii_uppercase, k=_LETTERS))
         if not is_number_word(name.lower()):
-            found[name] = None
-    return list(found)
+            names[name] = None
+    return list(names)
 
 
 def _item(settings: Settings, cell: Cell, end: str = "") -> Item:
@@ -83,25 +80,21 @@ def _item(settings: Settings, cell: Cell, end: str = "") -> Item:
         tuple((name,) for name in asked), "keyword_f1", tuple(lines), keyword_kinds=("text",) * len(asked),
         decoys=tuple((name,) for chain in others for name in chain), distractors=len(lines) - len(asked),
         sets=(hops + 1,) * options.chains,
-        # Six tokens spell a name and what parts it from the next.
+        # A name and its separator take about six tokens.
         max_new_tokens=100 + 10 * hops,
     )  # fmt: skip
 
 
 def _prose_item(settings: Settings, cell: Cell) -> Item:
-    """Assignments that are sentences of a text end as these do."""
+    """The item of the form over corpora, whose assignments end like the sentences around them."""
     return _item(settings, cell, _ENDS[cell.language])
-
-
-def _noise(options: VariableOptions, language: str, tokenizer: Tokenizer) -> Filler:
-    return NoiseFiller(NOISE[language], tokenizer)
 
 
 _ASSIGNMENT = re.compile(r"(?<![A-Za-z])VAR ([A-Z]+) = ([A-Z]+|[0-9]+)(?![A-Za-z0-9])")
 
 
 def _check(row: Row, item: Item) -> Iterator[str]:
-    """What is wrong with a row whose assignments, as its prompt states them, do not give its answer."""
+    """Checks that the assignments stated in a row's prompt give its answer."""
     assigned = _ASSIGNMENT.findall(context_of(row))
     sources = dict(assigned)
     if len(sources) < len(assigned):
@@ -112,10 +105,10 @@ def _check(row: Row, item: Item) -> Iterator[str]:
     asked = re.search(r"\d+", item.question or "")
     value = asked[0] if asked else ""
     holding: list[str] = []
-    found = [value]
-    while found:
-        found = [name for name, source in sources.items() if source in found and name not in holding]
-        holding += found
+    reached = [value]
+    while reached:
+        reached = [name for name, source in sources.items() if source in reached and name not in holding]
+        holding += reached
     expected = ", ".join(holding) or not_stated(row["language"])
     if row["answers"][0] != expected:
         yield f"answers begin with {row['answers'][0]!r}; the assignments of the prompt give {expected!r}"
@@ -128,7 +121,7 @@ _CONTROLS: Mapping[str, Control] = {"absent": absent, NO_CONTEXT: no_context}
 
 VARIABLE_TRACKING = Task(
     "variable-tracking", 1, _ids, _item, VariableOptions, corpus="noise",
-    context=among_lines(_noise, repeats=True), controls=_CONTROLS, check=_check, drawn=True,
+    context=among_lines(noise_filler, repeats=True), controls=_CONTROLS, check=_check, drawn=True,
 )  # fmt: skip
 VARIABLE_PROSE = Task(
     "variable-prose", 1, _ids, _prose_item, VariableOptions, controls=_CONTROLS, check=_check, drawn=True

@@ -1,6 +1,6 @@
-"""Runs commands to their end, starts worker processes, runs what may crash apart, writes files whole, uses stores.
+"""Runs commands and workers, isolates code that may crash, writes files atomically, holds locks, uses object stores.
 
-All that both packages ask of the machine, and of object stores beyond it, is here; it holds their locks, too.
+Both packages use it for everything they need from the system and from object stores.
 
-Imports `contract`, and `text`, to show safely what it says.
+Imports `contract`, and `text` to show texts safely.
 """

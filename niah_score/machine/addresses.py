@@ -1,11 +1,11 @@
 """Reads and writes objects at addresses such as `s3://bucket/path`, through fsspec and the library of each store.
 
-An address is told from a path by its `scheme://`. Credentials come from where the store's own library looks for them
+An address differs from a path by its `scheme://`. Credentials come from where the store's own library looks for them
 (environment, profile, instance); none is ever taken from an address, so none can get into a message or a file. fsspec
-is loaded with the first address that is used.
+is loaded when the first address is used.
 
 A store has neither renames nor locks. What it has is enough: an object appears whole or not at all, and most stores
-report a checksum of what they hold, or can refuse to write where something is.
+report a checksum of an object, or can refuse to overwrite one.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from niah_score.errors import AddressError, StoreError
 from niah_score.machine.refusals import NO_ROOM
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
-# What is left of an address that was taken for a path.
+# What an address looks like after it was made a Path.
 _AS_PATH = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^/]")
-# One request each: large enough for a fast network, small enough for memory.
+# Bytes of one request: enough for a fast network, not too much for memory.
 _BLOCK_BYTES = 16 * 1024 * 1024
-_MOST_SAID = 300
+# Characters of a library's error that a message quotes.
+_MOST_QUOTED = 300
 _MAGIC = "*["
 _LOCAL = ("file", "local")
 _S3 = ("s3", "s3a")
-# Users and passwords of URLs, and what follows their path: either may be secret.
+# Users and passwords in URLs, and what follows the path: either may be secret.
 _USER = re.compile(r"//[^/\s\"'@]*@")
 _QUERY = re.compile(r"(://[^\s\"'?]*)\?[^\s\"']*")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an object is, or what the names of several begin with. `text` has no slash at its end."""
+    """Where an object is, or what the names of several begin with. `text` does not end with a slash."""
 
     text: str
 
@@ -64,24 +65,24 @@ class Address:
 
 
 class StoredObject(NamedTuple):
-    """What a store reports about an object. `mark` changes with its bytes (`etag:...`, `md5:...`), None without one."""
+    """What a store reports about an object. `mark` changes with its bytes (`etag:...`, `md5:...`); None if unknown."""
 
     bytes: int
     mark: str | None
 
 
 def is_address(text: object) -> bool:
-    """Whether a text is an address, not a path."""
+    """Whether a value is an address and not a path."""
     return isinstance(text, str) and _ADDRESS.match(text) is not None
 
 
 def is_address_as_path(path: object) -> bool:
-    """Whether a path is what became of an address: `Path("s3://a/b")` is `s3:/a/b`."""
+    """Whether a path was made from an address: `Path("s3://a/b")` is `s3:/a/b`."""
     return isinstance(path, Path) and _AS_PATH.match(path.as_posix()) is not None and not path.exists()
 
 
 def refuse_addresses(values: Iterable[object]) -> None:
-    """Raise AddressError for a path among some arguments of a command that an address was given for."""
+    """Raise AddressError if an address was given for one of a command's arguments that take a local path."""
     for value in values:
         for one in value if isinstance(value, list | tuple) else (value,):
             if is_address_as_path(one):
@@ -92,7 +93,7 @@ def refuse_addresses(values: Iterable[object]) -> None:
 
 
 def parse_address(text: str) -> Address:
-    """Read an address. Raises AddressError for one with a user, a password or a query in it, or without a path."""
+    """Read an address. Raises AddressError if it holds a user, a password or a query, or has no path."""
     match = _ADDRESS.fullmatch(text)
     if match is None:
         raise AddressError(f"{text!r:.200}: expected an address such as s3://bucket/path")
@@ -101,7 +102,7 @@ def parse_address(text: str) -> Address:
     if "@" in place:
         raise AddressError(
             f"{scheme}://...@{place.rpartition('@')[2]}: an address must not hold a user or a password; the "
-            "library of the store reads them from the environment"
+            "store's library reads them from the environment"
         )
     shown = f"{scheme}://{rest.partition('?')[0][:200]}"
     if "?" in rest or "#" in rest or not rest.isprintable():
@@ -116,21 +117,22 @@ def parse_address(text: str) -> Address:
 def objects_below(address: Address) -> dict[str, StoredObject]:
     """Every object whose name begins with an address and a slash, by the rest of its name, sorted.
 
-    An address that is itself an object has the empty name. Empty where the bucket exists but holds nothing there.
+    If the address is itself an object, that has the empty name. Empty if the bucket exists but holds nothing there.
     """
-    with _told(address):
+    with _store_errors(address):
         system, path = _opened(address)
-        found = system.find(path, detail=True)
-    listed = {}
-    for name, about in found.items():
-        if about.get("type", "file") == "file" and not name.endswith("/"):
-            listed[_below(path, name)] = _stored(about)
-    return dict(sorted(listed.items()))
+        entries = system.find(path, detail=True)
+    objects = {
+        _below(path, name): _stored(about)
+        for name, about in entries.items()
+        if about.get("type", "file") == "file" and not name.endswith("/")
+    }
+    return dict(sorted(objects.items()))
 
 
 def object_at(address: Address) -> StoredObject | None:
-    """What the store reports about an object; None if there is none. A bucket that does not exist holds none."""
-    with _told(address):
+    """What the store reports about an object; None if there is none, or no such bucket."""
+    with _store_errors(address):
         system, path = _opened(address)
         try:
             about = system.info(path)
@@ -140,14 +142,14 @@ def object_at(address: Address) -> StoredObject | None:
 
 
 def matching(address: Address) -> tuple[Address, list[str]]:
-    """The objects that an address with `*` or `[...]` in it matches, sorted: what they all begin with, and the rest."""
+    """The objects that match an address with `*` or `[...]`: what all names begin with, and their rests, sorted."""
     parts = address.text.split("/")
     plain = next((number for number, part in enumerate(parts) if set(part) & set(_MAGIC)), len(parts))
     base = Address("/".join(parts[:plain]))
-    with _told(address):
+    with _store_errors(address):
         system, path = _opened(address)
-        found = system.glob(path, detail=True)
-        names = [name for name, about in found.items() if about.get("type", "file") == "file"]
+        entries = system.glob(path, detail=True)
+        names = [name for name, about in entries.items() if about.get("type", "file") == "file"]
         return base, sorted(_below(_opened(base)[1], name) for name in names)
 
 
@@ -158,7 +160,7 @@ def is_pattern(address: Address) -> bool:
 
 def read_blocks(address: Address) -> Iterator[bytes]:
     """The bytes of an object, up to 16 MiB at a time. Raises AddressError if there is none."""
-    with _told(address):
+    with _store_errors(address):
         system, path = _opened(address)
         with system.open(path, "rb", block_size=_BLOCK_BYTES, cache_type="none") as file:
             while block := file.read(_BLOCK_BYTES):
@@ -171,7 +173,7 @@ def read_object(address: Address, most: int = 1 << 30) -> bytes:
     for block in read_blocks(address):
         size += len(block)
         if size > most:
-            raise StoreError(f"{address}: is larger than {most:,} bytes, so it is not what was expected there")
+            raise StoreError(f"{address}: is larger than {most:,} bytes, so it cannot be what was expected there")
         blocks.append(block)
     return b"".join(blocks)
 
@@ -185,19 +187,19 @@ def stored_sha256(address: Address) -> str:
 
 
 def put_object(address: Address, data: bytes) -> None:
-    """Write a small object, over one that is there."""
-    with _told(address):
+    """Write a small object, overwriting one that exists."""
+    with _store_errors(address):
         system, path = _opened(address)
         system.pipe_file(path, data)
 
 
 def put_new_object(address: Address, data: bytes) -> bool:
-    """Write a small object where none is; False, and nothing is written, where one is.
+    """Write a small object unless there is one already; returns whether it was written.
 
-    The store itself refuses where it can (S3, Google Cloud Storage, and what speaks like them), so that of two writers
-    at once one alone succeeds. Elsewhere it is looked up just before.
+    Stores that can (S3, Google Cloud Storage and compatible ones) refuse to overwrite, so that only one of two
+    simultaneous writers succeeds. With others, the object is looked up just before.
     """
-    with _told(address):
+    with _store_errors(address):
         system, path = _opened(address)
         if system.exists(path):
             return False
@@ -211,15 +213,15 @@ def put_new_object(address: Address, data: bytes) -> bool:
 
 
 def upload(path: Path, address: Address) -> StoredObject:
-    """Copy a file to an address, over what is there; returns what the store says of it once it is proved to be whole.
+    """Copy a file to an address, overwriting what is there; returns what the store reports of it, once proved intact.
 
-    The store's own MD5 is compared with that of the file; where it states none, the object is read back. Raises
+    The store's checksum is compared with that of the file; if it reports none, the object is read back. Raises
     StoreError if other bytes have arrived.
     """
     md5, sha256 = _file_digests(path)
-    with _told(address):
+    with _store_errors(address):
         system, goal = _opened(address)
-        # Parts of a large file are sent at once, and are in memory while they are.
+        # Parts of a large file are sent concurrently, and kept in memory meanwhile.
         more = {"max_concurrency": 2} if address.scheme in _S3 else {}
         system.put_file(str(path), goal, **more)
     stored = object_at(address)
@@ -228,15 +230,15 @@ def upload(path: Path, address: Address) -> StoredObject:
         there = "nothing is" if stored is None else f"{stored.bytes:,} bytes are"
         raise StoreError(f"{address}: {there} there after {size:,} were uploaded; run the same command again")
     if stored.mark not in (f"md5:{md5}", f"etag:{md5}", f"sha256:{sha256}") and stored_sha256(address) != sha256:
-        raise StoreError(f"{address}: holds other bytes than were uploaded; run the same command again")
+        raise StoreError(f"{address}: does not hold the bytes that were uploaded; run the same command again")
     return stored
 
 
 def fetch(address: Address, path: Path) -> str:
-    """Copy an object to a file, whose folder is made, and return its sha256; a checksum of the store's is compared.
+    """Copy an object to a file, making its folder, and return its sha256; compares the store's checksum, if any.
 
-    Raises AddressError where there is none, and StoreError where the bytes are not the store's, where the object
-    changes meanwhile, or where the file cannot be written.
+    Raises AddressError if there is no such object, and StoreError if the bytes differ from the store's, the object
+    changes meanwhile, or the file cannot be written.
     """
     before = object_at(address)
     md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
@@ -258,14 +260,14 @@ def fetch(address: Address, path: Path) -> str:
         raise StoreError(f"{address}: changed while it was fetched; try again once nothing writes to it")
     kind, _, stated = (before.mark or "").partition(":")
     if stated not in {"md5": (md5.hexdigest(),), "sha256": (sha256.hexdigest(),)}.get(kind, (stated,)):
-        raise StoreError(f"{address}: other bytes have arrived than the store says it holds; try again")
+        raise StoreError(f"{address}: the bytes that arrived are not those that the store reports; try again")
     return sha256.hexdigest()
 
 
 def remove_objects(addresses: Iterable[Address]) -> None:
-    """Remove objects, in this order; missing ones are ignored."""
+    """Remove objects in the given order; missing ones are ignored."""
     for address in addresses:
-        with _told(address):
+        with _store_errors(address):
             system, path = _opened(address)
             try:
                 system.rm_file(path)
@@ -274,7 +276,7 @@ def remove_objects(addresses: Iterable[Address]) -> None:
 
 
 def _opened(address: Address) -> tuple[Any, str]:
-    """The file system of an address, and what it calls the address. Nothing is remembered of what was listed."""
+    """The file system of an address, and the address's path in it. Listings are not cached."""
     import fsspec.core
 
     more: dict[str, Any] = {"auto_mkdir": True} if address.scheme in _LOCAL else {}
@@ -284,7 +286,7 @@ def _opened(address: Address) -> tuple[Any, str]:
 
 
 def _below(path: str, name: str) -> str:
-    """What follows a path and a slash in a name; empty for the path itself."""
+    """The part of a name after a path and a slash; empty for the path itself."""
     path, name = path.lstrip("/"), name.lstrip("/")
     return "" if name == path else name.removeprefix(f"{path}/")
 
@@ -294,7 +296,7 @@ def _stored(about: Mapping[str, Any]) -> StoredObject:
 
 
 def _mark(about: Mapping[str, Any]) -> str | None:
-    """What a store says that changes with an object's bytes: a checksum, or else an entity tag."""
+    """What a store reports that changes with an object's bytes: a checksum, or else an entity tag."""
     if isinstance(md5 := about.get("md5Hash"), str):  # Google Cloud Storage
         import base64
 
@@ -320,8 +322,8 @@ def _file_digests(path: Path) -> tuple[str, str]:
 
 
 @contextmanager
-def _told(address: Address) -> Iterator[None]:
-    """What a store or its library refuses, as a sentence."""
+def _store_errors(address: Address) -> Iterator[None]:
+    """Turn errors of a store or its library into AddressError or StoreError, with a sentence."""
     try:
         yield
     except (AddressError, StoreError):
@@ -330,37 +332,37 @@ def _told(address: Address) -> Iterator[None]:
         if (isinstance(error, ModuleNotFoundError) and error.name == "fsspec") or address.scheme in _S3:
             missing = "needs libraries that are not installed: pip install 'niah-kit[remote]'"
         else:
-            missing = f"needs a library that is not installed: {_said(error)}"
+            missing = f"needs a library that is not installed: {_quoted(error)}"
         raise AddressError(f"{address}: {missing}") from None
     except FileNotFoundError:
         raise AddressError(f"{address}: not found; check the bucket and the path") from None
     except PermissionError as error:
         raise AddressError(
-            f"{address}: the store refuses access ({_said(error)}); check the credentials in the environment, and what "
-            "they are allowed to do"
+            f"{address}: the store refuses access ({_quoted(error)}); check the credentials in the environment and "
+            "their permissions"
         ) from None
     except Exception as error:
-        # A dozen libraries lie below it, each with errors of its own.
-        said, kind = _said(error), type(error).__name__
+        # fsspec uses a dozen libraries, each with its own errors.
+        quoted, kind = _quoted(error), type(error).__name__
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
-        if "Credential" in kind or "DefaultCredentials" in said:
+        if "Credential" in kind or "DefaultCredentials" in quoted:
             raise AddressError(
-                f"{address}: no credentials ({said}); the store's library looks for them in the environment, such as "
+                f"{address}: no credentials ({quoted}); the store's library looks for them in the environment, such as "
                 "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
             ) from error
-        if isinstance(error, ValueError) and said.startswith("Protocol not known"):
+        if isinstance(error, ValueError) and quoted.startswith("Protocol not known"):
             raise AddressError(
                 f"{address}: unknown kind of address; expected s3://, gs://, hf:// or another that fsspec supports"
             ) from error
-        raise StoreError(f"{address}: the store cannot be used ({said}); try again") from error
+        raise StoreError(f"{address}: the store cannot be used ({quoted}); try again") from error
 
 
-def _said(error: BaseException) -> str:
-    """An error in one line, without what may be secret."""
-    said = " ".join(str(error).split()) or type(error).__name__
-    said = _QUERY.sub(r"\1", _USER.sub("//", said))
+def _quoted(error: BaseException) -> str:
+    """An error on one line, without anything that may be secret."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    text = _QUERY.sub(r"\1", _USER.sub("//", text))
     for name, value in os.environ.items():
         if len(value) >= 8 and re.search("SECRET|TOKEN|PASSWORD|KEY", name.upper()):
-            said = said.replace(value, "...")
-    return said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]} ..."
+            text = text.replace(value, "...")
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]} ..."

@@ -1,13 +1,13 @@
-"""Runs a function in a process apart, where a library that crashes ends that process and not the program.
+"""Runs a function in a separate process, so that a library that crashes ends that process and not the program.
 
     for item in items_apart(read_damaged, "answers.parquet", crashed=ScoreError):
         ...
 
-The function is a generator of bytes that stands in a module; its arguments are values of JSON. A process serves one
-call at a time and is kept for the next one, as it takes a third of a second to start. Nothing that comes back is
-unpickled: before a library crashes, it may write anything into the memory of its process.
+The function is a generator of bytes at the top of a module; its arguments are JSON values. A process serves one call at
+a time and is kept for the next one, because starting one takes a third of a second. Nothing that comes back is
+unpickled: a library may write anything into the memory of its process before it crashes.
 
-The process ends with its parent, whose end closes the pipe that it reads its calls from.
+The process ends with its parent, because that closes the pipe from which the process reads its calls.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from niah_score.machine.interrupts import abandoned_by
 _HEAD = struct.Struct(">cQ")
 _CALL, _ITEM, _END, _FAILED = b"c", b"i", b"e", b"f"
 _MAX_BYTES = 2**32
-# Modules are found where the parent finds them, whatever lies in the folder that the program was started in.
+# Modules are found where the parent finds them, whatever is in the folder where the program was started.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from niah_score.machine.apart import serve; serve()"
 
 
 def items_apart(
     function: Callable[..., Iterator[bytes]], /, *arguments: object, crashed: Callable[[str], Exception]
 ) -> Iterator[bytes]:
-    """What a generator yields in a process apart.
+    """What a generator yields in a separate process.
 
-    crashed: the error for a process that ended before its generator did, made of how it ended. Raises RuntimeError with
-    the other traceback for an exception of the generator: expected ones are for it to catch, and to yield as bytes.
+    crashed: makes the error for a process that ended before its generator did, from how it ended. Raises RuntimeError
+    with the other traceback if the generator raises: it must catch expected errors and yield them as bytes.
     """
     call = json.dumps([function.__module__, function.__qualname__, arguments]).encode()
     while True:
@@ -53,7 +53,7 @@ def items_apart(
                     yield item
             served = True
         except EOFError:
-            # One that was kept may have been killed meanwhile; a new one crashes again if it was not.
+            # A kept process may have been killed meanwhile; if it crashed instead, a new one crashes again.
             if begun or kept is None:
                 raise crashed(apart.ending()) from None
         finally:
@@ -74,7 +74,7 @@ class _Apart:
             [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # What a library says before it crashes is no sentence for users; Ctrl-C is the parent's business.
+            # What a library prints before it crashes is not for users; the parent handles Ctrl-C.
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
@@ -90,7 +90,7 @@ class _Apart:
             if kind == _END:
                 return
             if kind != _ITEM:
-                raise RuntimeError(f"in a process apart:\n{data.decode(errors='replace')}")
+                raise RuntimeError(f"in a separate process:\n{data.decode(errors='replace')}")
             yield data
 
     def ending(self) -> str:
@@ -117,7 +117,7 @@ _idle: list[_Apart] = []
 
 
 def _idle_process() -> _Apart | None:
-    """A process that has served a call of this program and waits for the next one; a fork of it has none."""
+    """A process that waits for its next call; None if there is none. A fork does not use its parent's processes."""
     while _idle:
         apart = _idle.pop()
         if apart.owner == os.getpid():
@@ -138,7 +138,7 @@ def _send(pipe: Any, kind: bytes, data: bytes) -> None:
 
 
 def _received(pipe: Any) -> tuple[bytes, bytes]:
-    """One message: its kind, its bytes. Raises EOFError if the other side ends before the last of them."""
+    """One message: its kind and its bytes. Raises EOFError if the other side ends before all of it has arrived."""
     head = pipe.read(_HEAD.size)
     kind, length = _HEAD.unpack(head) if len(head) == _HEAD.size else (b"", 0)
     data = pipe.read(length) if length < _MAX_BYTES else b""
@@ -148,7 +148,7 @@ def _received(pipe: Any) -> tuple[bytes, bytes]:
 
 
 def serve() -> None:
-    """In the process apart: answer calls until there are no more."""
+    """In the separate process: answer calls until there are no more."""
     calls, results = _own_pipes()
     with suppress(EOFError, BrokenPipeError):
         while True:
@@ -166,7 +166,7 @@ def serve() -> None:
 
 
 def _own_pipes() -> tuple[Any, Any]:
-    """The pipes that this process was started with, out of reach of what else reads and writes in it."""
+    """The pipes that this process was started with, moved so that nothing else in it reads or writes them."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

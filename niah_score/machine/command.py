@@ -1,12 +1,12 @@
 """Runs a command from its first import to its end: interrupts, streams, expected errors and exit codes.
 
-Both programs end alike:
+Both programs use the same exit codes:
 
 | code | |
 |---|---|
 | 1 | a bug of ours, with its traceback |
-| 2 | an argument that is wrong, or names what does not exist or is of another kind |
-| 5 | what the system refuses: disk, memory, permission, a read-only file system, too many open files |
+| 2 | an argument that is wrong, or names something that does not exist or is of another kind |
+| 5 | the system refuses something: disk, memory, permission, a read-only file system, too many open files |
 | 130, 143, 129 | Ctrl-C, SIGTERM, a closed terminal |
 """
 
@@ -30,7 +30,7 @@ Arguments = ParamSpec("Arguments")
 
 
 class Ending(NamedTuple):
-    """How an expected error ends a command: what is said on standard error, and the exit code."""
+    """How an expected error ends a command: the sentence on standard error, and the exit code."""
 
     sentence: str
     code: int
@@ -39,17 +39,17 @@ class Ending(NamedTuple):
 def run_command(program: str, commands: str) -> NoReturn:
     """Run a program that watches interrupts: import the module with its typer `app`, call it, and end the process.
 
-    The interpreter is not taken down piece by piece: everything is
-    written and synced, and the system takes vocabularies and arrays back at once.
+    The interpreter's own shutdown is skipped: everything is written and synced, and the system frees vocabularies and
+    arrays at once.
     """
     try:
-        # First, or another file gets the number of a stream that was closed.
+        # First, before a file can get the number of a closed stream.
         prepare_streams()
         code = _code_of(importlib.import_module(commands).app, program)
         try:
             flush_streams()
         except OSError as error:
-            code = _told(program, error)
+            code = _report(program, error)
     except KeyboardInterrupt:
         code = 130
     if was_interrupted() and code:
@@ -68,12 +68,12 @@ def _code_of(app: Callable[[], object], program: str) -> int:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - the end of the program
-        return _told(program, error)
+        return _report(program, error)
     return 0
 
 
-def _told(program: str, error: BaseException) -> int:
-    """Tell an error that ends the program; its exit code."""
+def _report(program: str, error: BaseException) -> int:
+    """Report an error that ends the program; returns its exit code."""
     ending = system_ending(error)
     if ending is not None:
         say(program, ending.sentence)
@@ -84,16 +84,16 @@ def _told(program: str, error: BaseException) -> int:
 
 
 def _run_exit_functions() -> None:
-    # Processes apart end here, and semaphores of worker processes are given back.
+    # These end separate processes and release the semaphores of worker processes.
     atexit._run_exitfuncs()
 
 
 def reported(
     program: str, expected: Callable[[BaseException], Ending | None], advice: str = ""
 ) -> Callable[[Callable[Arguments, None]], Callable[Arguments, None]]:
-    """Decorates a command: expected errors end it in a sentence and their exit code; bugs keep their traceback.
+    """Decorates a command: expected errors end it with a sentence and their exit code; bugs keep their traceback.
 
-    expected: the ending of errors that the package itself raises. advice: as in `watch_interrupts`.
+    expected: returns the ending of errors that the package itself raises. advice: as in `watch_interrupts`.
     """
 
     def decorated(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
@@ -107,7 +107,7 @@ def reported(
                 command(*args, **kwargs)
             except BaseException as error:
                 if was_interrupted():
-                    # Libraries turn an interrupt into errors of their own; `run_command` says the line.
+                    # Libraries turn an interrupt into their own errors; `run_command` reports it.
                     raise SystemExit(130) from None
                 if isinstance(error, KeyboardInterrupt):
                     say(program, f"interrupted; {advice}" if advice else "interrupted")
@@ -124,7 +124,7 @@ def reported(
 
 
 def say(program: str, sentence: str) -> None:
-    """Say a sentence on standard error, as the program."""
+    """Print a sentence on standard error, after the program's name."""
     from niah_score.text.visible import visible
 
     with suppress(OSError, ValueError):
@@ -137,14 +137,14 @@ def system_ending(error: BaseException) -> Ending | None:
     if is_of_memory(error):
         return Ending("not enough memory", 5)
     if isinstance(error, OutputError):
-        # Where it leads is not known, so neither is which disk is full.
+        # What it is connected to is unknown, so the full disk cannot be named.
         return Ending(f"{OUTPUT}: {reason(error)}", 5)
     if isinstance(error, OSError):
         return Ending(refusal(error), 2 if error.errno in NAMED_WRONGLY else 5)
-    behind = error.__cause__ or error.__context__
-    if behind is not None and is_refused(behind):
-        # A library tripped over what it does when the system refuses something.
-        return system_ending(behind)
+    cause = error.__cause__ or error.__context__
+    if cause is not None and is_refused(cause):
+        # A library failed while it handled something that the system refused.
+        return system_ending(cause)
     if isinstance(error, UnicodeEncodeError) and any(_is_undecoded(word) for word in sys.argv):
         return Ending(
             f"an argument contains characters that this locale's encoding ({sys.getfilesystemencoding()}) cannot "
@@ -155,7 +155,7 @@ def system_ending(error: BaseException) -> Ending | None:
 
 
 def _about_current_folder() -> str:
-    """What to add to any error where relative paths lead nowhere."""
+    """What to add to an error if the current folder is gone, so that relative paths lead nowhere."""
     try:
         os.getcwd()
     except OSError:

@@ -1,4 +1,4 @@
-"""Fetches a dataset from an address into a folder of this machine, proved by its manifest."""
+"""Fetches a dataset from an address into a folder of this machine, and checks it against its manifest."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _MOST_MANIFEST_BYTES = 1 << 28
 
 @contextmanager
 def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
-    """The path that a text is; or of an address, a temporary folder with the dataset, or the file, that is there.
+    """A path, or for an address the path of a temporary copy of the dataset or the file at that address.
 
-    Fetched are the files with the rows, in the first format there is; or everything, and then files of the right size
-    are not compared with the manifest. An error that names the folder names the address instead. Raises AddressError,
+    Fetches the files with the rows, in the first format there is; or everything, and then files of the right size are
+    not compared with the manifest. Errors name the address in place of the temporary folder. Raises AddressError,
     StoreError, ContractError (no dataset, or an object is not what its manifest says) and OSError.
     """
     if not is_address(text):
@@ -52,7 +52,7 @@ def dataset_here(text: str, *, everything: bool = False) -> Iterator[Path]:
 
 
 def _fetch_entry(address: Address, entry: FileEntry, path: Path, *, compare: bool) -> None:
-    """Fetch one file of a dataset. One that is missing is skipped: reading the folder reports it."""
+    """Fetch one file of a dataset; a missing one is skipped, because reading the folder reports it."""
     stored = object_at(address / entry.path)
     if stored is None:
         return
@@ -67,10 +67,10 @@ def _fetch_entry(address: Address, entry: FileEntry, path: Path, *, compare: boo
 def object_problem(
     address: Address, entry: FileEntry, stored: StoredObject | None, mark: object = None, *, read: bool = True
 ) -> str | None:
-    """What is wrong with an object of the dataset at an address against its entry; None if it is intact.
+    """What is wrong with an object of the dataset at an address, compared with its entry; None if it is intact.
 
-    stored: what the store says of it. mark: what it said when it was uploaded; an object with the same mark is not read
-    back. read: without it, none is, and an object of the right size counts as intact.
+    stored: what the store reports of it. mark: its mark when it was uploaded; an object with the same mark is not read
+    back. read: if False, no object is read back, and one of the right size counts as intact.
     """
     name = one_line(entry.path)
     if stored is None:
@@ -79,12 +79,12 @@ def object_problem(
         return f"{name}: {stored.bytes} bytes, expected {entry.bytes}"
     if not read or (stored.mark is not None and stored.mark == mark):
         return None
-    found = stored_sha256(address / entry.path)
-    return None if found == entry.sha256 else f"{name}: sha256 is {found}, expected {entry.sha256}"
+    sha256 = stored_sha256(address / entry.path)
+    return None if sha256 == entry.sha256 else f"{name}: sha256 is {sha256}, expected {entry.sha256}"
 
 
 def manifest_at(address: Address) -> Manifest:
-    """The manifest of a dataset at an address. Raises ContractError where there is none, or none that is valid."""
+    """The manifest of a dataset at an address. Raises ContractError if there is none, or if it is not valid."""
     with manifest_here(address) as folder:
         return open_dataset(folder).manifest
 
@@ -97,12 +97,12 @@ def manifest_here(address: Address) -> Iterator[Path]:
 
 
 def _fetch_manifest(address: Address, folder: Path) -> Path:
-    """Fetch the manifest of a dataset into a folder; nothing where there is none."""
+    """Fetch the manifest of a dataset, if there is one, into a folder; returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         data = read_object(address / MANIFEST, _MOST_MANIFEST_BYTES)
     except AddressError:
-        # Where even the bucket is not there, listing it says so.
+        # If even the bucket does not exist, listing it raises an error that says so.
         if objects_below(address).get(MANIFEST) is not None:
             raise
     else:
@@ -112,26 +112,26 @@ def _fetch_manifest(address: Address, folder: Path) -> Path:
 
 @contextmanager
 def named_by_address(folder: Path, address: Address) -> Iterator[None]:
-    """In errors, name what lies in a folder of this machine by the address that it came from.
+    """In errors, replace a folder of this machine by the address that its files came from.
 
-    Not where the disk of this machine is full: which one is what matters then.
+    File names stay if this machine's disk is full: then it matters which disk that is.
     """
     try:
         yield
     except Exception as error:
         error.args = _renamed(error.args, str(folder), str(address))
-        # Sentences that are made when they are asked for.
+        # Some errors make their sentences from attributes, when asked for.
         vars(error).update({name: _renamed(value, str(folder), str(address)) for name, value in vars(error).items()})
         if isinstance(error, OSError) and error.errno not in NO_ROOM:
             for name in ("filename", "filename2"):
-                # One that is set, be it to None, is told.
+                # Set only if it is a text: an OSError mentions a file name that was set, even to None.
                 if isinstance(value := getattr(error, name), str):
                     setattr(error, name, _renamed(value, str(folder), str(address)))
         raise
 
 
 def _renamed(value: Any, old: str, new: str) -> Any:
-    """A text, or the texts of a tuple or list, with one name in the place of another; anything else as it is."""
+    """A text, or the texts of a tuple or list, with a name replaced; anything else unchanged."""
     if isinstance(value, str):
         return value.replace(old, new)
     if type(value) in (tuple, list):

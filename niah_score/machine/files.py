@@ -1,4 +1,4 @@
-"""Writes files that appear whole and last, moves and removes them, and holds locks, for both packages."""
+"""Writes files atomically and durably, moves and removes them, and holds locks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import IO, BinaryIO
 from niah_score.machine.refusals import naming
 
 _POLL_SECONDS = 0.05
-# How often in a row the folder of a lock may be removed by others before it is opened.
+# How many times in a row others may remove the folder of a lock file before it is opened.
 _TRIES = 100
 
 
@@ -36,8 +36,8 @@ class HeldError(Exception):
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name complete and synced, or not at all. Makes the folder it is in.
 
-    It is written aside, as `.NAME.HOST.tmp`, which its writer locks: what a killed writer left is written over by the
-    next one of the same file. Errors of the system name the file.
+    It is written under the name `.NAME.HOST.tmp`, which its writer locks: the next writer of the same file overwrites
+    what a killed one left. Errors of the system name the file itself.
     """
     make_folder(path.parent)
     aside, file = _aside(path)
@@ -48,7 +48,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-                # Windows gives no new name to a file that is open.
+                # Windows cannot rename an open file.
                 held = os.dup(file.fileno()) if os.name == "posix" else -1
             aside.replace(path)
             sync_folder(path.parent)
@@ -63,8 +63,8 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _aside(path: Path) -> tuple[Path, IO[bytes]]:
-    """An empty file beside a path, open and, where the system has locks, locked."""
-    # Machines that share a folder may not see each other's locks.
+    """An empty file beside a path, open and, if the system has locks, locked."""
+    # Named after the machine, because machines that share a folder may not see each other's locks.
     aside = path.with_name(f".{path.name}.{_host()}.tmp")
     own = path.with_name(f".{path.name}.{os.urandom(4).hex()}.{os.getpid()}.tmp")
     if os.name != "posix":
@@ -72,9 +72,9 @@ def _aside(path: Path) -> tuple[Path, IO[bytes]]:
     with naming(path, aside, own):
         file = _open_here(aside)
         try:
-            # As with `locked`: who opened it before its last writer gave it its name has locked another file.
+            # As in `_locked_file`: if its last writer renamed it after it was opened here, the lock is on another file.
             locks = _lock(file.fileno())
-            if locks and _stands_at(aside, file.fileno()):
+            if locks and _is_at(aside, file.fileno()):
                 os.ftruncate(file.fileno(), 0)
                 return aside, file
             if locks is None:
@@ -90,12 +90,12 @@ def _aside(path: Path) -> tuple[Path, IO[bytes]]:
 
 @cache
 def _host() -> str:
-    """Eight characters that tell machines apart."""
+    """Eight characters that identify this machine."""
     return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
 def _open_here(path: Path) -> IO[bytes]:
-    """A file open for writing that lies at its path: a link there is not followed but removed."""
+    """A file at a path, open for writing; a symbolic link there is not followed but removed."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
     try:
         return os.fdopen(os.open(path, flags, 0o666), "wb")
@@ -107,7 +107,7 @@ def _open_here(path: Path) -> IO[bytes]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those it is in, and make their names durable."""
+    """Make a folder and its missing parents, durably."""
     if folder.is_dir():
         return
     new = [folder, *(parent for parent in folder.parents if not parent.exists())]
@@ -117,20 +117,20 @@ def make_folder(folder: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a whole file, which appears complete and synced, or not at all."""
+    """Write a file that appears complete and synced, or not at all."""
     with atomic_file(path) as file:
         file.write(data)
 
 
 def move_file(source: Path, goal: Path) -> None:
-    """Give a file another name on the same disk, over one that has it; the folder is made, and the move is durable."""
+    """Move a file on the same disk durably, overwriting one of that name and making the folder."""
     make_folder(goal.parent)
     source.replace(goal)
     sync_folder(goal.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename in a folder durable, where the system can."""
+    """Make renames in a folder durable, if the system can."""
     if os.name != "posix":
         return
     with naming(folder):
@@ -148,33 +148,33 @@ def sync_file(path: Path) -> None:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """What changes when a file is written to, replaced, or moved away and back: where it lies, its size and its times.
+    """What changes when a file is written to, replaced, or moved away and back: its device, inode, size and times.
 
-    The times (ns) are those of its content and of its entry; the second cannot be set back.
+    The times (ns) are its mtime and its ctime; the second cannot be set back.
     """
     about = path.stat()
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed writers left half-written in a folder and below. Nobody else may be writing there."""
+    """Remove half-written files that killed writers left in a folder and below. Nobody else may be writing there."""
     for leftover in folder.rglob(".*.tmp"):
         leftover.unlink(missing_ok=True)
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder and all that is in it; none need be there. Raises OSError, which names it."""
+    """Remove a folder, if it exists, and everything in it. Raises OSError that names it."""
     try:
         shutil.rmtree(folder)
     except FileNotFoundError:
         pass
     except OSError as error:
-        # What is removed by way of an open folder is named without it.
+        # rmtree removes files relative to an open folder, and its errors do not name that.
         raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 def remove_aside(paths: Iterable[Path]) -> None:
-    """Remove what killed writers left half-written of these files. Nobody else may be writing them."""
+    """Remove what killed writers of these files left half-written. Nobody else may be writing them."""
     for path in paths:
         for leftover in path.parent.glob(f".{glob.escape(path.name)}.*tmp"):
             if re.fullmatch(r"([0-9a-f]+\.){0,2}tmp", leftover.name.removeprefix(f".{path.name}.")):
@@ -182,7 +182,7 @@ def remove_aside(paths: Iterable[Path]) -> None:
 
 
 def remove_all_but(folder: Path, wanted: Collection[str]) -> None:
-    """Remove every file below a folder whose relative POSIX path is not wanted, and the folders that are empty then."""
+    """Remove every file below a folder whose relative POSIX path is not wanted, and the folders left empty."""
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_dir() and not path.is_symlink():
             if not any(path.iterdir()):
@@ -193,33 +193,33 @@ def remove_all_but(folder: Path, wanted: Collection[str]) -> None:
 
 @contextmanager
 def locked(path: Path, seconds: float = 0, *, sure: bool = False) -> Iterator[None]:
-    """Hold a lock file alone, waiting for it at most so long. Makes the folder it is in. Raises HeldError.
+    """Hold a lock file exclusively, waiting for it at most `seconds`. Makes the folder it is in. Raises HeldError.
 
     The lock is the system's and ends with the process that holds it, however that ends. The file of a killed holder
-    stays until the next one. Where a file system has no locks, everybody gets one, or with `sure` nobody does.
+    stays until the next one takes it. If the file system has no locks, everybody gets one, or with `sure` nobody does.
     """
     held = _locked_file(path, time.monotonic() + seconds, sure)
     try:
         yield
     finally:
         try:
-            with suppress(OSError):  # Windows removes no file that is open
+            with suppress(OSError):  # Windows cannot remove an open file
                 path.unlink()
         finally:
-            # It holds nothing, so that a failing disk has nothing to say of it.
+            # Nothing was written to it, so an error of a failing disk does not matter.
             with suppress(OSError):
                 held.close()
 
 
 def _locked_file(path: Path, deadline: float, sure: bool) -> BinaryIO:
-    """A lock file that is held until it is closed."""
+    """A lock file, open and locked until it is closed."""
     vanished = 0
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             file = open(path, "ab", opener=_in_place)  # noqa: SIM115 - the caller closes it
         except FileNotFoundError:
-            # The last holder removed the folder just now.
+            # The last holder has just removed the folder.
             vanished += 1
             if vanished == _TRIES:
                 raise
@@ -227,8 +227,8 @@ def _locked_file(path: Path, deadline: float, sure: bool) -> BinaryIO:
         try:
             locks = _lock(file.fileno())
             got = not sure if locks is None else locks
-            # Who waited for a file that its holder removed has locked one that nobody else will find.
-            if got and _stands_at(path, file.fileno()):
+            # If the holder removed the file meanwhile, the lock is on a file that nobody else can open.
+            if got and _is_at(path, file.fileno()):
                 return file
         except BaseException:
             file.close()
@@ -241,11 +241,11 @@ def _locked_file(path: Path, deadline: float, sure: bool) -> BinaryIO:
 
 
 def _in_place(path: str, flags: int) -> int:
-    """Open what lies at a path and not what a link there leads to, without waiting where it is a pipe."""
+    """Open what is at a path without following a link, and without waiting if it is a pipe."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
-def _stands_at(path: Path, handle: int) -> bool:
+def _is_at(path: Path, handle: int) -> bool:
     try:
         return os.path.samestat(os.fstat(handle), path.stat())
     except FileNotFoundError:
@@ -266,7 +266,7 @@ if sys.platform == "win32":
 else:
 
     def _lock(handle: int) -> bool | None:
-        """Whether an open file could be locked; None where there are no locks. NFS wants one open for writing."""
+        """Whether an open file could be locked; None if there are no locks. NFS needs it to be open for writing."""
         import fcntl
 
         try:

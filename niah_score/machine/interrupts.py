@@ -1,16 +1,16 @@
-"""Ends a command that is interrupted: by Ctrl-C, SIGTERM or a closed terminal, with one line, within two seconds.
+"""Ends a command that is interrupted by Ctrl-C, SIGTERM or a closed terminal, with one line, within two seconds.
 
     watch_interrupts("niah-gen")      the first thing a command does: a signal ends it at once
-    raise_interrupts()                from now on there is something to take back: a signal raises KeyboardInterrupt
+    raise_interrupts()                from now on there is something to clean up: a signal raises KeyboardInterrupt
     ...
-    end_interrupted()                 says the line
+    end_interrupted()                 prints the line
 
-Python raises KeyboardInterrupt between two of its own steps: a long call into a library delays it, a join of a thread
-that writes holds the cleaning up, and an exception in a callback is lost. So a thread of its own hears each signal the
-moment it comes, and ends the process outright if it still lives when the grace is over, or at a second signal. That is
-safe, because a kill is: files appear whole, and the next run removes what is left.
+Python raises KeyboardInterrupt between two of its own steps: a long call into a library delays it, joining a thread
+that writes delays the clean-up, and an exception in a callback is lost. So a separate thread receives each signal the
+moment it comes, and ends the process outright if it is still alive after a grace period, or at a second signal. That is
+as safe as a kill: files appear whole, and the next run removes what is left.
 
-Imports little at its top: half of a command's first tenth of a second is imports.
+Imports little at the top: half of a command's first tenth of a second is imports.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import sys
 from _thread import get_ident
 from contextlib import contextmanager, suppress
 
-# As typing has it, which takes long to import.
+# Not imported from typing, which takes long to import.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
     from typing import NoReturn
 
-# With what ending takes, it is over within two seconds.
+# Together with ending the process, this stays within two seconds.
 _GRACE_SECONDS = 1.2
 
 _program = ""
@@ -40,10 +40,10 @@ _abandoned: dict[int, Callable[[], None]] = {}
 
 
 def watch_interrupts(program: str, advice: str = "") -> None:
-    """From now on, end this process when it is interrupted. To be called once, by a command's main thread.
+    """From now on, end this process when it is interrupted. Call once, in a command's main thread.
 
-    advice: what the line says after `interrupted`. Signals that the parent has switched off (nohup, jobs in the
-    background of a script) stay off.
+    advice: what the line says after `interrupted`. Signals that the parent has switched off (nohup, background jobs of
+    a script) stay off.
     """
     global _program, _advice
     _program, _advice = program, advice
@@ -53,7 +53,7 @@ def watch_interrupts(program: str, advice: str = "") -> None:
 
 
 def raise_interrupts() -> None:
-    """Let the first signal raise KeyboardInterrupt, and a thread see to it that the process ends."""
+    """Let the first signal raise KeyboardInterrupt, and start a thread that makes sure that the process ends."""
     global _raising
     import threading
 
@@ -62,24 +62,24 @@ def raise_interrupts() -> None:
         os.set_blocking(written, False)
         signal.set_wakeup_fd(written, warn_on_full_buffer=False)
         threading.Thread(target=_listen, args=(heard,), daemon=True).start()
-        sys.unraisablehook = _said_unless_interrupted
+        sys.unraisablehook = _report_unless_interrupted
         _raising = True
 
 
 def ending_signals() -> tuple[signal.Signals, ...]:
-    """The signals that ask a command to end, as far as the system knows them."""
+    """The signals of this system that ask a command to end."""
     names = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
     return tuple(signal.Signals[name] for name in names if name in signal.Signals.__members__)
 
 
 def was_interrupted() -> bool:
-    """Whether a signal asked the command to end: what fails from then on may fail because of it."""
+    """Whether a signal asked the command to end: later errors may be caused by it."""
     return _caught is not None
 
 
 @contextmanager
 def abandoned_by(action: Callable[[], None]) -> Iterator[None]:
-    """Within the block, do something first where the process ends at once: such as killing its children."""
+    """Within the block, call `action` before the process is ended at once, for example to kill its children."""
     _abandoned[id(action)] = action
     try:
         yield
@@ -88,9 +88,9 @@ def abandoned_by(action: Callable[[], None]) -> Iterator[None]:
 
 
 def end_interrupted() -> NoReturn:
-    """Say that the command was interrupted, once, and end the process: 130 for Ctrl-C, 128 + its number for others."""
+    """Print once that the command was interrupted, and end the process: 130 for Ctrl-C, 128 + number for others."""
     number = signal.SIGINT if _caught is None else _caught
-    # Of two threads that come here at once, only one can set a new key.
+    # If two threads get here at once, only one of them can set the key.
     ending = _ended_by.setdefault("thread", get_ident())
     if ending == get_ident():
         while _abandoned:
@@ -119,7 +119,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _listen(heard: int) -> None:
-    """In a thread: wait for signals, which Python's own handler writes to a pipe before any other code runs."""
+    """In a thread: wait for signals, which Python's C handler writes to a pipe before any other code runs."""
     import time
 
     global _caught
@@ -135,14 +135,14 @@ def _listen(heard: int) -> None:
 
 
 def _next_ending(heard: int) -> int | None:
-    """The next signal, where it is one that ends the command."""
+    """The next signal, if it is one that ends the command."""
     number = os.read(heard, 1)[0]
     return number if number in ending_signals() else None
 
 
 def _readable(heard: int, seconds: float) -> bool:
     if os.name == "nt":
-        # Windows waits for sockets alone; a second Ctrl-C changes nothing there.
+        # Windows can wait only for sockets; a second Ctrl-C changes nothing there.
         import time
 
         time.sleep(seconds)
@@ -152,7 +152,7 @@ def _readable(heard: int, seconds: float) -> bool:
     return bool(select.select([heard], [], [], seconds)[0])
 
 
-def _said_unless_interrupted(unraisable: sys.UnraisableHookArgs) -> None:
-    """Leave out interrupts that Python drops, in a destructor or a callback: the process ends all the same."""
+def _report_unless_interrupted(unraisable: sys.UnraisableHookArgs) -> None:
+    """Ignore interrupts that Python drops, in a destructor or a callback: the process ends anyway."""
     if not (was_interrupted() and issubclass(unraisable.exc_type, KeyboardInterrupt)):
         sys.__unraisablehook__(unraisable)

@@ -4,17 +4,17 @@
         futures = [workers.submit(work, number) for number in range(8)]
 
 The workers are loky's, each a new interpreter: a fork would share file locks and the threads of Arrow, polars and the
-tokenizers. Functions are sent by name and must stand in modules. What loky leaves open is closed here:
+tokenizers. Functions are sent by name and must be at the top of modules. Problems that loky leaves are solved here:
 
-- The reader of a pipe waits for ever for the rest of a message whose writer was killed. A result that the system would
+- The reader of a pipe waits forever for the rest of a message whose writer was killed. A result that the system might
   not write to a pipe at once goes through a file, and so do the arguments of `start`.
 - A worker would outlive a killed parent. Each one holds the reading end of a pipe that only the parent can write to,
   and exits when that pipe is closed.
-- Workers are killed when the block ends. One that is asked to exit never does if another died with the queue's lock.
-  loky kills by means of `pgrep`, and fails where there is none; workers have no children, so a signal does.
-- Ctrl-C and SIGTERM may reach a whole process group. Workers are started with the signals that end commands blocked,
-  and the parent ends them, killed at once where it is ended itself.
-- The processes that give back semaphores after a parent that was killed would complain on its standard error.
+- Workers are killed when the block ends. A worker that is asked to exit never does if another died holding the queue's
+  lock. loky kills with `pgrep`, and fails without it; workers have no children, so a signal is enough.
+- Ctrl-C and SIGTERM may reach a whole process group. Workers are started with these signals blocked, and the parent
+  ends them; if it is ended at once itself, it kills them first.
+- The processes that release semaphores after a killed parent would complain on its standard error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from niah_score.machine.scratch import remove_scratch, scratch_folder
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 
-# POSIX lets a write of 512 bytes be atomic at least, Linux one of 4,096; loky adds some 200 bytes to a result.
+# POSIX guarantees that writes of up to 512 bytes are atomic, Linux up to 4,096; loky adds some 200 bytes to a result.
 _PIPE_BYTES = 256
 _START = "start"
 
@@ -51,9 +51,9 @@ _START = "start"
 class Workers(Executor):
     """Worker processes as an executor: `submit` gives a future, `map` the results in order."""
 
-    def __init__(self, pool: Executor, told: Connection) -> None:
+    def __init__(self, pool: Executor, inbox: Connection) -> None:
         self._pool = pool
-        self._told = told
+        self._inbox = inbox
 
     def submit(
         self, function: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -62,19 +62,19 @@ class Workers(Executor):
 
         The future raises what the function raises, and BrokenProcessPool, which the block turns into a sentence.
         """
-        found: Future[Result] = Future()
+        future: Future[Result] = Future()
         with _signals_held():  # the first call starts the workers
             sent = self._pool.submit(_run, function, args, kwargs)
-        sent.add_done_callback(partial(_hand_over, found))
-        return found
+        sent.add_done_callback(partial(_hand_over, future))
+        return future
 
     def told(self) -> Iterator[tuple[int, ...]]:
         """The numbers of each call of `tell` in a worker since the last time.
 
-        To be asked often: a worker waits once some thousands of calls are unheard.
+        Call it often: workers wait once some thousands of calls have not been received.
         """
-        while self._told.poll():
-            yield self._told.recv()
+        while self._inbox.poll():
+            yield self._inbox.recv()
 
 
 @contextmanager
@@ -87,8 +87,8 @@ def processes(
 ) -> Iterator[Workers]:
     """`jobs` worker processes for as long as the block lasts; none is left when it ends, however it ends.
 
-    start: called with `arguments` in each worker before its tasks are unpacked; what it raises, each task raises.
-    raising: the error for a worker that died, made of a sentence.
+    start: called with `arguments` in each worker before its tasks are unpickled; if it raises, every task raises the
+    same. raising: makes the error for a worker that died, from a sentence.
     """
     from loky import process_executor
     from loky.backend.context import get_context
@@ -101,19 +101,19 @@ def processes(
         if start is not None:
             (folder / _START).write_bytes(pickle.dumps((start, arguments)))
         alive, parent = context.Pipe(duplex=False)
-        told, tells = context.Pipe(duplex=False)
-        with alive, parent, told, tells:
+        inbox, outbox = context.Pipe(duplex=False)
+        with alive, parent, inbox, outbox:
             pool = process_executor.ProcessPoolExecutor(
                 jobs,
                 context=context,
                 initializer=_begin,
-                initargs=(str(folder), alive, tells),
-                # A worker that holds much is no leak: with psutil installed, loky would start it anew.
+                initargs=(str(folder), alive, outbox),
+                # With psutil installed, loky would restart a worker that uses much memory, as if it leaked.
                 env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"},
             )
             try:
                 with abandoned_by(partial(_abandon, pool, folder)):
-                    yield Workers(pool, told)
+                    yield Workers(pool, inbox)
             except BrokenProcessPool:
                 raise raising(
                     "a worker process died: out of memory, or killed; run the same command again, perhaps with fewer "
@@ -124,9 +124,9 @@ def processes(
 
 
 def _start_trackers() -> None:
-    """Start the processes that give back semaphores, with the ending signals blocked and their warnings silenced.
+    """Start the processes that release semaphores, with the ending signals blocked and their warnings silenced.
 
-    loky starts them with the first worker, and in Python 3.11 that unblocks SIGINT for all workers after it.
+    loky starts them with the first worker, and in Python 3.11 that unblocks SIGINT for all later workers.
     """
     from loky.backend import resource_tracker as of_loky
 
@@ -142,7 +142,7 @@ def _start_trackers() -> None:
 
 
 def _abandon(pool: Any, folder: Path) -> None:
-    """Kill all workers, without waiting for any, and remove what they left in their folder."""
+    """Kill all workers without waiting, and remove the folder that they share."""
     for worker in list((pool._processes or {}).values()):
         with suppress(OSError):
             _end_now(worker)
@@ -163,21 +163,21 @@ def _end_now(worker: BaseProcess) -> None:
 
 
 def tell(*numbers: int) -> None:
-    """In a worker: tell the parent some numbers, which `Workers.told` gives it while the task goes on."""
-    if _tells is None:
+    """In a worker: send the parent some numbers, which it gets from `Workers.told` while the task goes on."""
+    if _outbox is None:
         raise RuntimeError("tell() is for functions that run in a worker")
-    _tells.send(numbers)
+    _outbox.send(numbers)
 
 
-# What a worker knows of itself.
+# State of a worker.
 _folder = Path()
-_tells: Connection | None = None
+_outbox: Connection | None = None
 _failed_start: Exception | None = None
 
 
-def _begin(folder: str, alive: Connection, tells: Connection) -> None:
-    global _folder, _tells, _failed_start
-    _folder, _tells = Path(folder), tells
+def _begin(folder: str, alive: Connection, outbox: Connection) -> None:
+    global _folder, _outbox, _failed_start
+    _folder, _outbox = Path(folder), outbox
     threading.Thread(target=_end_with_parent, args=(alive,), daemon=True).start()
     file = _folder / _START
     if file.exists():
@@ -196,7 +196,7 @@ def _end_with_parent(alive: Connection) -> None:
 
 
 def _run(function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes | str:
-    """In a worker: what a function returns or raises, pickled; the path of a file where it is large."""
+    """In a worker: what a function returns or raises, pickled; if it is large, the path of a file with it."""
     outcome: tuple[object, Exception | None]
     try:
         if _failed_start is not None:
@@ -214,9 +214,9 @@ def _run(function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[st
     return path
 
 
-def _hand_over(found: Future[Any], sent: Future[bytes | str]) -> None:
-    """In the parent: settle the caller's future by what a worker sent."""
-    if not found.set_running_or_notify_cancel():
+def _hand_over(future: Future[Any], sent: Future[bytes | str]) -> None:
+    """In the parent: settle the caller's future with what a worker sent."""
+    if not future.set_running_or_notify_cancel():
         return
     try:
         data = sent.result()
@@ -226,17 +226,17 @@ def _hand_over(found: Future[Any], sent: Future[bytes | str]) -> None:
             path.unlink()
         value, error = pickle.loads(data)  # noqa: S301 - written by a worker
     except BaseException as problem:  # noqa: BLE001 - raised again by the future
-        found.set_exception(problem)
+        future.set_exception(problem)
         return
     if error is None:
-        found.set_result(value)
+        future.set_result(value)
     else:
-        found.set_exception(error)
+        future.set_exception(error)
 
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Keep the signals that end commands for later; processes that are started meanwhile never get them."""
+    """Hold back the signals that end commands; processes that are started meanwhile never get them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -1,4 +1,4 @@
-"""Tells what the system refuses from broken data and wrong arguments, and says it: which file, why, what to do."""
+"""Distinguishes what the system refuses from broken data and wrong arguments, and reports it: file, reason, advice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from niah_score.errors import ScoreError
 
-# What may be too small: the disk, what a user may have of it, a file's size.
+# Out of room: the disk is full, or the user's quota, or the limit on a file's size is reached.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _ADVICE = {
@@ -26,7 +26,7 @@ _ADVICE = {
     errno.ENFILE: "close other programs, then run the same command again",
 }
 
-# What an argument is to blame for: it names something that does not exist, or is of another kind.
+# The argument is to blame: it names something that does not exist, or is of another kind.
 NAMED_WRONGLY = (
     errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL,
     errno.ENOTEMPTY, errno.EXDEV, errno.ENXIO, errno.ENODEV, errno.ESPIPE,
@@ -41,27 +41,27 @@ _NO_MEMORY = (
 
 
 def is_refused(error: BaseException) -> bool:
-    """Whether the system refused something, whatever library tells it: no reader's file is broken because of that."""
+    """Whether the system refused something, whichever library reports it; the file being read is then not to blame."""
     if is_of_memory(error):
         return True
     return isinstance(error, OSError) and error.errno is not None and error.errno not in NAMED_WRONGLY
 
 
 def is_of_memory(error: BaseException) -> bool:
-    """Whether memory or threads ran out: in Python, or as libraries tell it (panics of Rust, what cannot be mapped)."""
+    """Whether memory or threads ran out, in Python or as libraries report it (Rust panics, failed mappings)."""
     if isinstance(error, MemoryError):
         return True
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno in (errno.ENOMEM, errno.EAGAIN)
     if isinstance(error, ValueError):
         return False  # it may quote what was read
-    said = str(error).lower()
-    return any(words in said for words in _NO_MEMORY)
+    message = str(error).lower()
+    return any(words in message for words in _NO_MEMORY)
 
 
 @contextmanager
 def naming(path: Path, *aside: Path) -> Iterator[None]:
-    """Let errors of the system name a file where they name none, as those of writing to an open one, or one aside."""
+    """Let errors of the system name a file, if they name none (as in writing to an open file) or one of `aside`."""
     try:
         yield
     except OSError as error:
@@ -72,10 +72,10 @@ def naming(path: Path, *aside: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(name: Path, path: Path | None = None, *, advice: str = "") -> Iterator[None]:
-    """Tell errors of reading a file by its name in messages. `path`: where it is, if that is another one.
+    """Report errors of reading a file under its name. `path`: where it really is, if elsewhere.
 
-    Raises ScoreError with the advice where the name or what it leads to is to blame, OSError where the system refuses
-    to read it: then nothing is wrong with the file.
+    Raises ScoreError with the advice if the name or what it leads to is to blame; OSError if the system refuses to read
+    the file, which may then be intact.
     """
     try:
         with naming(name, *(() if path is None else (path,))):
@@ -83,27 +83,27 @@ def reading(name: Path, path: Path | None = None, *, advice: str = "") -> Iterat
     except OSError as error:
         if is_refused(error):
             raise
-        told = f"{name}: cannot be read ({error.strerror or error})"
-        raise ScoreError(f"{told}; {advice}" if advice else told) from None
+        sentence = f"{name}: cannot be read ({error.strerror or error})"
+        raise ScoreError(f"{sentence}; {advice}" if advice else sentence) from None
 
 
 def refusal(error: OSError) -> str:
-    """An error of the system as a sentence: the file, what was refused, and what to do where that is known.
-
-    For a full disk it says how much room is left.
-    """
+    """An error of the system as a sentence: the file, what was refused, and what to do, if that is known."""
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
-    said = f"{' -> '.join(names)}: {reason(error)}" if names else reason(error)
-    return f"{said}; {told}" if (told := advice(error, names[-1] if names else None)) else said
+    sentence = f"{' -> '.join(names)}: {reason(error)}" if names else reason(error)
+    return f"{sentence}; {todo}" if (todo := advice(error, names[-1] if names else None)) else sentence
 
 
 def reason(error: OSError) -> str:
-    """What the system says of an error; libraries put more around it."""
+    """The system's words for an error, without what libraries add."""
     return os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
 
 
 def advice(error: OSError, path: str | Path | None = None) -> str | None:
-    """What to do about an error of the system; `path`: a file on the disk that it is about."""
+    """What to do about an error of the system, if that is known. `path`: a file on the disk in question.
+
+    For a full disk it says how much room is left.
+    """
     if error.errno == errno.ENOSPC:
         free = _free(Path(path)) if path is not None else None
         left = "the disk is full" if free is None else f"the disk has {free:,} bytes left"
@@ -112,7 +112,7 @@ def advice(error: OSError, path: str | Path | None = None) -> str | None:
 
 
 def _free(path: Path) -> int | None:
-    """Bytes that are free on the disk of a path, which need not exist."""
+    """Free bytes on the disk of a path, which need not exist."""
     for folder in (path, *path.absolute().parents):
         try:
             return shutil.disk_usage(folder).free

@@ -1,4 +1,4 @@
-"""Makes folders for files that are needed for a while, and removes those that killed processes left behind."""
+"""Makes folders for temporary files, and removes those that killed processes left behind."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from niah_score.machine.files import HeldError, locked
 _PREFIX = "niah-scratch-"
 _LOCK = "lock"
 _WAIT_SECONDS = 10
-# Folders, and the process that made each: a child that was forked must not remove its parent's.
+# Folders, and the process that made each: a forked child must not remove its parent's.
 _mine: dict[Path, int] = {}
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """An empty folder of this process's own, below the system's folder for temporary files ($TMPDIR); gone at the end.
+    """An empty folder for this process alone, below the system's temporary folder ($TMPDIR); removed at the end.
 
-    A killed process leaves its own. The next process of the same user that asks for one removes it: its lock is free.
+    A killed process leaves its folder. Its lock is then free, and the next process of the same user that asks for a
+    folder removes it.
     """
     _remove_abandoned()
     outer = Path(tempfile.mkdtemp(prefix=_PREFIX))
     _mine[outer] = os.getpid()
     try:
-        # Another process that looks for abandoned folders may hold it for an instant.
+        # Another process that looks for abandoned folders may hold the lock for an instant.
         with locked(outer / _LOCK, _WAIT_SECONDS):
             inner = outer / "files"
-            # That process may have removed the folder, and locking makes it again for everybody to look into.
+            # That process may have removed the folder; locking makes it again, but readable by everybody.
             inner.mkdir(mode=0o700)
             yield inner
     finally:
@@ -42,19 +43,19 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def remove_scratch(folder: Path) -> None:
-    """Remove a scratch folder, also that of a process which is gone."""
+    """Remove a scratch folder, even that of a process that is gone."""
     shutil.rmtree(folder.parent, ignore_errors=True)
 
 
 @cache
 def _remove_abandoned() -> None:
-    """Once in a process is enough."""
+    """Remove the folders of killed processes, once in this process."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         lock = folder / _LOCK
         try:
             if folder.is_symlink() or not lock.is_file() or folder.stat().st_uid != _user():
                 continue
-            # Where there are no locks, nobody knows whether its owner lives.
+            # Without locks, nobody can tell whether the owner is alive.
             with locked(lock, sure=True):
                 shutil.rmtree(folder, ignore_errors=True)
         except (HeldError, OSError):
@@ -67,7 +68,7 @@ def _user() -> int:
 
 @atexit.register
 def _remove_mine() -> None:
-    """What threads that never ended were still writing into."""
+    """Remove the folders that threads were still using when the process ended."""
     for folder, process in list(_mine.items()):
         if process == os.getpid():
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,14 +1,14 @@
-"""Replaces the files of a folder as one: a writer at a time, and no kill and no error leaves a mix that looks whole.
+"""Replaces the files of a folder together, one writer at a time; no kill or error leaves a mix that looks complete.
 
-    <folder>/.niah-staging/            made by the writer, gone when it is done; its `lock` says that it writes
+    <folder>/.niah-staging/            made by the writer and removed at the end; its `lock` shows that it is writing
     <folder>/.niah-staging/new/        the new files until they are moved in
     <folder>/.niah-staging/before/     the old files while the new ones are moved in
     <folder>/.niah-staging/plan.json   which files are old and which new, while they are moved
 
-New files are written and synced in the hidden folder. Then the old ones are moved aside, first the one that stands for
-all of them, and the new ones are moved in, that one last: without it a reader knows that the others may not belong
-together. An error on the way puts the old files back. What a killed process has moved, the next writer moves back
-before it does anything else, whatever it writes itself: the plan says which files are whose.
+New files are written and synced in the hidden folder. Then the old ones are moved aside, the head first, and the new
+ones are moved in, the head last: without the head, a reader knows that the other files may not belong together. An
+error during this puts the old files back. What a killed process has moved, the next writer moves back before it does
+anything else, whatever it writes itself: the plan says which files are old and which new.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _PLAN = "plan.json"
 
 
 class FileSet(NamedTuple):
-    """Files that are written together. `content`: what they are, in a word; `names`: those of them in a folder.
+    """Files that are written together. `content`: what they are, in a word; `names`: lists those in a folder.
 
-    `head`: the file that stands for all of them, without which none counts; by default the first of the new ones.
-    Names are paths relative to the folder, with slashes.
+    `head`: the file without which none of the others counts; by default the first of the new ones. Names are paths
+    relative to the folder, with slashes.
     """
 
     content: str
@@ -45,19 +45,19 @@ class FileSet(NamedTuple):
 
 
 class HeldFolder(NamedTuple):
-    """A folder that no other process writes such files into; `staging`: a folder in it for new ones."""
+    """A folder into which no other process writes such files; `staging`: a folder in it for new ones."""
 
     folder: Path
     files: FileSet
     staging: Path
 
     def replace(self, fill: Callable[[Path], None]) -> Path:
-        """Let `fill` write files into an empty folder, then put them in the place of those that are there.
+        """Let `fill` write files into an empty folder, then replace the present files with them.
 
-        Returns the folder. Raises ResourceError where it cannot be written to; it holds the same files as before then.
-        So it does after what `fill` raises, such as an OSError of a file elsewhere, which it read.
+        Returns the folder. Raises ResourceError if it cannot be written to, and what `fill` raises, such as an OSError
+        of a file that it reads elsewhere; the folder then holds the same files as before.
         """
-        with _told(self.folder):
+        with _folder_errors(self.folder):
             _empty(self.staging)
             place = self.staging / _NEW
             place.mkdir()
@@ -72,8 +72,8 @@ class HeldFolder(NamedTuple):
         return self.folder
 
     def replace_one(self, name: str, data: bytes) -> None:
-        """Put one file in the place of the one that is there. Raises ResourceError where that cannot be done."""
-        with _told(self.folder):
+        """Replace one file. Raises ResourceError if that fails."""
+        with _folder_errors(self.folder):
             staged = self.staging / name
             with naming(self.folder / name, staged):
                 staged.write_bytes(data)
@@ -83,7 +83,7 @@ class HeldFolder(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """Which files are exchanged: the old and the new ones, and the new one that is moved last."""
+    """Which files are exchanged: the old ones, the new ones, and `head`, the new one that is moved last."""
 
     head: str
     old: tuple[str, ...]
@@ -92,10 +92,10 @@ class _Plan(NamedTuple):
 
 @contextmanager
 def hold(folder: Path, files: FileSet, *, overwrite: bool) -> Iterator[HeldFolder]:
-    """Be the only process that writes such files into a folder, which is made if need be, and goes if it stays empty.
+    """Be the only process that writes such files into a folder, which is made if missing, and removed if left empty.
 
-    Raises ScoreError where the folder is a file, or holds such files already and may not be overwritten; LockedError
-    where another process holds it; ResourceError where it cannot be written to.
+    Raises ScoreError if the folder is a file, or already holds such files without `overwrite`; LockedError if another
+    process holds it; ResourceError if it cannot be written to.
     """
     if folder.exists() and not folder.is_dir():
         raise ScoreError(f"{folder}: is a file; --out takes a folder")
@@ -107,43 +107,44 @@ def hold(folder: Path, files: FileSet, *, overwrite: bool) -> Iterator[HeldFolde
     with ExitStack() as stack:
         stack.callback(_remove_empty, [staging, *(path for path in (folder, *folder.parents) if not path.exists())])
         try:
-            with _told(folder):
+            with _folder_errors(folder):
                 stack.enter_context(locked(staging / _LOCK))
         except HeldError:
             raise LockedError(
-                f"{folder}: another process writes {files.content} there; wait for it to end, or choose another --out"
+                f"{folder}: another process is writing {files.content} there; wait for it to end, or choose another "
+                "--out"
             ) from None
         stack.callback(_tidy, folder, staging)
-        with _told(folder):
+        with _folder_errors(folder):
             _restore(folder, staging)
-            there = files.names(folder)
-        if there and not overwrite:
+            present = files.names(folder)
+        if present and not overwrite:
             raise ScoreError(
-                f"{folder}: holds {files.content} already ({there[0]}); choose another --out, or say --overwrite"
+                f"{folder}: holds {files.content} already ({present[0]}); choose another --out, or use --overwrite"
             )
         yield HeldFolder(folder, files, staging)
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
-    """What the system refuses in a folder, as a sentence; what it refuses elsewhere is raised as it is."""
+def _folder_errors(folder: Path) -> Iterator[None]:
+    """Turn an OSError in a folder into a ResourceError with a sentence; raise others unchanged."""
     try:
         yield
     except OSError as error:
-        if isinstance(error.filename, str) and not _on_the_way(Path(error.filename), folder):
+        if isinstance(error.filename, str) and not _overlap(Path(error.filename), folder):
             raise
-        told = f"{_place(folder, error)}: cannot be written to ({reason(error)})"
-        raise ResourceError(f"{told}; {what}" if (what := advice(error, folder)) else told) from None
+        sentence = f"{_place(folder, error)}: cannot be written to ({reason(error)})"
+        raise ResourceError(f"{sentence}; {todo}" if (todo := advice(error, folder)) else sentence) from None
 
 
-def _on_the_way(path: Path, folder: Path) -> bool:
-    """Whether a path lies in a folder, or the folder in it."""
+def _overlap(path: Path, folder: Path) -> bool:
+    """Whether a path is in a folder, or the folder in it."""
     one, other = Path(os.path.abspath(path)), Path(os.path.abspath(folder))
     return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def _place(folder: Path, error: OSError) -> Path:
-    """The file that an error is about, under the name that it was to have, or the folder."""
+    """The file that an error is about, by its final name; or the folder."""
     if isinstance(error.filename, str) and (path := Path(error.filename)).is_relative_to(folder):
         parts = path.relative_to(folder).parts
         return folder.joinpath(*(parts[2:] if parts[:1] == (STAGING,) else parts))
@@ -151,7 +152,7 @@ def _place(folder: Path, error: OSError) -> Path:
 
 
 def _empty(staging: Path) -> None:
-    """Remove everything in a staging folder but its lock; the plan goes first: without it nothing is put back."""
+    """Remove everything in a staging folder but its lock; the plan first, because without it nothing is put back."""
     (staging / _PLAN).unlink(missing_ok=True)
     for path in staging.iterdir():
         if path.is_dir() and not path.is_symlink():
@@ -161,7 +162,7 @@ def _empty(staging: Path) -> None:
 
 
 def _tidy(folder: Path, staging: Path) -> None:
-    """Empty a staging folder, unless old files are in it and cannot be put back now: then the next writer does that."""
+    """Empty a staging folder. If old files in it cannot be put back now, they are left for the next writer to do so."""
     with suppress(OSError):
         _restore(folder, staging)
         _empty(staging)
@@ -174,7 +175,7 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 
 def _restore(folder: Path, staging: Path) -> None:
-    """Put back old files that a writer had moved aside when it was killed, unless the new ones are all there."""
+    """Put back the old files that a killed writer had moved aside, unless all new ones are in place."""
     plan = _read_plan(staging / _PLAN)
     before, new = staging / _BEFORE, staging / _NEW
     # The head is moved in last.
@@ -182,7 +183,7 @@ def _restore(folder: Path, staging: Path) -> None:
         return
     folders = {folder}
     for name in plan.new:
-        # Moved in already, and not an old one of the same name that is back.
+        # Remove it if it was moved in, but not if it is an old file of that name that has been put back.
         if not (new / name).exists() and (name not in plan.old or (before / name).exists()):
             (folder / name).unlink(missing_ok=True)
             folders.add((folder / name).parent)
@@ -196,7 +197,7 @@ def _restore(folder: Path, staging: Path) -> None:
 
 
 def _read_plan(path: Path) -> _Plan | None:
-    """The plan of a killed writer; None where it had not written one, and so had moved nothing."""
+    """The plan of a killed writer; None if it had not written one, and so had moved nothing."""
     try:
         record = json.loads(path.read_bytes())
         plan = _Plan(record["head"], tuple(record["old"]), tuple(record["new"]))
@@ -207,7 +208,7 @@ def _read_plan(path: Path) -> _Plan | None:
 
 
 def _exchange(folder: Path, staging: Path, plan: _Plan) -> None:
-    """Move old files aside and new ones in; if anything fails on the way, undo it."""
+    """Move old files aside and new ones in; if anything fails, undo it."""
     before = staging / _BEFORE
     before.mkdir()
     with naming(folder):
@@ -225,7 +226,7 @@ def _exchange(folder: Path, staging: Path, plan: _Plan) -> None:
             sync_folder(changed)
 
     try:
-        # Synced in between, so that a power failure cannot bring the head back among files of another run either.
+        # Each step is synced, so that even a power failure cannot leave the head among files of another run.
         move([plan.head] if plan.head in plan.old else [], folder, before)
         move([name for name in plan.old if name != plan.head], folder, before)
         move([name for name in plan.new if name != plan.head], staging / _NEW, folder)
@@ -239,14 +240,14 @@ def _exchange(folder: Path, staging: Path, plan: _Plan) -> None:
 
 
 def _undo(moved: Sequence[tuple[Path, Path]]) -> None:
-    """Move files back, the last one first. Stops where that fails: the old head, moved first, is then not back."""
+    """Move files back, the last one first. Stops at an error; the old head, moved aside first, is then not yet back."""
     with suppress(OSError):
         for source, goal in reversed(moved):
-            if not source.exists():  # else the last move is what failed
+            if not source.exists():  # otherwise this is the move that failed
                 goal.replace(source)
 
 
 def _remove_empty_below(folder: Path, names: Sequence[str]) -> None:
-    """Remove the folders that files were in, where they are empty now."""
+    """Remove those folders of moved files that are now empty."""
     parents = {parent for name in names for parent in (folder / name).parents if parent.is_relative_to(folder)}
     _remove_empty(sorted(parents - {folder}, reverse=True))

@@ -1,10 +1,10 @@
-"""Keeps standard streams usable: closed, full, with a reader that left, or in an encoding that lacks characters.
+"""Keeps standard streams usable when they are closed, full, no longer read, or unable to encode some characters.
 
-- A stream that was closed by the caller (`>&-`) reads or writes nothing; its number never falls to a data file.
-- Characters that standard output cannot encode are written as `\\u5c0f`. The bytes of a file name that is no UTF-8 are
-  written as they are, except on a terminal, so that a script finds the file that is printed.
-- A reader that left (`| head -1`) has seen enough: the command does its work to the end, with its own exit code.
-- An error of standard output names it; standard error has nobody to tell.
+- A stream that the caller closed (`>&-`) reads or writes nothing; no data file ever gets its number.
+- Characters that standard output cannot encode are written as `\\u5c0f`. The bytes of a file name that is not UTF-8 are
+  written unchanged, except on a terminal, so that a script finds the printed file.
+- A reader that left (`| head -1`) has seen enough: the command finishes its work, with its own exit code.
+- Errors of standard output name it; errors of standard error cannot be reported and are ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import suppress
 
 OUTPUT = "standard output"
 _HANDLER = "niah-escaped"
-# typer takes a stream in ASCII for a mistake, and writes UTF-8 to it.
+# typer writes UTF-8 to a stream whose encoding is called ASCII.
 _ASCII = "niah-ascii"
 
 
@@ -27,7 +27,7 @@ class OutputError(OSError):
 
 
 def prepare_streams() -> None:
-    """Open what was closed, and set how standard output and error write. To be called once, before anything is said."""
+    """Open closed streams, and set how standard output and error write. Call once, before anything is printed."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -42,7 +42,7 @@ def prepare_streams() -> None:
 
 
 def flush_streams() -> None:
-    """Write out what is still held. Raises OutputError."""
+    """Write out what is still buffered. Raises OutputError."""
     try:
         sys.stdout.flush()
     finally:
@@ -54,9 +54,9 @@ class _Unbroken(io.FileIO):
     """Standard output or error as a raw file."""
 
     def write(self, data: object, /) -> int:
-        """Write some bytes, waiting for a stream that does not block. Raises OutputError, for standard output alone."""
+        """Write bytes, waiting if the stream is non-blocking. Raises OutputError, for standard output only."""
         try:
-            # Whoever shares the pipe or terminal may have set it to refuse (None) what it cannot take at once.
+            # Whoever shares the pipe or terminal may have made it non-blocking: None means that it is full.
             while (written := super().write(data)) is None:  # type: ignore[arg-type]
                 select.select([], [self.fileno()], [])
             return written
@@ -64,14 +64,14 @@ class _Unbroken(io.FileIO):
             _null_as(self.fileno())
         except OSError as error:
             if self.fileno() == 1:
-                # What is still held goes nowhere, so that the error is told once.
+                # Buffered output is dropped, so that the error is reported only once.
                 _null_as(1)
                 raise OutputError(error.errno, error.strerror, OUTPUT) from None
         return memoryview(data).nbytes  # type: ignore[arg-type]
 
 
-def _text(number: int, found: object) -> io.TextIOWrapper:
-    encoding = getattr(found, "encoding", None) or "utf-8"
+def _text(number: int, stream: object) -> io.TextIOWrapper:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
     if codecs.lookup(encoding).name == "ascii":
         encoding = _ASCII
     terminal = os.isatty(number)
@@ -85,15 +85,15 @@ def _text(number: int, found: object) -> io.TextIOWrapper:
 def _own_ascii(name: str) -> codecs.CodecInfo | None:
     if name.replace("_", "-") != _ASCII:
         return None
-    found = codecs.lookup("ascii")
+    info = codecs.lookup("ascii")
     return codecs.CodecInfo(
-        found.encode, found.decode, found.streamreader, found.streamwriter, found.incrementalencoder,
-        found.incrementaldecoder, name=_ASCII,
+        info.encode, info.decode, info.streamreader, info.streamwriter, info.incrementalencoder,
+        info.incrementaldecoder, name=_ASCII,
     )  # fmt: skip
 
 
 def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Of what cannot be encoded: the byte that a character of a file name stands for, others with a backslash."""
+    """Encodes what the encoding cannot: the byte that a file name's character stands for, others with a backslash."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     out = b""

@@ -1,7 +1,7 @@
-"""Bounds what compressed files may unpack to, for both packages: no small file takes the memory of the machine.
+"""Limits what compressed files may unpack to, so that no small file takes the memory of the machine.
 
-A file that unpacks to more than a thousand times its size was not packed to save space. Data files of datasets are an
-exception, for prompts are near-copies of each other: of these a single line or row is bounded.
+A file that unpacks to more than a thousand times its size was not compressed to save space. Data files of datasets are
+an exception, because prompts are near-copies of each other: there, the size of each line or row is limited.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 # A line, or a row, in bytes.
 MAX_LINE = 256 * 2**20
 MAX_RATIO = 1000
-# What may come of a small file however well it is compressed.
+# Bytes that even a small file may unpack to, however well it is compressed.
 FREE_BYTES = 64 * 2**20
-# A batch of rows of a Parquet file takes at most this much, however often a page repeats a value.
+# The most bytes that a batch of rows of a Parquet file may take, however often a page repeats a value.
 _BATCH_BYTES = 512 * 2**20
 
 
 def bomb(path: Path, unpacked: int, packed: int) -> str | None:
-    """A sentence where so many bytes are too many to come of a file of so many, as bombs are; else None."""
+    """A sentence if `unpacked` bytes from a file of `packed` bytes look like a decompression bomb; else None."""
     if unpacked > FREE_BYTES and unpacked > MAX_RATIO * packed:
         return (
             f"{path}: unpacks to more than {MAX_RATIO} times its {packed:,} bytes, as decompression bombs do; if you "
@@ -33,28 +33,29 @@ def bomb(path: Path, unpacked: int, packed: int) -> str | None:
 
 
 def long_line(path: Path, size: int) -> str | None:
-    """A sentence where a line of so many bytes is longer than any row; else None."""
+    """A sentence if a line of `size` bytes is longer than any row; else None."""
     if size > MAX_LINE:
         return f"{path}: a line of more than {MAX_LINE:,} bytes; expected one row per line"
     return None
 
 
 def packed_group(path: Path, about: pq.FileMetaData) -> str | None:
-    """A sentence where a row group of a Parquet file says that it is a bomb; else None."""
+    """A sentence if a row group of a Parquet file looks like a bomb by its metadata; else None."""
     for number in range(about.num_row_groups):
         group = about.row_group(number)
         columns = [group.column(place) for place in range(group.num_columns)]
         unpacked = sum(max(0, column.total_uncompressed_size) for column in columns)
-        if (found := bomb(path, unpacked, sum(max(0, column.total_compressed_size) for column in columns))) is not None:
-            return found
+        packed = sum(max(0, column.total_compressed_size) for column in columns)
+        if (problem := bomb(path, unpacked, packed)) is not None:
+            return problem
     return None
 
 
 def batch_rows(about: pq.FileMetaData, most: int, names: Collection[str] | None = None) -> int:
-    """How many rows of a Parquet file to read at once, of some columns or all, so that memory stays bounded.
+    """How many rows of a Parquet file to read at once, with all columns or those in `names`, within bounded memory.
 
-    A page that is coded by a dictionary can hold a value once and mean it a million times; no value is larger than its
-    column says.
+    A dictionary-encoded page can store a value once and repeat it a million times, but no value is larger than the size
+    that its column states.
     """
     largest = 0
     for number in range(about.num_row_groups):

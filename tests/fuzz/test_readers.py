@@ -1,7 +1,7 @@
 """Whatever is in a file that somebody gives us, it is read or refused: a documented exit code, and the file's name.
 
 The files of `corpus` are damaged by a seed, and every damaged one is given to the commands that read its kind, in a
-process apart: a library that crashes over one is seen as well.
+separate process: a library that crashes over one is seen as well.
 """
 
 from __future__ import annotations

@@ -345,7 +345,7 @@ def test_what_is_doubtful_about_needles_of_ones_own_is_told(tmp_path: Path) -> N
     done = run("needles", str(file))
     assert (done.returncode, done.stderr) == (
         0,
-        "gate: the question holds a keyword of ['green']: repeating it would count as found\n",
+        "gate: the question holds a keyword of ['green']: repeating it would count as an answer\n",
     )
 
 

@@ -350,7 +350,7 @@ def test_what_does_not_belong_there_keeps_a_build_from_being_finished_and_goes_o
 
 def test_bytes_that_do_not_arrive_leave_no_dataset(store: type[MadeStore], near: Path) -> None:
     store.spoil = lambda path, data: data[:-3] + b"..." if path.endswith("en-500/test-00000-of-00001.parquet") else data
-    with pytest.raises(StoreError, match=r"en-500/test-00000-of-00001\.parquet: holds other bytes than were uploaded"):
+    with pytest.raises(StoreError, match=r"en-500/test-00000-of-00001\.parquet: does not hold the bytes that were"):
         build()
     assert not [name for name in store.objects if name.endswith(MANIFEST)]
 

@@ -213,7 +213,7 @@ def test_a_chinese_pair_needs_no_english_phrase(all_corpora: Path) -> None:
 def test_a_set_of_needles_is_the_multi_task() -> None:
     pizza = {"placement": "gkamradt", "needles": ["pizza-ingredients"], "corpora": ["en_essays"]}
     assert load_recipe(pizza).parts[0].task == "multi"
-    assert "is a set of 3; that is task" in problems({**pizza, "task": "single"})[0]
+    assert "is a set of 3; sets need task" in problems({**pizza, "task": "single"})[0]
     assert load_recipe({**pizza, "placement": "native"}).parts[0].task == "multi"
     assert problems({**pizza, "placement": "opencompass-processed", "guide": False})[0].startswith("needles: placement")
 

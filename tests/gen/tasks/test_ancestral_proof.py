@@ -56,6 +56,6 @@ def test_a_second_parent_and_a_wrong_ordinal_are_refused() -> None:
     more = problems_of(row, prompt=in_prompt(row, lambda text: f"Zelda Upwick is {person}'s father.\n{text}"))
     assert "lead from" in more[0]
     asked = row["question"].replace("th generation", "rd generation")
-    assert any("which is no ordinal" in problem for problem in problems_of(row, question=asked))
+    assert any("which is not an ordinal" in problem for problem in problems_of(row, question=asked))
     (problem,) = problems_of(row, question="Who is it?")
-    assert "asks for none of the kind 'ancestor'" in problem
+    assert "is not a question of the kind 'ancestor'" in problem

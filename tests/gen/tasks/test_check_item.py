@@ -51,7 +51,7 @@ def test_an_item_in_order_is_given_as_it_is() -> None:
         (changed(hide="The gate"), "hide is 'The gate', expected a tuple of texts, none blank"),
         (changed(hide=(" ",)), "hide is .*, expected a tuple of texts, none blank"),
         (changed(hide=("One.", "One.")), "hide holds a text twice"),
-        (changed(sets=(1, 0)), r"sets are \(1, 0\), expected numbers of at least 1, in all the 1 of hide"),
+        (changed(sets=(1, 0)), r"sets are \(1, 0\), expected numbers of at least 1 that cover all 1 texts of hide"),
         (changed(hide=("One.", "Two."), sets=(1,)), "sets are"),
         (changed(metric=None), "metric is None, expected a name"),
         (changed(metric="kw"), "metric 'kw' is unknown"),
@@ -66,7 +66,7 @@ def test_an_item_that_cannot_make_a_row_is_refused_by_field(item: Any, words: st
 
 @pytest.mark.parametrize(
     ("ids", "words"),
-    [(["a", "b", "a"], "id 'a' of en comes twice"), ([7], "an id of en is 7"), ([""], "an id of en is ''")],
+    [(["a", "b", "a"], "id 'a' of en is given twice"), ([7], "an id of en is 7"), ([""], "an id of en is ''")],
 )
 def test_every_item_has_one_name(ids: list[Any], words: str) -> None:
     with pytest.raises(RecipeError, match=words):

@@ -121,13 +121,13 @@ def test_a_text_whose_counts_are_others_is_refused(tmp_path: Path, cl100k: ByteP
     first, second, third = (group[0] for group in rows[0]["keywords"])
     fourth = tally_of(rows[0])[3][0]
     changes: tuple[tuple[Callable[[str], str], str], ...] = (
-        (lambda text: text.replace(f" {third} ", f" {fourth} "), f"'{third}' stands"),
+        (lambda text: text.replace(f" {third} ", f" {fourth} "), f"'{third}' occurs"),
         (
             lambda text: text.replace(first, "x").replace(second, first).replace("x", second),
-            "from the most frequent on",
+            "expected the most frequent first",
         ),
         (lambda text: text.replace("...", "..", 1), "more than words"),
-        (lambda text: text.replace("...", "yyyyyy"), f"'{first}' stands"),
+        (lambda text: text.replace("...", "yyyyyy"), f"'{first}' occurs"),
     )
     for change, words in changes:
         changed = copy.deepcopy(rows)
@@ -152,7 +152,7 @@ def test_counts_add_up_and_never_grow_with_the_rank(total: int, alpha: float) ->
 
 
 def test_counts_too_near_to_each_other_are_refused() -> None:
-    with pytest.raises(FitError, match="too near to tell them apart"):
+    with pytest.raises(FitError, match="too close to tell them apart"):
         list(niah_gen.iter_rows(RECIPE | {"lengths": [1000], "options": {"asked": 10}}))
 
 

@@ -113,7 +113,7 @@ def test_a_list_whose_counts_are_others_is_refused(tmp_path: Path, cl100k: ByteP
     rare = Counter(words_of(rows[0])).most_common()[-1][0]
     changes: tuple[tuple[Callable[[str], str], str], ...] = (
         (lambda text: re.sub(rf"\. {rare}(?=\n|\Z)", f". {asked}", text), ""),
-        (lambda text: re.sub(rf"\. {asked}(?=\n|\Z)", f". {rare}", text), f"'{asked}' stands"),
+        (lambda text: re.sub(rf"\. {asked}(?=\n|\Z)", f". {rare}", text), f"'{asked}' occurs"),
         (lambda text: text.replace("\n7. ", "\n8. "), "line 7 of the list is '8. "),
     )
     for change, words in changes:

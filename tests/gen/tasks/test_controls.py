@@ -96,7 +96,7 @@ def test_a_conflict_stands_behind_the_needle_and_both_facts_are_asked_for() -> N
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"controls": ["literal"], "paraphrase": False}, "asked in the needle's own words already"),
+        ({"controls": ["literal"], "paraphrase": False}, "already uses the needle's own words"),
         ({"controls": ["conflict"], "needles": ["ellersea-tram-shed"]}, "has no text that says otherwise"),
         ({"controls": ["absnet"]}, "has no control 'absnet'; did you mean 'absent'"),
     ],

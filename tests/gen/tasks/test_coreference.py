@@ -13,7 +13,7 @@ import niah_gen
 from niah_gen.checks.prove import prove
 from niah_gen.errors import FitError, RecipeError
 from niah_gen.haystacks.fit import MOST_BELOW
-from niah_gen.tasks.coreference import CoreferenceOptions, ordinal, subject_words, subjects
+from niah_gen.tasks.coreference import CoreferenceOptions, subject_words, subjects
 from niah_gen.tasks.coreference_proof import read_conversation
 from niah_gen.tokenizers.find import find_tokenizer
 from niah_score.contract import Row, needle_kind
@@ -218,12 +218,6 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], expected: s
     with pytest.raises(RecipeError) as caught:
         rows_of(options=options)
     assert expected in str(caught.value)
-
-
-def test_ordinals_are_right() -> None:
-    said = [ordinal(number, "en") for number in (1, 2, 3, 4, 11, 12, 13, 20)]
-    assert said == ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "20th"]
-    assert ordinal(3, "zh") == "3"
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -105,7 +105,7 @@ def test_a_reply_that_stands_twice_is_refused(row: RowDict) -> None:
     assert read is not None
     other = next(reply for reply in read.replies if reply not in like_replies(row))
     changed = replaced(row, other, row["needles"][0])
-    assert any("does not stand once" in problem for problem in wrong(changed))
+    assert any("does not occur exactly once" in problem for problem in wrong(changed))
 
 
 def test_a_request_that_is_made_once_more_is_refused(row: RowDict) -> None:
@@ -117,9 +117,9 @@ def test_a_request_that_is_made_once_more_is_refused(row: RowDict) -> None:
 
 def test_a_prefix_that_the_conversation_holds_is_refused(row: RowDict) -> None:
     reply = next(reply for reply in like_replies(row) if reply != row["needles"][0])
-    assert any("stands in the conversation" in one for one in wrong(replaced(row, reply, reply + row["answer_prefix"])))
+    assert any("occurs in the conversation" in one for one in wrong(replaced(row, reply, reply + row["answer_prefix"])))
 
 
 def test_what_is_no_conversation_is_refused(row: RowDict) -> None:
     changed = {**row, "prompt": row["prompt"][:-1] if isinstance(row["prompt"], list) else row["question"]}
-    assert wrong(changed) == ["the prompt is no conversation of requests and replies that ends with the question"]
+    assert wrong(changed) == ["the prompt is not a conversation of requests and replies that ends with the question"]

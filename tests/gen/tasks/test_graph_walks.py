@@ -37,7 +37,7 @@ def test_a_prompt_whose_edges_were_changed_is_refused() -> None:
         edge = row["needles"][0]
         lost = problems_of(row, prompt=in_prompt(row, replacing(f"{edge}\n", "")))
         twice = problems_of(row, prompt=in_prompt(row, replacing(edge, f"{edge}\n{edge}")))
-        assert twice == ["an edge stands in the prompt twice"]
+        assert twice == ["an edge occurs twice in the prompt"]
         if row["depth_percent"] < 100:
             assert "the graph of the prompt gives" in lost[0]
 

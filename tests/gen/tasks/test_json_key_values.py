@@ -55,8 +55,8 @@ def test_only_the_whole_value_is_an_answer() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text.replace("{", "{{", 1), "no JSON object"),
-        (lambda text: text.replace('",\n"', '",\n"x": "x",\n"', 1), "come twice"),
+        (lambda text: text.replace("{", "{{", 1), "not a JSON object"),
+        (lambda text: text.replace('",\n"', '",\n"x": "x",\n"', 1), "are repeated"),
         (lambda text: text.replace('": "', '": "0', 1), "for the asked key"),
     ],
 )

@@ -169,7 +169,7 @@ def prover_of(recipe: dict[str, Any]) -> RowProver:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda lines: [*lines, lines[0].replace("1", "2")], "values, expected 1 at most"),
+        (lambda lines: [*lines, lines[0].replace("1", "2")], "values, expected at most 1"),
         (lambda lines: [lines[0], with_value_of(lines[1], lines[2]), *lines[2:]], "is the value of two lines"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Doubts: what makes a needle measure something else than retrieval is told, and good needles are left in peace."""
+"""Doubts: what makes a needle measure something other than retrieval is told, and good needles are left in peace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def said_of(**table: Any) -> list[str]:
     ("change", "said"),
     [
         ({}, []),
-        ({"needle": "The gate of Ostrel is blue."}, ["no text to hide holds a keyword of ['viridian']"]),
+        ({"needle": "The gate of Ostrel is blue."}, ["no needle holds a keyword of ['viridian']"]),
         ({"answer": "Jade."}, ["the reference answer holds no keyword of ['viridian']"]),
         ({"answers": ["Viridian.", "Jade."]}, ["the accepted answer 'Jade.' holds no keyword of ['viridian']"]),
         ({"answer": "Not viridian."}, ["the reference answer voids its keyword of ['viridian']"]),
@@ -47,7 +47,7 @@ def said_of(**table: Any) -> list[str]:
             [
                 "the reference answer holds no keyword of ['gate', 'door']",
                 "the question holds a keyword of ['gate', 'door']",
-                "no text to hide holds a keyword of ['post']",
+                "no needle holds a keyword of ['post']",
                 "the reference answer holds no keyword of ['post']",
             ],
         ),
@@ -84,7 +84,7 @@ def test_a_fact_is_in_the_needle_and_in_the_answer_and_not_in_the_question(
 def test_a_value_that_is_looked_for_as_it_is_spelt_is_told(needle: str, question: str, keyword: Any) -> None:
     answer = keyword if isinstance(keyword, str) else keyword[-1]
     found = said_of(needle=needle, question=question, answer=answer, keywords=[keyword])
-    assert [doubt for doubt in found if "is a value looked for as text" in doubt], found
+    assert [doubt for doubt in found if "is a value matched as text" in doubt], found
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ ALTAR = {"needles": ["The altar went to Fernhallow.", "Fernhallow stands in Gorr
             "slow march",
             "Which march does the band close?",
         ),
-        (DRAWER, "417", "Where does the archive keep its register?", "a number counts", "In which drawer is it?"),
+        (DRAWER, "417", "Where does the archive keep its register?", "keyword is a number", "In which drawer is it?"),
         (BOARDING, "Dulsmere", "Where do the pupils board?", "on the mainland", "In which place on the mainland?"),
         (SHED, "1318", "How long was the shed?", "does not name the unit, 'feet'", "How many feet long was it?"),
         (TRAIN, "19:52", "When does the last train leave?", "asks when", "At what time does the last train leave?"),

@@ -175,7 +175,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_part_of_a_needle(own_fil
         (b'canary = "x"\n', ["bad.toml:1: [canary]: expected a table"]),
         (b'\n\n[gate]\nneedle = ""\nquestion = "?"\n', ["bad.toml:3: [gate].needles: expected a text"]),
         (b'[a]\nneedle = "A."\nquestion = "?"\n["b c"]\nneedle = 1\n', ["bad.toml:4: [b c].needles", "question"]),
-        (b'[gate]\nid = "door"\nneedle = "A."\nquestion = "?"\n', ["bad.toml:1: [gate].id: the name is the table's"]),
+        (b'[gate]\nid = "door"\nneedle = "A."\nquestion = "?"\n', ["bad.toml:1: [gate].id: the table's name is"]),
         (b'[gate]\nneedle = "A."\nquestion = "?"\nparaphrase = 5\n', ["[gate].paraphrase: expected a text, found 5"]),
     ],
 )
@@ -202,7 +202,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
 def test_a_file_or_a_needle_that_is_not_there_is_named(own_file: Path) -> None:
     assert problems({"needles": ["nowhere.toml"]}) == ("needles[1]: nowhere.toml: no such file",)
     assert problems({"needles": [f"{own_file}#towr"]}) == (
-        f"needles[1]: {own_file} holds no needle 'towr'; did you mean 'tower'?",
+        f"needles[1]: {own_file} has no needle 'towr'; did you mean 'tower'?",
     )
     assert problems({"needles": ["gkamrat"]}) == (
         "needles[1]: no needle 'gkamrat' in the library; did you mean 'gkamradt'?",

@@ -132,10 +132,10 @@ def test_long_documents_stand_alone_and_short_ones_are_left_out_unless_joined(tm
 
 
 @pytest.mark.parametrize(("fields", "told"), [
-    ({"lengths": [500, 900]}, "say --set options.tokens=900"),
+    ({"lengths": [500, 900]}, "use --set options.tokens=900"),
     ({"lengths": [32]}, "too short for a window"),
     ({"reserve": 10}, "set reserve to 0"),
-    ({"form": "chat"}, "leave --chat away"),
+    ({"form": "chat"}, "leave out --chat"),
     ({"options": {**OPTIONS, "stride": 190}}, "leaves windows of 200 tokens no context"),
     ({"options": {**OPTIONS, "stride": 5}}, "stride is 5"),
     ({"options": {**OPTIONS, "tokens": 10}}, "tokens is 10"),

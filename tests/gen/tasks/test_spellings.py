@@ -129,3 +129,9 @@ def test_a_day_whose_digits_could_be_another_is_not_spelt_in_digits() -> None:
 
 def test_a_time_is_not_spelt_like_a_year() -> None:
     assert not [word for word in spellings.time(19 * 60 + 52, "en") if word.isalpha() or "nineteen" in word]
+
+
+def test_ordinals_are_right() -> None:
+    said = [spellings.ordinal(number, "en") for number in (1, 2, 3, 4, 11, 12, 13, 20)]
+    assert said == ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "20th"]
+    assert spellings.ordinal(3, "zh") == "3"

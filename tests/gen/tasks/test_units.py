@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from niah_gen.tasks.units import is_measure, names_of, other_half, other_units, unit_behind, unit_named
+from niah_gen.tasks.units import is_measure, leading_unit, names_of, other_half, other_units, unit_named
 from niah_score.text import fold
 from niah_score.text.money import CODES
 
@@ -74,7 +74,7 @@ def test_every_currency_that_is_read_is_a_unit(code: str) -> None:
     ],
 )
 def test_the_unit_of_a_number_stands_right_behind_it(behind: str, unit: str | None) -> None:
-    assert unit_behind(fold(behind) if behind[:1] != " " else " " + fold(behind)) == unit
+    assert leading_unit(fold(behind) if behind[:1] != " " else " " + fold(behind)) == unit
 
 
 def test_pounds_are_money_and_a_weight() -> None:

@@ -237,7 +237,7 @@ def test_of_two_runs_into_one_folder_the_second_ends_before_it_has_begun(
     with hold_scores(out):
         done = run("score", CONTRACT, write_lines("a.jsonl", contract_answers()), "--out", out, "--overwrite")
     assert (done.returncode, done.stdout) == (11, "")
-    assert f"{out}: another process writes scores there; wait for it to end" in done.stderr
+    assert f"{out}: another process is writing scores there; wait for it to end" in done.stderr
     assert not out.exists()
 
 

@@ -1,4 +1,4 @@
-"""What a process apart yields comes over; a crash of it is an error, and the next call is served again."""
+"""What a separate process yields comes over; a crash of it is an error, and the next call is served again."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def test_a_folder_is_held_by_one_and_free_again_however_the_block_ends(folder: P
 
 
 def _interrupted_while_others_write_to(folder: Path) -> None:
-    with pytest.raises(LockedError, match="another process writes letters there; wait for it to end") as told:
+    with pytest.raises(LockedError, match="another process is writing letters there; wait for it to end") as told:
         put(folder, NEW)
     assert told.value.exit_code == 11
     raise KeyboardInterrupt

@@ -255,7 +255,7 @@ def test_the_page_of_other_scores_is_not_written(report: Report, tmp_path: Path)
 def test_of_two_writers_one_wins_and_the_other_is_told(report: Report, tmp_path: Path) -> None:
     with hold_scores(tmp_path / "out") as held:
         for overwrite in (False, True):
-            with pytest.raises(LockedError, match="out: another process writes scores there") as told:
+            with pytest.raises(LockedError, match="out: another process is writing scores there") as told:
                 write(replace(report, model="other"), tmp_path / "out", overwrite=overwrite)
             assert told.value.exit_code == 11
         write_held(report, held)

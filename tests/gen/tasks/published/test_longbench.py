@@ -176,7 +176,7 @@ def test_what_is_no_json_and_what_is_not_there_is_refused(tmp_path: Path) -> Non
     (tmp_path / "bad.jsonl").write_text('{"input": "a"\n', "utf-8")
     with pytest.raises(RecipeError, match=r"bad.jsonl:1: not a JSON object"):
         list(niah_gen.iter_rows(file_recipe(tmp_path / "bad.jsonl")))
-    with pytest.raises(NiahError, match="not there"):
+    with pytest.raises(NiahError, match="no such file"):
         list(niah_gen.iter_rows(file_recipe(tmp_path / "none.jsonl")))
 
 

@@ -264,7 +264,7 @@ def test_what_a_task_lacks_is_said_before_anything_is_built(tmp_path: Path) -> N
     (problem,) = problems("ruler-qa_2", {"corpora": ["en_essays"]})
     assert "task 'qa_2' needs hotpot_dev_distractor_v1.json; give it with --set options.questions=PATH" in problem
     (problem,) = problems("ruler-qa_1", {"corpora": ["en_essays"], "options": {"task": "qa_1", "questions": "no.json"}})
-    assert "options.questions: file 'no.json': not there" in problem
+    assert "options.questions: file 'no.json': no such file" in problem
     (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "options": {"task": "vd"}})
     assert "task is 'vd'; expected one of" in problem
     (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "placement": "native"})
