@@ -1,4 +1,4 @@
-"""Scores answers: every metric by name, each a file with a function that judges one answer, and a record.
+"""Scores answers: lists every metric by name. Each has a function that judges one answer, and a record.
 
     METRICS["edit"].judge("It is blue.", Target(("blue",)))
 
@@ -78,5 +78,5 @@ METRICS: dict[str, Metric] = {
 
 
 def default_metrics() -> list[str]:
-    """The metrics that are computed beside the row's own when none are asked for."""
+    """The metrics computed in addition to the row's own if none are asked for."""
     return [name for name, metric in METRICS.items() if metric.default]

@@ -1,4 +1,4 @@
-"""Scores whether the answer equals an accepted one, apart from case, width, spaces and the punctuation around it."""
+"""Scores whether the answer equals an accepted one, ignoring case, width, spaces and the punctuation around it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _many_exact(chunk: Chunk) -> ScoreColumns:
 
     def equal(wanted: frozenset[str], texts: list[str]) -> list[float | None]:
         begins = tuple(wanted)
-        # A text that begins with a letter, as most do, loses nothing there: it must begin with the accepted answer.
+        # A text that begins with a letter, as most do, must begin with an accepted answer.
         return [
             100.0
             if (text.startswith(begins) or not text[:1].isalnum()) and without_outer_punctuation(text) in wanted
