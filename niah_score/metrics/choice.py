@@ -21,6 +21,22 @@ _LETTERS = re.compile("[A-Z]+")
 _USUAL = "ABCD"
 _MARKUP = re.compile(r"[*_`]+|\\(?:text|mathrm|mathbf)(?=\{)")
 _BOXED = re.compile(r"\\boxed\s*\{+\s*([^{}]*?)\s*\}+")
+_IS_RIGHT = (
+    r"\b(?:is|are)\s+(?:the\s+|both\s+|my\s+)?(?:correct|right|best|true|answer)\b"
+    r"|(?:选?项)?(?:是|为)?最?(?:正确|对)(?:的|答案|选项)?(?!吗)"
+)
+_ANSWER_IS = re.compile(
+    r"(?:\banswers?\b|\b(?:correct|right|best|chosen|final)\s+(?:option|choice|letter)s?\b)"
+    r"(?:\s+(?:is|are|would\s+be|should\s+be|must\s+be))?\s*[:=]?\s*(?:(?:option|choice|letter)s?\b)?\s*[:=]?\s*[\"'“‘]*"
+    r"|\b(?:I|we)\s+(?:would\s+)?(?:choose|chose|pick|select|go\s+with)\s+(?:(?:option|choice|letter)s?\s+)?[\"'“‘]*"
+    r"|(?:答案|正确选项)(?:应该|应当|应|就)?(?:是|为|选)?\s*:?\s*(?:选项)?[\"'“‘]*"
+    r"|选(?!项)(?:择|了)?(?:选项)?\s*:?\s*[\"'“‘]*",
+    re.IGNORECASE,
+)
+# An "A" or "I" that is a word, not an option.
+_ARTICLE = re.compile(r"[AI]\s+(?!(?:and|or|nor|is|are|was|as|because|since|but)\b)[a-z]")
+# The last phrases that are looked at in an answer that repeats them, and the characters looked at after each.
+_MOST_PHRASES, _LOOKED_AT = 200, 2000
 
 
 class Options(NamedTuple):
@@ -93,16 +109,6 @@ def _plain(answer: str) -> str:
     return _MARKUP.sub("", unicodedata.normalize("NFKC", answer)).strip()
 
 
-@lru_cache(maxsize=64)
-def _patterns(letters: str) -> _ChoicePatterns:
-    one = rf"[(\[]?[{letters}][)\].]?"
-    joint = r"\s*(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*)?"
-    listed = rf"{one}(?:{joint}{one})*(?![A-Za-z0-9'])"
-    small = rf"[(\[]?([{letters.lower()}])[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))"
-    called_right = rf"(?<![A-Za-z0-9])[(\[]?([{letters}])[)\].]?\s*(?:{_IS_RIGHT})"
-    return _ChoicePatterns(re.compile(listed), re.compile(small), re.compile(called_right), frozenset(letters))
-
-
 class _ChoicePatterns(NamedTuple):
     """Patterns for letters: a list of capitals, one small letter, and a letter that is called right."""
 
@@ -112,22 +118,14 @@ class _ChoicePatterns(NamedTuple):
     letters: frozenset[str]
 
 
-_IS_RIGHT = (
-    r"\b(?:is|are)\s+(?:the\s+|both\s+|my\s+)?(?:correct|right|best|true|answer)\b"
-    r"|(?:选?项)?(?:是|为)?最?(?:正确|对)(?:的|答案|选项)?(?!吗)"
-)
-_ANSWER_IS = re.compile(
-    r"(?:\banswers?\b|\b(?:correct|right|best|chosen|final)\s+(?:option|choice|letter)s?\b)"
-    r"(?:\s+(?:is|are|would\s+be|should\s+be|must\s+be))?\s*[:=]?\s*(?:(?:option|choice|letter)s?\b)?\s*[:=]?\s*[\"'“‘]*"
-    r"|\b(?:I|we)\s+(?:would\s+)?(?:choose|chose|pick|select|go\s+with)\s+(?:(?:option|choice|letter)s?\s+)?[\"'“‘]*"
-    r"|(?:答案|正确选项)(?:应该|应当|应|就)?(?:是|为|选)?\s*:?\s*(?:选项)?[\"'“‘]*"
-    r"|选(?!项)(?:择|了)?(?:选项)?\s*:?\s*[\"'“‘]*",
-    re.IGNORECASE,
-)
-
-
-# An "A" or "I" that is a word, not an option.
-_ARTICLE = re.compile(r"[AI]\s+(?!(?:and|or|nor|is|are|was|as|because|since|but)\b)[a-z]")
+@lru_cache(maxsize=64)
+def _patterns(letters: str) -> _ChoicePatterns:
+    one = rf"[(\[]?[{letters}][)\].]?"
+    joint = r"\s*(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*)?"
+    listed = rf"{one}(?:{joint}{one})*(?![A-Za-z0-9'])"
+    small = rf"[(\[]?([{letters.lower()}])[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))"
+    called_right = rf"(?<![A-Za-z0-9])[(\[]?([{letters}])[)\].]?\s*(?:{_IS_RIGHT})"
+    return _ChoicePatterns(re.compile(listed), re.compile(small), re.compile(called_right), frozenset(letters))
 
 
 def _listed(text: str, options: Options) -> frozenset[str]:
@@ -179,10 +177,6 @@ def _beginning(rest: str, options: Options) -> frozenset[str]:
         if folded.startswith(option) and not (folded[len(option) :][:1].isalnum() and option[-1:].isascii()):
             return frozenset(letter)
     return frozenset()
-
-
-# The last phrases that are looked at in an answer that repeats them, and the characters looked at after each.
-_MOST_PHRASES, _LOOKED_AT = 200, 2000
 
 
 def _leading(text: str, options: Options) -> frozenset[str]:

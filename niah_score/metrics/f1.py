@@ -22,7 +22,7 @@ _CHARACTER = re.compile(r"[a-z0-9_]+|\w")
 def judge_char_f1(answer: str, target: Target) -> Score:
     """100 x 2 x shared / (all of both), of characters other than white space; the best of the accepted answers."""
     said = Counter(fold(answer).replace(" ", ""))  # folded text has no other white space
-    return _best_f1(said, [Counter(accepted.replace(" ", "")) for accepted in accepted_answers(target)])
+    return _best_f1(said, _char_counts(target))
 
 
 def judge_word_f1(answer: str, target: Target) -> Score:
@@ -31,6 +31,10 @@ def judge_word_f1(answer: str, target: Target) -> Score:
     language = target.language
     said = Counter(words_of(fold(answer), language))
     return _best_f1(said, [Counter(words_of(accepted, language)) for accepted in accepted_answers(target)])
+
+
+def _char_counts(target: Target) -> list[Counter[str]]:
+    return [Counter(accepted.replace(" ", "")) for accepted in accepted_answers(target)]
 
 
 def _best_f1(said: Counter[str], accepted: list[Counter[str]]) -> Score:
@@ -42,14 +46,11 @@ def _f1(shared: int, one: int, other: int) -> float:
 
 
 def _many_char_f1(chunk: Chunk) -> ScoreColumns:
-    def counts(target: Target) -> list[Counter[str]]:
-        return [Counter(accepted.replace(" ", "")) for accepted in accepted_answers(target)]
-
     def scores(accepted: list[Counter[str]], texts: list[str]) -> Sequence[float | None]:
         columns = _char_f1_of_many(texts, accepted) if len(texts) >= WORTH else None
         return [_char_f1_of(text, accepted) for text in texts] if columns is None else columns
 
-    return ScoreColumns(chunk.of_runs(counts, scores, chunk.folded), {})
+    return ScoreColumns(chunk.of_runs(_char_counts, scores, chunk.folded), {})
 
 
 def _char_f1_of(text: str, accepted: list[Counter[str]]) -> float:
@@ -89,12 +90,17 @@ def words_of(folded: str, language: str) -> list[str]:
         return _WORD.findall(folded)
     if words == "characters":
         return _CHARACTER.findall(folded)
+    return [word for word in jieba_words(folded, "word_f1 and rouge_l of Chinese") if _WORD.fullmatch(word)]
+
+
+def jieba_words(text: str, metrics: str) -> list[str]:
+    """The words of a Chinese text by jieba. Raises ScoreError if jieba is missing. `metrics`: what needs it."""
     try:
         import jieba
     except ImportError:
-        raise ScoreError("word_f1 of Chinese needs jieba: pip install 'niah-kit[gen]', or leave it out") from None
+        raise ScoreError(f"{metrics} need jieba: pip install 'niah-kit[gen]', or leave them out") from None
     jieba.setLogLevel(60)
-    return [word for word in jieba.lcut(folded) if _WORD.fullmatch(word)]
+    return list(jieba.lcut(text))
 
 
 CHAR_F1 = Metric("char_f1", "strict", judge_char_f1, default=True, many=_many_char_f1)

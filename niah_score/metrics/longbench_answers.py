@@ -12,8 +12,8 @@ import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from niah_score.errors import ScoreError
 from niah_score.metrics.base import Metric, Score
+from niah_score.metrics.f1 import jieba_words
 from niah_score.metrics.target import Target
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -58,12 +58,7 @@ def _chinese_words(text: str) -> list[str]:
 
 
 def _cut(text: str) -> list[str]:
-    try:
-        import jieba
-    except ImportError:
-        raise ScoreError("LongBench's Chinese metrics need jieba: pip install 'niah-kit[gen]'") from None
-    jieba.setLogLevel(60)
-    return list(jieba.cut(text, cut_all=False))
+    return jieba_words(text, "LongBench's Chinese metrics")
 
 
 def _f1(said: Sequence[str], gold: Sequence[str]) -> float:

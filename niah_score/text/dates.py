@@ -43,7 +43,7 @@ MONTHS = {
 MONTH_NAME = late("jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec")
 _CHINESE_MONTH = late("月")
 _MARKED = late(r"\d[-/.]\d")
-_DAYS_OF = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+DAYS_OF = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
 _WORD = rf"(?:(?:{'|'.join(TENS)})[ -])?(?:{'|'.join(sorted((*SMALL, *TENS, *ORDINALS), key=len, reverse=True))})"
 _DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?|{_WORD})"
@@ -72,8 +72,6 @@ _LUNAR_ENGLISH = late(
     rf"(?:lunar month|month (?:of|in|on|by) the lunar)"
     rf"|(?P<month2>{_DAY}) (?:lunar month|month of the lunar (?:year|calendar)),? (?:the |day )?(?P<day2>{_DAY})"
 )
-
-
 _LUNAR_NUMERIC = late(r"(?:农历|阴历|旧历|夏历)\s?(?P<month>\d{1,2})[/.-](?P<day>\d{1,2})(?!\d)")
 
 
@@ -130,7 +128,7 @@ def _whole(folded: str, readings: list[DateReading]) -> Day | None:
 def _reading(
     match: re.Match[str], month: int, day: int | None, year: str | None, longest: int | None = None
 ) -> Iterator[DateReading]:
-    if day is None or not 1 <= month <= 12 or not 1 <= day <= (longest or _DAYS_OF[month - 1]):
+    if day is None or not 1 <= month <= 12 or not 1 <= day <= (longest or DAYS_OF[month - 1]):
         return
     full = int(year) if year and len(year) == 4 and year.isascii() else None
     yield DateReading(Day(month, day, full), *match.span())

@@ -13,13 +13,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from niah_score.text.chinese_numerals import han_number
-from niah_score.text.dates import Day
+from niah_score.text.dates import DAYS_OF, Day
 from niah_score.text.fold import arabic_letters, fold
 from niah_score.text.language import Language, MatchingRules, find_language
 from niah_score.text.late_pattern import late
 from niah_score.text.money import Amount, with_currency
 from niah_score.text.numerals import Reading, numbers_in
 from niah_score.text.script import simplified
+from niah_score.text.times import around
 
 # A value of any kind, its start and its end.
 Found = tuple[Any, int, int]
@@ -27,7 +28,6 @@ Found = tuple[Any, int, int]
 _POWERS = frozenset((10**3, 10**6, 10**9, 10**12))
 _NO_LETTER_BEFORE, _NO_LETTER_AFTER = r"(?<![^\W\d_])", r"(?![^\W\d_])"
 _NO_DIGIT_AFTER = r"(?!\d)(?![.,]\d)"
-_LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _CLAUSE_END = late(r"[;!?。；！？，、،؛؟\n]|, |\. |\.$")
 _NEAR = 32  # code points on either side of a time in which a half of the day is looked for
 _ONE_POINT = late(r"\d+\.\d+")
@@ -280,10 +280,7 @@ def _times(text: str, patterns: _Patterns) -> Iterator[Found]:
     for pattern in patterns.times:
         for match in pattern.finditer(text):
             hour, minute = int(match["hour"]), int(match["minute"])
-            before, after = text[max(0, match.start() - _NEAR) : match.start()], text[match.end() : match.end() + _NEAR]
-            ends = [end.end() for end in _CLAUSE_END.finditer(before)]
-            stop = _CLAUSE_END.search(after)
-            near = f"{before[ends[-1] :] if ends else before}|{after[: stop.start()] if stop else after}"
+            near = "|".join(around(text, *match.span(), _CLAUSE_END, _NEAR))
             if patterns.after_noon.search(near):
                 hour += 12 * (hour < 12)
             elif patterns.before_noon.search(near):
@@ -297,7 +294,7 @@ def _dates(text: str, patterns: _Patterns) -> Iterator[Found]:
     for pattern in patterns.dates:
         for match in pattern.finditer(text):
             month, day = patterns.months[match["month"]], int(match["day"])
-            if 1 <= day <= _LONGEST_MONTH[month - 1]:
+            if 1 <= day <= DAYS_OF[month - 1]:
                 yield Day(month, day, int(match["year"]) if match["year"] else None), *match.span()
 
 

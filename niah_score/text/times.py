@@ -131,8 +131,8 @@ def times_of(folded: str) -> frozenset[int]:
     readings = times_in(folded)
     if not readings or len({reading.start for reading in readings}) > 1:
         return frozenset()
-    around = folded[: readings[0].start] + " " + folded[readings[0].end :]
-    is_whole = not _AROUND.sub("", _HALVES.sub("", around)).strip(" .,")
+    rest = folded[: readings[0].start] + " " + folded[readings[0].end :]
+    is_whole = not _AROUND.sub("", _HALVES.sub("", rest)).strip(" .,")
     return frozenset(reading.value for reading in readings) if is_whole else frozenset()
 
 
@@ -152,21 +152,21 @@ def _in_half(hour: int, minute: int, half: str | None) -> int | None:
 
 def names_half(folded: str, start: int, end: int) -> bool:
     """Whether anything near a time in its sentence may name a half of the day."""
-    return any(map(_ANY_HALF.search, _around(folded, start, end, _SENTENCE_END)))
+    return any(map(_ANY_HALF.search, around(folded, start, end, _SENTENCE_END)))
 
 
-def _around(folded: str, start: int, end: int, stop: re.Pattern[str]) -> tuple[str, str]:
-    """The text before and after a time, up to the end of its clause or sentence."""
-    before = folded[max(0, start - _NEAR) : start]
+def around(folded: str, start: int, end: int, stop: re.Pattern[str], near: int = _NEAR) -> tuple[str, str]:
+    """The `near` code points before and after a time, up to the end of its clause or sentence (`stop`)."""
+    before = folded[max(0, start - near) : start]
     cuts = list(stop.finditer(before))
-    after = folded[end : end + _NEAR]
+    after = folded[end : end + near]
     cut = stop.search(after)
     return before[cuts[-1].end() :] if cuts else before, after[: cut.start()] if cut else after
 
 
 def _half_near(folded: str, one: _Candidate, end: re.Pattern[str]) -> str | None:
     """The half of the day named nearest to a time, within its clause or sentence."""
-    before, after = _around(folded, one.start, one.end, end)
+    before, after = around(folded, one.start, one.end, end)
     if not (_ANY_HALF.search(before) or _ANY_HALF.search(after)):
         return None
     said = [(len(before) - match.end(), match.lastgroup) for match in _HALVES.finditer(before)]
