@@ -242,7 +242,7 @@ def interval_text(figure: Estimate) -> str:
 def needles_note(method: str) -> str | None:
     """A sentence (without a full stop) on too few needles, from the method of an interval; None if there are enough."""
     if method == ONE_NEEDLE:
-        return "One needle: intervals are of this one alone, and nothing tells what others would give"
+        return "One needle: intervals are for this one alone and do not show what others would give"
     basis = method.partition(": ")[2]
     if not basis.endswith(ROUGH):
         return None

@@ -181,8 +181,20 @@ class _Places:
         # All pairs whose rows all have a score in both runs, as most do, have the same clusters.
         self._known: dict[str, Clusters] = {}
 
-    def clusters(self, name: str, groups: Factor, both: NDArray[np.bool_], weights: Floats | None) -> Clusters:
-        """The clusters of the rows `both`, by groups. `name`: identifies these groups with these weights."""
+    def differences(
+        self, name: str, groups: Factor, apart: Floats, both: NDArray[np.bool_], weights: Floats | None
+    ) -> list[Difference]:
+        """The difference of every group. `name`: identifies the groups with these weights.
+
+        `apart`: the differences of all rows, of which those in `both` count; `weights`: of all rows.
+        """
+        import numpy as np
+
+        sizes = np.bincount(groups.codes, minlength=len(groups.values)).tolist()
+        tests = differences(self._clusters(name, groups, both, weights), apart[both])
+        return [_judged(_difference(size, *test)) for size, test in zip(sizes, tests, strict=True)]
+
+    def _clusters(self, name: str, groups: Factor, both: NDArray[np.bool_], weights: Floats | None) -> Clusters:
         if both.all() and name in self._known:
             return self._known[name]
         clusters = Clusters(
@@ -216,39 +228,29 @@ def _pair(
     *,
     with_cells: bool,
 ) -> Pair:
+    """The differences of two runs, given the scores of each and a mask of the rows that have one."""
     import numpy as np
 
-    both = one[1] & other[1]
-    scores = one[0], other[0]
+    both, apart = one[1] & other[1], other[0] - one[0]
     each = places.part_weights(both)
-    whole = _differences("rows", scores, both, places.all, places, each)[0]
-    has, weights = places.weights(both, each)
-    even = each is None and bool(np.allclose(weights[has], 1, rtol=0, atol=1e-9))
-    of_lengths = _differences("all lengths", scores, has, places.all, places, None if even else weights)[0]
+    with_length, weights = places.weights(both, each)
+    # Equal weights make the mean of the lengths' means that of their rows, and a length's mean that of its depths.
+    even = each is None and bool(np.allclose(weights[with_length], 1, rtol=0, atol=1e-9))
 
-    def by_length(apart: Sequence[Difference]) -> list[Difference]:
-        named = zip(places.lengths.values, apart, strict=True)
-        return _adjusted([one._replace(length=value) for value, one in named if value is not None], holm)
+    def by_length(lengths: Sequence[Difference]) -> tuple[Difference, ...]:
+        named = zip(places.lengths.values, lengths, strict=True)
+        return tuple(_adjusted([one._replace(length=value) for value, one in named if value is not None], holm))
 
-    lengths = by_length(_differences("lengths", scores, both, places.lengths, places, each))
-    of_depths = lengths
+    (whole,) = places.differences("rows", places.all, apart, both, each)
+    (of_lengths,) = places.differences("all lengths", places.all, apart, with_length, None if even else weights)
+    lengths = of_depths = by_length(places.differences("lengths", places.lengths, apart, both, each))
     if not even:
-        of_depths = by_length(_differences("depths", scores, has, places.lengths, places, weights))
-    cells = [
-        apart._replace(length=length, depth_percent=depth)
-        for (length, depth), apart in zip(
-            places.cells.values, _differences("cells", scores, both, places.cells, places, each), strict=True
-        )
-    ] if with_cells else []  # fmt: skip
-    return Pair(
-        first,
-        second,
-        whole,
-        of_lengths,
-        tuple(lengths),
-        tuple(of_depths),
-        tuple(_adjusted(cells, benjamini_hochberg)),
-    )
+        of_depths = by_length(places.differences("depths", places.lengths, apart, with_length, weights))
+    cells: list[Difference] = []
+    if with_cells:
+        named = zip(places.cells.values, places.differences("cells", places.cells, apart, both, each), strict=True)
+        cells = [cell._replace(length=length, depth_percent=depth) for (length, depth), cell in named]
+    return Pair(first, second, whole, of_lengths, lengths, of_depths, tuple(_adjusted(cells, benjamini_hochberg)))
 
 
 def _adjusted(apart: Sequence[Difference], adjust: Callable[[Sequence[float]], list[float]]) -> list[Difference]:
@@ -262,28 +264,6 @@ def _judged(apart: Difference) -> Difference:
     if apart.low is None or apart.high is None or apart.adjusted is None:
         return apart._replace(noise=True)
     return apart._replace(noise=apart.low <= 0 <= apart.high or apart.adjusted >= LEVEL)
-
-
-def _differences(
-    name: str,
-    scores: tuple[Floats, Floats],
-    both: NDArray[np.bool_],
-    groups: Factor,
-    places: _Places,
-    weights: Floats | None = None,
-) -> list[Difference]:
-    """The difference of every group. `both`: a mask of the rows that have a score in both runs; `weights`: of all rows.
-
-    `name`: identifies these groups with these weights.
-    """
-    import numpy as np
-
-    count = len(groups.values)
-    rows = np.bincount(groups.codes, minlength=count).tolist()
-    apart = scores[1][both] - scores[0][both]
-    clusters = places.clusters(name, groups, both, weights)
-    tests = differences(clusters, apart)
-    return [_judged(_difference(size, *test)) for size, test in zip(rows, tests, strict=True)]
 
 
 def _difference(rows: int, interval: Interval, p: float | None) -> Difference:
