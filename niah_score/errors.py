@@ -73,3 +73,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(name, names, n=1)
     return f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
+
+
+def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise ScoreError unless the value of an argument is one of those allowed."""
+    if value not in allowed:
+        raise ScoreError(f"{name}: {value!r} is unknown; {suggestion(value, allowed)}")

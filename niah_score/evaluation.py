@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from niah_score.contract import METRIC_NAMES, VERSION, unknown_metric
-from niah_score.errors import ResourceError, ScoreError, suggestion
+from niah_score.errors import ResourceError, ScoreError, check_choice
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
 from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Joined, Lines, Problem, join
 from niah_score.join.join_on_disk import JoinedOnDisk, join_on_disk
@@ -23,7 +23,7 @@ from niah_score.join.rows_on_disk import RowsOnDisk, metrics_of, read_truth
 from niah_score.join.samples import WAYS, samples_type
 from niah_score.join.spool import Scratch
 from niah_score.machine.processes import processes
-from niah_score.metrics import METRICS, default_metrics
+from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import Report
 from niah_score.report.scored_tables import ScoredTables, score_large
 from niah_score.scoring.extract_answer import REASONING_TAGS
@@ -72,14 +72,12 @@ def evaluate(
 
     Raises ScoreError, ContractError and their subclasses, naming file and line.
     """
-    _check("missing", missing, MISSING)
-    _check("on_duplicate", on_duplicate, ON_DUPLICATE)
-    _check("samples", samples or "mean", WAYS)
-    _check("text", text, ("own", "raw", "extracted"))
+    check_choice("missing", missing, MISSING)
+    check_choice("on_duplicate", on_duplicate, ON_DUPLICATE)
+    check_choice("samples", samples or "mean", WAYS)
+    check_choice("text", text, ("own", "raw", "extracted"))
     names = tuple(dict.fromkeys(metrics if metrics is not None else default_metrics()))
-    for name in names:
-        if name not in METRIC_NAMES:
-            raise ScoreError(unknown_metric(name))
+    check_metrics(names)
     files = _answer_files(predictions, id_field, text_field)
     size = sum(file.state().size for file in files)
     model = without_surrogates(model or _model_of(predictions))
@@ -103,9 +101,8 @@ def evaluate(
             joined = join(rows, answers.names, answers, **how)
             _refuse_missing(joined.missing, missing, rows.table.height, joined.lines, joined.problems)
             scored = _collected(score_rows(rows, joined, options, pool, ahead=ahead), way)
-    own = metrics_of(rows)
-    known = [*names, *sorted({name for name in own if name in METRICS} - set(names))]
-    problems = [*joined.problems, *_left_out(answers), *_missing(joined.missing), *_unknown_metrics(own)]
+    named = metrics_of(rows)
+    known = [*names, *sorted({name for name in named if name in METRICS} - set(names))]
     report = Report(
         dataset=rows.name,
         digest8=rows.digest8,
@@ -115,7 +112,7 @@ def evaluate(
         sample_table=scored.samples,
         statuses={},
         lines=joined.lines,
-        problems=problems,
+        problems=[*joined.problems, *_left_out(answers), *_missing(joined.missing), *_unknown_metrics(named)],
         signatures={},
         parts=rows.parts,
         rows=rows,
@@ -151,7 +148,7 @@ def with_verdicts(
     """
     from niah_score.scoring.verdicts import add_verdicts, import_verdicts
 
-    _check("missing", missing, ("zero", "exclude"))
+    check_choice("missing", missing, ("zero", "exclude"))
     files = [(str(file.name), file) for file in _answer_files(verdicts, None, None)]
     rows = read_rows(Path(dataset))
     imported = import_verdicts(files, rubric, rows)
@@ -183,11 +180,6 @@ def _begin_worker() -> None:
     """Use one thread, as every core has a worker, and no garbage collection, as workers create no reference cycles."""
     os.environ["POLARS_MAX_THREADS"] = "1"
     gc.disable()
-
-
-def _check(name: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise ScoreError(f"{name}: {value!r} is unknown; {suggestion(value, allowed)}")
 
 
 def _answer_files(

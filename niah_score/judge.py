@@ -10,11 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from niah_score.contract import METRIC_NAMES, unknown_metric
-from niah_score.errors import ScoreError, suggestion
+from niah_score.errors import ScoreError, check_choice
 from niah_score.formats.fields import error_line, failure_of, finish_of
 from niah_score.join.rows import Rows, read_rows
-from niah_score.metrics import METRICS
+from niah_score.metrics import METRICS, check_metrics
 from niah_score.scoring.score import SCORED_COLUMNS, options_for, score_chunk, targets_of
 from niah_score.text.visible import without_surrogates
 
@@ -48,11 +47,8 @@ class Judge:
         metrics: Sequence[str] = (),
         text: Literal["own", "raw", "extracted"] = "own",
     ) -> None:
-        for name in metrics:
-            if name not in METRIC_NAMES:
-                raise ScoreError(unknown_metric(name))
-        if text not in ("own", "raw", "extracted"):
-            raise ScoreError(f"text: {text!r} is unknown; {suggestion(text, ('own', 'raw', 'extracted'))}")
+        check_metrics(metrics)
+        check_choice("text", text, ("own", "raw", "extracted"))
         self.rows: Rows = read_rows(Path(dataset))
         self._options = options_for(self.rows, tuple(dict.fromkeys(metrics)), text=text)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from niah_score.scoring.findings import FINDINGS
@@ -16,7 +16,7 @@ from niah_score.scoring.statuses import STATUSES
 from niah_score.statistics.cluster_sums import wide
 from niah_score.statistics.controls import controls_of
 from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_context_of, effective_length_of
-from niah_score.statistics.figures import figures_by_metric, groups_by_metric, overall_by_metric
+from niah_score.statistics.figures import Figure, Overall, figures_by_metric, groups_by_metric, overall_by_metric
 from niah_score.statistics.headline import headline_of
 from niah_score.statistics.length_averages import length_averages
 from niah_score.statistics.needle_recall import needle_recall
@@ -79,19 +79,13 @@ def _counted(scored: Scored, name: str, known: Sequence[str]) -> dict[str, int]:
     counts = dict.fromkeys(known, 0)
     for value, count in scored.counts(name).items():
         counts["not_applicable" if value is None else value] = count
-    return dict(sorted(counts.items()))
+    return _sorted(counts)
 
 
 def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
-    asked, counted, control = scored.asked, scored.counted, scored.factor("control")
-    wholes, by_group = overall_by_metric(counted, metrics), groups_by_metric(counted, metrics, parts_of=asked)
-    if asked is not scored:
-        # Weights are for the headline; rows of controls all count the same.
-        alike = scored.unweighted
-        by_control = figures_by_metric(alike, metrics, control.codes, len(control.values))
-        if scored.weights is not None and control.values[-1] is None:
-            by_control = [[*own[:-1], whole.of_rows] for own, whole in zip(by_control, wholes, strict=True)]
-        by_group["control"] = control.values, by_control
+    counted = scored.counted
+    wholes = overall_by_metric(counted, metrics)
+    by_group = _figures_of_groups(scored, metrics, wholes)
     length = counted.factor("length").values
     places, codes = counted.crossed("length", "depth_percent")
     cells = figures_by_metric(counted, metrics, codes, len(places))
@@ -104,19 +98,39 @@ def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
         context = effective_context_of(list(zip(places, cells[place], strict=True)))
         summaries[metric] = {
             "effective_length": {
-                "context": dict(sorted(as_record(context).items())),
-                "nolima": dict(sorted(as_record(effective_length_of(by_length, share_of_base=NOLIMA_SHARE)).items())),
-                "ruler": dict(sorted(as_record(effective_length_of(by_length)).items())),
+                "context": _sorted(as_record(context)),
+                "nolima": _sorted(as_record(effective_length_of(by_length, share_of_base=NOLIMA_SHARE))),
+                "ruler": _sorted(as_record(effective_length_of(by_length))),
             },
             "groups": {
                 name: [
-                    dict(sorted({"value": coordinate_text(value), **figure._asdict()}.items()))
+                    _sorted({"value": coordinate_text(value), **figure._asdict()})
                     for value, figure in zip(values, of_values[place], strict=True)
                 ]
                 for name, (values, of_values) in sorted(by_group.items())
             },
-            "length_averages": dict(sorted(averages._asdict().items())),
-            "overall": dict(sorted(whole.of_rows._asdict().items())),
-            "overall_of_lengths": dict(sorted(whole.of_lengths._asdict().items())),
+            "length_averages": _sorted(averages._asdict()),
+            "overall": _sorted(whole.of_rows._asdict()),
+            "overall_of_lengths": _sorted(whole.of_lengths._asdict()),
         }
     return summaries
+
+
+def _figures_of_groups(
+    scored: Scored, metrics: Sequence[str], wholes: Sequence[Overall]
+) -> dict[str, tuple[list[Any], list[list[Figure]]]]:
+    """As `groups_by_metric`, including the group `control`. `wholes`: the overall means of the metrics."""
+    asked = scored.asked
+    by_group = groups_by_metric(scored.counted, metrics, parts_of=asked)
+    if asked is not scored:
+        control = scored.factor("control")
+        # Weights are for the headline; rows of controls all count the same.
+        by_control = figures_by_metric(scored.unweighted, metrics, control.codes, len(control.values))
+        if scored.weights is not None and control.values[-1] is None:
+            by_control = [[*own[:-1], whole.of_rows] for own, whole in zip(by_control, wholes, strict=True)]
+        by_group["control"] = control.values, by_control
+    return by_group
+
+
+def _sorted(record: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(sorted(record.items()))
