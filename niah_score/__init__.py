@@ -1,16 +1,16 @@
-"""Scores answers to needle-in-a-haystack prompts. Needs a dataset's files only, never its generator.
+"""Scores answers to needle-in-a-haystack prompts, from a dataset's files alone, without its generator.
 
 report = niah_score.evaluate("build/default/...", "answers.jsonl")      scores answers, as `niah-score score` does
 niah_score.write(report, "scores/mine")                                 writes its tables, pictures and page
 niah_score.read("scores/mine")                                          reads them back as a Report
 niah_score.compare(report, "scores/other")                              compares runs row by row
 judge = niah_score.Judge("build/default/..."); judge(id, text)          scores one answer, for harnesses
-niah_score.plot(report, "opencompass/summary.csv", out="both.png")      draws heatmaps beside each other
+niah_score.plot(report, "opencompass/summary.csv", out="both.png")      draws heatmaps side by side
 """
 
 from __future__ import annotations
 
-# As typing has it; importing that takes longer than all else here, and a command has to hear Ctrl-C before.
+# A copy of typing's: importing typing takes longer than everything else here and would delay the handling of Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from niah_score.contract import ContractError as ContractError
@@ -42,7 +42,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:
-    """Public names are loaded when they are first used, so that importing the package costs nothing."""
+    """Load public names on first use, so that importing the package costs nothing."""
     if name == "__version__":
         from niah_score.contract import VERSION
 

@@ -1,15 +1,15 @@
-"""Defines every error that a scorer's input or machine can cause, and the exit code each one ends a command with.
+"""Defines every error that the scorer's input or machine can cause, with the exit code of each.
 
-ScoreError               2   a file, a field or a flag is not what it should be
-├── IntegrityError       4   bytes are not what their sha256 says or what they were at first, or answers belong to
-│                            another dataset
+ScoreError               2   a file, a field or a flag is invalid
+├── IntegrityError       4   bytes differ from their sha256 or changed while being read, or answers belong to another
+│                            dataset
 ├── ResourceError        5   disk, memory or a documented limit
-├── AddressError         2   an address names nothing, or nothing that may be read or written
-├── StoreError           5   the store at an address cannot be reached, or does not do what it says
-├── LanguageError        2   a language has no file, or its file is not what it should be
-└── LockedError         11   another process writes into the same folder
+├── AddressError         2   an address is invalid, or names nothing that can be read or written
+├── StoreError           5   the store at an address cannot be reached or is faulty
+├── LanguageError        2   a language has no file, or its file is invalid
+└── LockedError         11   another process is writing into the same folder
 
-Anything else that escapes is a bug of ours and ends with exit code 1 and its traceback.
+Any other exception is a bug of ours: exit code 1 and a traceback.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ScoreError(Exception):
 
 
 class IntegrityError(ScoreError):
-    """Bytes differ from their recorded sha256, a file changed while it was read, or answers are to another dataset."""
+    """Bytes differ from their recorded sha256, a file changed while being read, or answers are to another dataset."""
 
     exit_code = 4
 
@@ -39,27 +39,27 @@ class ResourceError(ScoreError):
 
 
 class AddressError(ScoreError):
-    """An address is no address, names nothing, or nothing that may be read or written; or its library is missing."""
+    """An address is invalid, names nothing that can be read or written, or needs a library that is missing."""
 
 
 class StoreError(ScoreError):
-    """The store at an address cannot be reached, or does not do what it says."""
+    """The store at an address cannot be reached or is faulty."""
 
     exit_code = 5
 
 
 class LanguageError(ScoreError):
-    """A language has no file, or its file is not what it should be."""
+    """A language has no file, or its file is invalid."""
 
 
 class LockedError(ScoreError):
-    """Another process writes into the same folder."""
+    """Another process is writing into the same folder."""
 
     exit_code = 11
 
 
 def listed(head: str, problems: Sequence[object]) -> str:
-    """A message with the first 20 problems, a line each, and how many more there are."""
+    """A message that lists the first 20 problems, one per line, and the number of others."""
     shown = [str(problem) for problem in problems[:SHOWN_PROBLEMS]]
     if len(problems) > len(shown):
         shown.append(f"and {len(problems) - len(shown):,} more")
@@ -67,9 +67,15 @@ def listed(head: str, problems: Sequence[object]) -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'?` for the nearest known name, else all of them."""
+    """`did you mean 'x'?` with the nearest known name, or a list of all of them."""
     from difflib import get_close_matches
 
     names = list(known)
     near = get_close_matches(name, names, n=1)
     return f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
+
+
+def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise ScoreError unless the value of an argument is one of those allowed."""
+    if value not in allowed:
+        raise ScoreError(f"{name}: {value!r} is unknown; {suggestion(value, allowed)}")

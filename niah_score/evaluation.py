@@ -1,4 +1,4 @@
-"""Scores answer files against a dataset: reads, joins and judges them, and gathers what was found in a Report."""
+"""Scores answer files against a dataset: reads, joins and judges them, and returns a Report."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from niah_score.contract import METRIC_NAMES, VERSION, unknown_metric
-from niah_score.errors import ResourceError, ScoreError, suggestion
+from niah_score.errors import ResourceError, ScoreError, check_choice
 from niah_score.formats.plain import ID_FIELDS, TEXT_FIELDS
-from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Lines, Problem, join
-from niah_score.join.join_on_disk import join_on_disk
+from niah_score.join.join import NO_ANSWERS, ON_DUPLICATE, Joined, Lines, Problem, join
+from niah_score.join.join_on_disk import JoinedOnDisk, join_on_disk
 from niah_score.join.reading import AnswerFiles
 from niah_score.join.rows import read_rows, stacked
 from niah_score.join.rows_on_disk import RowsOnDisk, metrics_of, read_truth
 from niah_score.join.samples import WAYS, samples_type
 from niah_score.join.spool import Scratch
 from niah_score.machine.processes import processes
-from niah_score.metrics import METRICS, default_metrics
+from niah_score.metrics import METRICS, check_metrics, default_metrics
 from niah_score.report.report import Report
 from niah_score.report.scored_tables import ScoredTables, score_large
 from niah_score.scoring.extract_answer import REASONING_TAGS
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MISSING = ("error", "zero", "exclude")
 _SHOWN_MISSING = 3
-# Below this, one process has scored the answers before workers have started.
+# Below this size, one process scores the answers before workers have started.
 PARALLEL_BYTES = 30_000_000
 
 
@@ -63,25 +63,24 @@ def evaluate(
 
     `dataset`: a folder, one of its files, or any Parquet or JSONL file with id, answers and keywords.
     `predictions`: files, globs or folders in any format that `niah-score formats` lists; `-` is standard input.
-    `metrics`: beside each row's own; by default keyword, exact, edit, char_f1 and the CDME three.
+    `metrics`: in addition to each row's own; by default keyword, exact, edit, char_f1 and the three of CDME.
     `missing`: what rows without an answer count as; `error` refuses to score.
-    `samples`: ids that come again are samples, and how they count (mean where a format states samples itself).
-    `text`: `raw` or `extracted` makes all metrics judge that.
+    `samples`: repeated ids are samples, and how to combine them (mean for formats that have samples themselves).
+    `text`: `raw` or `extracted` makes all metrics judge that text.
     `by_order`: allow files without ids and prompts, joined by order.
-    `jobs`: processes, where there are enough answers to be worth them.
+    `jobs`: processes, used if there are enough answers.
 
-    Raises ScoreError, ContractError and their kinds, each naming file and line.
+    Raises ScoreError, ContractError and their subclasses, naming file and line.
     """
-    _check("missing", missing, MISSING)
-    _check("on_duplicate", on_duplicate, ON_DUPLICATE)
-    _check("samples", samples or "mean", WAYS)
-    _check("text", text, ("own", "raw", "extracted"))
+    check_choice("missing", missing, MISSING)
+    check_choice("on_duplicate", on_duplicate, ON_DUPLICATE)
+    check_choice("samples", samples or "mean", WAYS)
+    check_choice("text", text, ("own", "raw", "extracted"))
     names = tuple(dict.fromkeys(metrics if metrics is not None else default_metrics()))
-    for name in names:
-        if name not in METRIC_NAMES:
-            raise ScoreError(unknown_metric(name))
+    check_metrics(names)
     files = _answer_files(predictions, id_field, text_field)
     size = sum(file.state().size for file in files)
+    model = without_surrogates(model or _model_of(predictions))
     scratch = Scratch()
     with _workers(jobs, size) as pool:
         answers = AnswerFiles(files, pool, ahead=2 * jobs)
@@ -92,20 +91,18 @@ def evaluate(
         options = options_for(
             rows, names, text=text, missing="exclude" if missing == "exclude" else "zero", tags=tuple(tags)
         )
-        model = without_surrogates(model or _model_of(predictions))
+        way, ahead = samples or "mean", 2 * jobs
+        joined: JoinedOnDisk | Joined
         if isinstance(rows, RowsOnDisk):
-            of_disk = join_on_disk(rows, answers.names, answers, scratch, **how)
-            lines, problems, absent = of_disk.lines, of_disk.problems, of_disk.missing
-            _refuse_missing(absent, missing, rows.height, lines, problems)
-            scored = score_large(rows, of_disk, options, model, pool, 2 * jobs, samples or "mean", scratch)
+            joined = join_on_disk(rows, answers.names, answers, scratch, **how)
+            _refuse_missing(joined.missing, missing, rows.height, joined.lines, joined.problems)
+            scored = score_large(rows, joined, options, model, pool, ahead, way, scratch)
         else:
             joined = join(rows, answers.names, answers, **how)
-            lines, problems, absent = joined.lines, joined.problems, joined.missing
-            _refuse_missing(absent, missing, rows.table.height, lines, problems)
-            chunks = score_rows(rows, joined, options, pool, ahead=2 * jobs)
-            scored = _collected(chunks, samples or "mean")
-    own = metrics_of(rows)
-    known = [*names, *sorted({name for name in own if name in METRICS} - set(names))]
+            _refuse_missing(joined.missing, missing, rows.table.height, joined.lines, joined.problems)
+            scored = _collected(score_rows(rows, joined, options, pool, ahead=ahead), way)
+    named = metrics_of(rows)
+    known = [*names, *sorted({name for name in named if name in METRICS} - set(names))]
     report = Report(
         dataset=rows.name,
         digest8=rows.digest8,
@@ -114,16 +111,8 @@ def evaluate(
         table=scored.rows,
         sample_table=scored.samples,
         statuses={},
-        lines=lines,
-        problems=[
-            *problems,
-            *(
-                Problem(NO_ANSWERS, answers.names[number], None, None, f"left out: {why.message}")
-                for number, why in answers.empty.items()
-            ),
-            *(Problem("missing", "", None, name, f"{name!r} has no answer") for name in absent),
-            *_unknown_metrics(own),
-        ],
+        lines=joined.lines,
+        problems=[*joined.problems, *_left_out(answers), *_missing(joined.missing), *_unknown_metrics(named)],
         signatures={},
         parts=rows.parts,
         rows=rows,
@@ -133,16 +122,16 @@ def evaluate(
 
 
 def _with_counts(report: Report, signatures: dict[str, Callable[[int], str]]) -> Report:
-    """A report with its statuses and signatures, and both equations asserted."""
+    """A report with its statuses and signatures, after checking that rows and lines add up."""
     every = report.every_row
     counted = every.counts("status")
     statuses = {status: counted.get(status, 0) for status in STATUSES}
     if sum(statuses.values()) != report.height:
-        raise AssertionError(f"statuses {statuses} do not sum up to {report.height} rows")
+        raise AssertionError(f"statuses {statuses} do not add up to {report.height} rows")
     if report.lines.read != sum(report.lines[1:]):
-        raise AssertionError(f"lines do not sum up: {report.lines}")
-    told = {name: sign(int(every.values(name)[1].sum())) for name, sign in signatures.items()}
-    return replace(report, statuses=statuses, signatures=told)
+        raise AssertionError(f"lines do not add up: {report.lines}")
+    signed = {name: sign(int(every.values(name)[1].sum())) for name, sign in signatures.items()}
+    return replace(report, statuses=statuses, signatures=signed)
 
 
 def with_verdicts(
@@ -153,17 +142,17 @@ def with_verdicts(
     *,
     missing: str = "zero",
 ) -> Report:
-    """A report with a judge's verdicts as the metric `judge`; lines that held none become problems of it.
+    """A report with a judge's verdicts as the metric `judge`; lines without a verdict become problems.
 
-    Raises ScoreError and its kinds as `niah_score.scoring.verdicts.import_verdicts` does.
+    Raises the same as `niah_score.scoring.verdicts.import_verdicts`.
     """
     from niah_score.scoring.verdicts import add_verdicts, import_verdicts
 
-    _check("missing", missing, ("zero", "exclude"))
+    check_choice("missing", missing, ("zero", "exclude"))
     files = [(str(file.name), file) for file in _answer_files(verdicts, None, None)]
     rows = read_rows(Path(dataset))
-    found = import_verdicts(files, rubric, rows)
-    scores = add_verdicts(report.scores, found.frame, missing=missing)  # type: ignore[arg-type]
+    imported = import_verdicts(files, rubric, rows)
+    scores = add_verdicts(report.scores, imported.frame, missing=missing)  # type: ignore[arg-type]
     count = scores.height - scores["judge"].null_count()
     signature = (
         f"niah|ds:{report.digest8}|metric:judge/{rubric.name}-{rubric.digest8}|text:{rubric.text}|missing:{missing}"
@@ -174,28 +163,23 @@ def with_verdicts(
         table=scores,
         counted=None,
         metrics=(*report.metrics, "judge"),
-        problems=[*report.problems, *found.problems],
+        problems=[*report.problems, *imported.problems],
         signatures={**report.signatures, "judge": signature},
         rows=rows,
     )
 
 
 def _workers(jobs: int, size: int) -> AbstractContextManager[Executor | None]:
-    """Worker processes for answers of `size` bytes; None where one process is as fast."""
+    """Worker processes for answers of `size` bytes; None if one process is as fast."""
     if jobs < 2 or size < PARALLEL_BYTES:
         return nullcontext()
     return processes(jobs, _begin_worker, raising=ResourceError)
 
 
 def _begin_worker() -> None:
-    """One thread each, as there is a worker for every core; and nothing that a worker makes refers to itself."""
+    """Use one thread, as every core has a worker, and no garbage collection, as workers create no reference cycles."""
     os.environ["POLARS_MAX_THREADS"] = "1"
     gc.disable()
-
-
-def _check(name: str, value: str, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise ScoreError(f"{name}: {value!r} is unknown; {suggestion(value, allowed)}")
 
 
 def _answer_files(
@@ -208,28 +192,41 @@ def _answer_files(
 
 
 def _refuse_missing(absent: Sequence[str], missing: str, rows: int, lines: Lines, problems: Sequence[Problem]) -> None:
-    """Raise ScoreError where rows have no answer and nobody said what they count as.
+    """Raise ScoreError if rows have no answer and the user has not chosen what they count as.
 
-    It says what became of lines that may have held their answers.
+    The message mentions lines that may have held the missing answers.
     """
     if not absent or missing != "error":
         return
     shown = ", ".join(absent[:_SHOWN_MISSING]) + (", ..." if len(absent) > _SHOWN_MISSING else "")
-    said = f"{len(absent):,} of {rows:,} rows have no answer ({shown})"
+    message = f"{len(absent):,} of {rows:,} rows have no answer ({shown})"
     for kind, count in (("malformed", lines.malformed), ("unknown", lines.unknown)):
         if count:
             first = next(problem for problem in problems if problem.kind == kind)
-            said += f"; {lines.read:,} lines read, {count:,} {kind}, the first: {first}"
+            message += f"; {lines.read:,} lines read, {count:,} {kind}, the first: {first}"
     if lines.malformed:
-        said += (
-            f"; ids are read from {', '.join(ID_FIELDS)}, texts from {', '.join(TEXT_FIELDS)}, and from what is named "
-            "with --id-field and --text-field"
+        message += (
+            f"; ids are read from {', '.join(ID_FIELDS)}, texts from {', '.join(TEXT_FIELDS)}, and from the fields "
+            "given by --id-field and --text-field"
         )
-    raise ScoreError(f"{said}; answer them, or say what they count as: --missing zero or --missing exclude")
+    raise ScoreError(f"{message}; answer them, or choose what they count as: --missing zero or --missing exclude")
+
+
+def _left_out(answers: AnswerFiles) -> list[Problem]:
+    """A problem for each answer file that holds no answers."""
+    return [
+        Problem(NO_ANSWERS, answers.names[number], None, None, f"left out: {why.message}")
+        for number, why in answers.empty.items()
+    ]
+
+
+def _missing(ids: Sequence[str]) -> list[Problem]:
+    """A problem for each row without an answer."""
+    return [Problem("missing", "", None, id, f"{id!r} has no answer") for id in ids]
 
 
 def _unknown_metrics(metrics: Mapping[str, int]) -> list[Problem]:
-    """A problem for each metric that rows ask for and this release does not know: these rows have no score."""
+    """A problem for each metric that rows name and this release does not know; these rows have no score."""
     return [
         Problem(
             "unknown_metric",
@@ -244,7 +241,7 @@ def _unknown_metrics(metrics: Mapping[str, int]) -> list[Problem]:
 
 
 def _collected(chunks: Iterator[pl.DataFrame], way: str) -> ScoredTables:
-    """All chunks as one table of rows, and one of samples if any row has several."""
+    """All chunks as one table of rows, and another one of samples if any row has several."""
     import polars as pl
 
     tables, every = [], []
@@ -252,21 +249,21 @@ def _collected(chunks: Iterator[pl.DataFrame], way: str) -> ScoredTables:
         tables.append(one_line_a_row(chunk, way))
         every.append(chunk)
     several = any(len(chunk) > len(rows) for chunk, rows in zip(every, tables, strict=True))
-    # Numbers of samples have one type in all chunks, also in those where every row has one.
+    # Sample counts have the same type in all chunks, even in those where every row has one sample.
     kind = samples_type(several=several)
     table = stacked([rows.with_columns(pl.col("samples").cast(kind)) for rows in tables])
     return ScoredTables(table, pl.concat(every, how="diagonal", rechunk=False) if several else None)
 
 
 def _model_of(predictions: str | Path | Sequence[str | Path]) -> str:
-    """The name of the first answer file, where nobody said which model it was."""
+    """The model's name if none is given: the name of the first answer file."""
     first = predictions if isinstance(predictions, str | Path) else next(iter(predictions), "model")
     name = Path(str(first)).name.partition(".")[0]
     return name if name.strip("-") and not glob.has_magic(name) else "model"
 
 
 def _signature_of(name: str, digest8: str, options: ScoringOptions, missing: str) -> Callable[[int], str]:
-    """What a metric's numbers were measured with, in one line, given how many there are."""
+    """A function from a metric's number of scores to its signature: one line that says how they were computed."""
     kind = METRICS[name].kind
     text = options.text if options.text != "own" else "raw" if kind == "compat" else "extracted"
 

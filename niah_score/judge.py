@@ -1,6 +1,6 @@
 """Judges one answer at a time against a dataset's rows, for harnesses that score while they run.
 
-What it says of an answer is what `evaluate` says of it: both score by the same functions.
+`evaluate` would score the same answers alike: both use the same functions.
 """
 
 from __future__ import annotations
@@ -10,20 +10,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from niah_score.contract import METRIC_NAMES, unknown_metric
-from niah_score.errors import ScoreError, suggestion
+from niah_score.errors import ScoreError, check_choice
 from niah_score.formats.fields import error_line, failure_of, finish_of
 from niah_score.join.rows import Rows, read_rows
-from niah_score.metrics import METRICS
+from niah_score.metrics import METRICS, check_metrics
 from niah_score.scoring.score import SCORED_COLUMNS, options_for, score_chunk, targets_of
 from niah_score.text.visible import without_surrogates
 
 
 class Judgement(NamedTuple):
-    """What was said of an answer.
+    """How one answer scored.
 
     status, finding: as in scores.parquet; finding is None for rows without keywords. score: 0 to 100, by the row's own
-    metric; None where this release does not know it. metrics: the scores by every metric asked for, and by the row's.
+    metric; None if this release does not know it. metrics: the scores by that metric and every metric asked for.
     """
 
     id: str
@@ -34,11 +33,11 @@ class Judgement(NamedTuple):
 
 
 class Judge:
-    """A dataset's truth, called with a row's id and an answer to it.
+    """A dataset's truth; call it with a row's id and an answer.
 
-    `dataset`: a folder, one of its files, or any Parquet or JSONL file with id, answers and keywords. `metrics`: beside
-    each row's own. `text`: `raw` or `extracted` makes all metrics judge that. Raises ScoreError and ContractError as
-    `evaluate` does.
+    `dataset`: a folder, one of its files, or any Parquet or JSONL file with id, answers and keywords. `metrics`: in
+    addition to each row's own. `text`: `raw` or `extracted` makes all metrics judge that text. Raises ScoreError and
+    ContractError as `evaluate` does.
     """
 
     def __init__(
@@ -48,11 +47,8 @@ class Judge:
         metrics: Sequence[str] = (),
         text: Literal["own", "raw", "extracted"] = "own",
     ) -> None:
-        for name in metrics:
-            if name not in METRIC_NAMES:
-                raise ScoreError(unknown_metric(name))
-        if text not in ("own", "raw", "extracted"):
-            raise ScoreError(f"text: {text!r} is unknown; {suggestion(text, ('own', 'raw', 'extracted'))}")
+        check_metrics(metrics)
+        check_choice("text", text, ("own", "raw", "extracted"))
         self.rows: Rows = read_rows(Path(dataset))
         self._options = options_for(self.rows, tuple(dict.fromkeys(metrics)), text=text)
 
@@ -69,11 +65,11 @@ class Judge:
         finish: str | None = None,
         error: str | None = None,
     ) -> Judgement:
-        """Judge an answer to the row of an id; None is an answer without text.
+        """Judge an answer to the row with an id; None is an answer without text.
 
-        `reasoning`: what the stack gave apart from the answer. `finish`: why the model stopped, as any stack spells it
-        (`length`, `max_tokens`, `content_filter`, ...). `error`: what went wrong in place of an answer.
-        Raises ScoreError for an id that no row has.
+        `reasoning`: what the stack returned separately from the answer. `finish`: why the model stopped, in any stack's
+        spelling (`length`, `max_tokens`, `content_filter`, ...). `error`: what went wrong, if there is no answer.
+        Raises ScoreError if no row has the id.
         """
         import polars as pl
 
@@ -93,27 +89,27 @@ class Judge:
         )  # fmt: skip
         row = pl.concat([self.rows.table.slice(place, 1), given], how="horizontal")
         scored = score_chunk(row.select(SCORED_COLUMNS), *targets_of(row, self.rows.targets), self._options)
-        (found,) = scored.iter_rows(named=True)
-        metrics = {name: found[name] for name in found if name in METRICS}
-        return Judgement(id, found["status"], found["finding"], found["score"], metrics)
+        (values,) = scored.iter_rows(named=True)
+        metrics = {name: value for name, value in values.items() if name in METRICS}
+        return Judgement(id, values["status"], values["finding"], values["score"], metrics)
 
     def headline(self, scores: Iterable[tuple[str, float | None]]) -> float | None:
-        """The headline of a run, 0 to 100: the mean score of the rows that are given, those of controls left out.
+        """The headline of a run, 0 to 100: the mean score of the given rows except controls; None without scores.
 
-        `scores`: a row's id and its score, in any order; of a row that comes several times, as samples do, the mean of
-        those that are not None or NaN. Parts count as the dataset's manifest weighs them. None where no row has one.
-        Raises ScoreError for an id that no row has.
+        `scores`: pairs of a row's id and a score, in any order; scores of the same row (samples) are averaged, leaving
+        out None and NaN. Parts have the weights of the dataset's manifest.
+        Raises ScoreError if no row has an id.
         """
         import polars as pl
 
         from niah_score.statistics.headline import headline_of
         from niah_score.statistics.scored import Scored
 
-        found = list(scores)
-        for name, _ in found:
+        pairs = list(scores)
+        for name, _ in pairs:
             self._place(name)
-        given = pl.DataFrame(found, schema={"id": pl.String, "score": pl.Float64}, orient="row")
-        # Harnesses keep a score that is None as NaN, which would make the mean of a row's samples one.
+        given = pl.DataFrame(pairs, schema={"id": pl.String, "score": pl.Float64}, orient="row")
+        # Harnesses store None as NaN, which would make the mean of a row's samples NaN.
         means = given.group_by("id").agg(pl.col("score").fill_nan(None).mean())
         frame = self.rows.table.drop("score", strict=False).join(means, on="id", maintain_order="left")
         frame = frame.with_columns(pl.lit("ok").alias("status"))
@@ -122,7 +118,7 @@ class Judge:
         return mean
 
     def _place(self, id: str) -> int:
-        """The place of an id among the rows. Raises ScoreError."""
+        """The index of the row with an id. Raises ScoreError."""
         if id not in self._places:
-            raise ScoreError(f"{id!r} is no row of {self.rows.name}; answers are judged by the ids of their rows")
+            raise ScoreError(f"{self.rows.name} has no row with the id {id!r}; judge each answer by the id of its row")
         return self._places[id]

@@ -1,4 +1,4 @@
-"""Scores answers: every metric by name, each a file with a function that judges one answer, and a record.
+"""Scores answers: lists every metric by name. Each has a function that judges one answer, and a record.
 
     METRICS["edit"].judge("It is blue.", Target(("blue",)))
 
@@ -7,6 +7,10 @@ docs/metrics.md has the formulas, sources and quirks. May import contract, text,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from niah_score.contract import unknown_metric
+from niah_score.errors import ScoreError
 from niah_score.metrics import (
     babilong,
     cdme,
@@ -31,8 +35,8 @@ from niah_score.metrics.chunk import Chunk, ScoreColumns
 from niah_score.metrics.target import Target, target_of
 
 __all__ = [
-    "METRICS", "Chunk", "Metric", "PartType", "Score", "ScoreColumns", "Target", "default_metrics", "judge_all",
-    "target_of",
+    "METRICS", "Chunk", "Metric", "PartType", "Score", "ScoreColumns", "Target", "check_metrics", "default_metrics",
+    "judge_all", "target_of",
 ]  # fmt: skip
 
 # The same names, in the same order, as in niah_score/contract/metrics.py.
@@ -78,5 +82,12 @@ METRICS: dict[str, Metric] = {
 
 
 def default_metrics() -> list[str]:
-    """The metrics that are computed beside the row's own when none are asked for."""
+    """The metrics computed in addition to the row's own if none are asked for."""
     return [name for name, metric in METRICS.items() if metric.default]
+
+
+def check_metrics(names: Iterable[str]) -> None:
+    """Raise ScoreError for a name that is no metric's."""
+    for name in names:
+        if name not in METRICS:
+            raise ScoreError(unknown_metric(name))

@@ -1,6 +1,6 @@
-"""Prepares the accepted answers of a target for the strict metrics: folded, without prefix or outer punctuation.
+"""Prepares a target's accepted answers for the strict metrics: folded, without prefix or outer punctuation.
 
-The answer prefix is no part of an extracted answer, so accepted answers that begin with it (MRCR's do) also count
+Extracted answers do not include the answer prefix, so accepted answers that begin with it (as MRCR's do) also count
 without it.
 """
 
@@ -27,7 +27,7 @@ def reference_of(target: Target) -> str:
 
 
 def without_outer_punctuation(folded: str) -> str:
-    """A folded text without the punctuation around it; the text itself where nothing else would be left."""
+    """A folded text without the punctuation around it; unchanged if nothing would be left."""
     start, end = 0, len(folded)
     while start < end and _is_around(folded[start]) and not _SIGNED.match(folded, start):
         start += 1

@@ -1,6 +1,6 @@
 """Scores answers as BABILong does, bug for bug, 0 to 100, on the raw answer.
 
-Formula: BABILong's `compare_answers`: the target must be the only label that the beginning of the answer names.
+Formula: BABILong's `compare_answers`: the target must be the only label named at the beginning of the answer.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _SHORTEST_LIST = 3
 def judge_babilong(answer: str, target: Target) -> Score:
     """100 if the target is the only label that the answer names before its first full stop, in any case; else 0.
 
-    Labels are the accepted answer and the decoys, which are those that the question does not name. A target with a
-    comma is a list, of which the answer must name all and no other label.
+    Labels are the accepted answer and the decoys (labels not named in the question). A target with a comma is a list:
+    the answer must name all of its labels and no others.
     """
     said = answer.lower()
     for end in _ENDS:

@@ -1,4 +1,4 @@
-"""Defines a metric: a function that judges one answer, the types of its parts, and a fast version for many rows."""
+"""Defines metrics: a function that judges one answer, the types of its parts, and a fast version for many rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PartType = type[int] | type[float] | type[bool] | type[list[bool]]
 
 
 class Score(NamedTuple):
-    """What a metric says of one answer.
+    """A metric's judgement of one answer.
 
-    `value`: 0 to 100, or None where the metric is not applicable to the target. `parts`: what the value is made of, by
-    the names and types that the metric declares; a part that is not applicable is None.
+    `value`: 0 to 100, or None if the metric does not apply to the target. `parts`: the components of the value, with
+    the names and types that the metric declares; None if a part does not apply.
     """
 
     value: float | None
@@ -25,12 +25,12 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric: how it judges an answer, and what it says of it.
+    """A metric: how it judges an answer, and the parts of its scores.
 
-    `kind`: `compat` metrics are those of published systems, bug for bug, meant for raw answers; `strict` metrics are
-    ours, meant for extracted answers. `judge`: the score of one text; it folds and trims the text itself. `parts`: the
-    types of the parts by name. `default`: whether it is computed for every row without being asked for. `many`: the
-    same scores as `judge` for many rows at once, faster; None where mapping `judge` is fast enough.
+    `kind`: `compat` metrics are those of published systems, bug for bug, for raw answers; `strict` metrics are ours,
+    for extracted answers. `judge`: scores one text, which it folds and trims itself. `parts`: the types of the parts by
+    name. `default`: whether it is computed for every row without being asked for. `many`: a faster function that gives
+    the same scores as `judge` for many rows at once; None if mapping `judge` is fast enough.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Metric:
 
 
 def judge_all(metric: Metric, chunk: Chunk) -> ScoreColumns:
-    """The scores of all rows of a chunk: by the fast version of a metric, or by judging one row after the other."""
+    """The scores of all rows of a chunk: by the metric's fast version if it has one, else row by row."""
     if metric.many is not None:
         return chunk.shared(metric.many)
     scores = [metric.judge(text, target) for text, target in zip(chunk.texts, chunk.targets, strict=True)]

@@ -1,8 +1,8 @@
 """Scores answers as OpenCompass's CDME does, bug for bug, 0 to 100, on the raw answer.
 
-Formulas: opencompass/datasets/cdme (single with and without trimming, multi). What is odd about them stays: white space
-is dropped from the answer but not from the keyword, so cdme_multi never finds one of two words; reference and keyword
-travel as `reference*keyword` and are split at every asterisk.
+Formulas: opencompass/datasets/cdme (single with and without trimming, multi). Their oddities are kept: white space is
+removed from the answer but not from the keyword, so cdme_multi never finds keywords of two words; reference and keyword
+are passed as `reference*keyword`, which is split at every asterisk.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from niah_score.text import without_spaces
 if TYPE_CHECKING:
     from niah_score.text import Letters
 
-_WRONG_SHARE = 0.2  # what is left of the edit score where the keyword is not found
+_WRONG_SHARE = 0.2  # the share of the edit score that counts if the keyword is not found
 EDIT_PARTS = {"edit_distance": int}
 KEYWORD_PARTS = {"edit_distance": int, "keyword_found": bool}
 
 
 class Unpacked(NamedTuple):
-    """What the published evaluators unpack `reference*keyword` into; `keyword` is None where a row has not just one."""
+    """What the published evaluators unpack `reference*keyword` into; `keyword` is None unless a row has exactly one."""
 
     reference: str
     keyword: str | None
@@ -44,7 +44,7 @@ def judge_cdme_trim(answer: str, target: Target) -> Score:
 
 
 def judge_cdme_multi(answer: str, target: Target) -> Score:
-    """100 if the answer without white space holds the keyword, else a fifth of cdme. None without one keyword."""
+    """100 if the answer without white space holds the keyword, else a fifth of cdme. None unless it has one keyword."""
     reference, keyword = unpacked(target)
     said = without_spaces(answer)
     return keyword_or_edit_score(keyword, said, edit_score(said, reference))
@@ -56,7 +56,7 @@ def reference_of(target: Target) -> str:
 
 
 def unpacked(target: Target) -> Unpacked:
-    """Reference (without white space) and keyword, as splitting `reference*keyword` at asterisks leaves them."""
+    """Reference (without white space) and keyword, as obtained by splitting `reference*keyword` at asterisks."""
     if len(target.keywords) != 1:
         return Unpacked(reference_of(target), None)
     reference, keyword = f"{target.answers[0]}*{target.keywords[0][0]}".split("*")[:2]
@@ -70,7 +70,7 @@ def edit_score(text: str, reference: str) -> Score:
 
 
 def trimmed(text: str, reference: str) -> str:
-    """The text up to 1.2 times the reference's length, and from 0.8 on not beyond the reference's last character."""
+    """The text up to 1.2 times the reference's length, or to the reference's last character if found after 0.8."""
     cut = text[: int(1.2 * len(reference))]
     end = cut.find(reference[-1:], int(0.8 * len(reference))) if reference else -1
     return cut[: end + 1] if end >= 0 else cut
@@ -78,9 +78,9 @@ def trimmed(text: str, reference: str) -> str:
 
 def keyword_or_edit_score(keyword: str | None, searched: str, edit: Score) -> Score:
     """100 if the searched text holds the keyword, else a fifth of the edit score; None without a keyword."""
-    found = None if keyword is None else keyword in searched
-    value = None if found is None or edit.value is None else 100.0 if found else _WRONG_SHARE * edit.value
-    return Score(value, {**edit.parts, "keyword_found": found})
+    is_found = None if keyword is None else keyword in searched
+    value = None if is_found is None or edit.value is None else 100.0 if is_found else _WRONG_SHARE * edit.value
+    return Score(value, {**edit.parts, "keyword_found": is_found})
 
 
 # Many rows at once ---------------------------------------------------------------------------------------------------
@@ -131,16 +131,16 @@ def many_keyword_or_edit_scores(chunk: Chunk, edit: ScoreColumns, searched: list
         keyword = pair.keyword
         return [None] * len(texts) if keyword is None else [keyword in text for text in texts]
 
-    found = chunk.of_runs(unpacked, holding, searched)
+    hits = chunk.of_runs(unpacked, holding, searched)
     values = [
         None if hit is None or value is None else 100.0 if hit else _WRONG_SHARE * value
-        for hit, value in zip(found, edit.values, strict=True)
+        for hit, value in zip(hits, edit.values, strict=True)
     ]
-    return ScoreColumns(values, {**edit.parts, "keyword_found": found})
+    return ScoreColumns(values, {**edit.parts, "keyword_found": hits})
 
 
 def _trimmed_all(spelt: Letters) -> list[str]:
-    """`trimmed` of all texts, in letters or as they are."""
+    """`trimmed` of all texts, encoded or as they are."""
     reference, texts = spelt
     shortest, longest = int(0.8 * len(reference)), int(1.2 * len(reference))
     cuts = [text[:longest] for text in texts]

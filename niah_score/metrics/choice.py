@@ -1,7 +1,7 @@
-"""Scores which option of a multiple-choice question an answer chooses: a letter, several letters, or an option's text.
+"""Scores which options of a multiple-choice question an answer chooses, by one letter, several, or an option's text.
 
-The right letters are the first accepted answer (`C`, or `AC`), the next one is the right option's text. The decoys are
-the wrong options: a letter and a text each.
+The first accepted answer is the right letters (`C`, or `AC`), the next one the right option's text. The decoys are the
+wrong options: a letter and a text each.
 """
 
 from __future__ import annotations
@@ -21,10 +21,26 @@ _LETTERS = re.compile("[A-Z]+")
 _USUAL = "ABCD"
 _MARKUP = re.compile(r"[*_`]+|\\(?:text|mathrm|mathbf)(?=\{)")
 _BOXED = re.compile(r"\\boxed\s*\{+\s*([^{}]*?)\s*\}+")
+_IS_RIGHT = (
+    r"\b(?:is|are)\s+(?:the\s+|both\s+|my\s+)?(?:correct|right|best|true|answer)\b"
+    r"|(?:选?项)?(?:是|为)?最?(?:正确|对)(?:的|答案|选项)?(?!吗)"
+)
+_ANSWER_IS = re.compile(
+    r"(?:\banswers?\b|\b(?:correct|right|best|chosen|final)\s+(?:option|choice|letter)s?\b)"
+    r"(?:\s+(?:is|are|would\s+be|should\s+be|must\s+be))?\s*[:=]?\s*(?:(?:option|choice|letter)s?\b)?\s*[:=]?\s*[\"'“‘]*"
+    r"|\b(?:I|we)\s+(?:would\s+)?(?:choose|chose|pick|select|go\s+with)\s+(?:(?:option|choice|letter)s?\s+)?[\"'“‘]*"
+    r"|(?:答案|正确选项)(?:应该|应当|应|就)?(?:是|为|选)?\s*:?\s*(?:选项)?[\"'“‘]*"
+    r"|选(?!项)(?:择|了)?(?:选项)?\s*:?\s*[\"'“‘]*",
+    re.IGNORECASE,
+)
+# An "A" or "I" that is a word, not an option.
+_ARTICLE = re.compile(r"[AI]\s+(?!(?:and|or|nor|is|are|was|as|because|since|but)\b)[a-z]")
+# The last phrases that are looked at in an answer that repeats them, and the characters looked at after each.
+_MOST_PHRASES, _LOOKED_AT = 200, 2000
 
 
 class Options(NamedTuple):
-    """What can be chosen. `right`: letters. `texts`: of the options whose text is known, folded, by letter."""
+    """What can be chosen. `right`: the right letters. `texts`: the known texts of options, folded, by letter."""
 
     right: frozenset[str]
     letters: str
@@ -32,7 +48,7 @@ class Options(NamedTuple):
 
 
 def options_of(target: Target) -> Options | None:
-    """The options of a row; None where its first accepted answer is no letter."""
+    """The options of a row; None if its first accepted answer is not made of letters."""
     first, *others = target.answers
     bare = first.strip()
     if not _LETTERS.fullmatch(bare):
@@ -52,32 +68,32 @@ def options_of(target: Target) -> Options | None:
 
 
 def judge_choice(answer: str, target: Target) -> Score:
-    """100 if the answer chooses the right options and no other, else 0. None where the accepted answer is no letter.
+    """100 if the answer chooses exactly the right options, else 0. None if the accepted answer is not made of letters.
 
     `chosen`: how many options the answer chooses.
     """
     options = options_of(target)
     if options is None:
         return Score(None, {"chosen": None})
-    found = chosen(answer, options)
-    return Score(100.0 if found == options.right else 0.0, {"chosen": len(found)})
+    letters = chosen(answer, options)
+    return Score(100.0 if letters == options.right else 0.0, {"chosen": len(letters)})
 
 
 def chosen(answer: str, options: Options) -> frozenset[str]:
-    """The letters of the options that an answer chooses: by the first of these rules that finds any.
+    """The letters of the options that an answer chooses, by the first of these rules that finds any.
 
     1. The last box (`\\boxed{C}`).
     2. The whole answer is letters, an option's text, or a letter and its text.
     3. The last phrase that names an answer: "the answer is", "correct option", "C is correct", 答案是, 选, C正确.
-    4. The first or the last line, where it is letters alone or begins with a letter and a bracket, full stop or colon,
-       and no other line begins with another letter.
-    5. Capital letters that stand alone anywhere, but for an "A" or "I" before a word in small letters.
-    6. Texts of options, as whole words; one that is part of another one's does not count.
+    4. The first or the last line, if it is only letters or begins with a letter and a bracket, full stop or colon, and
+       no other line begins with another letter.
+    5. Capital letters on their own anywhere, except an "A" or "I" before a lower-case word.
+    6. Texts of options, as whole words; a text that is part of another option's does not count.
     """
     text = _plain(answer)
     boxes = _BOXED.findall(text)
-    if boxes and (found := _alone(boxes[-1], options) or _standing(boxes[-1], options)):
-        return found
+    if boxes and (letters := _alone(boxes[-1], options) or _standing(boxes[-1], options)):
+        return letters
     text = _BOXED.sub(r" \1 ", text).strip()
     return (
         _alone(text, options)
@@ -89,8 +105,17 @@ def chosen(answer: str, options: Options) -> frozenset[str]:
 
 
 def _plain(answer: str) -> str:
-    """An answer in ordinary width, without marks of emphasis."""
+    """An answer in normal width, without emphasis marks."""
     return _MARKUP.sub("", unicodedata.normalize("NFKC", answer)).strip()
+
+
+class _ChoicePatterns(NamedTuple):
+    """Patterns for letters: a list of capitals, one small letter, and a letter that is called right."""
+
+    listed: re.Pattern[str]
+    small: re.Pattern[str]
+    called_right: re.Pattern[str]
+    letters: frozenset[str]
 
 
 @lru_cache(maxsize=64)
@@ -99,39 +124,12 @@ def _patterns(letters: str) -> _ChoicePatterns:
     joint = r"\s*(?:(?:[,、;/&+]|和|与|及|或者?|and|or)\s*)?"
     listed = rf"{one}(?:{joint}{one})*(?![A-Za-z0-9'])"
     small = rf"[(\[]?([{letters.lower()}])[)\].:]?(?=\s*(?:$|[.,;:!。，；\n]))"
-    behind = rf"(?<![A-Za-z0-9])[(\[]?([{letters}])[)\].]?\s*(?:{_IS_RIGHT})"
-    return _ChoicePatterns(re.compile(listed), re.compile(small), re.compile(behind), frozenset(letters))
-
-
-class _ChoicePatterns(NamedTuple):
-    """How letters are written: capitals in a list, one small letter, and a letter that is called right."""
-
-    listed: re.Pattern[str]
-    small: re.Pattern[str]
-    called_right: re.Pattern[str]
-    letters: frozenset[str]
-
-
-_IS_RIGHT = (
-    r"\b(?:is|are)\s+(?:the\s+|both\s+|my\s+)?(?:correct|right|best|true|answer)\b"
-    r"|(?:选?项)?(?:是|为)?最?(?:正确|对)(?:的|答案|选项)?(?!吗)"
-)
-_ANSWER_IS = re.compile(
-    r"(?:\banswers?\b|\b(?:correct|right|best|chosen|final)\s+(?:option|choice|letter)s?\b)"
-    r"(?:\s+(?:is|are|would\s+be|should\s+be|must\s+be))?\s*[:=]?\s*(?:(?:option|choice|letter)s?\b)?\s*[:=]?\s*[\"'“‘]*"
-    r"|\b(?:I|we)\s+(?:would\s+)?(?:choose|chose|pick|select|go\s+with)\s+(?:(?:option|choice|letter)s?\s+)?[\"'“‘]*"
-    r"|(?:答案|正确选项)(?:应该|应当|应|就)?(?:是|为|选)?\s*:?\s*(?:选项)?[\"'“‘]*"
-    r"|选(?!项)(?:择|了)?(?:选项)?\s*:?\s*[\"'“‘]*",
-    re.IGNORECASE,
-)
-
-
-# An "A" or "I" that is a word, not an option.
-_ARTICLE = re.compile(r"[AI]\s+(?!(?:and|or|nor|is|are|was|as|because|since|but)\b)[a-z]")
+    called_right = rf"(?<![A-Za-z0-9])[(\[]?([{letters}])[)\].]?\s*(?:{_IS_RIGHT})"
+    return _ChoicePatterns(re.compile(listed), re.compile(small), re.compile(called_right), frozenset(letters))
 
 
 def _listed(text: str, options: Options) -> frozenset[str]:
-    """The capital letters that a text begins with, one or a list of them; none where it begins with an article."""
+    """The capital letter or list of letters that a text begins with; none if it begins with an article."""
     patterns = _patterns(options.letters)
     match = patterns.listed.match(text)
     if match is None or _ARTICLE.match(text):
@@ -158,7 +156,7 @@ def _alone(text: str, options: Options) -> frozenset[str]:
 
 def _declared(text: str, options: Options) -> frozenset[str]:
     patterns = _patterns(options.letters)
-    found: list[tuple[int, frozenset[str]]] = [
+    phrases: list[tuple[int, frozenset[str]]] = [
         (match.start(1), frozenset(match[1])) for match in patterns.called_right.finditer(text)
     ]
     for match in deque(_ANSWER_IS.finditer(text), maxlen=_MOST_PHRASES):
@@ -168,21 +166,17 @@ def _declared(text: str, options: Options) -> frozenset[str]:
             named = frozenset(small[1].upper())
         named = named or _beginning(rest, options)
         if named:
-            found.append((match.end(), named))
-    return max(found, key=lambda pair: pair[0])[1] if found else frozenset()
+            phrases.append((match.end(), named))
+    return max(phrases, key=lambda phrase: phrase[0])[1] if phrases else frozenset()
 
 
 def _beginning(rest: str, options: Options) -> frozenset[str]:
-    """The option whose text a text begins with, the longest of several."""
+    """The option with the longest text that `rest` begins with."""
     folded = fold(rest).lstrip("\"'“‘( ").removeprefix("the ")
     for letter, option in sorted(options.texts.items(), key=lambda pair: -len(pair[1])):
         if folded.startswith(option) and not (folded[len(option) :][:1].isalnum() and option[-1:].isascii()):
             return frozenset(letter)
     return frozenset()
-
-
-# Of an answer that says nothing else, so many of the last phrases are looked at, and so many characters behind each.
-_MOST_PHRASES, _LOOKED_AT = 200, 2000
 
 
 def _leading(text: str, options: Options) -> frozenset[str]:
@@ -198,7 +192,7 @@ def _leading(text: str, options: Options) -> frozenset[str]:
 
 
 def _standing(text: str, options: Options) -> frozenset[str]:
-    """Capital letters without an ASCII letter or digit beside them."""
+    """Capital letters without an adjacent ASCII letter or digit."""
     pattern = rf"(?<![A-Za-z0-9'’.])[{options.letters}](?![A-Za-z0-9'’])(?!\.[A-Za-z])"
     return frozenset(match[0] for match in re.finditer(pattern, text) if not _ARTICLE.match(text, match.start()))
 

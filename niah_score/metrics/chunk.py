@@ -1,4 +1,4 @@
-"""Holds many rows' answers beside their targets, for the fast versions of metrics, and caches what these share."""
+"""Holds the answers and targets of many rows for the fast versions of metrics, and caches what these share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from niah_score.text import (
     without_spaces_all,
 )
 
-# So many words, and texts, are worth being searched for and in at once.
+# With fewer words or texts, searching them all at once is not worth it.
 _MANY = 4
 _NOT_NAMED = Verdict(None, False)
 PerRow = TypeVar("PerRow")
@@ -34,14 +34,14 @@ Prepared = TypeVar("Prepared")
 
 
 class ScoreColumns(NamedTuple):
-    """Scores of many rows, in their order: `values`, and a list for each of the metric's `parts`."""
+    """Scores of many rows, in order: `values`, and a list for each of the metric's `parts`."""
 
     values: list[float | None]
     parts: dict[str, list[Any]]
 
 
 class TargetRun(NamedTuple):
-    """Neighbouring rows of one target: those from `start` up to, but not including, `end`."""
+    """Adjacent rows with the same target: those from `start` up to, but not including, `end`."""
 
     target: Target
     start: int
@@ -50,9 +50,9 @@ class TargetRun(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows side by side: item i of either list belongs to row i. `texts`: what is judged, "" without an answer.
+    """Many rows: item i of each list belongs to row i. `texts`: what is judged, "" without an answer.
 
-    Scores do not depend on the order of the rows; sorting them by target makes judging cheapest.
+    Scores do not depend on the order of the rows; sorting them by target makes judging fastest.
     """
 
     texts: list[str]
@@ -62,14 +62,14 @@ class Chunk:
 
     @cached_property
     def runs(self) -> list[TargetRun]:
-        """The rows as runs of one target each."""
+        """The rows as runs with one target each."""
         changes = [place for place, (one, next_) in enumerate(pairwise(self.targets), 1) if one is not next_]
         bounds = [0, *changes, len(self.targets)] if self.targets else []
         return [TargetRun(self.targets[start], start, end) for start, end in pairwise(bounds)]
 
     @cached_property
     def folded(self) -> list[str]:
-        """The texts as `niah_score.text.fold` leaves them."""
+        """The texts, folded by `niah_score.text.fold`."""
         return fold_all(self.texts)
 
     @cached_property
@@ -86,17 +86,17 @@ class Chunk:
 
     @property
     def hits(self) -> list[tuple[int | None, ...]]:
-        """For every keyword group, where the text states it (code points of the folded text), or None."""
+        """For every row and keyword group, where the text states it (a code point of the folded text), or None."""
         return self._verdicts[0]
 
     @property
     def taken_back(self) -> frozenset[int]:
-        """The rows whose text names a fact only to take it back: see `niah_score.text.Verdict`."""
+        """The rows whose text names a fact only to take it back; see `niah_score.text.Verdict`."""
         return self._verdicts[1]
 
     @cached_property
     def _verdicts(self) -> tuple[list[tuple[int | None, ...]], frozenset[int]]:
-        # Says the same as `verdict` of each text, which most texts need not be asked.
+        # The results are those of `verdict` for each text, but most texts are decided without calling it.
         easy = self._easy_finds()
         sure = [
             (text, find, group)
@@ -118,7 +118,7 @@ class Chunk:
         return hits, frozenset(taken_back)
 
     def _easy_finds(self) -> list[list[list[Find | None]]]:
-        """For each run, keyword group and row, where the text states the fact if that takes no reading."""
+        """For each run, keyword group and row, where the text states the fact, if that is evident without parsing."""
         spaces = [spaced(text) for text in self.folded]
         return [
             [_easily_found(group, self.folded[start:end], spaces[start:end]) for group in target.groups]
@@ -131,24 +131,24 @@ class Chunk:
         work: Callable[[Prepared, list[str]], Iterable[PerRow]],
         texts: list[str],
     ) -> list[PerRow]:
-        """A value for each row: `work` is called with each run's prepared target and its texts.
+        """A value for each row: `work` is called with each run's prepared target and texts.
 
         `texts`: of all rows. `prepare` is called once for each target.
         """
         known: dict[int, Prepared] = {}
-        found: list[PerRow] = []
+        values: list[PerRow] = []
         for target, start, end in self.runs:
             if id(target) not in known:
                 known[id(target)] = prepare(target)
-            found += work(known[id(target)], texts[start:end])
-        return found
+            values += work(known[id(target)], texts[start:end])
+        return values
 
     def once(self, prepare: Callable[[Target], PerRow]) -> list[PerRow]:
         """`prepare` of every row's target, called once for each target."""
         return self.of_runs(prepare, lambda prepared, texts: [prepared] * len(texts), self.texts)
 
     def shared(self, many: Callable[[Chunk], ScoreColumns]) -> ScoreColumns:
-        """The scores of a metric's fast version, computed once, as other metrics build on them."""
+        """The scores by a metric's fast version, cached, as other metrics build on them."""
         if many not in self._shared:
             self._shared[many] = many(self)
         return self._shared[many]
@@ -159,16 +159,16 @@ class Chunk:
 
 
 def _verdict(folded: str, find: Find | None, group: Group, doubts: Iterator[bool]) -> Verdict:
-    """What a text says of a fact. `find`: where it was found without reading; `doubts`: those of such finds in turn."""
+    """What a text says about a fact. `find`: where it is evident; `doubts`: for each such find, if it may be void."""
     if find is not None:
-        # Where the first find is void, another one may stand.
+        # If the first find is void, another one may stand.
         return verdict(folded, group) if next(doubts) and not stands(folded, find, group) else Verdict(find, False)
     may_be = group.language or (group.values and may_state(folded, group))
     return verdict(folded, group) if may_be else _NOT_NAMED
 
 
 def _easily_found(group: Group, folded: Sequence[str], spaces: Sequence[str]) -> list[Find | None]:
-    """Where each text states a fact in its first spelling or in a word; None if that would take reading the text."""
+    """Where each text states a fact in its first spelling or in a word; None if the text would have to be parsed."""
     if group.language:
         return [None] * len(folded)
     finds: list[Find | None] = [find_as_written(text, group) if group.values else None for text in folded]
@@ -180,14 +180,14 @@ def _easily_found(group: Group, folded: Sequence[str], spaces: Sequence[str]) ->
 
 
 def _holding_words(group: Group, spaces: Sequence[str]) -> list[bool]:
-    """Which spaced texts hold the characters of any word of a group."""
+    """Which spaced texts contain the characters of any word of a group."""
     if len(group.words) < _MANY or len(spaces) < _MANY:
         return [True] * len(spaces)
     import polars as pl
 
     words = [word.text for word in group.words]
-    found: list[bool] = pl.Series("", spaces, pl.String).str.contains_any(words).to_list()
-    return found
+    holding: list[bool] = pl.Series("", spaces, pl.String).str.contains_any(words).to_list()
+    return holding
 
 
 def _first_word(spaces: str, group: Group) -> Find | None:

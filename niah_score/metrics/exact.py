@@ -1,4 +1,4 @@
-"""Scores whether the answer equals an accepted one, apart from case, width, spaces and the punctuation around it."""
+"""Scores whether the answer equals an accepted one, ignoring case, width, spaces and the punctuation around it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from niah_score.text import fold
 
 def judge_exact(answer: str, target: Target) -> Score:
     """100 if the answer equals an accepted one, both folded, without the punctuation around them; else 0."""
-    accepted = map(without_outer_punctuation, accepted_answers(target))
-    return Score(100.0 if without_outer_punctuation(fold(answer)) in accepted else 0.0)
+    return Score(100.0 if without_outer_punctuation(fold(answer)) in _accepted(target) else 0.0)
+
+
+def _accepted(target: Target) -> frozenset[str]:
+    return frozenset(map(without_outer_punctuation, accepted_answers(target)))
 
 
 def _many_exact(chunk: Chunk) -> ScoreColumns:
-    def accepted(target: Target) -> frozenset[str]:
-        return frozenset(map(without_outer_punctuation, accepted_answers(target)))
-
     def equal(wanted: frozenset[str], texts: list[str]) -> list[float | None]:
         begins = tuple(wanted)
-        # A text that begins with a letter, as most do, loses nothing there: it must begin with the accepted answer.
+        # A text that begins with a letter, as most do, must begin with an accepted answer.
         return [
             100.0
             if (text.startswith(begins) or not text[:1].isalnum()) and without_outer_punctuation(text) in wanted
@@ -29,7 +29,7 @@ def _many_exact(chunk: Chunk) -> ScoreColumns:
             for text in texts
         ]
 
-    return ScoreColumns(chunk.of_runs(accepted, equal, chunk.folded), {})
+    return ScoreColumns(chunk.of_runs(_accepted, equal, chunk.folded), {})
 
 
 EXACT = Metric("exact", "strict", judge_exact, default=True, many=_many_exact)

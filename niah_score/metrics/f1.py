@@ -20,17 +20,21 @@ _CHARACTER = re.compile(r"[a-z0-9_]+|\w")
 
 
 def judge_char_f1(answer: str, target: Target) -> Score:
-    """100 x 2 x shared / (all of both), of characters that are no white space; the best of the accepted answers."""
+    """100 x 2 x shared / (all of both), of characters other than white space; the best of the accepted answers."""
     said = Counter(fold(answer).replace(" ", ""))  # folded text has no other white space
-    return _best_f1(said, [Counter(accepted.replace(" ", "")) for accepted in accepted_answers(target)])
+    return _best_f1(said, _char_counts(target))
 
 
 def judge_word_f1(answer: str, target: Target) -> Score:
-    """The same of words, which jieba tells apart in Chinese; in languages whose words are not told apart (Japanese), of
-    characters in their script and words of other letters. Raises ScoreError where jieba is needed and missing."""
+    """The same of words, found by jieba in Chinese; in languages not split into words (Japanese), of the characters of
+    their script and the words in ASCII. Raises ScoreError if jieba is needed and missing."""
     language = target.language
     said = Counter(words_of(fold(answer), language))
     return _best_f1(said, [Counter(words_of(accepted, language)) for accepted in accepted_answers(target)])
+
+
+def _char_counts(target: Target) -> list[Counter[str]]:
+    return [Counter(accepted.replace(" ", "")) for accepted in accepted_answers(target)]
 
 
 def _best_f1(said: Counter[str], accepted: list[Counter[str]]) -> Score:
@@ -42,14 +46,11 @@ def _f1(shared: int, one: int, other: int) -> float:
 
 
 def _many_char_f1(chunk: Chunk) -> ScoreColumns:
-    def counts(target: Target) -> list[Counter[str]]:
-        return [Counter(accepted.replace(" ", "")) for accepted in accepted_answers(target)]
-
     def scores(accepted: list[Counter[str]], texts: list[str]) -> Sequence[float | None]:
-        found = _char_f1_of_many(texts, accepted) if len(texts) >= WORTH else None
-        return [_char_f1_of(text, accepted) for text in texts] if found is None else found
+        columns = _char_f1_of_many(texts, accepted) if len(texts) >= WORTH else None
+        return [_char_f1_of(text, accepted) for text in texts] if columns is None else columns
 
-    return ScoreColumns(chunk.of_runs(counts, scores, chunk.folded), {})
+    return ScoreColumns(chunk.of_runs(_char_counts, scores, chunk.folded), {})
 
 
 def _char_f1_of(text: str, accepted: list[Counter[str]]) -> float:
@@ -62,7 +63,7 @@ def _char_f1_of(text: str, accepted: list[Counter[str]]) -> float:
 
 
 def _char_f1_of_many(texts: list[str], accepted: list[Counter[str]]) -> list[float] | None:
-    """The F1 of every text, by columns of characters; None where the accepted answers have too many."""
+    """The F1 of every text, by columns of characters; None if the accepted answers have too many."""
     import numpy as np
 
     chars = [" ", *dict.fromkeys(char for wanted in accepted for char in wanted)]
@@ -77,24 +78,29 @@ def _char_f1_of_many(texts: list[str], accepted: list[Counter[str]]) -> list[flo
         both = sizes + times.sum()
         shared = np.minimum(counts[:, columns], times).sum(axis=1)
         best = np.maximum(best, np.where(both, 200 * shared / np.maximum(both, 1), 100.0))
-    found: list[float] = best.tolist()
-    return found
+    scores: list[float] = best.tolist()
+    return scores
 
 
 def words_of(folded: str, language: str) -> list[str]:
-    """The words of a folded text, which jieba tells apart in Chinese. Raises ScoreError where it is missing."""
+    """The words of a folded text, found by jieba in Chinese. Raises ScoreError if jieba is missing."""
     known = known_language(language)
     words = known.words if known else "spaces"
     if words == "spaces":
         return _WORD.findall(folded)
     if words == "characters":
         return _CHARACTER.findall(folded)
+    return [word for word in jieba_words(folded, "word_f1 and rouge_l of Chinese") if _WORD.fullmatch(word)]
+
+
+def jieba_words(text: str, metrics: str) -> list[str]:
+    """The words of a Chinese text by jieba. Raises ScoreError if jieba is missing. `metrics`: what needs it."""
     try:
         import jieba
     except ImportError:
-        raise ScoreError("word_f1 of Chinese needs jieba: pip install 'niah-kit[gen]', or leave it out") from None
+        raise ScoreError(f"{metrics} need jieba: pip install 'niah-kit[gen]', or leave them out") from None
     jieba.setLogLevel(60)
-    return [word for word in jieba.lcut(folded) if _WORD.fullmatch(word)]
+    return list(jieba.lcut(text))
 
 
 CHAR_F1 = Metric("char_f1", "strict", judge_char_f1, default=True, many=_many_char_f1)

@@ -1,14 +1,14 @@
-"""Counts the items of an answer's lists that name nothing which was asked for: coal, in "kapok, copra and coal".
+"""Counts the items of an answer's lists that were not asked for: coal, in "kapok, copra and coal".
 
-A list is a sentence whose parts between commas and conjunctions hold two facts or more, or lines with bullets or
-numbers of which any holds one. A part counts as an item if it is as short as an item is and begins like one; words that
-explain ("a saddler's daughter", "in that order") are none. A heuristic, on the side of counting too few.
+A list is a sentence in which at least two parts between commas and conjunctions hold a fact, or at least two lines with
+bullets or numbers of which any holds one. A part counts as an item if it is short and begins like one; explanations ("a
+saddler's daughter", "in that order") do not. This heuristic errs on the side of counting too few.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from niah_score.text import Group, finds, fold, may_hold, spaced
 
@@ -18,7 +18,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？\n;；]|:\s|：")
 _SEPARATOR = re.compile(
     r",\s+|、|[,，](?!\d{3}(?!\d))|\s(?:and|plus|&|as well as|along with|or)\s|以及|还有|和|与|及|跟"
 )
-# What an item may begin with without being another one.
+# Words before an item that are not part of it.
 _OPENING = re.compile(r"^(?:and|plus|also|as well as|finally|lastly|or|另外|此外|还有|以及|和|与|及|跟|最后)\s*")
 _NO_ITEM = re.compile(
     r"^(?:(?:an?|the|his|her|its|their|our|my|this|that|these|those|who|whom|whose|which|where|when|while|all|both|each|every"
@@ -33,7 +33,7 @@ _LONGEST = {True: 4, False: 8}  # words of an item in Latin script, characters o
 
 
 def invented_items(answer: str, named: Sequence[Group]) -> int:
-    """How many items of an answer's lists state none of some facts."""
+    """Count the items of an answer's lists that state none of some facts. `named`: the facts."""
     lines = [_ASIDE.sub("", line) for line in answer.splitlines() if line.strip()]
     bullets = [line for line in lines if _BULLET.match(line)]
     listed = [fold(_BULLET.sub("", line)) for line in bullets]
@@ -49,14 +49,9 @@ def _in_sentence(sentence: str, named: Sequence[Group]) -> int:
     held = [_holds(part, named) for part in parts]
     if sum(held) < 2:
         return 0
-    return sum(_is_item(part) for part in _behind(parts, held))
-
-
-def _behind(parts: Sequence[str], held: Sequence[bool]) -> Iterator[str]:
-    """The parts without a fact behind the first one with a fact."""
-    for part, is_held in zip(parts[held.index(True) :], held[held.index(True) :], strict=True):
-        if not is_held:
-            yield part
+    # What comes before the first fact introduces the list.
+    first = held.index(True)
+    return sum(_is_item(part) for part, is_held in zip(parts[first:], held[first:], strict=True) if not is_held)
 
 
 def _holds(folded: str, named: Sequence[Group]) -> bool:

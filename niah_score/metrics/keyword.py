@@ -14,12 +14,12 @@ _SHOWN = 80  # characters of a pattern in a message
 
 
 def judge_keyword(answer: str, target: Target) -> Score:
-    """Share of the keyword groups whose fact the answer states: in one of its spellings, or as its value.
+    """Share of the keyword groups whose fact the answer states, in one of its spellings or as its value.
 
-    What voids a find, such as a negation or a wrong unit, is in `niah_score.text.voiding`.
+    `niah_score.text.voiding` defines what voids a find, such as a negation or a wrong unit.
 
-    Parts: `found` and `groups` count them; `needles`, in rows of several needles: whether what each holds was found
-    (None for a needle that holds no keyword). None without keywords.
+    Parts: `found` and `groups` are the numbers of groups; `needles`, in rows with several needles, tells for each
+    whether its facts were found (None for a needle without keywords). None without keywords.
     """
     folded = fold(answer)
     found = tuple(first_standing(folded, group) is not None for group in target.groups)
@@ -33,10 +33,10 @@ def judge_keyword_all(answer: str, target: Target) -> Score:
 
 
 def judge_keyword_regex(answer: str, target: Target) -> Score:
-    """As `keyword`, each keyword a regular expression that is searched for in the folded text, in any case.
+    """As `keyword`, with each keyword a regular expression to search for in the folded text, ignoring case.
 
-    Takes linear time whatever the pattern, as Rust's engine knows no look-around and no backreferences. Raises
-    ScoreError for a pattern that it cannot read, or that matches an empty answer.
+    Takes linear time for any pattern, as Rust's engine has no look-around and no backreferences. Raises ScoreError for
+    an invalid pattern, or one that matches an empty answer.
     """
     needles = [fold(needle) for needle in target.needles]
     *of_needles, found = _matched_groups([*needles, fold(answer)], target)
@@ -62,7 +62,7 @@ def _many_keyword_regex(chunk: Chunk) -> ScoreColumns:
     for own in places.values():
         target = chunk.targets[own[0]]
         needles = [fold(needle) for needle in target.needles]
-        # Needles and answers are searched at once.
+        # Needles and answers are searched together.
         matched = _matched_groups(needles + [chunk.folded[place] for place in own], target)
         of_needles = [_places(groups) for groups in matched[: len(needles)]]
         for place, groups in zip(own, matched[len(needles) :], strict=True):
@@ -72,7 +72,7 @@ def _many_keyword_regex(chunk: Chunk) -> ScoreColumns:
 
 
 def _owned_groups(target: Target) -> list[tuple[int, ...]]:
-    """For each needle, the keyword groups that its text holds. None of a chain's links but the last holds any."""
+    """For each needle, the keyword groups that its text holds; in a chain, only the last link holds any."""
     texts = [fold(needle) for needle in target.needles]
     kinds = target.keyword_kinds or (None,) * len(target.keywords)
     return [
@@ -96,7 +96,7 @@ def _share(found: tuple[bool, ...], owned: Sequence[tuple[int, ...]]) -> Score:
 
 
 def _shares(found: Sequence[tuple[bool, ...]], owned: Sequence[Sequence[tuple[int, ...]]]) -> ScoreColumns:
-    # Few rows differ in this.
+    # Few rows differ in their hits, so scores are cached.
     known: dict[
         tuple[tuple[bool, ...], int], tuple[float | None, int | None, int | None, list[bool | None] | None]
     ] = {}
@@ -112,32 +112,32 @@ def _shares(found: Sequence[tuple[bool, ...]], owned: Sequence[Sequence[tuple[in
 
 
 def _matched_groups(folded: list[str], target: Target) -> list[tuple[bool, ...]]:
-    """For each text, which of the keyword groups it holds a match of."""
+    """For each text, which of the keyword groups match it."""
     groups = [_matches(folded, patterns) for patterns in target.keywords]
     return [tuple(hits[place] for hits in groups) for place in range(len(folded))]
 
 
 def _matches(folded: list[str], patterns: Sequence[str]) -> list[bool]:
-    """Which texts hold a match of any of the patterns."""
+    """Which texts any of the patterns matches."""
     import polars as pl
 
     series = pl.Series("", ["", *folded], pl.String)
-    found = pl.repeat(False, len(series), eager=True)
+    matched = pl.repeat(False, len(series), eager=True)
     for pattern in patterns:
         try:
             hits = series.str.contains(f"(?i){pattern}")
         except pl.exceptions.PolarsError as error:
-            # After an empty line polars adds where it met the pattern.
+            # After an empty line, polars adds where the pattern was used.
             reason = str(error).split("\n\n")[0].splitlines()[-1].removeprefix("regex ").removeprefix("error: ")
             raise ScoreError(
-                f"keyword_regex: {_brief(pattern)} is no regex of linear time (Rust's syntax): {reason}"
+                f"keyword_regex: {_brief(pattern)} is not a regex that Rust's linear-time engine accepts: {reason}"
             ) from None
         if hits[0]:
             raise ScoreError(
-                f"keyword_regex: {_brief(pattern)} matches an empty answer; expected one that needs a text"
+                f"keyword_regex: {_brief(pattern)} matches an empty answer; expected a pattern that needs some text"
             )
-        found |= hits
-    return found.to_list()[1:]
+        matched |= hits
+    return matched.to_list()[1:]
 
 
 def _brief(pattern: str) -> str:

@@ -1,4 +1,4 @@
-"""Scores facts that are asked for together, or beside distractors: as `keyword`, but false finds cost points."""
+"""Scores facts that are asked for together, or among distractors: as `keyword`, but wrong facts cost points."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from niah_score.text import Find, Group, first_standing, fold, group_of, may_hol
 def judge_keyword_f1(answer: str, target: Target) -> Score:
     """F1 of the facts found: 100 x 2 found / (found + false + keyword groups). None without keywords.
 
-    False are the decoys and facts of other needles that the answer states, and the items of its lists that are none of
-    the facts asked for. Parts: `found`, `false` and `groups` count them.
+    False are the decoys and the facts of other needles that the answer states, and the items of its lists that were not
+    asked for. Parts: `found`, `false` and `groups` are these numbers.
     """
     groups = target.groups
     if not groups:
@@ -26,7 +26,7 @@ def judge_keyword_f1(answer: str, target: Target) -> Score:
     decoys = [
         find
         for group in others
-        # Of hundreds of facts an answer may hold few.
+        # An answer can hold only a few of hundreds of facts.
         if may_hold(folded, spaces, group)
         and (find := first_standing(folded, group)) is not None
         and not _overlaps(find, finds)

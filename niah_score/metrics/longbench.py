@@ -16,16 +16,17 @@ _GOLD_PARAGRAPH = re.compile(r"(?:Paragraph |段落)(\d+)")
 
 
 def judge_longbench_retrieval(answer: str, target: Target) -> Score:
-    """Share of the numbers in the answer that are the paragraph's (LongBench passage retrieval). None without one.
+    """Share of the numbers in the answer that are the right paragraph's (LongBench passage retrieval).
 
-    The accepted answers name it ("Paragraph 15", "段落15"). Numbers are compared as texts: 015 and full width miss.
+    The accepted answers name the paragraph ("Paragraph 15", "段落15"); None if none does. Numbers are compared as text,
+    so 015 and full-width digits do not match.
     """
     golds = [gold for accepted in target.answers for gold in _GOLD_PARAGRAPH.findall(accepted)[:1]]
     return Score(_number_share(answer, golds))
 
 
 def judge_longbench_count(answer: str, target: Target) -> Score:
-    """Share of the numbers in the answer that are the accepted one (LongBench passage count)."""
+    """Share of the numbers in the answer that equal the accepted one (LongBench passage count)."""
     return Score(_number_share(answer, target.answers))
 
 

@@ -1,8 +1,8 @@
-"""Scores answers as LongBench's question answering, summaries, classes and code are, bug for bug, 0 to 100, raw.
+"""Scores raw answers as LongBench does for question answering, summaries, classes and code, bug for bug, 0 to 100.
 
 Formulas: LongBench's `qa_f1_score`, `qa_f1_zh_score`, `rouge_score`, `rouge_zh_score`, `classification_score` and
-`code_sim_score`, and of its `eval.py` that few-shot sets are judged by their first line. ROUGE-L is that of the package
-`rouge` 1.0.1: over sentences between full stops, words counted once.
+`code_sim_score`; as in its `eval.py`, answers to few-shot tasks are judged by their first line. ROUGE-L is that of the
+package `rouge` 1.0.1: by sentences between full stops, each word counted once.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from niah_score.errors import ScoreError
 from niah_score.metrics.base import Metric, Score
+from niah_score.metrics.f1 import jieba_words
 from niah_score.metrics.target import Target
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -33,7 +33,7 @@ def _first_line(answer: str) -> str:
 
 
 def judge_qa_f1(answer: str, target: Target) -> Score:
-    """F1 of words, without case, ASCII punctuation and articles (LongBench `qa_f1_score`); best of the answers."""
+    """F1 of words, ignoring case, ASCII punctuation and articles (LongBench `qa_f1_score`); best of the answers."""
     return _best(answer, target, lambda said, gold: _f1(_words(said), _words(gold)))
 
 
@@ -58,12 +58,7 @@ def _chinese_words(text: str) -> list[str]:
 
 
 def _cut(text: str) -> list[str]:
-    try:
-        import jieba
-    except ImportError:
-        raise ScoreError("LongBench's Chinese metrics need jieba: pip install 'niah-kit[gen]'") from None
-    jieba.setLogLevel(60)
-    return list(jieba.cut(text, cut_all=False))
+    return jieba_words(text, "LongBench's Chinese metrics")
 
 
 def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
@@ -92,8 +87,8 @@ def judge_rouge_zh(answer: str, target: Target) -> Score:
 def rouge_l(said: str, gold: str) -> float:
     """The F of ROUGE-L, 0 to 1, of the package `rouge` 1.0.1; 0 where that raises, as LongBench catches it.
 
-    Sentences stand between full stops. Of each gold sentence the words of its longest common subsequences with all
-    sentences said are put together, each word counted once in the whole text; so are the words of both texts.
+    Sentences end at full stops. What counts are the words in the longest common subsequence of any gold sentence with
+    any sentence of the answer; every word counts once, here and in both texts.
     """
     if not said or not gold:  # the package refuses empty texts
         return 0.0
@@ -111,41 +106,41 @@ def rouge_l(said: str, gold: str) -> float:
 
 
 def _sentences(text: str) -> list[list[str]]:
-    """The words of each sentence; one of white space alone has one word, which is empty."""
+    """The words of each sentence; a sentence of white space alone has one empty word."""
     return [" ".join(part.split()).split(" ") for part in text.split(".") if part]
 
 
 def _common_words(one: Sequence[str], other: Sequence[str]) -> set[str]:
-    """The words of the longest common subsequence that is found from the end, going up where both ways are as long."""
+    """The words of the longest common subsequence found from the end, leaving out words of `other` first in ties."""
     import numpy as np
 
     numbers: dict[str, int] = {}
     words = np.array([numbers.setdefault(word, len(numbers)) for word in other], dtype=np.int32)
-    # table[n, m]: the size of a longest common subsequence of the first n words of one and the first m of the other.
+    # table[n, m]: the length of a longest common subsequence of the first n words of `one` and the first m of `other`.
     table = np.zeros((len(one) + 1, len(other) + 1), dtype=np.int32)
     for row, word in enumerate(one, 1):
         above = table[row - 1]
         best = np.where(words == numbers.get(word, -1), above[:-1] + 1, above[1:])
         table[row, 1:] = np.maximum.accumulate(best)
-    found = set()
+    common = set()
     left, right = len(one), len(other)
     while left and right:
         if one[left - 1] == other[right - 1]:
-            found.add(one[left - 1])
+            common.add(one[left - 1])
             left, right = left - 1, right - 1
         elif table[left - 1, right] > table[left, right - 1]:
             left -= 1
         else:
             right -= 1
-    return found
+    return common
 
 
 def judge_classification(answer: str, target: Target) -> Score:
-    """100 / classes that the first line of the answer names, if the right one is among them, else 0.
+    """100 / the number of classes named in the answer's first line, if the right one is among them; else 0.
 
-    LongBench's `classification_score`: classes are found as they are written, and one that is a part of the right
-    one's name is taken back, but for its slip of passing over the class behind it. The classes are the decoys, and then
-    the accepted answers. Best of the answers.
+    LongBench's `classification_score`: class names are found literally, and one that is part of the right name is
+    removed, with the published bug of then skipping the next class. The classes are the decoys, followed by the
+    accepted answers. Best of the answers.
     """
     classes = [decoy[0] for decoy in target.decoys if decoy]
     return _best(_first_line(answer), target, lambda said, gold: _class_share(said, gold, (*classes, *target.answers)))
@@ -153,16 +148,17 @@ def judge_classification(answer: str, target: Target) -> Score:
 
 def _class_share(said: str, gold: str, classes: Sequence[str]) -> float:
     named = [name for name in dict.fromkeys(classes) if name in said]
-    for name in named:  # the list shrinks while it is gone through, as in the published code
+    for name in named:  # the list shrinks during iteration, as in the published code
         if name in gold and name != gold:
             named.remove(name)
     return 1 / len(named) if gold in named else 0.0
 
 
 def judge_code_sim(answer: str, target: Target) -> Score:
-    """Similarity of the first line of code in the answer and the accepted one (LongBench `code_sim_score`).
+    """Similarity of the first line of code in the answer to the accepted one (LongBench `code_sim_score`).
 
-    A line of code holds no backtick, `#` or `//`. The ratio of fuzzywuzzy, in whole percent; rapidfuzz computes it.
+    A line of code has no backtick, `#` or `//`. The similarity is fuzzywuzzy's ratio in whole percent, computed by
+    rapidfuzz.
     """
     from rapidfuzz import fuzz
 

@@ -24,29 +24,30 @@ from niah_score.text import without_spaces
 
 
 def judge_needlebench_v1(answer: str, target: Target) -> Score:
-    """As cdme_multi, but the keyword is looked for in the answer as it is."""
+    """As cdme_multi, but the keyword is looked for in the unchanged answer."""
     reference, keyword = unpacked(target)
     return keyword_or_edit_score(keyword, answer, edit_score(without_spaces(answer), reference))
 
 
 def judge_needlebench_v1_trim(answer: str, target: Target) -> Score:
-    """needlebench_v1 whose edit score is that of the answer cut near the reference's length."""
+    """needlebench_v1 with the edit score of the answer cut near the reference's length."""
     reference, keyword = unpacked(target)
     cut = trimmed(without_spaces(answer), reference)
     return keyword_or_edit_score(keyword, answer, edit_score(cut, reference))
 
 
 def judge_needlebench_v2(answer: str, target: Target) -> Score:
-    """100 if the answer holds the keyword, else 0. None without one keyword."""
+    """100 if the answer holds the keyword, else 0. None unless there is one keyword."""
     keyword = unpacked(target).keyword
     return Score(None if keyword is None else 100.0 * (keyword in answer))
 
 
 def judge_needlebench_multi(answer: str, target: Target) -> Score:
-    """The share of the keyword's words that the answer holds, both in lower case. None without one keyword.
+    """The share of the keyword's words that the answer holds, both in lower case. None unless there is one keyword.
 
-    Words are what white space divides, so a Chinese keyword is one; they count inside other words, and as often as they
-    stand in the keyword. `reference*keyword` is unpacked in two, which fails (None here) where either has an asterisk.
+    Words are separated by white space, so a Chinese keyword is one word; they also match inside other words, and count
+    as often as they occur in the keyword. `reference*keyword` is unpacked in two, which fails (None here) if either
+    contains an asterisk.
     """
     keyword = target.keywords[0][0] if len(target.keywords) == 1 else None
     if keyword is None or "*" in target.answers[0] + keyword:
@@ -54,17 +55,17 @@ def judge_needlebench_multi(answer: str, target: Target) -> Score:
     words = keyword.lower().split()
     said = answer.lower()
     found = sum(word in said for word in words)
-    # Eleven elevenths come out a last digit above 100.
+    # Eleven elevenths exceed 100 in the last digit.
     return Score(min(found * (100 / len(words)), 100.0) if words else 0.0, {"found": found, "words": len(words)})
 
 
 def judge_needlebench_parallel(answer: str, target: Target) -> Score:
     """The share of the depths whose keyword the answer holds. None without keywords. `found`: one for each depth.
 
-    The mean of rows that ask for as many depths is the published average of the depths' means. Keywords travel as
-    `keyword*keyword#depth*depth`: an asterisk in one moves the others to the next depth, and the last is lost. A # in
-    one is None here: the published code takes what follows for depths, and mostly ends there. A target does not say
-    which depths they are; they are taken to differ, as NeedleBench's do: the published code adds up equal ones.
+    The mean of rows with equally many depths is the published average of the depths' means. Keywords are passed as
+    `keyword*keyword#depth*depth`: an asterisk in one moves the following ones to the next depth, and the last is lost.
+    A # in one gives None here: the published code takes what follows for depths, and usually crashes. A target does not
+    say what the depths are; they are assumed to differ, as NeedleBench's do: the published code adds up equal ones.
     """
     words = [group[0] for group in target.keywords]
     if not words or any("#" in word for word in words):

@@ -1,7 +1,7 @@
-r"""Scores the last `\boxed{...}` of an answer as NeedleBench v2 does in reasoning and the Ancestral Trace Challenge.
+r"""Scores the last `\boxed{...}` of an answer as NeedleBench v2 does for reasoning and the Ancestral Trace Challenge.
 
-Formula: `needlebench_atc_postprocess_v2` of opencompass/datasets/needlebench_v2/atc.py and the evaluator behind it, bug
-for bug, 0 to 100, on the raw answer.
+Formula: `needlebench_atc_postprocess_v2` of opencompass/datasets/needlebench_v2/atc.py and the evaluator that uses it,
+bug for bug, 0 to 100, on the raw answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from niah_score.metrics.base import Metric, Score
 from niah_score.metrics.target import Target
 
 _BOX = "\\boxed"
-# What an answer without a box, or with an empty one, is taken for.
+# What an answer without a box, or with an empty one, counts as.
 _NOTHING = "None"
 _DOUBLE = re.compile(r"\{(.*)\}\n?")
 _KEPT_INSIDE = (re.compile(r"\\text\{([^}]+)\}"), re.compile(r"\\boxed\{([^}]+)\}"))
@@ -21,9 +21,9 @@ _SPACES = re.compile(r"\s+")
 
 
 def judge_needlebench_boxed(answer: str, target: Target) -> Score:
-    """100 if what the answer's last box holds, cleaned of LaTeX, is the reference; else 0. `boxed`: whether it has one.
+    """100 if the answer's last box, without LaTeX, holds the reference; else 0. `boxed`: whether there is a box.
 
-    Case and width count. Quotes and backslashes go, so no reference that holds one is ever met.
+    Case and width matter. Quotes and backslashes are removed, so references that contain one never match.
     """
     inside = last_boxed(answer)
     said = cleaned(inside) if inside else _NOTHING
@@ -31,9 +31,9 @@ def judge_needlebench_boxed(answer: str, target: Target) -> Score:
 
 
 def last_boxed(text: str) -> str | None:
-    r"""What stands between the braces right behind the last `\boxed`, without a second pair; None if it never closes.
+    r"""The text in the braces right after the last `\boxed`, without a second pair; None if they are not closed.
 
-    Only the last one is looked at: where that one is broken, an earlier box does not count.
+    If the last box is broken, an earlier one does not count.
     """
     start = text.rfind(_BOX)
     if start < 0 or text[start + len(_BOX) : start + len(_BOX) + 1] != "{":
@@ -50,7 +50,7 @@ def last_boxed(text: str) -> str | None:
 
 
 def cleaned(text: str) -> str:
-    """A boxed answer without LaTeX, quotes and runs of white space; a tilde is a space."""
+    """A boxed answer without LaTeX, quotes and runs of white space; a tilde becomes a space."""
     if text == _NOTHING:
         return text
     for command in _KEPT_INSIDE:

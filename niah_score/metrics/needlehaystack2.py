@@ -15,9 +15,10 @@ _LINK = re.compile(r"\s*(\S+) maps to (\S+)\.\s*")
 
 
 def judge_nh2_match(answer: str, target: Target) -> Score:
-    """The share of the expected fragments that stand in the answer, in lower case and stripped (`exact_match`).
+    """The share of the expected fragments that are in the answer, in lower case and stripped (`exact_match`).
 
-    The fragments are the first keyword of every group; without keywords, the reference. `found`, `fragments`: how many.
+    The fragments are the first keyword of every group; without keywords, the reference. Parts: `found` and `fragments`
+    are the numbers of fragments.
     """
     said = answer.lower().strip()
     fragments = [group[0] for group in target.keywords] or [target.answers[0]]
@@ -28,8 +29,8 @@ def judge_nh2_match(answer: str, target: Target) -> Score:
 def judge_nh2_chain(answer: str, target: Target) -> Score:
     """How far along the chain the answer got: 100 x the farthest member that it holds / all members (`chain_match`).
 
-    The members are read from the needles, `A maps to B.`, in their order, so that saying the first again, which the
-    question names, earns one share. `reached`, `members`: how many. None where the needles make no such chain.
+    The members are read from the needles, `A maps to B.`, in order, so that repeating the first, which the question
+    names, already counts. Parts: `reached` and `members` are the numbers of members. None if the needles form no chain.
     """
     members = chain_members(target.needles)
     if not members:
@@ -40,7 +41,7 @@ def judge_nh2_chain(answer: str, target: Target) -> Score:
 
 
 def chain_members(needles: tuple[str, ...]) -> tuple[str, ...]:
-    """The members of the chain that needles make, `A maps to B.` each; none where one is no link of it."""
+    """The members of the chain that needles form, each as `A maps to B.`; none if a needle is not a link."""
     links = [_LINK.fullmatch(text) for text in needles]
     pairs = [(link[1], link[2]) for link in links if link]
     joined = all(left[1] == right[0] for left, right in pairwise(pairs))

@@ -1,4 +1,4 @@
-"""Scores whether the raw answer holds an accepted one as it is written, as NoLiMa's `contains` does, bug for bug."""
+"""Scores whether the raw answer contains an accepted one literally, as NoLiMa's `contains` does, bug for bug."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from niah_score.metrics.target import Target
 
 
 def judge_nolima_contains(answer: str, target: Target) -> Score:
-    """100 if the answer, white space and all, holds any accepted answer as it is (NoLiMa's `contains`); else 0."""
+    """100 if the answer contains any accepted answer literally, including white space (NoLiMa's `contains`); else 0."""
     return Score(100.0 if any(accepted in answer for accepted in target.answers) else 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Scores the longest common subsequence of words of an answer and an accepted one as F1: ROUGE-L.
+"""Scores the longest common subsequence of the words of answer and accepted answer as F1: ROUGE-L.
 
 Formula: C.-Y. Lin, ROUGE (2004), over whole texts, with beta 1.
 """
@@ -17,7 +17,7 @@ from niah_score.text import fold
 def judge_rouge_l(answer: str, target: Target) -> Score:
     """100 x 2 x common / (words of both), best of the accepted answers; common: the longest common subsequence.
 
-    Words are those of `word_f1`. Raises ScoreError where Chinese needs jieba and it is missing.
+    Words are those of `word_f1`. Raises ScoreError if jieba is needed and missing.
     """
     said = words_of(fold(answer), target.language)
     return Score(max(_f1(said, words_of(accepted, target.language)) for accepted in accepted_answers(target)))

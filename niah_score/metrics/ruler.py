@@ -1,6 +1,6 @@
 """Scores answers as RULER does, bug for bug, 0 to 100, on the raw answer.
 
-Formulas: RULER's `string_match_all` and `string_match_part`. Control characters count as ends of lines.
+Formulas: RULER's `string_match_all` and `string_match_part`. Control characters count as line ends.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 def judge_ruler_all(answer: str, target: Target) -> Score:
-    """Share of the values asked for that the answer holds, as substrings in any case (RULER's string_match_all).
+    """Share of the values asked for that the answer contains, ignoring case (RULER's string_match_all).
 
     The values are the first keyword of every group; without keywords, all answers.
     """
@@ -24,7 +24,7 @@ def judge_ruler_all(answer: str, target: Target) -> Score:
 
 
 def judge_ruler_part(answer: str, target: Target) -> Score:
-    """100 if the answer holds any accepted answer as a substring in any case (RULER's string_match_part); else 0."""
+    """100 if the answer contains any accepted answer, ignoring case (RULER's string_match_part); else 0."""
     text = _prepared(answer)
     return Score(100.0 if any(accepted.lower() in text for accepted in target.answers) else 0.0)
 

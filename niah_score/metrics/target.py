@@ -12,15 +12,15 @@ from niah_score.text.language import rules_code
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """What an answer is judged against; the rows of one needle share one.
+    """What an answer is judged against; the rows of one needle share a target.
 
-    `answers`: the accepted answers, at least one; the first is the reference. `keywords`: groups of spellings, of which
-    an answer should hold one each. `needles`: the hidden texts. `prefix`: the text that the prompt ends with, or None.
-    `language`: a code such as `en` or `zh`; it decides how words are told apart, and by which rules values are read.
-    `question_language`: that of the question, empty where it is the same. `keyword_kinds` and `rejects`: of each
-    group, what kind of fact it is and what voids a find that it touches; either may be empty, then the spellings tell
-    the kind and nothing is rejected. `decoys`: the facts of distractors, a group of spellings each; `foreign`: those of
-    the dataset's other needles, which a row does not state and scoring adds for `keyword_f1`.
+    `answers`: the accepted answers, at least one; the first is the reference. `keywords`: groups of spellings, one of
+    each of which an answer should hold. `needles`: the hidden texts. `prefix`: the end of the prompt, or None.
+    `language`: a code such as `en` or `zh`, which decides how text is split into words and how values are read.
+    `question_language`: that of the question, empty if it is the same. `keyword_kinds` and `rejects`: for each group,
+    the kind of fact, and the words that void a find they touch; if empty, the spellings decide the kind, and nothing is
+    rejected. `decoys`: the facts of distractors, as groups of spellings; `foreign`: those of the dataset's other
+    needles, which are not in the row but added by scoring for `keyword_f1`.
     """
 
     answers: tuple[str, ...]
@@ -36,14 +36,14 @@ class Target:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The keyword groups as they are looked for."""
+        """The keyword groups, prepared for searching."""
         kinds = self.keyword_kinds or (None,) * len(self.keywords)
         rejects = self.rejects or ((),) * len(self.keywords)
         return tuple(map(group_of, self.keywords, kinds, rejects, (self.rules,) * len(self.keywords)))
 
     @property
     def rules(self) -> str:
-        """The language by whose own rules facts are read: that of the needles, else of the question; mostly none."""
+        """The language whose own rules are used for facts: the needles', else the question's; usually none (empty)."""
         return rules_code(self.language) or rules_code(self.asked_in)
 
     @property
@@ -53,7 +53,7 @@ class Target:
 
 
 def target_of(row: Mapping[str, Any]) -> Target:
-    """The target of one row of a dataset, given its columns by name; only `answers` must be there."""
+    """The target of a dataset's row, given its columns by name; only `answers` is required."""
     return Target(
         tuple(row["answers"]),
         tuple(map(tuple, row.get("keywords") or ())),

@@ -1,6 +1,6 @@
-"""Sums rows that share a group, a needle and a haystack: what all intervals and tests of clustered rows start from.
+"""Finds the rows that share a group, a needle and a haystack, which all intervals and tests of clustered rows sum over.
 
-All sums are taken in the order of the rows: the same rows in the same order give the same bits.
+Sums are taken in row order, so the same rows in the same order give the same bits.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
-    # Codes from 0, in the smallest type that holds them: sums and products of them need int64.
+    # Codes from 0, in the smallest type that holds them; cast to int64 before adding or multiplying.
     Codes = NDArray[np.integer[Any]]
 
 
 class Combinations(NamedTuple):
-    """The combinations of group, needle and haystack that rows have.
+    """The combinations of group, needle and haystack that occur in the rows, sorted by group.
 
-    `place`: of each row, the index of its combination. `needle`, `haystack`: of each combination, the index of its
-    needle or haystack, numbered through all groups; `group_of_needle`, `group_of_haystack`, `group`: the group of each
-    needle, haystack and combination. All are sorted by group.
+    `place`: the combination of each row. `needle`, `haystack`: the needle and haystack of each combination; the same
+    needle in two groups has two numbers. `group_of_needle`, `group_of_haystack`, `group`: the group of each needle,
+    haystack and combination.
     """
 
     place: Codes
@@ -34,7 +34,7 @@ class Combinations(NamedTuple):
 
 
 def combinations_of(groups: Codes, count: int, needles: Codes, haystacks: Codes) -> Combinations:
-    """The combinations that rows have; item i of each array belongs to row i, and there is one row at least.
+    """Find the combinations of at least one row; item i of each array belongs to row i.
 
     `groups`, `needles` and `haystacks` are codes from 0; groups are below `count`.
     """
@@ -42,16 +42,16 @@ def combinations_of(groups: Codes, count: int, needles: Codes, haystacks: Codes)
     keys = wide(groups, of_haystacks, haystacks)
     keys *= of_needles
     keys += needles
-    found, place = distinct(keys, count * of_haystacks * of_needles)
+    present, place = distinct(keys, count * of_haystacks * of_needles)
     del keys
-    group = found // (of_haystacks * of_needles)
-    needle_keys, needle = distinct(group * of_needles + found % of_needles, count * of_needles)
-    haystack_keys, haystack = distinct(found // of_needles, count * of_haystacks)
+    group = present // (of_haystacks * of_needles)
+    needle_keys, needle = distinct(group * of_needles + present % of_needles, count * of_needles)
+    haystack_keys, haystack = distinct(present // of_needles, count * of_haystacks)
     return Combinations(place, group, needle, needle_keys // of_needles, haystack, haystack_keys // of_haystacks)
 
 
 def wide(codes: Codes, size: int, others: Codes) -> Whole:
-    """A key for every pair of codes, of which the others are below `size`."""
+    """A distinct key for each pair of codes; `others` are below `size`."""
     import numpy as np
 
     keys: Whole = codes.astype(np.int64)
@@ -61,18 +61,18 @@ def wide(codes: Codes, size: int, others: Codes) -> Whole:
 
 
 def distinct(keys: Whole, size: int) -> tuple[Whole, Codes]:
-    """The different keys in order, and every key's index among them. All are below `size`; there is one at least."""
+    """The distinct keys, sorted, and each key's index among them. There is at least one key; all are below `size`."""
     import numpy as np
 
-    # Of less than 2^32 rows, places need half the room.
+    # Below 2^32 rows, indices take half the memory.
     kind: Any = np.uint32 if len(keys) < 2**32 else np.int64
     if size <= 4 * len(keys):
         seen = np.zeros(size, np.bool_)
         seen[keys] = True
-        found: Whole = np.flatnonzero(seen)
+        present: Whole = np.flatnonzero(seen)
         places: Codes = np.zeros(size, kind)
-        places[found] = np.arange(len(found), dtype=kind)
-        return found, places[keys]
+        places[present] = np.arange(len(present), dtype=kind)
+        return present, places[keys]
     order = None if bool((keys[1:] >= keys[:-1]).all()) else np.argsort(keys)
     ordered = keys if order is None else keys[order]
     new = np.empty(len(keys), np.bool_)

@@ -1,7 +1,7 @@
-"""Holds the columns of scored rows: as a frame, or, where rows are very many, as codes into the different values.
+"""Holds the columns of scored rows: as a frame, or, for very large runs, as codes into the distinct values.
 
-Scores are shares of small numbers, and coordinates are few; so a row of a large run takes a byte or two a column, and
-what a column holds is computed when it is asked for.
+Scores are shares of small numbers and coordinates are few, so a row of a large run takes a byte or two per column.
+Columns are decoded when they are asked for.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from niah_score.statistics.cluster_sums import Codes, Floats
 
-# Beyond so many different values, numbers are held as they are.
+# A column with more distinct values than this is held as numbers.
 _MOST_VALUES = 65_535
 
 
 class Factor(NamedTuple):
-    """A column of all rows: its different `values`, sorted, null last, and for each row the index of its own."""
+    """A column: its distinct `values`, sorted, null last, and each row's index into them (`codes`)."""
 
     values: list[Any]
     codes: Codes
@@ -36,7 +36,7 @@ class FrameColumns:
         self.kinds: dict[str, pl.DataType] = dict(frame.schema)
 
     def numbers_among_all(self, rows: pl.Series) -> pl.Series:
-        """Nobody asks: the rows of a frame are all at hand."""
+        """Never called: a frame's rows are all in memory, so nothing needs to find them by number."""
         raise AssertionError("only rows in a file have numbers among all")
 
     def filter(self, which: pl.Series) -> FrameColumns:
@@ -52,18 +52,18 @@ class FrameColumns:
         return _factor(self.frame[name])
 
     def numbers(self, name: str) -> tuple[Floats, NDArray[np.bool_]]:
-        """The numbers of a column, 0 where there is none, and where there is one."""
+        """The numbers of a column, 0 where it is null, and a mask of the rows that are not null."""
         return _numbers(self.frame[name])
 
     def mapped(self, name: str, change: Callable[[pl.Series], pl.Series]) -> FrameColumns:
-        """The same with other numbers in a column, each made of the one that is there."""
+        """The same columns, one of them with `change` applied to its numbers."""
         return FrameColumns(self.frame.with_columns(change(self.frame[name]).alias(name)))
 
 
 class CodedColumns:
-    """Columns as sorted values and codes, or as numbers where they have too many different values.
+    """Columns as sorted values and codes, or as numbers where they have too many distinct values.
 
-    `which`: of all rows that are held, those that these are.
+    `which`: the indices of the selected rows among those held; None for all of them.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class CodedColumns:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """All columns as they are."""
+        """All columns, decoded."""
         import polars as pl
 
         return pl.DataFrame([self.column(name) for name in self.kinds])
 
     def numbers_among_all(self, rows: pl.Series) -> pl.Series:
-        """The numbers of some rows among all that are held."""
+        """The indices of some of these rows among all the rows held."""
         import polars as pl
 
         return rows if self._which is None else pl.Series(self._which[rows.to_numpy()])
@@ -103,8 +103,8 @@ class CodedColumns:
 
         held = self._held[name]
         if not isinstance(held, Factor):
-            found = pl.Series(name, self._of(held))
-            return found.fill_nan(None).cast(self.kinds[name])
+            numbers = pl.Series(name, self._of(held))
+            return numbers.fill_nan(None).cast(self.kinds[name])
         values = pl.Series(name, held.values, dtype=self.kinds[name])
         return values.gather(pl.Series(self._of(held.codes).astype(np.uint32)))
 
@@ -116,21 +116,21 @@ class CodedColumns:
         return held if self._which is None else _used(held.values, self._of(held.codes))
 
     def numbers(self, name: str) -> tuple[Floats, NDArray[np.bool_]]:
-        """The numbers of a column, 0 where there is none, and where there is one."""
+        """The numbers of a column, 0 where it is null, and a mask of the rows that are not null."""
         import numpy as np
 
         held = self._held[name]
         if not isinstance(held, Factor):
-            found = self._of(held)
-            has = ~np.isnan(found)
-            return np.where(has, found, 0.0), has
-        there = np.array([value is not None for value in held.values], np.bool_)
+            numbers = self._of(held)
+            is_known = ~np.isnan(numbers)
+            return np.where(is_known, numbers, 0.0), is_known
+        is_number = np.array([value is not None for value in held.values], np.bool_)
         values = np.array([0.0 if value is None else value for value in held.values], np.float64)
         codes = self._of(held.codes)
-        return values[codes], there[codes]
+        return values[codes], is_number[codes]
 
     def mapped(self, name: str, change: Callable[[pl.Series], pl.Series]) -> CodedColumns:
-        """The same with other numbers in a column, each made of the one that is there."""
+        """The same columns, one of them with `change` applied to its numbers."""
         import numpy as np
         import polars as pl
 
@@ -146,34 +146,34 @@ class CodedColumns:
 
 
 def merged(values: Sequence[Any], codes: Codes) -> Factor:
-    """Codes into any values, some of them equal, as a factor."""
+    """A factor from codes into `values`, which need not be sorted or distinct."""
     import numpy as np
 
-    several = sorted({value for value in values if value is not None}, key=_rank)
-    listed = [*several, None] if None in values else several
-    place = {value: number for number, value in enumerate(listed)}
-    table = np.array([place[value] for value in values], smallest(len(listed)))
-    return _used(listed, table[codes])
+    known = sorted({value for value in values if value is not None}, key=_rank)
+    distinct = [*known, None] if None in values else known
+    place = {value: number for number, value in enumerate(distinct)}
+    table = np.array([place[value] for value in values], smallest(len(distinct)))
+    return _used(distinct, table[codes])
 
 
 def _rank(value: Any) -> Any:
-    """What values are sorted by: themselves, lists with what they lack last."""
-    return [(one is None, one or False) for one in value] if isinstance(value, tuple) else value
+    """The sort key of a value: itself; of a list, its items with None last."""
+    return [(item is None, item or False) for item in value] if isinstance(value, tuple) else value
 
 
 def _used(values: list[Any], codes: Codes) -> Factor:
     """A factor without the values that no row has."""
     import numpy as np
 
-    there = np.bincount(codes, minlength=len(values)) > 0
-    if there.all():
+    is_used = np.bincount(codes, minlength=len(values)) > 0
+    if is_used.all():
         return Factor(values, codes)
-    table = (np.cumsum(there) - 1).astype(smallest(len(values)))
-    return Factor([value for value, one in zip(values, there.tolist(), strict=True) if one], table[codes])
+    table = (np.cumsum(is_used) - 1).astype(smallest(len(values)))
+    return Factor([value for value, used in zip(values, is_used.tolist(), strict=True) if used], table[codes])
 
 
 def smallest(count: int) -> type[np.unsignedinteger[Any]]:
-    """The type that holds codes below `count`, and one code more."""
+    """The smallest unsigned type for codes from 0 up to and including `count`."""
     import numpy as np
 
     return np.uint8 if count < 256 else np.uint16 if count < 65_536 else np.uint32
@@ -185,9 +185,9 @@ def _factor(column: pl.Series) -> Factor:
 
     if column.dtype == pl.List:
         places: dict[Any, int] = {}
-        lists = [None if one is None else tuple(one) for one in column.to_list()]
-        codes_of_lists = [places.setdefault(one, len(places)) for one in lists]
-        return merged(list(places), np.array(codes_of_lists, np.uint32))
+        lists = [None if items is None else tuple(items) for items in column.to_list()]
+        list_codes = [places.setdefault(items, len(places)) for items in lists]
+        return merged(list(places), np.array(list_codes, np.uint32))
     values = column.unique().drop_nulls().sort()
     if column.dtype == pl.String:
         codes = column.cast(pl.Enum(values)).to_physical()
@@ -196,9 +196,9 @@ def _factor(column: pl.Series) -> Factor:
     else:
         codes = pl.Series(np.searchsorted(values.to_numpy(), column.fill_null(0).to_numpy()))
         codes = pl.select(pl.when(column.is_not_null()).then(codes)).to_series()
-    listed = values.to_list()
-    found: Codes = codes.cast(pl.UInt32).fill_null(len(listed)).to_numpy().astype(smallest(len(listed) + 1))
-    return Factor([*listed, None] if column.null_count() else listed, found)
+    distinct = values.to_list()
+    filled: Codes = codes.cast(pl.UInt32).fill_null(len(distinct)).to_numpy().astype(smallest(len(distinct) + 1))
+    return Factor([*distinct, None] if column.null_count() else distinct, filled)
 
 
 def _numbers(column: pl.Series) -> tuple[Floats, NDArray[np.bool_]]:
@@ -211,9 +211,9 @@ def _numbers(column: pl.Series) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 class ColumnCoder:
-    """Makes coded columns of frames that come one after the other, `rows` in all.
+    """Encodes frames given one after another, `rows` rows in total, as coded columns.
 
-    `kinds`: the columns that are taken.
+    `kinds`: the columns to keep.
     """
 
     def __init__(self, kinds: dict[str, pl.DataType], rows: int) -> None:
@@ -221,7 +221,7 @@ class ColumnCoder:
         self._columns = {name: _Coder(rows) for name in kinds}
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Take the next rows; a column that the frame lacks is null in them."""
+        """Add the next rows; a column that the frame lacks is null in them."""
         import polars as pl
 
         for name, coder in self._columns.items():
@@ -232,14 +232,14 @@ class ColumnCoder:
         self._end += frame.height
 
     def end(self) -> CodedColumns:
-        """All rows."""
+        """The columns of all rows."""
         if self._end != self._rows:
-            raise AssertionError(f"{self._end} rows were given, and not {self._rows}")
-        return CodedColumns(self.kinds, {name: one.end() for name, one in self._columns.items()}, self._rows)
+            raise AssertionError(f"expected {self._rows} rows, got {self._end}")
+        return CodedColumns(self.kinds, {name: coder.end() for name, coder in self._columns.items()}, self._rows)
 
 
 class _Coder:
-    """One column: the values that came until now, and the code of each row among them."""
+    """One column: the values seen so far, and each row's code among them."""
 
     def __init__(self, rows: int) -> None:
         import numpy as np
@@ -259,8 +259,8 @@ class _Coder:
             self._numbers[start:end] = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
             return
         values = column.unique()
-        listed = values.to_list()
-        keys = [tuple(one) if isinstance(one, list) else one for one in listed]
+        distinct = values.to_list()
+        keys = [tuple(value) if isinstance(value, list) else value for value in distinct]
         places = [self._places.setdefault(key, len(self._places)) for key in keys]
         if column.dtype.is_float() and len(self._places) > _MOST_VALUES:
             known = np.array([np.nan if value is None else value for value in self._places], np.float64)
@@ -271,14 +271,14 @@ class _Coder:
         kind = smallest(len(self._places))
         if kind != self._codes.dtype:
             self._codes = self._codes.astype(kind)
-        if len(listed) == 1:
+        if len(distinct) == 1:
             self._codes[start:end] = places[0]
             return
         table = pl.DataFrame({"value": values, "code": pl.Series(places, dtype=pl.UInt32)})
-        found = column.alias("value").to_frame().join(
+        coded = column.alias("value").to_frame().join(
             table, on="value", how="left", nulls_equal=True, maintain_order="left"
         )  # fmt: skip
-        self._codes[start:end] = found["code"].to_numpy()
+        self._codes[start:end] = coded["code"].to_numpy()
 
     def end(self) -> Factor | Floats:
         if self._numbers is not None:

@@ -1,4 +1,4 @@
-"""Cuts scored runs down to the rows that all of them have, and refuses runs of different datasets or rules."""
+"""Reduces scored runs to their common rows, and refuses runs of different datasets or metrics."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from niah_score.statistics.scored import Scored
 if TYPE_CHECKING:
     import polars as pl
 
-# The coordinates of a row, which are equal in all runs of one dataset.
+# The coordinates of a row; they are the same in all runs of one dataset.
 _PLACE = ("task", "part", "language", "length", "depth_percent", "needle_id", "haystack_id", "repeat")
-# What is read of a run beside its scores.
+# The columns of a run that are read in addition to its scores.
 COMPARED = ("id", *_PLACE, "control", "metric", "status")
 
 
 class CommonRows(NamedTuple):
-    """Runs cut down to the rows that all have. `rows`: how many each had. `notes`: what was left out, as sentences."""
+    """Runs reduced to their common rows. `rows`: how many each had. `notes`: sentences on the rows left out."""
 
     metric: str
     names: tuple[str, ...]
@@ -30,22 +30,22 @@ class CommonRows(NamedTuple):
 def common_rows(
     runs: Sequence[tuple[str, pl.DataFrame]], metric: str = "score", weights: Mapping[str, float] | None = None
 ) -> CommonRows:
-    """Cut runs, given as (name, scored frame with one line a row), down to the ids that all of them have.
+    """Reduce runs, given as (name, scored frame with one line per row), to the ids that all of them have.
 
-    `weights`: of the parts, as `Scored` has them.
+    `weights`: of the parts, as in `Scored`.
 
-    Raises ScoreError for fewer than two runs, two of one name, and a metric that not all have or not by the same rule;
-    IntegrityError for runs of different datasets.
+    Raises ScoreError if there are fewer than two runs, two share a name, a run lacks the metric, or runs score a row by
+    different metrics; IntegrityError if they are of different datasets.
     """
     names = [name for name, _ in runs]
     if len(names) < 2:
         raise ScoreError(f"a comparison needs two runs or more, found {len(names)}")
     if len(set(names)) < len(names):
         again = next(name for name in names if names.count(name) > 1)
-        raise ScoreError(f"two runs are called {again!r}; give each a name of its own")
+        raise ScoreError(f"two runs are called {again!r}; give each its own name")
     lacking = [name for name, frame in runs if metric not in frame.columns]
     if lacking:
-        raise ScoreError(f"{lacking[0]}: its scores have no {metric!r}; score every run with the same metrics")
+        raise ScoreError(f"{lacking[0]}: its scores have no column {metric!r}; score every run with the same metrics")
     known = {*COMPARED, "score", metric}
     scored = [Scored(frame.select(name for name in frame.columns if name in known), weights) for _, frame in runs]
     ids = _shared(names, scored)
@@ -65,7 +65,7 @@ def common_rows(
             strange = whole.frame.join(ids, on="id", how="anti", maintain_order="left")["id"][0]
             notes.append(
                 f"{name}: {left_out} of its {whole.frame.height} rows are not in every run and are left out, "
-                f"{strange!r} for one"
+                f"such as {strange!r}"
             )
     return CommonRows(metric, tuple(names), tuple(run.frame.height for run in scored), tuple(kept), tuple(notes))
 
@@ -81,7 +81,7 @@ def _shared(names: Sequence[str], scored: Sequence[Scored]) -> pl.DataFrame:
             if not (run.frame.height and ids.height):
                 raise ScoreError(f"{name} and {names[0]}: no rows to compare")
             raise IntegrityError(
-                f"{name}: has no row of {names[0]}, its ids begin with {run.frame['id'][0][:8]!r} and not with "
+                f"{name}: has no row in common with {names[0]}: its ids begin with {run.frame['id'][0][:8]!r}, not "
                 f"{ids['id'][0][:8]!r}; only runs of the same dataset can be compared"
             )
         ids = rest
@@ -89,7 +89,7 @@ def _shared(names: Sequence[str], scored: Sequence[Scored]) -> pl.DataFrame:
 
 
 def _placed_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
-    """Raise IntegrityError where an id belongs to different rows in two runs."""
+    """Raise IntegrityError if the rows of an id differ between two runs."""
     first = kept[0].frame
     for name, run in zip(names[1:], kept[1:], strict=True):
         for column in _PLACE:
@@ -105,7 +105,7 @@ def _placed_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
 
 
 def _judged_alike(names: Sequence[str], kept: Sequence[Scored]) -> None:
-    """Raise ScoreError where a row is judged by different metrics in two runs."""
+    """Raise ScoreError if two runs judge a row by different metrics."""
     first = kept[0].frame["metric"]
     for name, run in zip(names[1:], kept[1:], strict=True):
         differs = first.ne_missing(run.frame["metric"]).arg_true()

@@ -1,6 +1,6 @@
-"""Computes what the rows of controls tell: answers to what the text does not say, known without it, or disputed in it.
+"""Computes the figures of control rows: facts that the text does not state, known without it, or contradictory.
 
-Rows of controls are in no other figure but the group `control`. Each control has one number, in percent, with its
+Rows of controls count in no other figures except the group `control`. Each control has one number, in percent, with its
 interval and n.
 """
 
@@ -11,55 +11,48 @@ from typing import TYPE_CHECKING, Any
 
 from niah_score.statistics.clusters import Clusters
 from niah_score.statistics.figures import figures
-from niah_score.statistics.intervals import NOTHING, differences
+from niah_score.statistics.intervals import NOTHING, differences, ends_of
 from niah_score.statistics.scored import UNANSWERED, Scored
 
 if TYPE_CHECKING:
     import polars as pl
 
-# What a control's number may be: of `absent`, of `no_context`, of `conflict`, and of any other.
+# The names of a control's number: for `absent`, `no_context`, `conflict`, and any other control.
 NUMBERS = ("false_answer_rate", "guess_rate", "one_sided_rate", "score")
-# How an answer ends that names nothing: it says that the text does not tell, declines, or is none.
+# Findings of answers that name nothing: they say that the text does not tell, decline, or are missing.
 _NAMES_NOTHING = ("said_absent", "refused", "no_answer")
-# How one ends that names all that is asked for.
+# Findings of answers that name everything asked for.
 _NAMES_ALL = ("found", "hedged")
-# What a row and its twin have in common, beside the haystack.
+# What a row and its twin have in common, in addition to the haystack.
 _TWINS = (
-    "part",
-    "task",
-    "language",
-    "corpus",
-    "tokenizer",
-    "template",
-    "length",
-    "depth_percent",
-    "needle_id",
-    "repeat",
-)
-# What is counted of a control's rows.
+    "part", "task", "language", "corpus", "tokenizer", "template", "length", "depth_percent", "needle_id", "repeat",
+)  # fmt: skip
+# The columns that are read of a control's rows.
 _NEEDED = (
     "id", *_TWINS, "haystack_id", "status", "finding", "score", "keyword.groups", "keyword.needles",
 )  # fmt: skip
-_ENDS = ("high", "high_these", "low", "low_these")
 
 
 def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
-    """The number of each control that rows have, by name: {the number, low, high, n, rows, unanswered}, in percent.
+    """The number of each control in the rows, by name: {the number, low, high, n, rows, unanswered}, in percent.
 
-    `false_answer_rate` of `absent`: the share of rows whose answer does not say that the text gives none: all but those
-    with the finding said_absent, refused or no_answer, and those whose reasoning never ended. Rows without keywords
-    have no finding and are not in n. `guess_rate` of `no_context`: the share of rows whose answer names all that is
-    asked for, though the prompt does not hold it (without keywords: those that score 100). `one_sided_rate` of
-    `conflict`, whose rows have a keyword group for each of two facts that exclude each other: the share of rows whose
-    answer names one of them as if there were no other. `shares` beside it: of answers that name `both`, the `first`
-    alone (the fact of the first needle), the `other` alone. `score` of any other control: the mean score. `asked`
-    beside it: the mean score of the rows that these are twins of, with n; `gap`: how much higher the control is, paired
-    row by row. Missing answers are in n, as answers that name nothing, unless they are in no score.
+    - `absent`, `false_answer_rate`: the share of rows whose answer fails to say that the text gives none, that is, all
+      except those with the finding said_absent, refused or no_answer, and those whose reasoning never ended. Rows
+      without keywords have no finding and are not in n.
+    - `no_context`, `guess_rate`: the share of rows whose answer names everything asked for, though the prompt does not
+      contain it (without keywords: that score 100).
+    - `conflict`, `one_sided_rate`: its rows have a keyword group for each of two facts that contradict each other; the
+      share of rows whose answer names one as if there were no other. With it, `shares`: of answers that name `both`,
+      the `first` alone (the fact of the first needle), or the `other` alone.
+    - Any other control, `score`: the mean score. With it, `asked`: the mean score of the twins of these rows, with n;
+      `gap`: how much higher the control scores, paired row by row.
+
+    Missing answers are in n, as answers that name nothing, unless they are excluded from scoring.
     """
     import polars as pl
 
     factor = scored.factor("control")
-    found: dict[str, dict[str, Any]] = {}
+    by_control: dict[str, dict[str, Any]] = {}
     for code, control in enumerate(factor.values):
         if control is None:
             continue
@@ -68,22 +61,23 @@ def controls_of(scored: Scored) -> dict[str, dict[str, Any]]:
         left_out = (pl.col("status") == "missing") & pl.col("score").is_null()
         own = Scored(_named(rows).with_columns(pl.when(~left_out).then(of_rows).cast(pl.Float64).alias("number")))
         (figure,) = figures(own, "number", own.together, 1)
-        about: dict[str, Any] = {key: getattr(figure, key) for key in (*_ENDS, "n", "rows", "unanswered")}
+        counts = {"n": figure.n, "rows": figure.rows, "unanswered": figure.unanswered}
+        about: dict[str, Any] = {**ends_of(figure), **counts}
         if name == "one_sided_rate":
             about["shares"] = _shares(own)
         elif name == "score":
             about |= _beside_twins(own, scored.asked)
-        found[control] = dict(sorted({name: figure.mean, **about}.items()))
-    return found
+        by_control[control] = dict(sorted({name: figure.mean, **about}.items()))
+    return by_control
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with a column `id`; coded columns hold no ids, so their rows are numbered."""
+    """Rows with a column `id`; coded columns have no ids, so their rows are numbered."""
     return rows if "id" in rows.columns else rows.with_row_index("id")
 
 
 def _number_of(control: str, columns: Sequence[str]) -> tuple[str, pl.Expr]:
-    """The name of a control's number, and the percent of each row; null where it does not apply."""
+    """The name of a control's number, and the percent of each row, null if it does not apply."""
     import polars as pl
 
     false_answer, guess, one_sided, score = NUMBERS
@@ -110,30 +104,29 @@ def _percent(which: pl.Expr) -> pl.Expr:
 def _shares(rows: Scored) -> dict[str, float | None]:
     """Percent of the rows with a number whose answer names both facts, the first alone, the other alone.
 
-    The latter two are null where `keyword` was not computed, whose parts tell them apart.
+    The latter two are null if `keyword` was not computed, as its parts tell them apart.
     """
     import polars as pl
 
     counted = rows.frame.filter(pl.col("number").is_not_null())
     n = counted.height
     both = int(counted["finding"].is_in(_NAMES_ALL).sum())
-    found: dict[str, float | None] = {"both": 100.0 * both / n if n else None, "first": None, "other": None}
+    shares: dict[str, float | None] = {"both": 100.0 * both / n if n else None, "first": None, "other": None}
     if n and "keyword.needles" in counted.columns:
         one_sided = counted.filter(pl.col("number") > 0)
         first = int(one_sided["keyword.needles"].list.get(0, null_on_oob=True).fill_null(False).sum())
-        found |= {"first": 100.0 * first / n, "other": 100.0 * (one_sided.height - first) / n}
-    return found
+        shares |= {"first": 100.0 * first / n, "other": 100.0 * (one_sided.height - first) / n}
+    return shares
 
 
 def _beside_twins(rows: Scored, asked: Scored) -> dict[str, dict[str, Any]]:
-    """The mean score of the rows that those of a control are twins of, and the paired difference to it."""
+    """The mean score of the twins of a control's rows, and the control's paired difference from it."""
     import polars as pl
 
     names = [name for name in _TWINS if name in rows.frame.columns and name in asked.names]
     twins = asked.table(*names, "score").group_by(names).agg(pl.col("score").mean().alias("asked"))
     pairs = rows.frame.join(twins, on=names, how="left", nulls_equal=True, maintain_order="left")
     pairs = pairs.filter(pl.col("score").is_not_null() & pl.col("asked").is_not_null())
-    found: dict[str, dict[str, Any]] = {}
     paired = Scored(pairs)
     (figure,) = figures(paired, "asked", paired.together, 1)
     gap = NOTHING
@@ -142,6 +135,4 @@ def _beside_twins(rows: Scored, asked: Scored) -> dict[str, dict[str, Any]]:
         strata = paired.factor("length").codes
         clusters = Clusters(paired.together, 1, needles, haystacks, strata=strata, named=named)
         ((gap, _),) = differences(clusters, (pairs["score"] - pairs["asked"]).to_numpy())
-    for name, one in (("asked", figure), ("gap", gap)):
-        found[name] = {**{end: getattr(one, end) for end in _ENDS}, "mean": one.mean, "n": one.n}
-    return found
+    return {name: {**ends_of(one), "mean": one.mean, "n": one.n} for name, one in (("asked", figure), ("gap", gap))}

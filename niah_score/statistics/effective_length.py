@@ -1,4 +1,4 @@
-"""Computes effective lengths: the longest length at which a mean still reaches a threshold, as RULER and NoLiMa do.
+"""Computes effective lengths: the longest length whose mean still reaches a threshold, as in RULER and NoLiMa.
 
 The effective context is stricter: up to it, the mean of every depth reaches the threshold.
 """
@@ -27,11 +27,11 @@ class EffectiveLength(NamedTuple):
 
     `length`: the longest that does (RULER); `longest_unbroken`: the longest up to which all do; null if none does.
     `base`: the best mean among `base_lengths`, of which the threshold is a share; null for a fixed threshold. Any mean
-    would reach a share of 0, so with a base of 0 there is neither threshold nor length.
-    `base_is_short`: whether those are lengths up to 1,000 tokens, as NoLiMa has it, or the shortest for want of one.
+    would reach a share of 0, so with a base of 0 there is no threshold and no length.
+    `base_is_short`: whether these are lengths up to 1,000 tokens, as in NoLiMa; if not, the shortest length is used.
     `next_length`, `is_significant`: the first length after `length`, and whether the threshold lies outside its
-    interval; if it does not, the rows do not say which of the two the effective length is. Null where none follows.
-    `lengths`: every length and its figure. `without_length`: rows that have no part in this.
+    interval; if not, the rows do not show which of the two is the effective length. Null if no length follows.
+    `lengths`: every length and its figure. `without_length`: the number of rows left out, as they have no length.
     """
 
     threshold: float | None
@@ -57,19 +57,18 @@ def effective_length(
 ) -> EffectiveLength:
     """Compute the effective length by a threshold (by default RULER's 85.6) or by a share of the base (NoLiMa: 0.85).
 
-    The base is the best mean among `base_lengths`, by default those up to 1,000 tokens, or the shortest if none is;
-    with `by_needle` the best mean that each needle has among them, averaged over the needles, as NoLiMa has it.
-    Raises ScoreError for both a threshold and a share, and for base lengths of which no row has a score.
+    The base is the best mean among `base_lengths`, by default those up to 1,000 tokens, or the shortest if there are
+    none; with `by_needle`, each needle's best mean among them, averaged over the needles, as in NoLiMa.
+    Raises ScoreError if both a threshold and a share are given, or if no row of a base length has a score.
     """
     scored = as_scored(scores)
     if threshold is not None and share_of_base is not None:
         raise ScoreError("an effective length is by a threshold or by a share of the base, not by both")
     factor = scored.factor("length")
-    found = figures(scored, metric, factor.codes, len(factor.values))
-    by_length = list(zip(factor.values, found, strict=True))
+    by_length = list(zip(factor.values, figures(scored, metric, factor.codes, len(factor.values)), strict=True))
     if not by_needle or share_of_base is None:
         return effective_length_of(by_length, threshold, share_of_base, base_lengths)
-    # The lengths of the base are the same; only what is taken of them differs.
+    # The base lengths are the same; only their mean is computed differently.
     whole = effective_length_of(by_length, None, share_of_base, base_lengths)
     base = _base_by_needle(scored, metric, whole.base_lengths)
     least = share_of_base * base if base else math.inf
@@ -80,7 +79,7 @@ def effective_length(
 
 
 def _base_by_needle(scored: Scored, metric: str, lengths: Sequence[int]) -> float | None:
-    """The mean over the needles of the best mean that each has at one of some lengths; None where none has any."""
+    """The mean over needles of each one's best mean at some lengths; None if no needle has a score there."""
     places, codes = scored.crossed("needle_id", "length")
     best: dict[str | None, float] = {}
     for (needle, length), figure in zip(places, figures(scored, metric, codes, len(places)), strict=True):
@@ -90,14 +89,14 @@ def _base_by_needle(scored: Scored, metric: str, lengths: Sequence[int]) -> floa
 
 
 def effective_length_of(
-    found: Sequence[tuple[int | None, Figure]],
+    by_length: Sequence[tuple[int | None, Figure]],
     threshold: float | None = None,
     share_of_base: float | None = None,
     base_lengths: Sequence[int] | None = None,
 ) -> EffectiveLength:
-    """The effective length from the figures of all lengths, null included. Raises what `effective_length` does."""
-    lengths = tuple((int(length), figure) for length, figure in found if length is not None)
-    without = sum(figure.rows for length, figure in found if length is None)
+    """The effective length from the figures of all lengths, null included. Raises the same as `effective_length`."""
+    lengths = tuple((int(length), figure) for length, figure in by_length if length is not None)
+    without = sum(figure.rows for length, figure in by_length if length is None)
     means = {length: figure.mean for length, figure in lengths if figure.mean is not None}
     base, used, short = None, tuple[int, ...](), None
     if share_of_base is not None:
@@ -106,7 +105,7 @@ def effective_length_of(
         threshold = share_of_base * base if base else None
     elif threshold is None:
         threshold = RULER_THRESHOLD
-    # The mean of rows that all score 85.6 may come out a last digit below it.
+    # The mean of rows that all score 85.6 may differ from it in the last digit.
     least = math.inf if threshold is None else threshold - 1e-9
     passed = [length for length, mean in means.items() if mean >= least]
     length = max(passed, default=None)
@@ -127,11 +126,11 @@ def effective_length_of(
 class EffectiveContext(NamedTuple):
     """The longest length up to which, at every length, the mean of every depth reaches the threshold (points).
 
-    `length`: null if a depth of the shortest length stays below. `next_length`: the first at which one does, or which
-    has no score, null if there is none; `depths_below`: those that stay below there, in percent. `is_significant`:
-    whether the interval of one of these lies below the threshold; if none does, the rows do not say that the context
-    ends there. `fewest_rows`: the fewest that the mean of a length and depth is made of; null where no row has all of
-    a length, a depth and a score.
+    `length`: null if a depth of the shortest length stays below. `next_length`: the first length at which a depth does,
+    or which has no score; null if there is none. `depths_below`: the depths below the threshold there, in percent.
+    `is_significant`: whether the interval of one of these lies below the threshold; if none does, the rows do not show
+    that the context ends there. `fewest_rows`: the smallest n of a cell; null if no row has a length, a depth and a
+    score.
     """
 
     threshold: float
@@ -154,16 +153,16 @@ def effective_context(
 def effective_context_of(
     cells: Sequence[tuple[tuple[int | None, float | None], Figure]], threshold: float = RULER_THRESHOLD
 ) -> EffectiveContext:
-    """The effective context from the figures of all cells (length, depth), lengths rising."""
-    known = [
+    """The effective context from the figures of all cells (length, depth), by increasing length."""
+    counted = [
         (length, depth, figure) for (length, depth), figure in cells
         if length is not None and depth is not None and figure.n
     ]  # fmt: skip
-    fewest = min((figure.n for _, _, figure in known), default=None)
-    lengths = sorted({length for (length, _), _ in cells if length is not None}) if known else []
+    fewest = min((figure.n for _, _, figure in counted), default=None)
+    lengths = sorted({length for (length, _), _ in cells if length is not None}) if counted else []
     reached = None
     for length in lengths:
-        at = [(depth, figure) for size, depth, figure in known if size == length]
+        at = [(depth, figure) for size, depth, figure in counted if size == length]
         below = [(depth, figure) for depth, figure in at if figure.mean is None or figure.mean < threshold - 1e-9]
         if below or not at:
             ends = [figure.high for _, figure in below if figure.high is not None]
@@ -175,11 +174,11 @@ def effective_context_of(
 
 
 def _base_lengths(means: dict[int, float], asked: Sequence[int] | None) -> tuple[tuple[int, ...], bool | None]:
-    """The lengths that the base is taken from, and whether all are short."""
+    """The lengths that the base is taken from, and whether all of them are short."""
     if asked is not None:
-        lost = sorted(set(asked) - set(means))
-        if lost:
-            raise ScoreError(f"base lengths: no row of length {lost[0]} has a score")
+        unscored = sorted(set(asked) - set(means))
+        if unscored:
+            raise ScoreError(f"base lengths: no row of length {unscored[0]} has a score")
         return tuple(sorted(set(asked))), all(length <= _LONGEST_BASE for length in asked)
     if not means:
         return (), None
@@ -187,12 +186,12 @@ def _base_lengths(means: dict[int, float], asked: Sequence[int] | None) -> tuple
     return (short, True) if short else ((min(means),), False)
 
 
-def as_record(found: EffectiveLength | EffectiveContext) -> dict[str, Any]:
-    """An effective length or context as JSON files hold it: without figures, which they hold elsewhere."""
+def as_record(effective: EffectiveLength | EffectiveContext) -> dict[str, Any]:
+    """An effective length or context for JSON files, without the figures, which the files hold elsewhere."""
     record: dict[str, Any] = {}
-    for name, value in found._asdict().items():
+    for name, value in effective._asdict().items():
         if name != "lengths":
-            # Files keep the name that the field had when they were first written.
+            # Files keep the field's original name.
             key = "told_apart" if name == "is_significant" else name
             record[key] = list(value) if isinstance(value, tuple) else value
     return record

@@ -1,8 +1,8 @@
 """Computes the figures of scores: means with intervals of all rows, of cells (length x depth) and of other groups.
 
-Every figure carries `rows` (the lines of its group), `n` (those that have a score: its denominator), and `unanswered`
-(those of status missing, error or empty, whether they count as 0 or have no score). Means and intervals are in points,
-0 to 100; a figure without scores has null ones.
+Every figure carries `rows` (the rows of its group), `n` (those with a score: its denominator), and `unanswered` (those
+of status missing, error or empty, whether they count as 0 or have no score). Means and intervals are in points, 0 to
+100, and null if no row has a score.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ GROUPS = ("length", "depth_percent", "part", "language", "corpus", "needle_id", 
 
 
 class Figure(NamedTuple):
-    """A mean with its intervals, in points, and what it was counted from.
+    """A mean with its intervals, in points, and its counts of rows.
 
-    `low`, `high`: of needles like these, null where there is one needle. `low_these`, `high_these`: of these needles.
+    `low`, `high`: the interval for needles like these, null if there is one needle. `low_these`, `high_these`: the
+    interval for these very needles.
     """
 
     rows: int
@@ -44,10 +45,10 @@ class Figure(NamedTuple):
 
 
 class Overall(NamedTuple):
-    """`of_rows`: the mean of all rows. `of_lengths`: of the lengths' means, each the mean of its depths' means.
+    """`of_rows`: the mean of all rows. `of_lengths`: that of the lengths' means, each the mean of its depths' means.
 
-    The second is the overall score of NeedleBench and OpenCompass's plots (a pivot table's column means); rows without
-    a length have no part in it.
+    The second is the overall score of NeedleBench and OpenCompass's plots (a pivot table's column means); it leaves out
+    rows without a length.
     """
 
     of_rows: Figure
@@ -57,7 +58,7 @@ class Overall(NamedTuple):
 def figures(
     scored: Scored, metric: str, codes: Codes, count: int, weights: Floats | None = None, kept: Any = None
 ) -> list[Figure]:
-    """Compute a figure for each code below `count`. `kept`: the rows that count, if not all; `weights`: theirs."""
+    """Compute a figure for each code below `count`. `kept`: the rows to use, if not all; `weights`: of all rows."""
     return figures_by_metric(scored, [metric], codes, count, weights, kept)[0]
 
 
@@ -69,17 +70,17 @@ def figures_by_metric(
     weights: Floats | None = None,
     kept: Any = None,
 ) -> list[list[Figure]]:
-    """Compute the figures of several metrics, a list for each; metrics of the same rows share their clusters.
+    """Compute the figures of several metrics, a list for each; metrics that score the same rows share their clusters.
 
-    The figures of all rows, weighing the same, are kept for the next call: summaries, cells and pictures show the same.
+    Figures of all rows with equal weights are cached, as summaries, cells and pictures ask for the same ones.
     """
     if weights is not None and bool((weights == 1).all()):
         weights = None
     if kept is not None and len(kept) == len(codes):
         kept = None
     if weights is not None or kept is not None:
-        found = _figures_by_metric(scored, metrics, codes, count, weights, kept)
-        return [found[metric] for metric in metrics]
+        by_metric = _figures_by_metric(scored, metrics, codes, count, weights, kept)
+        return [by_metric[metric] for metric in metrics]
     codes = scored.together if count == 1 else codes
     known = scored.kept_figures.setdefault((id(codes), count), (codes, {}))[1]
     missing = [metric for metric in metrics if metric not in known]
@@ -98,67 +99,71 @@ def _figures_by_metric(
 ) -> dict[str, list[Figure]]:
     import numpy as np
 
-    (needles, named), unanswered = scored.needles, scored.unanswered
-    haystacks, lengths = scored.factor("haystack_id").codes, scored.factor("length").codes
-
-    def of(rows: NDArray[Any], wanted: Any) -> NDArray[Any]:
-        return rows if wanted is None else rows[wanted]
-
-    codes, needles, haystacks, lengths = (of(rows, kept) for rows in (codes, needles, haystacks, lengths))
-    weights = None if weights is None else of(weights, kept)
-    rows = np.bincount(codes, minlength=count).tolist()
-    silent = np.bincount(codes[of(unanswered, kept)], minlength=count).tolist()
-    found: dict[str, list[Figure]] = {}
+    kept_codes = codes if kept is None else codes[kept]
+    unanswered = scored.unanswered if kept is None else scored.unanswered[kept]
+    rows = np.bincount(kept_codes, minlength=count).tolist()
+    silent = np.bincount(kept_codes[unanswered], minlength=count).tolist()
+    by_metric: dict[str, list[Figure]] = {}
     for alike in _scoring_the_same(scored, metrics):
-        has = of(scored.values(alike[0])[1], kept)
-        some = None if has.all() else has
-        own = None if weights is None else of(weights, some)
-        clustered = of(needles, some), of(haystacks, some)
         different = list(dict.fromkeys(map(scored.same_as, alike)))
-        several = _Several(scored, different, kept, some)
-        each = scored.row_weights(alike[0])
-        if each is None:
-            clusters = Clusters(of(codes, some), count, *clustered, own, strata=of(lengths, some), named=named)
-            intervals = several_means(clusters, several)
-        else:
-            parts = of(of(scored.factor("part").codes, kept), some)
-            intervals = several_weighted_means(
-                of(codes, some), count, parts, of(of(each, kept), some), *clustered, several, own,
-                strata=of(lengths, some), named=named,
-            )  # fmt: skip
+        intervals = _intervals(scored, different, codes, count, weights, kept)
         known = {
-            name: [figure_of(*item) for item in zip(rows, silent, one, strict=True)]
-            for name, one in zip(different, intervals, strict=True)
+            name: [figure_of(*group) for group in zip(rows, silent, of_groups, strict=True)]
+            for name, of_groups in zip(different, intervals, strict=True)
         }
-        found |= {metric: known[scored.same_as(metric)] for metric in alike}
-    return found
+        by_metric |= {metric: known[scored.same_as(metric)] for metric in alike}
+    return by_metric
 
 
-class _Several:
-    """The scores of some metrics, one after the other: of `kept` rows, and of those the ones that have a score."""
+def _intervals(
+    scored: Scored, metrics: Sequence[str], codes: Codes, count: int, weights: Floats | None, kept: Any
+) -> list[list[Interval]]:
+    """For each of some metrics that score the same rows, the intervals of all groups."""
+    has = scored.values(metrics[0])[1]
+    has = has if kept is None else has[kept]
+    all_have = bool(has.all())
 
-    def __init__(self, scored: Scored, metrics: Sequence[str], kept: Any, some: Any) -> None:
-        self._scored, self._metrics, self._kept, self._some = scored, metrics, kept, some
+    def of(column: NDArray[Any]) -> NDArray[Any]:
+        """A column of the kept rows that have a score."""
+        column = column if kept is None else column[kept]
+        return column if all_have else column[has]
+
+    needles, named = scored.needles
+    clustered = of(needles), of(scored.factor("haystack_id").codes)
+    strata = of(scored.factor("length").codes)
+    weights = None if weights is None else of(weights)
+    scores = _Scores(scored, metrics, of)
+    each = scored.row_weights(metrics[0])
+    if each is None:
+        return several_means(Clusters(of(codes), count, *clustered, weights, strata=strata, named=named), scores)
+    parts = of(scored.factor("part").codes)
+    return several_weighted_means(
+        of(codes), count, parts, of(each), *clustered, scores, weights, strata=strata, named=named
+    )  # fmt: skip
+
+
+class _Scores:
+    """The selected scores of each metric, read anew in every iteration so that only one array is held at a time."""
+
+    def __init__(self, scored: Scored, metrics: Sequence[str], of: Callable[[Floats], Floats]) -> None:
+        self._scored, self._metrics, self._of = scored, metrics, of
 
     def __iter__(self) -> Iterator[Floats]:
-        for metric in self._metrics:
-            values = self._scored.values(metric)[0]
-            values = values if self._kept is None else values[self._kept]
-            yield values if self._some is None else values[self._some]
+        return (self._of(self._scored.values(metric)[0]) for metric in self._metrics)
 
 
 def _scoring_the_same(scored: Scored, metrics: Sequence[str]) -> list[list[str]]:
-    """Metrics grouped by which rows have a score."""
+    """Metrics grouped by the rows that have a score."""
     alike: dict[int, list[str]] = {}
     for metric in dict.fromkeys(metrics):
         alike.setdefault(id(scored.values(metric)[1]), []).append(metric)
     return list(alike.values())
 
 
-def figure_of(rows: int, unanswered: int, found: Interval) -> Figure:
-    """An interval as a figure of a group that has so many rows."""
-    ends = found.low_these, found.high_these
-    return Figure(rows, found.n, unanswered, found.mean, found.low, found.high, found.method, *ends)
+def figure_of(rows: int, unanswered: int, interval: Interval) -> Figure:
+    """The figure of a group with this many rows and this interval."""
+    mean, low, high, n, method, *these = interval
+    return Figure(rows, n, unanswered, mean, low, high, method, *these)
 
 
 def figure_schema() -> dict[str, pl.DataType]:
@@ -175,7 +180,7 @@ def figure_schema() -> dict[str, pl.DataType]:
 def cells(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
     """Compute the cells, length x depth: over all languages (language null), then for each one if there are several.
 
-    Columns: language, length, depth_percent and a figure's. Rows whose language is not given are in the former alone.
+    Columns: language, length, depth_percent and those of a figure. Rows without a language count only in the former.
     """
     return _cells(as_scored(scores), [metric])[0]
 
@@ -187,17 +192,17 @@ def _cells(scored: Scored, metrics: Sequence[str]) -> list[pl.DataFrame]:
     language = scored.factor("language")
     combinations, codes = scored.crossed("length", "depth_percent")
     lines = [
-        [(None, *names, *figure) for names, figure in zip(combinations, found, strict=True)]
-        for found in figures_by_metric(scored, metrics, codes, len(combinations))
+        [(None, *names, *figure) for names, figure in zip(combinations, of_cells, strict=True)]
+        for of_cells in figures_by_metric(scored, metrics, codes, len(combinations))
     ]
-    named = [name for name in language.values if name is not None]
-    if len(named) > 1:
+    languages = [name for name in language.values if name is not None]
+    if len(languages) > 1:
         apart, codes = scored.crossed("language", "length", "depth_percent")
-        # None sorts last, so what has a language comes first.
+        # None sorts last, so cells with a language come first.
         count = sum(names[0] is not None for names in apart)
         kept = None if count == len(apart) else np.flatnonzero(codes < count)
-        for listed, found in zip(lines, figures_by_metric(scored, metrics, codes, count, kept=kept), strict=True):
-            listed += [(*names, *figure) for names, figure in zip(apart[:count], found, strict=True)]
+        for listed, of_cells in zip(lines, figures_by_metric(scored, metrics, codes, count, kept=kept), strict=True):
+            listed += [(*names, *figure) for names, figure in zip(apart[:count], of_cells, strict=True)]
     schema = {
         "language": pl.String(), "length": pl.Int64(), "depth_percent": pl.Float64(), **figure_schema(),
     }  # fmt: skip
@@ -205,16 +210,16 @@ def _cells(scored: Scored, metrics: Sequence[str]) -> list[pl.DataFrame]:
 
 
 def groups(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame:
-    """Compute figures by each of GROUPS: group, value (as text) and a figure's columns. Groups of no row are absent.
+    """Compute figures by each of GROUPS that rows have. Columns: group, value (as text) and those of a figure.
 
-    The rows of every group add up to all rows; those without a value come last, with a null one.
+    The rows of every group add up to all rows; rows without a value come last, as a null value.
     """
     import polars as pl
 
     scored = as_scored(scores)
     lines: list[tuple[Any, ...]] = []
-    for name, (values, found) in groups_by_metric(scored, [metric]).items():
-        lines += [(name, coordinate_text(value), *figure) for value, figure in zip(values, found[0], strict=True)]
+    for name, (values, (of_values,)) in groups_by_metric(scored, [metric]).items():
+        lines += [(name, coordinate_text(value), *figure) for value, figure in zip(values, of_values, strict=True)]
     return pl.DataFrame(
         lines, schema={"group": pl.String(), "value": pl.String(), **figure_schema()}, orient="row"
     )  # fmt: skip
@@ -223,17 +228,17 @@ def groups(scores: pl.DataFrame | Scored, metric: str = "score") -> pl.DataFrame
 def groups_by_metric(
     scored: Scored, metrics: Sequence[str], parts_of: Scored | None = None
 ) -> dict[str, tuple[list[Any], list[list[Figure]]]]:
-    """For each of GROUPS that rows have its values, and for each metric a figure of every value.
+    """For each of GROUPS that rows have, its values, and for each metric a figure of every value.
 
-    `parts_of`: the rows that the group `part` is taken from, where those are more.
+    `parts_of`: the rows to use for the group `part`, if not the same.
     """
-    found = {}
+    by_group = {}
     for name in GROUPS:
         rows = parts_of if parts_of is not None and name == "part" else scored
         factor = rows.factor(name)
         if any(value is not None for value in factor.values):
-            found[name] = factor.values, figures_by_metric(rows, metrics, factor.codes, len(factor.values))
-    return found
+            by_group[name] = factor.values, figures_by_metric(rows, metrics, factor.codes, len(factor.values))
+    return by_group
 
 
 def overall(scores: pl.DataFrame | Scored, metric: str = "score") -> Overall:
@@ -243,48 +248,57 @@ def overall(scores: pl.DataFrame | Scored, metric: str = "score") -> Overall:
 
 def overall_by_metric(scored: Scored, metrics: Sequence[str]) -> list[Overall]:
     """The overall means of several metrics."""
-    import numpy as np
-
-    length = scored.factor("length")
-    combinations, codes = scored.crossed("length", "depth_percent")
-    kept = np.flatnonzero(length.codes < sum(value is not None for value in length.values))
-    one = scored.together
-    of_rows = figures_by_metric(scored, metrics, one, 1)
+    of_rows = figures_by_metric(scored, metrics, scored.together, 1)
     of_lengths: dict[str, Figure] = {}
     for alike in _scoring_the_same(scored, metrics):
-        has, each = scored.values(alike[0])[1], scored.row_weights(alike[0])
-        each = None if each is None else each[has]
-        n = np.bincount(codes[has], each, minlength=len(combinations)).tolist()
-        lengths: dict[int, list[int]] = {}
-        for cell, (name, _) in enumerate(combinations):
-            if name is None:
-                n[cell] = 0
-            elif n[cell]:
-                lengths.setdefault(name, []).append(cell)
-        weights = np.array(depth_weights([name for name, _ in combinations], n, lengths_alike=True))
-        for metric, (whole,) in zip(alike, figures_by_metric(scored, alike, one, 1, weights[codes], kept), strict=True):
-            if lengths:
-                values = scored.values(metric)[0][has] * (1.0 if each is None else each)
-                totals = np.bincount(codes[has], values, minlength=len(combinations)).tolist()
-                by_length = [mean_of([totals[cell] / n[cell] for cell in found]) for found in lengths.values()]
-                whole = with_mean(whole, mean_of(by_length))
-            of_lengths[metric] = whole
+        of_lengths |= _of_lengths(scored, alike)
     return [Overall(rows[0], of_lengths[metric]) for metric, rows in zip(metrics, of_rows, strict=True)]
 
 
-def by_length_and_depth(scored: Scored, metric: str) -> tuple[dict[tuple[int, int], Figure], list[Figure | None]]:
-    """The figure of each cell, by the indices of its length and depth, and each length's mean of its depths' means.
+def _of_lengths(scored: Scored, metrics: Sequence[str]) -> dict[str, Figure]:
+    """The mean of the lengths' means, for each of some metrics that score the same rows."""
+    import numpy as np
 
-    The latter is None for a length without a score.
+    length = scored.factor("length")
+    cells, codes = scored.crossed("length", "depth_percent")
+    n = _score_counts(scored, metrics[0], codes, len(cells))
+    n = [0.0 if name is None else size for (name, _), size in zip(cells, n, strict=True)]
+    cells_of: dict[Any, list[int]] = defaultdict(list)
+    for cell, (name, _) in enumerate(cells):
+        if n[cell]:
+            cells_of[name].append(cell)
+    weights = np.array(depth_weights([name for name, _ in cells], n, lengths_alike=True))
+    kept = np.flatnonzero(length.codes < sum(value is not None for value in length.values))
+    wholes = figures_by_metric(scored, metrics, scored.together, 1, weights[codes], kept)
+    means: dict[str, Figure] = {}
+    for metric, (whole,) in zip(metrics, wholes, strict=True):
+        (values, has), each = scored.values(metric), scored.row_weights(metric)
+        totals = np.bincount(codes[has], values[has] * (1.0 if each is None else each[has]), len(cells)).tolist()
+        by_length = [mean_of([totals[cell] / n[cell] for cell in own]) for own in cells_of.values()]
+        means[metric] = with_mean(whole, mean_of(by_length)) if by_length else whole
+    return means
+
+
+def _score_counts(scored: Scored, metric: str, codes: Codes, count: int) -> list[float]:
+    """How many rows of each group have a score; with weights by part, the sum of their weights."""
+    import numpy as np
+
+    has, each = scored.values(metric)[1], scored.row_weights(metric)
+    n: list[float] = np.bincount(codes[has], None if each is None else each[has], minlength=count).tolist()
+    return n
+
+
+def by_length_and_depth(scored: Scored, metric: str) -> tuple[dict[tuple[int, int], Figure], list[Figure | None]]:
+    """The figure of each cell, by the indices of its length and depth, and the mean of each length's depths' means.
+
+    The latter is None for a length without scores.
     """
     import numpy as np
 
     length, depth = scored.factor("length"), scored.factor("depth_percent")
     combinations, codes = scored.crossed("length", "depth_percent")
     cells = figures(scored, metric, codes, len(combinations))
-    n, each, has = [float(cell.n) for cell in cells], scored.row_weights(metric), scored.values(metric)[1]
-    if each is not None:
-        n = np.bincount(codes[has], each[has], minlength=len(cells)).tolist()
+    n = _score_counts(scored, metric, codes, len(cells))
     weights = depth_weights([name for name, _ in combinations], n)
     weighted = figures(scored, metric, length.codes, len(length.values), np.array(weights)[codes])
     of_lengths: list[Figure | None] = []
@@ -297,11 +311,11 @@ def by_length_and_depth(scored: Scored, metric: str) -> tuple[dict[tuple[int, in
 
 
 def depth_weights(lengths: Sequence[Any], counts: Sequence[float], *, lengths_alike: bool = False) -> list[float]:
-    """Compute what a row of each cell counts so that every depth of a length has the same part in its mean.
+    """Compute the weight of a row in each cell that gives every depth of a length the same share in its mean.
 
-    `lengths`: of each cell; `counts`: its rows that have a score, or what they count together. `lengths_alike`: all
-    lengths have the same part, too.
-    The weights of all rows add up to their number, in each length or, with `lengths_alike`, over all of them.
+    `lengths`: the length of each cell; `counts`: its rows with a score, or the sum of their weights. `lengths_alike`:
+    lengths have equal shares too.
+    The weights of all rows add up to their number, per length or, with `lengths_alike`, over all lengths.
     """
     rows: dict[Any, float] = defaultdict(float)
     depths = Counter[Any]()
@@ -317,15 +331,15 @@ def depth_weights(lengths: Sequence[Any], counts: Sequence[float], *, lengths_al
 
 
 def mean_of(values: Sequence[float]) -> float:
-    """The mean of some means; there is one at least."""
+    """The mean of at least one value."""
     return math.fsum(values) / len(values)
 
 
 def with_mean(figure: Figure, mean: float) -> Figure:
-    """A figure with a mean that was computed another way; its intervals are stretched to hold it."""
+    """A figure with a mean that was computed differently; its intervals are stretched to hold it."""
 
-    def held(end: float | None, way: Callable[[float, float], float]) -> float | None:
-        return None if end is None else way(end, mean)
+    def held(end: float | None, outer: Callable[[float, float], float]) -> float | None:
+        return None if end is None else outer(end, mean)
 
     return figure._replace(
         mean=mean,
@@ -337,7 +351,7 @@ def with_mean(figure: Figure, mean: float) -> Figure:
 
 
 def cells_by_metric(scores: pl.DataFrame | Scored, metrics: Sequence[str]) -> pl.DataFrame:
-    """The cells of several metrics, one after the other, with the column `metric` before them."""
+    """The cells of several metrics, one after another, with `metric` as the first column."""
     import polars as pl
 
     named = zip(metrics, _cells(as_scored(scores), metrics), strict=True)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 
 class LengthAverages(NamedTuple):
-    """Weighted means over lengths, in points. `rising`: the n-th length counts n times; `falling`: the other way round.
+    """Weighted means over lengths, in points. `rising`: the n-th length has weight n; `falling`: the reverse.
 
-    None where no length has a mean.
+    None if no length has a mean.
     """
 
     rising: float | None
@@ -17,7 +17,7 @@ class LengthAverages(NamedTuple):
 
 
 def length_averages(means: Sequence[float | None]) -> LengthAverages:
-    """RULER's wAvg(inc) and wAvg(dec) of the means of lengths, ascending; a length without a mean has no part in it."""
+    """RULER's wAvg(inc) and wAvg(dec) of the means of lengths, ascending; lengths without a mean are left out."""
     known = [mean for mean in means if mean is not None]
     if not known:
         return LengthAverages(None, None)

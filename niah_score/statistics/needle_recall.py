@@ -1,4 +1,4 @@
-"""Computes how often each needle of rows with several was found."""
+"""Computes how often each needle was found in rows with several needles."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def needle_recall(scores: pl.DataFrame | Scored) -> pl.DataFrame:
     """Compute how often the first, second, ... needle was found: position (from 1) and a figure's columns.
 
-    A missing answer counts for as many needles as other rows of its needle_id have: as none of them found where missing
-    rows score 0. It counts nowhere if no row of its needle_id was answered. A needle that holds no keyword (all but the
-    last of a chain) has rows and no n.
+    A missing answer counts for as many needles as other rows of its needle_id have, none of them found, provided that
+    missing rows score 0. It counts nowhere if no row of its needle_id was answered. A needle without a keyword (all but
+    the last of a chain) has rows but an n of 0.
     """
     import numpy as np
     import polars as pl
@@ -32,25 +32,25 @@ def needle_recall(scores: pl.DataFrame | Scored) -> pl.DataFrame:
     schema = {"position": pl.Int64(), **figure_schema()}
     if "keyword.needles" not in scored.names or scored.levels("keyword.needles").values in ([], [None]):
         return pl.DataFrame(schema=schema)
-    lists, found = _with_missing(scored)
-    sizes = np.array([len(one or ()) for one in lists])
-    # Every needle of every row: the row, the position, and whether it was found, in percent, NaN where it is unknown.
-    each = sizes[found]
+    lists, list_of = _with_missing(scored)
+    sizes = np.array([len(hits or ()) for hits in lists])
+    # For every needle of every row: its row, its position (in `codes`), and 100 if found, 0 if not, NaN if unknown.
+    each = sizes[list_of]
     if not each.any():
         return pl.DataFrame(schema=schema)
-    place = np.repeat(np.arange(len(found), dtype=np.uint32), each)
+    place = np.repeat(np.arange(len(list_of), dtype=np.uint32), each)
     begins = np.cumsum(sizes) - sizes
     codes = np.arange(len(place), dtype=np.int64) - np.repeat(np.cumsum(each) - each, each)
-    known = [math.nan if hit is None else 100.0 * hit for one in lists for hit in one or ()]
-    values = np.array(known)[np.repeat(begins[found], each) + codes]
-    count = int(sizes[np.unique(found)].max())
+    known = [math.nan if hit is None else 100.0 * hit for hits in lists for hit in hits or ()]
+    values = np.array(known)[np.repeat(begins[list_of], each) + codes]
+    count = int(sizes[np.unique(list_of)].max())
     codes = codes.astype(smallest(count))
     recalls = _figures_of(scored, values, place, codes, count)
     return pl.DataFrame([(k, *figure) for k, figure in enumerate(recalls, 1)], schema=schema, orient="row")
 
 
 def _with_missing(scored: Scored) -> tuple[list[tuple[bool | None, ...] | None], Codes]:
-    """The different lists of verdicts, and for each row which is its own; those of missing answers are filled in."""
+    """The distinct lists of verdicts and each row's index among them; those of missing answers are filled in."""
     import numpy as np
 
     verdicts = scored.levels("keyword.needles")
@@ -61,7 +61,7 @@ def _with_missing(scored: Scored) -> tuple[list[tuple[bool | None, ...] | None],
     nothing = lists.index(None)
     tasks, needles = scored.factor("task"), scored.factor("needle_id")
     sets = wide(tasks.codes, max(len(needles.values), 1), needles.codes)
-    # The verdicts of the last row of every set that has any.
+    # The verdicts of the last judged row of every set.
     judged = np.flatnonzero(codes != nothing)
     last, first_from_end = np.unique(sets[judged[::-1]], return_index=True)
     known = dict(zip(last.tolist(), codes[judged[::-1][first_from_end]].tolist(), strict=True))
@@ -79,7 +79,7 @@ def _with_missing(scored: Scored) -> tuple[list[tuple[bool | None, ...] | None],
 
 
 def _figures_of(scored: Scored, values: Floats, place: Codes, codes: Codes, count: int) -> list[Figure]:
-    """Figures of values that are not a column of the frame; `place`: the row that each belongs to."""
+    """Figures of values that are not a column of the frame; `place`: the row of each value."""
     import numpy as np
 
     has = ~np.isnan(values)
@@ -88,5 +88,5 @@ def _figures_of(scored: Scored, values: Floats, place: Codes, codes: Codes, coun
     (needles, named), at = scored.needles, place[has]
     haystacks, lengths = (scored.factor(name).codes[at] for name in ("haystack_id", "length"))
     clusters = Clusters(codes[has], count, needles[at], haystacks, strata=lengths, named=named)
-    found = means(clusters, values[has])
-    return [figure_of(*item) for item in zip(rows, silent, found, strict=True)]
+    intervals = means(clusters, values[has])
+    return [figure_of(*item) for item in zip(rows, silent, intervals, strict=True)]

@@ -1,6 +1,6 @@
-"""Computes the incomplete beta function, and from it quantiles of the beta and of Student's t distribution.
+"""Computes the incomplete beta function, and from it quantiles of the beta and Student's t distributions.
 
-All functions take and return arrays of numbers, item by item.
+All functions work elementwise on arrays.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from niah_score.statistics.cluster_sums import Floats
 
-# How near a quantile comes; shares of 1.
+# The absolute error of quantiles of the beta distribution.
 _TOLERANCE = 1e-12
-# More steps than any fraction or search here takes.
+# More steps than any fraction or search here needs.
 _MOST_STEPS = 1_000
 
 
@@ -26,9 +26,9 @@ def incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def beta_quantile(share: Floats, a: Floats, b: Floats) -> Floats:
-    """Where the share of a beta distribution that lies below is `share`, to within 1e-12; a and b above 0.
+    """The point below which lies `share` of a beta distribution, to within 1e-12; a and b above 0.
 
-    Newton's steps, and halves of what is left where such a step leads out of it.
+    Newton's method, bisecting the remaining interval where a step would leave it.
     """
     import numpy as np
 
@@ -51,7 +51,7 @@ def beta_quantile(share: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _guess(share: Floats, a: Floats, b: Floats) -> Floats:
-    """Near the quantile: Abramowitz and Stegun 26.5.22; below a or b of 1 the powers that both ends behave like."""
+    """A start near the quantile: Abramowitz and Stegun 26.5.22; for a or b below 1, the power laws at both ends."""
     import numpy as np
 
     with np.errstate(all="ignore"):
@@ -64,26 +64,26 @@ def _guess(share: Floats, a: Floats, b: Floats) -> Floats:
         bell = a / (a + b * np.exp(2 * w))
         start, end = np.exp(a * np.log(a / (a + b))) / a, np.exp(b * np.log(b / (a + b))) / b
         rising, falling = (a * (start + end) * share) ** (1 / a), 1 - (b * (start + end) * (1 - share)) ** (1 / b)
-        found = np.where((a >= 1) & (b >= 1), bell, np.where(share < start / (start + end), rising, falling))
-    inside: Floats = np.where((found > 0) & (found < 1), found, a / (a + b))
+        guess = np.where((a >= 1) & (b >= 1), bell, np.where(share < start / (start + end), rising, falling))
+    inside: Floats = np.where((guess > 0) & (guess < 1), guess, a / (a + b))
     return inside
 
 
 def t_quantile(df: Floats, confidence: float) -> Floats:
-    """How far from 0 `confidence` of Student's t distribution reaches, to both sides; `df` degrees of freedom, above 0.
+    """The t within which `confidence` of Student's t distribution lies, on both sides of 0; `df` is above 0.
 
     t^2 / (df + t^2) has the beta distribution of 1/2 and df/2.
     """
     import numpy as np
 
-    found, place = np.unique(df, return_inverse=True)
-    share = beta_quantile(np.full(len(found), confidence), np.full(len(found), 0.5), found / 2)
-    reach: Floats = np.sqrt(found * share / (1 - share))[place]
+    distinct, place = np.unique(df, return_inverse=True)
+    share = beta_quantile(np.full(len(distinct), confidence), np.full(len(distinct), 0.5), distinct / 2)
+    reach: Floats = np.sqrt(distinct * share / (1 - share))[place]
     return reach
 
 
 def t_tail(t: Floats, df: Floats) -> Floats:
-    """The share of Student's t distribution at least as far from 0 as t, to both sides."""
+    """The two-sided share of Student's t distribution at least as far from 0 as t."""
     import numpy as np
 
     square = np.square(t)
@@ -105,8 +105,8 @@ def _below(x: Floats, a: Floats, b: Floats, log_beta: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         front = np.exp(p * np.log(at) + q * np.log1p(-at) - log_beta) / p
     share = np.clip(front * _fraction(at, p, q), 0, 1)
-    found: Floats = np.where(turned, 1 - share, share)
-    return found
+    below: Floats = np.where(turned, 1 - share, share)
+    return below
 
 
 def _fraction(x: Floats, a: Floats, b: Floats) -> Floats:
@@ -115,14 +115,14 @@ def _fraction(x: Floats, a: Floats, b: Floats) -> Floats:
 
     upper = np.ones(len(x))
     lower = 1 / (1 - (a + b) * x / (a + 1))
-    found = lower
+    fraction = lower
     for step in range(1, _MOST_STEPS):
         at = a + 2 * step
         for term in (step * (b - step) * x / ((at - 1) * at), -(a + step) * (a + b + step) * x / (at * (at + 1))):
             lower = 1 / (1 + term * lower)
             upper = 1 + term / upper
             change = upper * lower
-            found = found * change
+            fraction = fraction * change
         if step % 4 == 0 and float(np.abs(change - 1).max(initial=0.0)) < _TOLERANCE:
             break
-    return found
+    return fraction

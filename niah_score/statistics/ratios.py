@@ -1,8 +1,8 @@
-"""Computes quotients of sums, such as nats over tokens, with intervals at 95 % by cluster.
+"""Computes quotients of sums, such as nats over tokens, with clustered 95 % intervals.
 
-A quotient of sums is the mean of the rows' own quotients weighted by their denominators; its variance is that of
-clusters.py with these weights, the linearised variance of a ratio (W. G. Cochran, Sampling Techniques, 1977, ch. 6),
-and its interval Student's t with the degrees of freedom of the clusters.
+A quotient of sums is the mean of the rows' quotients weighted by their denominators. Its variance is that of
+clusters.py with these weights, which is the linearised variance of a ratio (W. G. Cochran, Sampling Techniques, 1977,
+ch. 6); its interval is Student's t with the degrees of freedom of the clusters.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from niah_score.statistics.intervals import CONFIDENCE
 from niah_score.statistics.quantiles import t_quantile
 
 _DECIMALS = 9
-# Fewer clusters make an interval that is called rough.
+# Intervals over fewer clusters are called rough.
 _ENOUGH = 10
 
 
 class Ratio(NamedTuple):
     """A quotient of sums over `rows` rows of `clusters` clusters, null without rows.
 
-    `low`, `high`: null where there is one cluster, as nothing tells how much clusters differ. `method`: what the
-    interval rests on.
+    `low`, `high`: null for one cluster, which does not show how much clusters differ. `method`: the basis of the
+    interval.
     """
 
     value: float | None
@@ -45,9 +45,10 @@ def ratio(
     *,
     what: str = "documents",
 ) -> Ratio:
-    """The sum of `above` over the sum of `below`, which are positive, row by row; `clusters`: what rows are drawn by.
+    """The sum of `above` over the sum of `below` (positive numbers); item i of each sequence belongs to row i.
 
-    `haystacks`: a second way in which rows belong together. `what`: the clusters in a word, for the method.
+    `clusters`: what rows were drawn by. `haystacks`: a second kind of clusters. `what`: the word for the clusters in
+    the method.
     """
     import numpy as np
 
@@ -56,15 +57,15 @@ def ratio(
     weights = np.asarray(below, np.float64)
     values = np.asarray(above, np.float64) / weights
     drawn = _codes(clusters)
-    found = Clusters(
+    spread = Clusters(
         np.zeros(len(values), np.int64), 1, drawn, drawn if haystacks is None else _codes(haystacks), weights
     ).spread(values)  # fmt: skip
     value = float(np.sum(np.asarray(above, np.float64)) / np.sum(weights))
-    count = int(found.needles[0])
+    count = int(spread.needles[0])
     if count < 2:
         return Ratio(value, None, None, len(values), count, f"one of {what}: no interval")
-    # What rows alone would tell is no less than chance among a document's own rows.
-    reach = float(t_quantile(found.df, CONFIDENCE)[0] * np.sqrt(found.variance[0]))
+    # The variance is at least that of independent rows.
+    reach = float(t_quantile(spread.df, CONFIDENCE)[0] * np.sqrt(spread.variance[0]))
     rough = ", rough" if count < _ENOUGH else ""
     low, high = round(value - reach, _DECIMALS), round(value + reach, _DECIMALS)
     return Ratio(value, min(low, value), max(high, value), len(values), count, f"t: {count} {what}{rough}")

@@ -1,11 +1,11 @@
-"""Prepares scored rows for counting: sorted by id, coordinates as codes, scores as numbers.
+"""Prepares scored rows for statistics: sorted by id, coordinates as codes, scores as numbers.
 
-A coordinate that a row does not have is null, and makes a group of its own. Everything is in the order of the ids, so
-that no figure depends on the order of the rows that are given.
+A missing coordinate is null, which is a separate group. Rows are sorted by id, so that no figure depends on the order
+of the input.
 
-Where a dataset gives its parts weights, a row counts as much as the weight of its part over the part's rows that have a
-score. So the mean of all rows is the weighted mean of the parts' means, and every other mean over several parts weighs
-rows in the same way. Rows of a part of weight 0 count in no such mean.
+If a dataset weights its parts, a row counts the weight of its part divided by the number of the part's rows that have a
+score. The mean of all rows is then the weighted mean of the parts' means, and every other mean over several parts
+weights rows in the same way. Rows of a part of weight 0 count in no such mean.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ UNANSWERED = ("missing", "error", "empty")
 
 
 class Needles(NamedTuple):
-    """The needle of each row, as a code; `named`: codes from there on are rows that do not say their needle."""
+    """The needle of each row, as a code; codes from `named` on are rows that do not say which needle they have."""
 
     codes: Codes
     named: int
 
 
 class Scored:
-    """A scored frame, one line a row, in the order of its ids, with its coordinates as codes.
+    """A scored frame with one line per row, sorted by id, with its coordinates as codes.
 
-    All functions of this room take a frame or one of these; for several figures of one frame, make this once.
-    `weights`: of the parts, by name, relative to each other; None where every row counts the same.
-    Raises ScoreError where an id stands in several lines.
+    The functions of this room take a frame or one of these; to compute several figures of a frame, make one once.
+    `weights`: the relative weights of the parts, by name; None if every row counts the same.
+    Raises ScoreError if an id is on several lines.
     """
 
     def __init__(self, scores: pl.DataFrame | CodedColumns, weights: Mapping[str, float] | None = None) -> None:
         self._columns = scores if isinstance(scores, CodedColumns) else FrameColumns(_by_id(scores))
         self.weights = weights
         self._row_weights: dict[int, Floats | None] = {}
-        # The rows that these are cut out of, and which they are.
+        # For rows cut out of others: the others, and the mask that cut them.
         self._whole: tuple[Scored, pl.Series] | None = None
         self._factors: dict[str, Factor] = {}
         self._values: dict[str, tuple[Floats, NDArray[np.bool_]]] = {}
         self._has: dict[str, NDArray[np.bool_]] = {}
         self._same: dict[str, str] = {}
         self._crossed: dict[tuple[str, ...], tuple[list[tuple[Any, ...]], Codes]] = {}
-        # What `figures` keeps: for the codes of some groups, which are held so that no others get their identity, the
-        # figures of each metric.
+        # The cache of `figures`: by the identity of a code array and its group count, the figures of each metric. The
+        # array is kept too, so that no other can take over its identity.
         self.kept_figures: dict[tuple[int, int], tuple[Codes, dict[str, list[Any]]]] = {}
 
     @property
     def frame(self) -> pl.DataFrame:
-        """All columns as a frame; of very many rows, it is made for this call and takes much memory."""
+        """All columns as a frame; for coded columns it is built by every call and takes a lot of memory."""
         return self._columns.frame
 
     @property
@@ -77,7 +77,7 @@ class Scored:
         return list(self._columns.kinds)
 
     def numbers_among_all(self, rows: pl.Series) -> pl.Series:
-        """The numbers that some of the rows have among those that these were cut out of."""
+        """The indices of some of these rows among the rows that these were cut out of."""
         return self._columns.numbers_among_all(rows)
 
     def column(self, name: str) -> pl.Series:
@@ -85,13 +85,13 @@ class Scored:
         return self._columns.column(name)
 
     def table(self, *names: str) -> pl.DataFrame:
-        """Some columns as a frame, but those that the rows do not have."""
+        """Those of some columns that the rows have, as a frame."""
         import polars as pl
 
         return pl.DataFrame([self.column(name) for name in names if name in self._columns.kinds])
 
     def levels(self, name: str) -> Factor:
-        """A column of any kind as its different values, the null one last, and codes; draws of needles apart."""
+        """Any column as its distinct values, null last, and codes; draws of one kind of needle stay distinct."""
         if name in self._columns.kinds:
             return self._columns.factor(name)
         return Factor([None] if self.height else [], self.together)
@@ -104,20 +104,20 @@ class Scored:
         return dict(zip(factor.values, np.bincount(factor.codes, minlength=len(factor.values)).tolist(), strict=True))
 
     def where(self, name: str, *values: Any) -> NDArray[np.bool_]:
-        """Which rows have one of some values in a column."""
+        """A mask of the rows that have one of some values in a column."""
         import numpy as np
 
         factor = self.levels(name)
-        found: NDArray[np.bool_] = np.array([value in values for value in factor.values], np.bool_)[factor.codes]
-        return found
+        mask: NDArray[np.bool_] = np.array([value in values for value in factor.values], np.bool_)[factor.codes]
+        return mask
 
     def mapped(self, name: str, change: Callable[[pl.Series], pl.Series]) -> Scored:
-        """The same rows with other numbers in a column, each made of the one that is there; all count the same."""
+        """The same rows, unweighted, with `change` applied to the numbers of a column."""
         return _scored_from(self._columns.mapped(name, change), None)
 
     @cached_property
     def asked(self) -> Scored:
-        """The rows that ask what the dataset is about: those that are no control's. No other is in any overall mean."""
+        """The rows that are not controls: the only ones that count in overall means."""
         import polars as pl
 
         which = self.where("control", None)
@@ -125,7 +125,7 @@ class Scored:
 
     @cached_property
     def counted(self) -> Scored:
-        """The asked rows that count in the headline: those of parts whose weight is above 0."""
+        """The rows that count in the headline: of those `asked`, the ones in parts with a weight above 0."""
         part = self.asked.factor("part")
         counts = [self.weight_of(name) > 0 for name in part.values]
         if all(counts):
@@ -137,46 +137,46 @@ class Scored:
 
     @property
     def unweighted(self) -> Scored:
-        """The same rows, which all count the same."""
+        """The same rows without weights."""
         return self if self.weights is None else _scored_from(self._columns, None)
 
     def only(self, which: pl.Series) -> Scored:
-        """Some of the rows; those of each part that are left share its weight."""
+        """Some of the rows; those that remain of each part share its whole weight."""
         return _scored_from(self._columns.filter(which), self.weights)
 
     def cut_to(self, which: pl.Series) -> Scored:
-        """Some of the rows; each counts what it counts among all."""
-        found = self.only(which)
-        found._whole = self, which
-        return found
+        """Some of the rows, each with the weight that it has among all of them."""
+        rows = self.only(which)
+        rows._whole = self, which
+        return rows
 
     def weight_of(self, part: str | None) -> float:
-        """The weight of a part, relative to the others; 1 where every row counts the same."""
+        """The relative weight of a part; 1 if rows are not weighted."""
         if self.weights is None:
             return 1.0
         return 0.0 if part is None else self.weights.get(part, 0.0)
 
     def row_weights(self, metric: str) -> Floats | None:
-        """What each row counts in a mean over several parts, on average 1; None where all rows count the same.
+        """The weight of each row in a mean over several parts, on average 1; None if all rows count the same.
 
-        The rows of a part share its weight, as many as have a score; rows without one count 0.
+        The rows of a part that have a score share its weight equally; rows without a score have weight 0.
         """
         import numpy as np
 
         has = self.values(metric)[1]
         if id(has) not in self._row_weights:
-            found = self.weights_among(has)
-            if found is not None and self._whole is not None:
+            weights = self.weights_among(has)
+            if weights is not None and self._whole is not None:
                 whole, which = self._whole
-                weights = whole.row_weights(metric)
-                if weights is not None:
-                    found = weights[which.to_numpy()]
-                    found *= np.count_nonzero(has) / (found.sum() or 1.0)
-            self._row_weights[id(has)] = found
+                whole_weights = whole.row_weights(metric)
+                if whole_weights is not None:
+                    weights = whole_weights[which.to_numpy()]
+                    weights *= np.count_nonzero(has) / (weights.sum() or 1.0)
+            self._row_weights[id(has)] = weights
         return self._row_weights[id(has)]
 
     def weights_among(self, kept: NDArray[np.bool_]) -> Floats | None:
-        """As `row_weights`, where those of some rows that are `kept` share the weights."""
+        """As `row_weights`, with the rows that are `kept` sharing the weights."""
         import numpy as np
 
         part = self.factor("part")
@@ -185,7 +185,7 @@ class Scored:
         n = np.bincount(part.codes[kept], minlength=len(part.values))
         weights = np.array([self.weight_of(name) for name in part.values])
         weights = np.where(n > 0, weights, 0.0)
-        # Divided by the largest first: the sum of weights of any size is finite.
+        # Divided by the largest first, so that the sum is finite however large the weights are.
         weights /= max(float(weights.max()), np.finfo(np.float64).tiny)
         if not weights.any():
             return None
@@ -193,22 +193,22 @@ class Scored:
         return np.where(kept, each[part.codes], 0.0)
 
     def factor(self, name: str) -> Factor:
-        """A coordinate as sorted values and codes; one that the frame does not have is null in every row.
+        """A coordinate as sorted values and codes; null in every row if the frame lacks it.
 
-        Needles that are draws of one kind have the kind's name here.
+        Needles drawn from one kind share the kind's name here.
         """
         if name not in self._factors:
-            found = self.levels(name)
-            if name == "needle_id" and any(value is not None for value in found.values):
+            factor = self.levels(name)
+            if name == "needle_id" and any(value is not None for value in factor.values):
                 import polars as pl
 
-                kinds = pl.Series(found.values, dtype=pl.String).str.replace(DRAW_SUFFIX, "").to_list()
-                found = found if kinds == found.values else merged(kinds, found.codes)
-            self._factors[name] = found
+                kinds = pl.Series(factor.values, dtype=pl.String).str.replace(DRAW_SUFFIX, "").to_list()
+                factor = factor if kinds == factor.values else merged(kinds, factor.codes)
+            self._factors[name] = factor
         return self._factors[name]
 
     def crossed(self, *names: str) -> tuple[list[tuple[Any, ...]], Codes]:
-        """The combinations of some coordinates that rows have, and each row's among them."""
+        """The combinations of some coordinates that occur, and each row's code among them."""
         if names not in self._crossed:
             self._crossed[names] = crossed(*(self.factor(name) for name in names))
         return self._crossed[names]
@@ -222,7 +222,7 @@ class Scored:
 
     @cached_property
     def needles(self) -> Needles:
-        """The needle of each row, draws of a kind apart; a row that does not say which it has is one of its own."""
+        """The needle of each row; draws of one kind are distinct, and so is each row that does not name its needle."""
         import numpy as np
 
         factor = self.levels("needle_id")
@@ -233,25 +233,25 @@ class Scored:
         return Needles(np.where(factor.codes < named, factor.codes, own), named)
 
     def values(self, metric: str) -> tuple[Floats, NDArray[np.bool_]]:
-        """A metric's scores, and which rows have one; metrics that have one in the same rows share the second array.
+        """A metric's scores, and a mask of the rows that have one; metrics with equal masks share one array.
 
-        Raises ScoreError where the frame does not have the metric.
+        Raises ScoreError if the frame does not have the metric.
         """
         if metric in self._values:
             return self._values[metric]
         if metric not in self._columns.kinds or not self._columns.kinds[metric].is_numeric():
-            raise ScoreError(f"{metric!r} is no metric of these scores; they have {', '.join(self.metrics)}")
+            raise ScoreError(f"these scores have no metric {metric!r}; they have {', '.join(self.metrics)}")
         values, has = self._columns.numbers(metric)
         if metric not in self._has:
             self._has[metric] = next((theirs for theirs in self._has.values() if _equal(has, theirs)), has)
         has = self._has[metric]
-        # Of very many rows they are computed again whenever they are asked for.
+        # Coded columns are for very many rows, so their decoded values are not kept.
         if isinstance(self._columns, FrameColumns):
             self._values[metric] = values, has
         return values, has
 
     def same_as(self, metric: str) -> str:
-        """The first metric that was asked for here whose scores are the same ones."""
+        """The first metric passed to this method that has the same scores."""
         if metric not in self._same:
             values, has = self.values(metric)
             others = (name for name in dict.fromkeys(self._same.values()) if self._has[name] is has)
@@ -269,7 +269,7 @@ class Scored:
 
     @cached_property
     def unanswered(self) -> NDArray[np.bool_]:
-        """Which rows have no answer to judge."""
+        """A mask of the rows that have no answer to judge."""
         return self.where("status", *UNANSWERED)
 
 
@@ -278,7 +278,7 @@ def _scored_from(columns: FrameColumns | CodedColumns, weights: Mapping[str, flo
 
 
 def _by_id(scores: pl.DataFrame) -> pl.DataFrame:
-    """Rows in the order of their ids. Raises ScoreError where an id stands in several."""
+    """The rows sorted by id. Raises ScoreError if several have the same id."""
     ids = scores["id"]
     if (ids[1:] > ids[:-1]).all():
         return scores
@@ -286,8 +286,8 @@ def _by_id(scores: pl.DataFrame) -> pl.DataFrame:
     again = scores["id"].filter(scores["id"].is_duplicated())
     if len(again):
         raise ScoreError(
-            f"id {again[0]!r} stands in several lines of the scores; a figure needs one line a row, so bring "
-            "samples together first (--samples mean)"
+            f"id {again[0]!r} is on several lines of the scores; a figure needs one line per row, so combine samples "
+            "first (--samples mean)"
         )
     return scores
 
@@ -300,12 +300,12 @@ def _equal(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 
 def as_scored(scores: pl.DataFrame | Scored) -> Scored:
-    """A frame made ready for counting, if it is not yet."""
+    """The scores as `Scored`, if they are not already."""
     return scores if isinstance(scores, Scored) else Scored(scores)
 
 
 def crossed(*factors: Factor) -> tuple[list[tuple[Any, ...]], Codes]:
-    """The combinations of coordinates that rows have, sorted, and each row's index among them."""
+    """The combinations of coordinates that occur, sorted, and each row's code among them."""
     import numpy as np
 
     keys = np.zeros(len(factors[0].codes), np.int64)
@@ -313,9 +313,9 @@ def crossed(*factors: Factor) -> tuple[list[tuple[Any, ...]], Codes]:
         keys = keys * max(len(factor.values), 1) + factor.codes
     if not len(keys):
         return [], keys
-    found, codes = distinct(keys, math.prod(max(len(factor.values), 1) for factor in factors))
+    present, codes = distinct(keys, math.prod(max(len(factor.values), 1) for factor in factors))
     combinations = []
-    for key in found.tolist():
+    for key in present.tolist():
         places = []
         for factor in reversed(factors):
             key, place = divmod(key, len(factor.values))
@@ -325,7 +325,7 @@ def crossed(*factors: Factor) -> tuple[list[tuple[Any, ...]], Codes]:
 
 
 def coordinate_text(value: Any) -> str | None:
-    """A coordinate as text; numbers without a trailing .0."""
+    """A coordinate as text; whole numbers without a trailing .0."""
     if value is None or isinstance(value, str):
         return value
     return str(int(value)) if value == int(value) else repr(float(value))

@@ -1,4 +1,4 @@
-"""Adjusts p values where several are stated at once."""
+"""Adjusts p values that are reported together."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Adjust p values for their number (S. Holm, Scand. J. Stat. 6, 1979); they stay in their order."""
+    """Adjust p values for their number (S. Holm, Scand. J. Stat. 6, 1979); the order stays."""
     adjusted = [0.0] * len(values)
-    reached = 0.0
+    largest = 0.0
     for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        reached = max(reached, min(1.0, (len(values) - rank) * values[place]))
-        adjusted[place] = reached
+        largest = max(largest, min(1.0, (len(values) - rank) * values[place]))
+        adjusted[place] = largest
     return adjusted
 
 
 def benjamini_hochberg(values: Sequence[float]) -> list[float]:
-    """Adjust p values so that at most 5 % of those below 0.05 are expected to be chance; they stay in their order.
+    """Adjust p values so that at most 5 % of those below 0.05 are expected to be chance; the order stays.
 
     Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 1995: from the largest down, p times number over rank.
     """
     adjusted = [0.0] * len(values)
-    reached = 1.0
+    smallest = 1.0
     ranked = sorted(range(len(values)), key=values.__getitem__)
     for rank in range(len(ranked), 0, -1):
-        reached = min(reached, len(values) / rank * values[ranked[rank - 1]])
-        adjusted[ranked[rank - 1]] = reached
+        smallest = min(smallest, len(values) / rank * values[ranked[rank - 1]])
+        adjusted[ranked[rank - 1]] = smallest
     return adjusted

@@ -1,14 +1,14 @@
-"""Summarises scored rows: every figure but the cells, as summary.json holds them.
+"""Summarises scored rows: every figure except the cells, as in summary.json.
 
-Rows of controls count in `rows`, `statuses`, `findings`, the group `control` and `controls`, and nowhere else. Rows of
-a part of weight 0 count in `rows`, `statuses`, `findings`, the group `part`, and in what the headline says of it.
+Rows of controls count only in `rows`, `statuses`, `findings`, the group `control` and `controls`. Rows of a part of
+weight 0 count only in `rows`, `statuses`, `findings`, the group `part`, and that part's entry in the headline.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from niah_score.scoring.findings import FINDINGS
@@ -16,7 +16,7 @@ from niah_score.scoring.statuses import STATUSES
 from niah_score.statistics.cluster_sums import wide
 from niah_score.statistics.controls import controls_of
 from niah_score.statistics.effective_length import NOLIMA_SHARE, as_record, effective_context_of, effective_length_of
-from niah_score.statistics.figures import figures_by_metric, groups_by_metric, overall_by_metric
+from niah_score.statistics.figures import Figure, Overall, figures_by_metric, groups_by_metric, overall_by_metric
 from niah_score.statistics.headline import headline_of
 from niah_score.statistics.length_averages import length_averages
 from niah_score.statistics.needle_recall import needle_recall
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def summary_of(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",)) -> dict[str, Any]:
-    """Compute all figures but the cells, as a dict that gives the same JSON whatever the order of the rows.
+    """Compute all figures except the cells, as a dict whose JSON does not depend on the order of the rows.
 
-    Null stands for a figure of no scores. rows = the sum over statuses = the sum over findings (`not_applicable`: rows
-    without keywords).
+    Figures without scores are null. rows = sum over statuses = sum over findings (`not_applicable`: rows without
+    keywords).
     """
     scored = as_scored(scores)
     statuses, findings = (
@@ -50,12 +50,12 @@ def summary_of(scores: pl.DataFrame | Scored, metrics: Sequence[str] = ("score",
 
 
 def _guess_rates(scored: Scored) -> list[dict[str, Any]]:
-    """What guessing would score, by the metrics that know it: a mean for each kind of needle that rows ask for."""
+    """What guessing would score, for each metric with a part `guess`: a mean for each kind of needle asked for."""
     import numpy as np
 
     rows = scored.counted
     kinds = rows.factor("needle_id")
-    found = []
+    rates = []
     for name in sorted(rows.names):
         metric, _, part = name.rpartition(".")
         if part != "guess":
@@ -71,52 +71,66 @@ def _guess_rates(scored: Scored) -> list[dict[str, Any]]:
         for code, some in sorted(of_kinds.items()):
             n, needle = some.total(), coordinate_text(kinds.values[code])
             mean = math.fsum(some.elements()) / n
-            found.append({"mean": mean, "metric": metric, "needle": needle, "rows": n})
-    return found
+            rates.append({"mean": mean, "metric": metric, "needle": needle, "rows": n})
+    return rates
 
 
 def _counted(scored: Scored, name: str, known: Sequence[str]) -> dict[str, int]:
     counts = dict.fromkeys(known, 0)
     for value, count in scored.counts(name).items():
         counts["not_applicable" if value is None else value] = count
-    return dict(sorted(counts.items()))
+    return _sorted(counts)
 
 
 def _metric_summaries(scored: Scored, metrics: Sequence[str]) -> dict[str, Any]:
-    asked, counted, control = scored.asked, scored.counted, scored.factor("control")
-    wholes, by_group = overall_by_metric(counted, metrics), groups_by_metric(counted, metrics, parts_of=asked)
-    if asked is not scored:
-        # Rows of controls all count the same.
-        alike = scored.unweighted
-        by_control = figures_by_metric(alike, metrics, control.codes, len(control.values))
-        if scored.weights is not None and control.values[-1] is None:
-            by_control = [[*found[:-1], whole.of_rows] for found, whole in zip(by_control, wholes, strict=True)]
-        by_group["control"] = control.values, by_control
+    counted = scored.counted
+    wholes = overall_by_metric(counted, metrics)
+    by_group = _figures_of_groups(scored, metrics, wholes)
     length = counted.factor("length").values
     places, codes = counted.crossed("length", "depth_percent")
     cells = figures_by_metric(counted, metrics, codes, len(places))
     summaries = {}
     for place, (metric, whole) in enumerate(zip(metrics, wholes, strict=True)):
-        # Where no row has a length, all are those of the null one.
+        # Without lengths, all rows are in the group of the null one.
         of_lengths = by_group["length"][1][place] if "length" in by_group else [whole.of_rows] * len(length)
         by_length = list(zip(length, of_lengths, strict=True))
         averages = length_averages([figure.mean for size, figure in by_length if size is not None])
         context = effective_context_of(list(zip(places, cells[place], strict=True)))
         summaries[metric] = {
             "effective_length": {
-                "context": dict(sorted(as_record(context).items())),
-                "nolima": dict(sorted(as_record(effective_length_of(by_length, share_of_base=NOLIMA_SHARE)).items())),
-                "ruler": dict(sorted(as_record(effective_length_of(by_length)).items())),
+                "context": _sorted(as_record(context)),
+                "nolima": _sorted(as_record(effective_length_of(by_length, share_of_base=NOLIMA_SHARE))),
+                "ruler": _sorted(as_record(effective_length_of(by_length))),
             },
             "groups": {
                 name: [
-                    dict(sorted({"value": coordinate_text(value), **figure._asdict()}.items()))
-                    for value, figure in zip(values, found[place], strict=True)
+                    _sorted({"value": coordinate_text(value), **figure._asdict()})
+                    for value, figure in zip(values, of_values[place], strict=True)
                 ]
-                for name, (values, found) in sorted(by_group.items())
+                for name, (values, of_values) in sorted(by_group.items())
             },
-            "length_averages": dict(sorted(averages._asdict().items())),
-            "overall": dict(sorted(whole.of_rows._asdict().items())),
-            "overall_of_lengths": dict(sorted(whole.of_lengths._asdict().items())),
+            "length_averages": _sorted(averages._asdict()),
+            "overall": _sorted(whole.of_rows._asdict()),
+            "overall_of_lengths": _sorted(whole.of_lengths._asdict()),
         }
     return summaries
+
+
+def _figures_of_groups(
+    scored: Scored, metrics: Sequence[str], wholes: Sequence[Overall]
+) -> dict[str, tuple[list[Any], list[list[Figure]]]]:
+    """As `groups_by_metric`, including the group `control`. `wholes`: the overall means of the metrics."""
+    asked = scored.asked
+    by_group = groups_by_metric(scored.counted, metrics, parts_of=asked)
+    if asked is not scored:
+        control = scored.factor("control")
+        # Weights are for the headline; rows of controls all count the same.
+        by_control = figures_by_metric(scored.unweighted, metrics, control.codes, len(control.values))
+        if scored.weights is not None and control.values[-1] is None:
+            by_control = [[*own[:-1], whole.of_rows] for own, whole in zip(by_control, wholes, strict=True)]
+        by_group["control"] = control.values, by_control
+    return by_group
+
+
+def _sorted(record: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(sorted(record.items()))

@@ -1,4 +1,4 @@
-"""Folds texts and finds keywords in them, one text or whole columns at once, and shows hostile texts safely.
+"""Folds texts and finds keywords in them, one text or whole columns at a time, and displays hostile texts safely.
 
 Imports no other room of the scorer.
 """

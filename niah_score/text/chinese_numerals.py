@@ -1,4 +1,4 @@
-"""Reads Chinese numerals: plain and formal ones, with and without units, and mixed with digits."""
+"""Reads Chinese numerals: plain and formal, with and without units, and mixed with digits."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from decimal import Decimal
 from niah_score.text.late_pattern import late
 
 _DIGITS = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "○": 0}
-# The forms of accounts; alone they are mostly other words (大陆, 吴伍), in a number they are digits.
+# Formal numerals, as in accounts; within a number they are digits, alone they are mostly other words (大陆, 吴伍).
 _FORMAL = {char: value for value, char in enumerate("壹贰叁肆伍陆柒捌玖", 1)} | {"参": 3}
 _UNITS = {"十": 10, "百": 100, "千": 1000, "拾": 10, "佰": 100, "仟": 1000}
 _SECTIONS = {"万": 10**4, "亿": 10**8, "萬": 10**4}
 _TENS_IN_ONE = {"廿": 20, "卅": 30}
 HAN = "".join((*_DIGITS, *_FORMAL, *_UNITS, *_SECTIONS, *_TENS_IN_ONE))
 
-# Numerals side by side, with digits that stand right beside them.
+# Adjacent numerals, with any digits right next to them.
 _RUN = late(rf"(?:\d+(?:\.\d+)?)?[{HAN}](?:[{HAN}]|(?<=[百千万亿])单(?=[一二三四五六七八九])|\d+(?:\.\d+)?)*")
 _ITEM = late(r"\d+(?:\.\d+)?|.")
 _DECIMALS = late(r"点([零〇一二三四五六七八九]+)(?![十百千万亿]|分)")
 
 
 def han_numbers(folded: str) -> Iterator[tuple[Decimal | None, int, int]]:
-    """Runs of Chinese numerals in a folded text: what each says (None: no number), and where it starts and ends."""
-    before = 0
+    """Runs of Chinese numerals in a folded text: the number of each (None if it is none), its start and its end."""
+    read = 0
     for match in _RUN.finditer(folded) if not folded.isascii() else ():
         start, end = match.span()
-        if start < before:
-            continue  # the digits behind 点 are read with the number before it
+        if start < read:
+            continue  # the digits after 点 were read with the number before it
         # In 百分之四十 only 四十 is a number.
         value = None if folded.startswith("分之", end) else han_number(match[0])
         decimals = _DECIMALS.match(folded, end)
         if decimals and value is not None and value == value.to_integral_value():
             value += Decimal(f"0.{''.join(str(_DIGITS[char]) for char in decimals[1])}")
-            end = before = decimals.end()
+            end = read = decimals.end()
         yield value, start, end
 
 
 def han_number(text: str) -> Decimal | None:
-    """The number that Chinese numerals, or numerals and digits together, say; None where they say none.
+    """The number that Chinese numerals, with or without digits, stand for; None if they are no number.
 
-    Numerals without units are read one by one (二九一八 is 2918). After a unit of a hundred or more, a last numeral
-    counts tenths of that unit (一千二 is 1200), unless 零 stands before it.
+    Numerals without units are read as digits (二九一八 is 2918). After a unit of a hundred or more, a final numeral
+    counts tenths of that unit (一千二 is 1200), unless 零 comes before it.
     """
     items = _ITEM.findall(text)
     if all(item in _DIGITS for item in items):

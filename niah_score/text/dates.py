@@ -1,4 +1,4 @@
-"""Reads the days of the year that folded text holds: 23 February, 23/2, 2月23日; and of the lunar year: 腊月十七."""
+"""Reads days of the year in folded text (23 February, 23/2, 2月23日), and of the lunar year (腊月十七)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from niah_score.text.chinese_numerals import HAN, han_number
 from niah_score.text.late_pattern import late
-from niah_score.text.nearby import found_near
+from niah_score.text.nearby import matches_near
 from niah_score.text.numerals import ORDINALS, SMALL, TENS
 
 
 class Day(NamedTuple):
-    """A day of a month; `year` where one is said."""
+    """A day of a month; `year` if it is given."""
 
     month: int
     day: int
@@ -21,7 +21,7 @@ class Day(NamedTuple):
 
 
 class DateReading(NamedTuple):
-    """A day, and where it stands: code points `start` up to, but not including, `end`."""
+    """A day, and its place: code points `start` up to, but not including, `end`."""
 
     value: Day
     start: int
@@ -43,7 +43,7 @@ MONTHS = {
 MONTH_NAME = late("jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec")
 _CHINESE_MONTH = late("月")
 _MARKED = late(r"\d[-/.]\d")
-_DAYS_OF = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+DAYS_OF = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
 _WORD = rf"(?:(?:{'|'.join(TENS)})[ -])?(?:{'|'.join(sorted((*SMALL, *TENS, *ORDINALS), key=len, reverse=True))})"
 _DAY = rf"(?:\d{{1,2}}(?:\s?(?:st|nd|rd|th))?|{_WORD})"
@@ -72,73 +72,71 @@ _LUNAR_ENGLISH = late(
     rf"(?:lunar month|month (?:of|in|on|by) the lunar)"
     rf"|(?P<month2>{_DAY}) (?:lunar month|month of the lunar (?:year|calendar)),? (?:the |day )?(?P<day2>{_DAY})"
 )
-
-
 _LUNAR_NUMERIC = late(r"(?:农历|阴历|旧历|夏历)\s?(?P<month>\d{1,2})[/.-](?P<day>\d{1,2})(?!\d)")
 
 
 def dates_in(folded: str) -> list[DateReading]:
-    """The days in a folded text, in their order, by the solar calendar.
+    """The days in a folded text, in order, by the solar calendar.
 
-    Where both orders of day and month make a date (3/2), both are given. Months and days in digits alone need a mark
-    that dates are written with: 23/2, 23.02., 02-23.
+    If both orders of day and month make a date (3/2), both are included. Months and days in digits alone need a
+    separator that dates are written with: 23/2, 23.02., 02-23.
     """
-    found: list[DateReading] = []
+    readings: list[DateReading] = []
     for pattern, before in ((_DAY_MONTH, 40), (_MONTH_DAY, 0)):
-        for match in found_near(pattern, MONTH_NAME, folded, before):
-            found += _reading(match, MONTHS[match["month"]], _day(match["day"]), match["year"])
+        for match in matches_near(pattern, MONTH_NAME, folded, before):
+            readings += _reading(match, MONTHS[match["month"]], _day(match["day"]), match["year"])
     for match in _NUMERIC.finditer(folded) if _MARKED.search(folded) else ():
         if match["y"]:
-            found += _reading(match, int(match["a"]), int(match["b"]), match["y"])
+            readings += _reading(match, int(match["a"]), int(match["b"]), match["y"])
             continue
         one, other = int(match["c"]), int(match["d"])
         for month, day in {(one, other), (other, one)}:
-            found += _reading(match, month, day, match["y2"])
-    found += (reading for reading, is_lunar in _chinese(folded) if not is_lunar)
-    return sorted(set(found), key=lambda reading: (reading.start, reading.end, reading.value[:2]))
+            readings += _reading(match, month, day, match["y2"])
+    readings += (reading for reading, is_lunar in _chinese(folded) if not is_lunar)
+    return sorted(set(readings), key=lambda reading: (reading.start, reading.end, reading.value[:2]))
 
 
 def lunar_dates_in(folded: str) -> list[DateReading]:
     """The days of the lunar year in a folded text: 腊月十七, 农历12月17日, the 17th of the twelfth lunar month.
 
-    A month and a day in Chinese numerals without 日 or 号 (十二月十七) are lunar as well, as such days are written.
+    A month and a day in Chinese numerals without 日 or 号 (十二月十七) are lunar too: lunar days are written so.
     """
-    found = [reading for reading, is_lunar in _chinese(folded) if is_lunar]
+    readings = [reading for reading, is_lunar in _chinese(folded) if is_lunar]
     for match in _LUNAR_ENGLISH.finditer(folded) if "lunar" in folded else ():
         month, day = _day(match["month"] or match["month2"]), _day(match["day"] or match["day2"])
-        found += _reading(match, month or 0, day, None, longest=30)
+        readings += _reading(match, month or 0, day, None, longest=30)
     for match in _LUNAR_NUMERIC.finditer(folded):
-        found += _reading(match, int(match["month"]), int(match["day"]), None, longest=30)
-    return sorted(found, key=lambda reading: (reading.start, reading.end))
+        readings += _reading(match, int(match["month"]), int(match["day"]), None, longest=30)
+    return sorted(readings, key=lambda reading: (reading.start, reading.end))
 
 
 def date_of(folded: str) -> Day | None:
-    """The day that a whole folded text names without doubt; None where it names none, or could name two."""
+    """The day that a whole folded text names; None if it names none or is ambiguous."""
     return _whole(folded.rstrip("."), dates_in(folded))
 
 
 def lunar_date_of(folded: str) -> Day | None:
-    """The day of the lunar year that a whole folded text names; None where it names none."""
+    """The day of the lunar year that a whole folded text names; None if it names none."""
     return _whole(folded, lunar_dates_in(folded))
 
 
-def _whole(folded: str, found: list[DateReading]) -> Day | None:
-    whole = {reading.value for reading in found if reading.start == 0 and reading.end >= len(folded)}
+def _whole(folded: str, readings: list[DateReading]) -> Day | None:
+    whole = {reading.value for reading in readings if reading.start == 0 and reading.end >= len(folded)}
     return whole.pop() if len(whole) == 1 else None
 
 
 def _reading(
     match: re.Match[str], month: int, day: int | None, year: str | None, longest: int | None = None
 ) -> Iterator[DateReading]:
-    if day is None or not 1 <= month <= 12 or not 1 <= day <= (longest or _DAYS_OF[month - 1]):
+    if day is None or not 1 <= month <= 12 or not 1 <= day <= (longest or DAYS_OF[month - 1]):
         return
     full = int(year) if year and len(year) == 4 and year.isascii() else None
     yield DateReading(Day(month, day, full), *match.span())
 
 
 def _chinese(folded: str) -> Iterator[tuple[DateReading, bool]]:
-    """Days written with 月, and whether each is of the lunar year."""
-    for match in found_near(_CHINESE, _CHINESE_MONTH, folded, 20):
+    """Days written with 月, and whether each one is a lunar day."""
+    for match in matches_near(_CHINESE, _CHINESE_MONTH, folded, 20):
         named = _LUNAR_NAMES.get(match["month"])
         month, day = named or _chinese_count(match["month"]), _chinese_count(match["day"])
         calendar = (match["calendar"] or "")[:2]

@@ -1,7 +1,7 @@
 """Finds a fact in folded text by its keyword group: in any of its spellings, or as the value that they spell.
 
-The scorer looks for facts in answers, the generator for leaks in haystacks, by the same rules: what counts as found for
-one counts for the other. What voids a find in an answer (negations, wrong units) is in `voiding`.
+The scorer looks for facts in answers and the generator for leaks in haystacks, by the same rules, so that both find the
+same. What voids a find in an answer (negations, wrong units) is in `voiding`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DASHES = "\u2010\u2012\u2013\u2014"
 
 
 class Word(NamedTuple):
-    """A spelling, folded and spaced; `left` and `right`: whether it ends there with an ASCII letter or digit."""
+    """A spelling, folded and spaced. `left`, `right`: whether that end of it is an ASCII letter or digit."""
 
     text: str
     left: bool
@@ -27,12 +27,12 @@ class Word(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A fact as it is looked for. `kind`: see `values`. `values`: what the spellings say, none of the kind `text`.
+    """A fact prepared for searching. `kind`: see `values`. `values`: those of the spellings; none for the kind `text`.
 
-    `words`: spellings that are looked for as they stand, as whole words. `rejects`: what voids a find that it touches.
-    `owner`: the names of what the fact must be said of, as one of a pair; then `rejects` are those of the other owners.
-    `written`: the first spelling of a value. `language`: whose own rules it is read by, beside those of every text;
-    empty for none.
+    `words`: spellings to find literally, as whole words. `rejects`: words that void a find they touch. `owner`: for one
+    of a pair, the names of what the fact must be said of; `rejects` are then the names of the other owners.
+    `written`: the first spelling of a value. `language`: the language whose own rules are used in addition to those for
+    every text; empty for none.
     """
 
     kind: str
@@ -45,14 +45,14 @@ class Group(NamedTuple):
 
 
 class Find(NamedTuple):
-    """Where a fact stands in a text: code points `start` up to, but not including, `end`."""
+    """The place of a fact in a text: code points `start` up to, but not including, `end`."""
 
     start: int
     end: int
 
 
 def spaced(folded: str) -> str:
-    """A folded text with a space for every hyphen and dash, as spellings are compared; places stay as they are."""
+    """A folded text with a space for every hyphen and dash, as compared with spellings; positions do not change."""
     if "-" in folded:
         folded = folded.replace("-", " ")
     if not folded.isascii():
@@ -64,7 +64,7 @@ def spaced(folded: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def as_word(keyword: str, language: str = "") -> Word:
-    """What is looked for in folded, spaced text to find a spelling. `language`: as of `Group`."""
+    """A spelling prepared for searching in folded, spaced text. `language`: as in `Group`."""
     text = spaced(in_letters_of(fold(keyword), language))
     return Word(text, text[:1] in _ALPHANUMERIC, text[-1:] in _ALPHANUMERIC)
 
@@ -73,9 +73,9 @@ def as_word(keyword: str, language: str = "") -> Word:
 def group_of(
     keywords: tuple[str, ...], kind: str | None = None, rejects: tuple[str, ...] = (), language: str = ""
 ) -> Group:
-    """A keyword group as it is looked for. Without a `kind`, the first spelling tells it. `language`: as of `Group`.
+    """A keyword group prepared for searching. `kind`: by default that of the first spelling. `language`: as in `Group`.
 
-    Its first spelling states the value; spellings that say something else are looked for as they stand.
+    The first spelling states the value; spellings that say something else are found literally.
     """
     folded = [fold(keyword) for keyword in keywords]
     kind = kind or (kind_of(folded[0]) if folded else TEXT)
@@ -87,7 +87,7 @@ def group_of(
     words = [
         as_word(keyword, language)
         for keyword, text in zip(keywords, folded, strict=True)
-        if not any(is_same(found, wanted) for found in parsed(text, kind, language) for wanted in values)
+        if not any(is_same(value, wanted) for value in parsed(text, kind, language) for wanted in values)
     ]
     return Group(
         kind,
@@ -101,7 +101,7 @@ def group_of(
 
 
 def finds(folded: str, group: Group) -> Iterator[Find]:
-    """Every place where a folded text states a fact: its spellings first, then its value in other forms."""
+    """The places where a folded text states a fact: literal spellings first, then its value in any form."""
     text = spaced(in_letters_of(folded, group.language))
     for word in group.words:
         place = find_word(text, word)
@@ -115,36 +115,36 @@ def finds(folded: str, group: Group) -> Iterator[Find]:
 
 
 def holds_group(folded: str, keywords: Sequence[str], kind: str | None = None, language: str = "") -> bool:
-    """Whether a folded text states a fact, given as a keyword group. `language`: as of `Group`."""
+    """Whether a folded text states a fact, given as a keyword group. `language`: as in `Group`."""
     return next(finds(folded, group_of(tuple(keywords), kind, (), language)), None) is not None
 
 
 def holds(folded: str, keyword: str, kind: str | None = None) -> bool:
-    """Whether a folded text states a fact, given in one spelling, in this or any other spelling of its value.
+    """Whether a folded text states a fact, given in one spelling, in that spelling or another one of its value.
 
-    Where a spelling begins or ends with an ASCII letter or digit, none may stand right beside it ("art" is not in
-    "heart"); Chinese has no spaces, so its characters need no such edge. Hyphens are spaces.
+    An end that is an ASCII letter or digit must not touch another one ("art" is not in "heart"); Chinese has no spaces,
+    so its characters need no such edge. Hyphens count as spaces.
     """
     group = group_of((keyword,), kind)
     if group.values:
-        found = values_held(folded, group.kind)
-        return any(is_same(value, wanted) for value in found for wanted in group.values)
+        values = values_held(folded, group.kind)
+        return any(is_same(value, wanted) for value in values for wanted in group.values)
     text = spaced(folded)
     return any(find_word(text, word) >= 0 for word in group.words)
 
 
 def stated(holds_word: Callable[[str], bool], keywords: Sequence[Sequence[str]]) -> list[str]:
     """The spellings of keyword groups that a text states, one for each value. `holds_word`: `holds` of that text."""
-    found: dict[object, str] = {}
+    spellings: dict[object, str] = {}
     for keyword in (keyword for group in keywords for keyword in group):
-        # Of a keyword that does not stand there, drawn at random and never seen again, the value need not be read.
+        # Parsing is only worth it for keywords that occur: most are drawn at random and never seen again.
         if holds_word(keyword):
-            found.setdefault(group_of((keyword,)).values or keyword, keyword)
-    return list(found.values())
+            spellings.setdefault(group_of((keyword,)).values or keyword, keyword)
+    return list(spellings.values())
 
 
 def find_word(text: str, word: Word, start: int = 0) -> int:
-    """Where folded, spaced text first holds a word, from `start` on; -1 if nowhere."""
+    """The first place of a word in folded, spaced text from `start` on; -1 if there is none."""
     wanted, left, right = word
     place = text.find(wanted, start) if wanted else -1
     while place >= 0:

@@ -1,4 +1,4 @@
-"""Tells cheaply which texts cannot state a value, so that only the others are read: most lack one of its digits."""
+"""Rules out cheaply most texts that cannot state a value, as they lack one of its digits, so that fewer are parsed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from niah_score.text.money import CURRENCIES, Amount
 from niah_score.text.numerals import find_plain, is_number_word
 from niah_score.text.times import names_half
 
-# In what each digit shows in Chinese numerals and digits; a one need not show before 十.
+# The forms that show each digit in Chinese numerals and digits; there may be no 一 before 十.
 _NUMERALS = {
     "1": "1一壹十拾", "2": "2二两贰廿", "3": "3三叁参卅", "4": "4四肆", "5": "5五伍", "6": "6六陆", "7": "7七柒",
     "8": "8八捌", "9": "9九玖",
 }  # fmt: skip
-# In what each shows in English, by the beginnings of words.
+# The forms that show each digit in English, as parts of words.
 _WORDS: dict[str, tuple[str, ...]] = {
     "1": ("one", "first", "ten", "elev", "twel", "teen", "hundred", "thousand", "illion"),
     "2": ("two", "twel", "twen", "second"),
@@ -31,34 +31,34 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "8": ("eigh",),
     "9": ("nin",),
 }  # fmt: skip
-# What says so many minutes after or before an hour without their number.
+# Words for minutes before or after an hour without the number.
 _PARTS_OF_HOURS = {15: "quarter|刻", 45: "quarter|刻", 30: "half|半"}
 _POWERS = ("hundred", "thousand", "illion")
-# What right beside a spelling may make it another value: digits, numerals, letters, a calendar, lesser units of money.
+# What makes a spelling another value right next to it (|): digits, numerals, letters, a calendar, smaller coins.
 _BESIDE = late(
     rf"[\d{HAN}][^\w。！？；]{{0,3}}\||[.:]\|"
     rf"|\|[^\w。！？；]{{0,3}}[\d{HAN}]|[$£€¥]\s?\||[a-z]\||\|[a-z]"
     r"|[历闰].{0,4}\||\|.?[角毛分块]|\|\W{0,3}(?:hund|thou|mil|bil|tril|and)"
 )
-# Words before a spelling that may make it another value, beside those of numbers, months and currencies.
+# Words before a spelling that may make it another value, in addition to numbers, months and currencies.
 _CHANGING = frozenset(
     ("to", "past", "after", "before", "of", "till", "until", "half", "quarter", "minute", "minutes", "and", "lunar",
      "am", "pm", "m", "us", "hk", "nt", "a", "au", "c", "ca", "nz", "s", "sg")
 )  # fmt: skip
 _LAST_WORD = late("(?<![a-z])([a-z]+) ?$")
-_NEAR = 16  # code points beside a spelling that may change it
+_NEAR = 16  # code points around a spelling that may change it
 _ANY = late("")
 _MONTH = late(rf"{MONTH_NAME.pattern}|月|\d[-/.]\d")
 _LUNAR = late("月|lunar|[农阴旧夏]历")
-# Between two digits of a number, and of an amount with its units, none but zeros stand.
+# What may stand between two non-zero digits of a number, and of an amount with its units.
 _GAP, _AMOUNT_GAP = (f"[^1-9二两三四五六七八九]{{0,{most}}}?" for most in (3, 16))
 
 
 class _Signs(NamedTuple):
-    """What a text shows that states a value: a match of `form`, and beside it the value's digits.
+    """What a text that states a value must contain: a match of `form`, and the value's digits.
 
-    These show as a match of `digits`, or as a form of every clause of `words`, or, beside a power of ten in English,
-    as a form of every clause of `either`.
+    The digits are a match of `digits`, or one form of every clause of `words`, or, in a text with an English power of
+    ten, one form of every clause of `either`.
     """
 
     form: re.Pattern[str]
@@ -68,10 +68,10 @@ class _Signs(NamedTuple):
 
 
 def find_as_written(folded: str, group: Group) -> Find | None:
-    """Where a text holds a value in the group's first spelling, if what stands around leaves no other reading.
+    """The place of a value in the group's first spelling, if the text around it allows no other reading.
 
-    None says nothing: the text may still state it, there or elsewhere. It is all that is said of a group that is read
-    by rules of its language's own.
+    None means nothing: the text may still state the value, there or elsewhere. Groups with a language's own rules
+    always get None.
     """
     if group.language:
         return None
@@ -90,7 +90,7 @@ def find_as_written(folded: str, group: Group) -> Find | None:
 
 
 def _changes(before: str) -> bool:
-    """Whether the word that ends a text may change a value behind it."""
+    """Whether the last word of a text may change a value after it."""
     last = _LAST_WORD.search(before)
     if not last:
         return False
@@ -99,12 +99,12 @@ def _changes(before: str) -> bool:
 
 
 def may_state(folded: str, group: Group) -> bool:
-    """Whether a folded text shows what every spelling of a group's value shows; true wherever it states the value."""
+    """Whether a folded text contains what every spelling of a group's value shows; true if it states the value."""
     return bool(group.language) or any(_shows(folded, signs) for signs in _signs(group))
 
 
 def may_hold(folded: str, spaces: str, group: Group) -> bool:
-    """Whether a folded text may state a fact, in a word or as a value; true wherever it does. `spaces`: it, spaced."""
+    """Whether a folded text may state a fact, as a word or a value; true if it does. `spaces`: the text, spaced."""
     if group.language:
         return True
     return any(word.text in spaces for word in group.words) or bool(group.values and may_state(folded, group))
@@ -131,7 +131,7 @@ def _of_value(value: Any, kind: str) -> list[_Signs]:
     if isinstance(value, Day):
         return [_of_count(value.day, _LUNAR if kind == "lunar_date" else _MONTH)]
     if kind == "time":
-        # Minutes may be said before an hour; those of a full hour are not said at all.
+        # Minutes may count back from the next hour; full hours have none.
         return [_of_count(minutes, _ANY) for minutes in {value % 60, 60 - value % 60} if minutes < 60]
     digits = f"{value.value if isinstance(value, Amount) else value:f}".replace(".", "").replace("0", "")
     either = tuple((*_NUMERALS[digit], *_WORDS[digit]) for digit in dict.fromkeys(digits))
@@ -139,7 +139,7 @@ def _of_value(value: Any, kind: str) -> list[_Signs]:
 
 
 def _of_count(count: int, form: re.Pattern[str]) -> _Signs:
-    """The signs of a count below a hundred; of a count of minutes also as a part of an hour."""
+    """The signs of a count below a hundred, including, for minutes, a word for that part of an hour."""
     signs = _of_digits(str(count).replace("0", ""), _GAP, form)
     part = _PARTS_OF_HOURS.get(count)
     return signs._replace(digits=re.compile(f"{signs.digits.pattern}|{part}")) if part and count else signs

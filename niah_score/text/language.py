@@ -1,7 +1,7 @@
-"""Reads language files: what is said of a language is data, one TOML file each, so that anyone can add one.
+"""Reads language files: each language is described by a TOML file, so that anyone can add one.
 
-The files that come with the package lie in `niah_score/text/languages`; those of a user's own in the folders that
-`$NIAH_LANGUAGES` lists. docs/languages.md explains every field. A file is read when its language is first asked for.
+The files of the package are in `niah_score/text/languages`, a user's own in the folders that `$NIAH_LANGUAGES` lists.
+docs/languages.md explains every field. A file is read when its language is first asked for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from niah_score.text.language_fields import FieldReader
 
 LANGUAGES_VARIABLE = "NIAH_LANGUAGES"
 SHIPPED = Path(__file__).parent / "languages"
-# What the code reads of every text, whatever its language; the others' files say what theirs adds.
+# Languages whose values the code reads in every text; files of other languages add their own.
 ALWAYS_READ = ("en", "zh")
 _CODE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")
 _SECTIONS = ("sentences", "prompt", "matching", "answers")
@@ -29,10 +29,11 @@ _SECTIONS = ("sentences", "prompt", "matching", "answers")
 
 @dataclass(frozen=True, slots=True)
 class SentenceRules:
-    """Where sentences end: after `marks` before white space, after `marks_anywhere` whatever follows.
+    """Where sentences end: after `marks` followed by white space, and after `marks_anywhere`.
 
-    `closers` belong to the mark before them. None ends after `abbreviations` and their point, nor where the line goes
-    on in a small letter, with `openers` before it or not, nor after a closer that one of `continued_by` follows.
+    `closers` belong to the mark before them. A sentence does not end after `abbreviations` and their point, nor where
+    the line continues with a lower-case letter, `openers` before it or not, nor after a closer followed by one of
+    `continued_by`.
     """
 
     marks: str
@@ -47,8 +48,8 @@ class SentenceRules:
 class PromptWords:
     """The words of prompts. `question` holds `{question}`; `document` is the name of the tags around the context.
 
-    `not_stated`: what an answer says where the document does not tell. `hops`: what follows the question of a chain
-    that says so. `guide`: what follows a guided question, or empty.
+    `not_stated`: the answer to give if the document does not tell. `hops`: what follows the question of a chain that
+    asks for it. `guide`: what follows a guided question, or empty.
     """
 
     instruction: str
@@ -62,14 +63,15 @@ class PromptWords:
 
 @dataclass(frozen=True, slots=True)
 class MatchingRules:
-    """How values and negations are written, in folded text; what en and zh have in the code.
+    """How values and negations are written in folded text. For en and zh, these rules are in the code.
 
-    `letters`: as which letters others compare, one for one. `thousands`: what may part the groups of a number,
-    `decimal` what stands before its decimals. `numbers`: words and what they count; `number_joints` may stand between
-    them, and `articles` are none alone. `bare_hundreds`: whether 百 and 千 need no 一.
-    `months`: the names of each. `dates`, `times`: how they are spelt, the usual
-    way first. `before_noon`, `after_noon`: what says the half of the day. `money`: the words of each currency.
-    `denied_before`, `denied_after`: patterns of what denies a fact behind or before it. `choice`: words for "or".
+    `letters`: each letter that compares as another one, and that one. `thousands`: the characters that may separate the
+    groups of a number; `decimal`: the one before its decimals. `numbers`: number words and their values;
+    `number_joints` may stand between them, and `articles` alone are no numbers. `bare_hundreds`: whether 百 and 千 need
+    no 一. `months`: the names of each month. `dates`, `times`: how they are written, the usual form first.
+    `before_noon`, `after_noon`: words for the halves of the day. `money`: the words for each currency.
+    `denied_before`, `denied_after`: patterns that deny a fact when they stand before or after it. `choice`: words for
+    "or".
     """
 
     letters: Mapping[str, str] = field(default_factory=dict)
@@ -92,7 +94,7 @@ class MatchingRules:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPhrases:
-    """Patterns for folded answers: that the document does not tell, that none is given, that one is only guessed."""
+    """Patterns for folded answers: the document does not tell, no answer is given, or the answer is only a guess."""
 
     absent: tuple[str, ...] = ()
     refuses: tuple[str, ...] = ()
@@ -101,11 +103,11 @@ class AnswerPhrases:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """What the code knows of a language. `code`: the name of its file; `sha256`: of the file.
+    """What the code knows about a language. `code`: the name of its file; `sha256`: of the file.
 
-    `joiner`: what parts two sentences, a space or nothing. `words`: how words
-    are told apart: by spaces, by jieba, or as characters. `bytes_per_token`: of its texts, for the sizes of files.
-    `scripts`: the first words of the Unicode names of its letters; `common_words` tell it from others of its script.
+    `joiner`: what separates two sentences, a space or nothing. `words`: how text is split into words: at spaces, by
+    jieba, or into characters. `bytes_per_token`: of its texts, to estimate file sizes. `scripts`: the first words of
+    the Unicode names of its letters; `common_words` tell it from other languages in the same script.
     """
 
     code: str
@@ -123,17 +125,17 @@ class Language:
 
 
 def language_codes() -> tuple[str, ...]:
-    """The languages that have a file, in the order of rows: English, Chinese, then the others by their codes."""
+    """The languages that have a file, in the order of rows: English, Chinese, then the others by code."""
     return tuple(_files(os.environ.get(LANGUAGES_VARIABLE, "")))
 
 
 def is_own_language(code: str) -> bool:
-    """Whether a language's file is a user's own."""
+    """Whether a language's file was added by the user."""
     return _files(os.environ.get(LANGUAGES_VARIABLE, "")).get(code, SHIPPED).parent != SHIPPED
 
 
 def find_language(code: str) -> Language:
-    """A language by its code. Raises LanguageError where it has no file, or with everything that is wrong in it."""
+    """A language by its code. Raises LanguageError if it has no file, or with everything that is wrong in the file."""
     file = _files(os.environ.get(LANGUAGES_VARIABLE, "")).get(code)
     if file is None:
         raise LanguageError(missing_language(code))
@@ -142,12 +144,12 @@ def find_language(code: str) -> Language:
 
 
 def known_language(code: str) -> Language | None:
-    """A language by its code, None where it has no file: rows made by hand may name any."""
+    """A language by its code; None if it has no file, as handmade rows may name any language."""
     return find_language(code) if code in language_codes() else None
 
 
 def missing_language(code: str) -> str:
-    """What to do about a language without a file, a sentence."""
+    """A sentence on what to do about a language without a file."""
     return (
         f"language {code!r} has no file; expected one of {', '.join(language_codes())}. To add it, write {code}.toml "
         f"with name, joiner, words and the tables [sentences] and [prompt] into a folder, and name the folder in "
@@ -156,27 +158,27 @@ def missing_language(code: str) -> str:
 
 
 def matching_of(code: str) -> MatchingRules | None:
-    """The rules of a language beside those that hold for every text; None where it has none."""
-    found = known_language(code)
-    return found.matching if found else None
+    """The rules that a language has in addition to those for every text; None if it has none."""
+    language = known_language(code)
+    return language.matching if language else None
 
 
 def rules_code(code: str) -> str:
-    """The code of a language whose texts are read by rules of its own, else an empty text."""
+    """The code of a language if it has its own matching rules, else an empty text."""
     return code if code not in ALWAYS_READ and matching_of(code) is not None else ""
 
 
 @lru_cache(maxsize=8)
 def _files(listed: str) -> dict[str, Path]:
-    """The file of each language. Shipped ones cannot be replaced: the same code means the same everywhere."""
-    found = {file.stem: file for file in sorted(SHIPPED.glob("*.toml"))}
-    found = {code: found[code] for code in (*ALWAYS_READ, *(code for code in found if code not in ALWAYS_READ))}
+    """The file of each language. Shipped files cannot be replaced, so that their codes mean the same everywhere."""
+    shipped = {file.stem: file for file in sorted(SHIPPED.glob("*.toml"))}
+    shipped = {code: shipped[code] for code in (*ALWAYS_READ, *(code for code in shipped if code not in ALWAYS_READ))}
     own: dict[str, Path] = {}
     for folder in (Path(part).expanduser() for part in listed.split(os.pathsep) if part):
         for file in sorted(folder.glob("*.toml")):
-            if _CODE.fullmatch(file.stem) and file.stem not in found:
+            if _CODE.fullmatch(file.stem) and file.stem not in shipped:
                 own.setdefault(file.stem, file)
-    return found | dict(sorted(own.items()))
+    return shipped | dict(sorted(own.items()))
 
 
 @lru_cache(maxsize=64)
@@ -186,14 +188,14 @@ def _read(file: Path, changed: int, size: int) -> Language:
         table = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise LanguageError(f"{file}: cannot be read as TOML: {error}") from None
-    found, problems = parse_language(file.stem, hashlib.sha256(data).hexdigest(), table)
-    if found is None:
+    language, problems = parse_language(file.stem, hashlib.sha256(data).hexdigest(), table)
+    if language is None:
         raise LanguageError("\n  ".join([f"{file}: {len(problems)} problem{'s'[: len(problems) - 1]}", *problems]))
-    return found
+    return language
 
 
 def parse_language(code: str, sha256: str, table: Mapping[str, Any]) -> tuple[Language | None, list[str]]:
-    """A language from its table, or None and everything that is wrong with it, a sentence each."""
+    """A language from its table; or None, and everything that is wrong with it, a sentence each."""
     problems: list[str] = []
     top = FieldReader(table, "", problems)
     sections = {name: FieldReader(top.table(name), f"{name}.", problems) for name in _SECTIONS}

@@ -1,4 +1,4 @@
-"""Takes the fields of a language file one by one, and collects everything that is wrong with them."""
+"""Reads the fields of a language file, and collects everything that is wrong with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GROUP_REFERENCE = re.compile(rf"{_UNESCAPED}(?:\\[1-9]|\(\?P[<=]|\(\?\()")
 
 
 class FieldReader:
-    """Reads one table. `where`: what stands before its fields' names in problems, such as `prompt.`."""
+    """Reads one table. `where`: the prefix of field names in problems, such as `prompt.`."""
 
     def __init__(self, table: Mapping[str, Any], where: str, problems: list[str]) -> None:
         self._table = table
@@ -36,137 +36,113 @@ class FieldReader:
         self._asked.append(name)
         return self._table.get(name, default)
 
-    def _wrong(self, name: str, expected: str, found: object) -> None:
-        is_missing = name not in self._table
-        said = "is missing" if is_missing else f"found {found!r:.80}"
+    def _valid(self, value: Any, is_valid: bool, name: str, expected: str, fallback: Any) -> Any:
+        """The value if it is valid; else the fallback, after reporting a problem."""
+        if is_valid:
+            return value
+        said = f"found {value!r:.80}" if name in self._table else "is missing"
         self._problems.append(f"{self._where}{name}: {said}; expected {expected}")
+        return fallback
 
     def table(self, name: str) -> Mapping[str, Any]:
-        """A table; an empty one where there is none."""
-        found = self._take(name, {})
-        if isinstance(found, Mapping):
-            return found
-        self._wrong(name, "a table", found)
-        return {}
+        """A table; empty by default."""
+        table = self._take(name, {})
+        return self._valid(table, isinstance(table, Mapping), name, "a table", {})  # type: ignore[no-any-return]
 
     def text(self, name: str, default: str | None = None, holding: str = "") -> str:
-        """A text; without a default it must be there and not be blank. `holding`: what must stand in it once."""
-        found = self._take(name, default)
-        if (
-            isinstance(found, str)
-            and (found.strip() or default is not None)
-            and (found.count(holding) == 1 or not holding)
-        ):
-            return found
-        self._wrong(name, f"a text that holds {holding} once" if holding else "a text", found)
-        return ""
+        """A text; without a default it must be present and not blank. `holding`: what it must contain once."""
+        text = self._take(name, default)
+        is_valid = (
+            isinstance(text, str)
+            and bool(text.strip() or default is not None)
+            and (not holding or text.count(holding) == 1)
+        )
+        return str(self._valid(text, is_valid, name, f"a text that holds {holding} once" if holding else "a text", ""))
 
     def word(self, name: str) -> str:
         """One word of letters and digits."""
-        found = self._take(name)
-        if isinstance(found, str) and _WORD.fullmatch(found):
-            return found
-        self._wrong(name, "one word", found)
-        return ""
+        word = self._take(name)
+        is_valid = isinstance(word, str) and _WORD.fullmatch(word) is not None
+        return str(self._valid(word, is_valid, name, "one word", ""))
 
     def one_of(self, name: str, values: Sequence[str], default: str | None = None) -> str:
         """One of some texts."""
-        found = self._take(name, default)
-        if found in values:
-            return str(found)
-        self._wrong(name, f"one of {', '.join(map(repr, values))}", found)
-        return values[0]
+        text = self._take(name, default)
+        return str(self._valid(text, text in values, name, f"one of {', '.join(map(repr, values))}", values[0]))
 
     def number(self, name: str, default: float) -> float:
         """A finite number above 0."""
-        found = self._take(name, default)
-        if isinstance(found, int | float) and not isinstance(found, bool) and 0 < found < math.inf:
-            return float(found)
-        self._wrong(name, "a finite number above 0", found)
-        return default
+        number = self._take(name, default)
+        is_number = isinstance(number, int | float) and not isinstance(number, bool)
+        is_valid = is_number and 0 < number < math.inf
+        return float(self._valid(number, is_valid, name, "a finite number above 0", default))
 
     def boolean(self, name: str) -> bool:
-        """True or false; false where it is left out."""
-        found = self._take(name, False)
-        if not isinstance(found, bool):
-            self._wrong(name, "true or false", found)
-        return found is True
+        """True or false; false by default."""
+        value = self._take(name, False)
+        return bool(self._valid(value, isinstance(value, bool), name, "true or false", False))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts, none empty; none where it is left out."""
-        found = self._take(name, [])
-        if isinstance(found, list) and all(isinstance(item, str) and item for item in found):
-            return tuple(found)
-        self._wrong(name, "a list of texts, none empty", found)
-        return ()
+        """A list of texts, none empty; an empty list by default."""
+        texts = self._take(name, [])
+        return tuple(self._valid(texts, _are_texts(texts), name, "a list of texts, none empty", ()))
 
     def patterns(self, name: str) -> tuple[str, ...]:
         """A list of regular expressions that can be joined to one, none of which matches an empty text."""
-        found = self.texts(name)
-        for number, pattern in enumerate(found):
+        patterns = self.texts(name)
+        for number, pattern in enumerate(patterns):
             problem = _pattern_problem(pattern)
             if problem:
                 self._problems.append(f"{self._where}{name}[{number}]: {pattern!r} {problem}")
-        return found
+        return patterns
 
     def forms(self, name: str, fields: Sequence[str]) -> tuple[str, ...]:
-        """A list of texts that each hold some fields once."""
-        found = self.texts(name)
-        for number, form in enumerate(found):
+        """A list of texts, each of which holds some fields once."""
+        forms = self.texts(name)
+        for number, form in enumerate(forms):
             if any(form.count(part) != 1 for part in fields):
                 self._problems.append(f"{self._where}{name}[{number}]: expected {' and '.join(fields)}, each once")
-        return found
+        return forms
 
     def letters(self, name: str) -> dict[str, str]:
         """A table of letters: each key is one character, and so is its value."""
-        found = self.table(name)
-        if all(isinstance(value, str) and len(key) == len(value) == 1 for key, value in found.items()):
-            return dict(found)
-        self._wrong(name, "a table of single letters", found)
-        return {}
+        letters = self.table(name)
+        is_valid = all(isinstance(value, str) and len(key) == len(value) == 1 for key, value in letters.items())
+        return dict(self._valid(letters, is_valid, name, "a table of single letters", {}))
 
     def counts(self, name: str) -> dict[str, int]:
-        """A table of words and whole numbers from 0 on."""
-        found = self.table(name)
-        if all(type(value) is int and value >= 0 and key.strip() for key, value in found.items()):
-            return dict(found)
-        self._wrong(name, "a table of words and the whole numbers that they say", found)
-        return {}
+        """A table of words and whole numbers from 0 up."""
+        counts = self.table(name)
+        is_valid = all(type(value) is int and value >= 0 and key.strip() for key, value in counts.items())
+        return dict(self._valid(counts, is_valid, name, "a table of words and the whole numbers that they mean", {}))
 
     def months(self, name: str) -> tuple[tuple[str, ...], ...]:
-        """Twelve lists of names, the usual one first; none where it is left out."""
-        found = self._take(name, [])
-        is_list = isinstance(found, list) and len(found) in (0, 12)
-        if is_list and all(
-            isinstance(names, list) and names and all(isinstance(item, str) and item for item in names)
-            for names in found
-        ):
-            return tuple(map(tuple, found))
-        self._wrong(name, "twelve lists of names, January first", found)
-        return ()
+        """Twelve lists of names, the usual name first; an empty list by default."""
+        months = self._take(name, [])
+        is_list = isinstance(months, list) and len(months) in (0, 12)
+        is_valid = is_list and all(names and _are_texts(names) for names in months)
+        return tuple(map(tuple, self._valid(months, is_valid, name, "twelve lists of names, January first", ())))
 
     def money(self, name: str) -> dict[str, tuple[str, ...]]:
-        """A table of ISO codes and lists of words, the usual one first."""
-        found = self.table(name)
-        if all(
-            _CURRENCY.fullmatch(code)
-            and isinstance(words, list)
-            and words
-            and all(isinstance(word, str) and word for word in words)
-            for code, words in found.items()
-        ):
-            return {code: tuple(words) for code, words in found.items()}
-        self._wrong(name, "ISO codes such as EUR, each with a list of words", found)
-        return {}
+        """A table of ISO codes and lists of words, the usual word first."""
+        money = self.table(name)
+        is_valid = all(_CURRENCY.fullmatch(code) and words and _are_texts(words) for code, words in money.items())
+        valid = self._valid(money, is_valid, name, "ISO codes such as EUR, each with a list of words", {})
+        return {code: tuple(words) for code, words in valid.items()}
+
+
+def _are_texts(value: Any) -> bool:
+    """Whether a value is a list of texts, none of them empty."""
+    return isinstance(value, list) and all(isinstance(item, str) and item for item in value)
 
 
 def _pattern_problem(pattern: str) -> str:
-    """What is wrong with a regular expression that is joined to others; empty if nothing is."""
+    """What is wrong with a regular expression that is to be joined to others; empty if nothing is."""
     try:
         if re.compile(pattern).search("") is not None:
             return "matches an empty text"
     except re.error as error:
-        return f"is no regular expression: {error}"
+        return f"is not a regular expression: {error}"
     if _GROUP_REFERENCE.search(pattern):
         return (
             "names or refers to a group, whose number changes when the patterns are joined; rewrite it without groups"

@@ -1,4 +1,4 @@
-"""Escapes texts for Markdown, so that nothing in them is markup, a link, a tag or a formula."""
+"""Escapes text for Markdown, so that nothing in it is markup, a link, a tag or a formula."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import re
 
 from niah_score.text.visible import one_line
 
-# What a reader with GitHub's extensions makes a link of without any markup, some of them even where it is escaped, so
-# that such a word is set as code: addresses, names that begin with www., and what may be an e-mail address.
+# Words that renderers with GitHub's extensions turn into links without markup, some even if escaped, so that they are
+# set as code: addresses, names that begin with www., and possible e-mail addresses.
 _LINKED = re.compile(r"[^\s|`]*(?:://|www\.|@|(?:mailto|xmpp):)[^\s|`]*", re.IGNORECASE)
-# Entities for what HTML acts on: some readers of Markdown know no backslash before it.
+# Entities for HTML's special characters, as some Markdown renderers do not support a backslash before them.
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-# An underscore inside a word is none to any reader.
+# No renderer treats an underscore inside a word as markup.
 _MARKS = re.compile(r"[\\`*{}\[\]#|~$!^&<>]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-# A hyphen, a number and the like begin a list or a rule where they begin a line; a colon, a definition.
+# At the start of a line, a hyphen, a number and the like begin a list or a rule, and a colon a definition.
 _LINE_MARK = re.compile(r"^(\d*)([-+=.):])")
 
 
 def in_markdown(text: str) -> str:
-    """Escape a text for a cell of a Markdown table, or within a line; it is one line, and read as it is."""
+    """Escape a text for a Markdown table cell or the middle of a line: it becomes one line that renders literally."""
     flat = one_line(text)
-    found = []
+    pieces = []
     at = 0
     for word in _LINKED.finditer(flat):
-        found += [_escaped(flat[at : word.start()]), f"`{word[0]}`"]
+        pieces += [_escaped(flat[at : word.start()]), f"`{word[0]}`"]
         at = word.end()
-    return "".join([*found, _escaped(flat[at:])])
+    return "".join([*pieces, _escaped(flat[at:])])
 
 
 def paragraph_in_markdown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Reads the amounts of money that folded text holds: £4.35, GBP4.35, four pounds thirty-five, 435p, 4块3毛5."""
+"""Reads amounts of money in folded text: £4.35, GBP4.35, four pounds thirty-five, 435p, 4块3毛5."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from niah_score.text.numerals import Reading, numbers_in
 
 
 class Amount(NamedTuple):
-    """A sum of money. `currencies`: ISO codes, of which any may be meant ("$", "¥"); empty where none is named."""
+    """An amount of money. `currencies`: ISO codes, any of which may be meant ("$", "¥"); empty if none is named."""
 
     value: Decimal
     currencies: frozenset[str]
 
 
 class AmountReading(NamedTuple):
-    """An amount, and where it stands: code points `start` up to, but not including, `end`."""
+    """An amount, and its place: code points `start` up to, but not including, `end`."""
 
     value: Amount
     start: int
@@ -28,7 +28,7 @@ class AmountReading(NamedTuple):
 
 
 _DOLLARS = ("USD", "AUD", "CAD", "HKD", "SGD", "NZD", "TWD")
-# What names a currency in folded text, and the codes that it may mean.
+# The names of currencies in folded text, and the codes that each may mean.
 CURRENCIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("£", "gbp", "pound", "pounds", "quid", "sterling", "英镑", "镑"), ("GBP",)),
     **dict.fromkeys(("us$", "usd", "us dollar", "us dollars", "美元", "美金"), ("USD",)),
@@ -48,7 +48,7 @@ CURRENCIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("nzd", "nz$", "新西兰元", "纽币"), ("NZD",)),
     **dict.fromkeys(("sgd", "s$", "sg$", "新加坡元", "新元", "新币"), ("SGD",)),
 }
-# Hundredths, and tenths, of a currency.
+# The names of hundredths and tenths of a currency.
 _HUNDREDTHS = {
     **dict.fromkeys(("p", "pence", "penny", "便士"), ("GBP",)),
     **dict.fromkeys(("c", "¢", "cent", "cents", "美分"), (*_DOLLARS, "EUR")),
@@ -59,14 +59,14 @@ CODES = frozenset(code for codes in CURRENCIES.values() for code in codes)
 
 
 def _names(table: Sequence[str]) -> str:
-    """A pattern of names, the longest first; a name of letters is a whole word, but for digits beside it."""
+    """A pattern of names, the longest first; names of ASCII letters must be whole words, but may touch digits."""
     return "|".join(
         rf"(?<![a-z]){re.escape(name)}(?![a-z])" if name[-1].isascii() and name[-1].isalpha() else re.escape(name)
         for name in sorted(table, key=len, reverse=True)
     )
 
 
-# Signs and codes stand before a number or behind it, words behind it.
+# Signs and codes may come before or after a number, words only after it.
 _LEADING = [name for name in CURRENCIES if not name[-1].isalpha() or name.upper() in CODES or name in ("rmb", "人民币")]
 _BEFORE = late(rf"(?:{_names(_LEADING)})[\s-]?$")
 _AFTER = late(rf"[\s-]?(?P<name>{_names((*CURRENCIES, *_HUNDREDTHS, *_TENTHS))})")
@@ -74,36 +74,36 @@ _AND = late(r",?\s?(?:and\s)?|-")
 
 
 def amounts_in(folded: str) -> list[AmountReading]:
-    """The amounts in a folded text, in their order: every number, with the currency that stands beside it if any does.
+    """The amounts in a folded text, in order: every number, with the currency next to it, if any.
 
-    Numbers of different units of a currency that follow each other are one amount: 4 pounds 35 is 4.35.
+    Consecutive numbers of different units of a currency are one amount: 4 pounds 35 is 4.35.
     """
     parts = [with_currency(folded, number) for number in numbers_in(folded)]
-    found = [AmountReading(Amount(part.worth, part.currencies), part.start, part.end) for part in parts]
+    readings = [AmountReading(Amount(part.worth, part.currencies), part.start, part.end) for part in parts]
     for one, other in pairwise(parts):
         between = folded[one.end : other.start]
         if one.share == 1 and one.currencies and 0 <= one.end <= other.start and _AND.fullmatch(between):
             cents = _cents(one, other)
             if cents is not None:
                 codes = one.currencies & other.currencies if other.currencies else one.currencies
-                found.append(AmountReading(Amount(one.worth + cents, codes), one.start, other.end))
-    found += _in_three(folded, parts)
-    # A reading that is part of a longer one is none of its own.
+                readings.append(AmountReading(Amount(one.worth + cents, codes), one.start, other.end))
+    readings += _in_three(folded, parts)
+    # A reading that is part of a longer one does not count separately.
     longest: list[AmountReading] = []
-    for reading in sorted(found, key=lambda reading: (reading.start, -reading.end)):
+    for reading in sorted(readings, key=lambda reading: (reading.start, -reading.end)):
         if not longest or reading.end > longest[-1].end or (reading.start, reading.end) == longest[-1][1:]:
             longest.append(reading)
     return longest
 
 
 def amount_of(folded: str) -> Amount | None:
-    """The amount that a whole folded text names, currency and all; None for a number alone, or anything else."""
+    """The amount that a whole folded text names, with its currency; None for a number alone or anything else."""
     whole = [reading for reading in amounts_in(folded) if (reading.start, reading.end) == (0, len(folded))]
     return whole[0].value if whole and whole[0].value.currencies else None
 
 
 class PricedNumber(NamedTuple):
-    """A number with the unit beside it. `share`: of what unit of its currency it counts (1, 0.1 or 0.01)."""
+    """A number with the unit next to it. `share`: the size of that unit in its currency (1, 0.1 or 0.01)."""
 
     worth: Decimal
     number: Decimal
@@ -114,7 +114,7 @@ class PricedNumber(NamedTuple):
 
 
 def with_currency(folded: str, number: Reading) -> PricedNumber:
-    """A number with the unit that stands beside it, if any does."""
+    """A number with the unit next to it, if any."""
     before = _BEFORE.search(folded, max(0, number.start - 12), number.start)
     after = _AFTER.match(folded, number.end)
     if before:
@@ -129,7 +129,7 @@ def with_currency(folded: str, number: Reading) -> PricedNumber:
 
 
 def _cents(one: PricedNumber, other: PricedNumber) -> Decimal | None:
-    """What a second number adds to a first one in whole units; None where it is no part of the same amount."""
+    """What a second number adds to a first one in whole units; None if it is not part of the same amount."""
     if one.worth != one.worth.to_integral_value() or not 0 < other.number < 100:
         return None
     if other.share != 1:

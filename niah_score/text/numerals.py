@@ -1,7 +1,7 @@
-"""Reads the numbers that folded text holds: in digits, in English words, in Chinese numerals, or in a mixture of them.
+"""Reads numbers in folded text: in digits, English words, Chinese numerals, or a mixture of them.
 
-Nothing but a digit keeps a number in digits from ending: 1318feet and GBP4.35 hold 1318 and 4.35, 1417 holds no 417. A
-number that is part of a longer one is not read by itself: two hundred and eighty-three holds no 83.
+A number in digits ends at the next character that is no digit: 1318feet and GBP4.35 hold 1318 and 4.35, 1417 holds no
+417. A number that is part of a longer one is not read separately: two hundred and eighty-three holds no 83.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from niah_score.text.late_pattern import late
 
 
 class Reading(NamedTuple):
-    """A number, and where it stands: code points `start` up to, but not including, `end`."""
+    """A number, and its place: code points `start` up to, but not including, `end`."""
 
     value: Decimal
     start: int
@@ -36,14 +36,14 @@ _ROUND_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty
 SMALL = {name: value for value, name in enumerate(_BELOW_TWENTY)}
 TENS = {name: 10 * value for value, name in enumerate(_ROUND_TENS, 2)}
 _POWERS = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-# "Second" also counts time and seconds a motion, so that alone it is no number here; dates know it.
+# "Second" is also a unit of time and a verb, so alone it is no number here; in dates it is.
 ORDINALS = {name: value for value, name in enumerate(_ORDINALS_BELOW_TWENTY, 1)} | {
     f"{name[:-1]}ieth": value for name, value in TENS.items()
 }
 _LARGE = (*_POWERS, *(f"{power}th" for power in _POWERS), "hundred", "hundredth")
 NUMBER_WORDS = frozenset((*SMALL, *TENS, *ORDINALS, *_LARGE, "oh"))
 _LETTERS = late("[a-z]+")
-# Digits with the marks that join them; without any, or with one point, they are a plain number.
+# Digits with the marks that join them. Without marks, or with one point, they are a plain number.
 _BLOB = late(r"\d+(?:[.,:/]\d+)*")
 _PLAIN = late(r"\d+(?:\.\d+)?")
 _CONTINENTAL = late(r"\d{1,3}(?:\.\d{3})+")
@@ -54,23 +54,24 @@ _GROUPED = late(r"(?<![\d.,:/])\d{1,3}(?: \d{3})+(?![\d]|[.,:/]\d)")
 _AND_BEFORE = late(r"(?:[ ,.-]|(?<![a-z])and)+$")
 _AND_AFTER = late(r"^(?:[ ,-]|and(?![a-z]))+")
 _LAST_WORD = late("[a-z]+$")
+_ARTICLE = late("a[ -]")
 _NUMERALS = frozenset(f"0123456789{HAN}")
 _DIGITS = frozenset("0123456789")
 _MARKS = frozenset(".,:/")
 _MOST_DIGITS = 15
-_BESIDE = 24  # code points beside digits in which a word would join them
+_BESIDE = 24  # code points around digits within which a word would join them
 _SPELT_OUT = late(r"(?<![\d.,:/-])\d(?:([ -])\d)(?:\1\d)+(?!\1?\d)")
 
 
 def numbers_in(folded: str) -> list[Reading]:
-    """The numbers in a folded text, in their order; of a text that can be read in several ways all readings.
+    """The numbers in a folded text, in order, with all readings of ambiguous ones.
 
     A comma between digits may separate items or decimals ("12,13"), a space items or thousands ("1 318").
     """
     folded = folded.replace("\u00b7", ".") if "\u00b7" in folded else folded  # £4·35
-    found = list(han_numbers(folded))
-    words, blobs = _tokens(folded, [(start, end) for _, start, end in found])
-    readings = [Reading(value, start, end) for value, start, end in found if value is not None]
+    han = list(han_numbers(folded))
+    words, blobs = _tokens(folded, [(start, end) for _, start, end in han])
+    readings = [Reading(value, start, end) for value, start, end in han if value is not None]
     for blob in blobs:
         readings += _blob_readings(blob)
     readings += _word_readings(folded, words)
@@ -83,14 +84,14 @@ def numbers_in(folded: str) -> list[Reading]:
 
 
 def says_numbers(folded: str) -> bool:
-    """Whether a text holds a word that numbers are said with in English."""
+    """Whether a text contains an English number word."""
     return not NUMBER_WORDS.isdisjoint(_LETTERS.findall(folded))
 
 
 def find_plain(folded: str, digits: str) -> int:
-    """Where a text holds digits as a whole number that nothing beside them joins; -1 if nowhere.
+    """The place of `digits` as a whole number that is not part of a longer one; -1 if there is none.
 
-    What is found is a reading of `numbers_in`; a number in any other form is not found.
+    Every match is also a reading of `numbers_in`; numbers in other forms are not found.
     """
     place = folded.find(digits)
     while place >= 0:
@@ -105,7 +106,7 @@ def find_plain(folded: str, digits: str) -> int:
 
 
 def _stands_alone(folded: str, start: int, end: int) -> bool:
-    """Whether whole digits are no part of a number with the words and numerals beside them."""
+    """Whether digits do not form a longer number with the words and numerals around them."""
     before, after = folded[max(0, start - _BESIDE) : start], folded[end : end + _BESIDE]
     before, after = _AND_BEFORE.sub("", before), _AND_AFTER.sub("", after)
     if before[-1:] in _NUMERALS or after[:1] in _NUMERALS:
@@ -115,17 +116,17 @@ def _stands_alone(folded: str, start: int, end: int) -> bool:
 
 
 def is_number_word(letters: str) -> bool:
-    """Whether a word is one that numbers are said with in English."""
+    """Whether a word is an English number word."""
     return letters in NUMBER_WORDS or letters.removesuffix("s") in NUMBER_WORDS
 
 
 def is_plain_number(folded: str) -> bool:
-    """Whether a whole folded text is up to 15 digits of which the first is no 0: a number, and nothing else."""
+    """Whether a whole folded text is up to 15 digits that do not begin with 0, and so can only be a number."""
     return folded.isdecimal() and folded.isascii() and folded[0] != "0" and len(folded) <= _MOST_DIGITS
 
 
 def number_of(folded: str) -> Decimal | None:
-    """The number that a whole folded text is; None if it is none, or a code such as 007 or one of 16 digits."""
+    """The number that a whole folded text is; None if it is none, or is a code such as 007 or one with 16 digits."""
     if is_plain_number(folded):
         return Decimal(folded)
     if (folded[:1] == "0" and folded[1:2].isdigit()) or sum(map(str.isdigit, folded)) > _MOST_DIGITS:
@@ -135,7 +136,7 @@ def number_of(folded: str) -> Decimal | None:
 
 
 class _Token(NamedTuple):
-    """A word or digits, and where they stand. `amount`: what plain digits count, None for words and other digits."""
+    """A word or digits, and their place. `amount`: the value of plain digits; None for words and other digits."""
 
     text: str
     start: int
@@ -144,7 +145,7 @@ class _Token(NamedTuple):
 
 
 def _tokens(folded: str, taken: Sequence[tuple[int, int]]) -> tuple[list[_Token], list[_Token]]:
-    """Words and plain digits, in their order, and digits of other forms. `taken`: what Chinese numerals cover."""
+    """Words and plain digits, in order, and digits with several marks. `taken`: the places of Chinese numerals."""
     words: list[_Token] = []
     blobs: list[_Token] = []
     covered = {place for start, end in taken for place in range(start, end)}
@@ -163,13 +164,13 @@ def _tokens(folded: str, taken: Sequence[tuple[int, int]]) -> tuple[list[_Token]
 
 
 def _blob_readings(token: _Token) -> Iterator[Reading]:
-    """Digits with more than one mark between them: items of a list, or a decimal comma; no dates, times or versions."""
+    """The numbers in digits joined by marks: list items or a decimal comma, but no dates, times or versions."""
     text = token.text
     if ":" in text or "/" in text or ("." in text and "," not in text):
         return
     place = token.start
     whole, _, decimals = text.partition(",")
-    # No list has an item of one digit so close. With a point before it, only 1.234,5 is a number.
+    # A single digit right after a comma is no list item. With a point before it, only 1.234,5 is a number.
     if decimals.isdigit() and len(decimals) == 1 and ("." not in whole or _CONTINENTAL.fullmatch(whole)):
         yield Reading(Decimal(f"{whole.replace('.', '')}.{decimals}"), token.start, token.end)
         return
@@ -185,10 +186,11 @@ def _blob_readings(token: _Token) -> Iterator[Reading]:
 
 
 class _Number(NamedTuple):
-    """A number as far as it was read: `total` of its closed parts, `section` what the next power of a thousand counts.
+    """A number read so far: the `total` of its finished parts, and the `section` that the next power multiplies.
 
-    `least`: the last power; further ones are lesser. `form`: digits, unit (a word below 10), small (below 100), large
-    (with hundred or a power), or oh (a zero within a number). `closed`: nothing follows, as after an ordinal.
+    `least`: the last power (thousand, million, ...); the next must be smaller. `form`: digits, unit (a word below 10),
+    small (below 100), large (with hundred or a power), or oh (a zero within a number). `closed`: nothing may follow, as
+    after an ordinal.
     """
 
     total: Decimal = Decimal(0)
@@ -202,7 +204,7 @@ _SINGLE = {"unit", "oh"}
 
 
 class _SaidNumber(NamedTuple):
-    """A number that was read to its end, and where it stands."""
+    """A complete number, and its place."""
 
     value: Decimal
     form: str
@@ -211,7 +213,7 @@ class _SaidNumber(NamedTuple):
 
 
 def _word_readings(folded: str, tokens: Sequence[_Token]) -> Iterator[Reading]:
-    """Numbers of words and plain digits. Those that stand close enough to be one number are read together."""
+    """Numbers in words and plain digits. Those close enough to form one number are read together."""
     run: list[_Token] = []
     for token in tokens:
         if run and not _BETWEEN.fullmatch(folded, run[-1].end, token.start):
@@ -223,11 +225,11 @@ def _word_readings(folded: str, tokens: Sequence[_Token]) -> Iterator[Reading]:
 
 
 def _parts(folded: str, run: Sequence[_Token]) -> Iterator[_SaidNumber]:
-    """The numbers of a run by grammar alone, each as long as it can be."""
+    """The numbers in a run of tokens by grammar alone, each as long as possible."""
     place = 0
     while place < len(run):
         first = place
-        article = 2 if re.compile(r"a[ -]").match(folded, max(0, run[first].start - 2)) else 0
+        article = 2 if _ARTICLE.match(folded, max(0, run[first].start - 2)) else 0
         number: _Number | None = _grown(_Number(), run[first], "", bool(article))
         last = number
         while number is not None:
@@ -244,7 +246,7 @@ def _parts(folded: str, run: Sequence[_Token]) -> Iterator[_SaidNumber]:
 
 
 def _grown(number: _Number, token: _Token, between: str, article: bool) -> _Number | None:
-    """A number with one more token; None where the token does not continue it. `article`: "a" stands before it."""
+    """A number with one more token; None if the token does not continue it. `article`: whether "a" comes before it."""
     begins = not number.form
     if not begins and not _continues(between, number.form, token):
         return None
@@ -274,22 +276,22 @@ def _grown(number: _Number, token: _Token, between: str, article: bool) -> _Numb
 
 
 def _takes(section: Decimal, value: int, form: str) -> bool:
-    """Whether a number so far takes a word below a hundred: a round ten takes a unit, a round hundred any."""
+    """Whether a word below a hundred may follow: after a round ten a unit, after a round hundred any."""
     if section % 100 == 0:
         return form == "large" and value > 0
     return 0 < value < 10 and section % 100 >= 20 and section % 10 == 0 and form != "digits"
 
 
 def _continues(between: str, form: str, token: _Token) -> bool:
-    """Whether a token may go on with a number after what stands between them.
+    """Whether a token may continue a number, given the text between them.
 
-    "And" and commas follow a hundred or a power alone, and no power follows them.
+    "And" and commas only follow a hundred or a power, and no power follows them.
     """
     return between.strip(" -") == "" or (form == "large" and token.text not in _POWERS)
 
 
 def _said_as_one(folded: str, parts: Sequence[_SaidNumber]) -> Iterator[Reading]:
-    """Parts that are said as one number: four seventeen is 417, thirty-one seventy-four 3174, four one seven 417."""
+    """Join parts spoken as one number: four seventeen is 417, thirty-one seventy-four 3174, four one seven 417."""
     place = 0
     while place < len(parts):
         close = list(islice(_close(folded, parts, place), 3))
@@ -312,7 +314,7 @@ def _said_as_one(folded: str, parts: Sequence[_SaidNumber]) -> Iterator[Reading]
 
 
 def _close(folded: str, parts: Sequence[_SaidNumber], place: int) -> Iterator[_SaidNumber]:
-    """A part, and those after it with a space or a hyphen between each two."""
+    """A part, and those after it, as long as only a space or a hyphen separates them."""
     yield parts[place]
     for following in range(place + 1, len(parts)):
         if folded[parts[following - 1].end : parts[following].start] not in (" ", "-"):

@@ -1,6 +1,6 @@
-"""Tells whether an answer denies a fact, or guesses at it, in the words of a language file.
+"""Tells whether an answer denies a fact, or guesses at it, by the words of a language file.
 
-What English and Chinese say is in `voiding`, which asks this beside it.
+Used by `voiding`, which has the words for English and Chinese.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from niah_score.text.values import is_same, values_in
 
 _NEAR = 80
 _CLAUSE_END = late(r"(?s:.*)(?:[;:!?()\n，。；：！？、،؛؟]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
-# Up to three words between a denial and the fact, none of which begins something else.
+# Up to three words between a denial and the fact.
 _BETWEEN = r"(?:[\s'’][^\s]+){0,3}[\s'’]?"
 _NEVER = late("(?!)")
 
 
 class _Denials(NamedTuple):
-    """Patterns: what ends before a denied fact, what follows one, and what stands between values to choose from."""
+    """Patterns for the text before a denied fact, after one, and between alternative values."""
 
     before: re.Pattern[str]
     after: re.Pattern[str]
@@ -42,7 +42,7 @@ def _compiled(language: Language) -> _Denials:
     spaces = language.words == "spaces"
     gap = _BETWEEN if spaces else r"[^\s]{0,4}"
     unit, beside = (r"(?:[\s-]?[^\W\d_]{1,12})?", r"(?:[^\W\d_]+\s+){0,3}") if spaces else (r"\D{0,3}", r"\D{0,4}")
-    # The "o" of "sino" is no "or".
+    # The "o" of Spanish "sino" is not its "or".
     edge = r"\b" if spaces else ""
     choice = rf"{unit}[\s,،、]*{edge}(?:{words}){edge}\s*{beside}"
     return _Denials(
@@ -53,7 +53,7 @@ def _compiled(language: Language) -> _Denials:
 
 
 def is_denied(text: str, find: Find, code: str) -> bool:
-    """Whether the clause of a find denies it. `text`: folded, in the letters of the language."""
+    """Whether the clause of a find denies it. `text`: folded, with the language's letters replaced."""
     denials = _compiled(find_language(code))
     before = text[max(0, find.start - _NEAR) : find.start]
     end = _CLAUSE_END.match(before)
@@ -62,7 +62,7 @@ def is_denied(text: str, find: Find, code: str) -> bool:
 
 
 def is_one_of_several(text: str, find: Find, group: Group) -> bool:
-    """Whether a value stands beside another one of its kind, with an "or" of the language between the two."""
+    """Whether the language's "or" joins a value to another one of its kind."""
     choice = _compiled(find_language(group.language)).choice
     first = max(0, find.start - _NEAR)
     near = text[first : find.end + _NEAR]

@@ -1,6 +1,7 @@
-"""Reads values in languages whose files say how they write them, beside what is read in every text.
+"""Reads values as a language's file says they are written, in addition to what is read in every text.
 
-Texts are folded; letters that a language's file folds (é to e) are folded one for one, so that places stay.
+Texts are folded; letters that a language's file folds (é to e) are replaced one for one, so that positions do not
+change.
 """
 
 from __future__ import annotations
@@ -12,26 +13,26 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from niah_score.text.chinese_numerals import han_number
-from niah_score.text.dates import Day
+from niah_score.text.dates import DAYS_OF, Day
 from niah_score.text.fold import arabic_letters, fold
 from niah_score.text.language import Language, MatchingRules, find_language
 from niah_score.text.late_pattern import late
 from niah_score.text.money import Amount, with_currency
 from niah_score.text.numerals import Reading, numbers_in
 from niah_score.text.script import simplified
+from niah_score.text.times import around
 
-# A value of any kind, and where it stands.
+# A value of any kind, its start and its end.
 Found = tuple[Any, int, int]
 
 _POWERS = frozenset((10**3, 10**6, 10**9, 10**12))
 _NO_LETTER_BEFORE, _NO_LETTER_AFTER = r"(?<![^\W\d_])", r"(?![^\W\d_])"
 _NO_DIGIT_AFTER = r"(?!\d)(?![.,]\d)"
-_LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _CLAUSE_END = late(r"[;!?。；！？，、،؛؟\n]|, |\. |\.$")
-_NEAR = 32  # code points beside a time in which a half of the day is looked for
+_NEAR = 32  # code points on either side of a time in which a half of the day is looked for
 _ONE_POINT = late(r"\d+\.\d+")
 _NEVER = late("(?!)")
-# An escape of a regular expression, whose letter is none of the text, or what stands up to the next one.
+# An escape in a regular expression, whose letter is not text, or the text up to the next escape.
 _ESCAPE_OR_TEXT = late(r"(?s)\\.|[^\\]+")
 _KANJI = late("(?<![〇零一二三四五六七八九十百千万亿])[〇零一二三四五六七八九十百千万亿]{2,}")
 # 三百一 is 301, not 310 as in Chinese.
@@ -40,11 +41,12 @@ _BARE = late("(?<![二三四五六七八九一])(?=[百千])")
 
 
 class _Patterns(NamedTuple):
-    """What a language's values are read by. `counts`: its number words, hyphens and spaces as one space.
+    """The patterns and tables for reading a language's values.
 
-    `grouped`: numbers in digits, with marks between thousands and before decimals. `run`: words of numbers, in the
-    group `run`, with `between` two of them. `months`: the numbers of their names. `before_noon`, `after_noon`: what
-    says the half of the day. `money`: after a number, in the group `word`; `codes`: the currency of each word.
+    `counts`: number words, with one space for spaces and hyphens. `grouped`: numbers in digits, with marks
+    between thousands and before decimals. `run`: number words, in the group `run`; `between`: what separates two of
+    them. `months`: the number of each month name. `before_noon`, `after_noon`: words for the half of the day. `money`:
+    words after a number, in the group `word`; `codes`: the currency of each word.
     """
 
     letters: Mapping[int, str]
@@ -66,21 +68,21 @@ class _Patterns(NamedTuple):
 
 
 def in_letters_of(folded: str, code: str) -> str:
-    """A folded text with the letters that a language compares as others in their place; places stay."""
+    """A folded text with the letters that a language compares as others replaced by those; positions do not change."""
     return folded.translate(patterns_of(code).letters) if code and not folded.isascii() else folded
 
 
 def folded_pattern(pattern: str, rules: MatchingRules) -> str:
-    """A regular expression of a language file as folded texts need it: letters alone are changed, one for one."""
+    """A regular expression of a language file for use on folded texts: only letters are changed, one for one."""
     letters = {ord(one): other for one, other in rules.letters.items()}
     return _ESCAPE_OR_TEXT.sub(
-        lambda found: found[0] if found[0][0] == "\\" else found[0].translate(letters),
+        lambda match: match[0] if match[0][0] == "\\" else match[0].translate(letters),
         arabic_letters(simplified(pattern)),
     )
 
 
 def patterns_of(code: str) -> _Patterns:
-    """What the values of a language are read by. Raises LanguageError where the language has no file."""
+    """The patterns for reading a language's values. Raises LanguageError if the language has no file."""
     return _compiled(find_language(code))
 
 
@@ -134,7 +136,7 @@ def _one_space(text: str) -> str:
 
 
 def _grouped(rules: MatchingRules) -> re.Pattern[str]:
-    """Digits with marks between thousands, or with the language's decimal comma."""
+    """A pattern for digits with marks between thousands, or with the language's decimal mark."""
     decimals = rf"(?:{re.escape(rules.decimal)}\d+)"
     forms = []
     if rules.thousands:
@@ -148,7 +150,7 @@ def _date_pattern(form: str, months: Mapping[str, int]) -> re.Pattern[str]:
     names = "|".join(map(re.escape, sorted(months, key=len, reverse=True)))
     pattern = re.escape(form).replace(r"\ ", r"\s+").replace(re.escape("{day}"), r"(?P<day>\d{1,2})")
     pattern = pattern.replace(re.escape("{month}"), rf"(?P<month>{names})")
-    # The year may stand behind, with a short word between: 14 de noviembre de 1931.
+    # The year may follow after a short word: 14 de noviembre de 1931.
     year = r"(?:,?\s(?:\w{2,3}\s)?(?P<year>\d{4})(?!\d))?"
     return re.compile(rf"(?<![^\W_])(?<![\d.,/]){pattern}(?![^\W_]){year}")
 
@@ -164,26 +166,26 @@ def _time_pattern(form: str) -> re.Pattern[str]:
 
 
 def own_values(folded: str, kind: str, code: str) -> list[Found]:
-    """The values of a kind that a folded text writes as a language does, in their order."""
+    """The values of a kind that a folded text writes by a language's own rules, in order."""
     reader = _READERS.get(kind.partition(":")[0])
     if reader is None:
         return []
     patterns = patterns_of(code)
-    return sorted(reader(folded.translate(patterns.letters), patterns), key=lambda found: found[1:])
+    return sorted(reader(folded.translate(patterns.letters), patterns), key=lambda reading: reading[1:])
 
 
 def own_whole(folded: str, kind: str, code: str) -> frozenset[Any]:
-    """The values that a whole folded text may say as a language does, halves of the day beside them."""
+    """The values that a whole folded text may mean by a language's own rules; times may name a half of the day."""
     patterns = patterns_of(code)
     text = folded.translate(patterns.letters)
-    found = set()
+    values = set()
     for value, start, end in own_values(folded, kind, code):
         rest = text[:start] + " " + text[end:]
         if kind == "time":
             rest = patterns.before_noon.sub("", patterns.after_noon.sub("", rest))
         if not rest.strip(" ."):
-            found.add(value)
-    return frozenset(found)
+            values.add(value)
+    return frozenset(values)
 
 
 def _numbers(text: str, patterns: _Patterns) -> Iterator[Found]:
@@ -192,7 +194,7 @@ def _numbers(text: str, patterns: _Patterns) -> Iterator[Found]:
         digits = match[0].replace(mark, "") if mark else match[0]
         yield Decimal(digits.replace(",", ".")), *match.span()
         if mark == "." and _ONE_POINT.fullmatch(match[0]):
-            yield Decimal(match[0]), *match.span()  # some write points before decimals all the same
+            yield Decimal(match[0]), *match.span()  # some writers use decimal points anyway
     for match in _KANJI.finditer(text) if patterns.bare_hundreds else ():
         value = han_number(_LAST.sub("零", _BARE.sub("一", match[0])))
         if value is not None:
@@ -202,7 +204,7 @@ def _numbers(text: str, patterns: _Patterns) -> Iterator[Found]:
 
 
 class _CountWord(NamedTuple):
-    """A word of a number, or digits before one: what it counts, and where it stands."""
+    """A number word, or digits before one: its value and its place."""
 
     worth: int
     start: int
@@ -211,15 +213,16 @@ class _CountWord(NamedTuple):
 
 
 def _composed(text: str, start: int, end: int, patterns: _Patterns) -> Iterator[Found]:
-    """The numbers that a run of words says, each as long as it can be; an article alone is none."""
+    """The numbers in a run of words, each as long as possible; an article alone is none."""
     tokens = [_count_word(match, patterns) for match in _words_of(text, start, end, patterns)]
     place = 0
     while place < len(tokens):
         first = place
         total, section, least = 0, 0, 10**15
         while place < len(tokens):
-            joined = place > first and patterns.joints.search(text, tokens[place - 1].end, tokens[place].start)
-            grown = _grown(total, section, least, tokens[place], place == first, joined is not None and bool(joined))
+            is_first = place == first
+            joined = not is_first and bool(patterns.joints.search(text, tokens[place - 1].end, tokens[place].start))
+            grown = _grown(total, section, least, tokens[place], is_first, joined)
             if grown is None:
                 break
             total, section, least = grown
@@ -234,7 +237,7 @@ def _composed(text: str, start: int, end: int, patterns: _Patterns) -> Iterator[
 
 
 def _words_of(text: str, start: int, end: int, patterns: _Patterns) -> Iterator[re.Match[str]]:
-    """The words of a run one after the other: in Arabic, what joins them is written together with the next one."""
+    """The words of a run in order; in Arabic, a joint is written together with the next word."""
     while start < end and (word := patterns.token.match(text, start, end)):
         yield word
         gap = patterns.between.match(text, word.end(), end)
@@ -250,7 +253,7 @@ def _count_word(match: re.Match[str], patterns: _Patterns) -> _CountWord:
 def _grown(
     total: int, section: int, least: int, token: _CountWord, is_first: bool, joined: bool
 ) -> tuple[int, int, int] | None:
-    """A number with one more word: what its powers add up to, what the next one counts, and the last power."""
+    """A number with one more word: its finished total, the section that a power multiplies, and the last power."""
     count = token.worth
     if token.in_digits:
         return (0, count, least) if is_first else None
@@ -267,7 +270,7 @@ def _grown(
         (not below and (is_first or section >= 100 or (total > 0 and not section)) and (count > 0 or is_first))
         or (below >= 20 and below % 10 == 0 and 0 < count < 10)
         or (below in (60, 80) and 10 <= count < 20)
-        # Seven and twenty.
+        # As in "seven and twenty".
         or (joined and 0 < below < 10 and count >= 20 and count % 10 == 0)
     )
     return (total, section + count, least) if fits else None
@@ -277,10 +280,7 @@ def _times(text: str, patterns: _Patterns) -> Iterator[Found]:
     for pattern in patterns.times:
         for match in pattern.finditer(text):
             hour, minute = int(match["hour"]), int(match["minute"])
-            before, after = text[max(0, match.start() - _NEAR) : match.start()], text[match.end() : match.end() + _NEAR]
-            ends = [end.end() for end in _CLAUSE_END.finditer(before)]
-            stop = _CLAUSE_END.search(after)
-            near = f"{before[ends[-1] :] if ends else before}|{after[: stop.start()] if stop else after}"
+            near = "|".join(around(text, *match.span(), _CLAUSE_END, _NEAR))
             if patterns.after_noon.search(near):
                 hour += 12 * (hour < 12)
             elif patterns.before_noon.search(near):
@@ -294,12 +294,12 @@ def _dates(text: str, patterns: _Patterns) -> Iterator[Found]:
     for pattern in patterns.dates:
         for match in pattern.finditer(text):
             month, day = patterns.months[match["month"]], int(match["day"])
-            if 1 <= day <= _LONGEST_MONTH[month - 1]:
+            if 1 <= day <= DAYS_OF[month - 1]:
                 yield Day(month, day, int(match["year"]) if match["year"] else None), *match.span()
 
 
 def _amounts(text: str, patterns: _Patterns) -> Iterator[Found]:
-    own = [Reading(*found) for found in _numbers(text, patterns)]
+    own = [Reading(*reading) for reading in _numbers(text, patterns)]
     others = (one for one in numbers_in(text) if not any(o.start <= one.start and one.end <= o.end for o in own))
     numbers = [*own, *others]
     for value, start, end in numbers:

@@ -1,7 +1,7 @@
-"""Tells of whom an answer says a fact, where facts are asked for in pairs: which team wears lilac.
+"""Tells which owner an answer assigns a fact to, if facts are asked for in pairs: which team wears lilac.
 
-An owner and its fact mostly stand in one item of a list, in either order: "the upper team: lilac; the lower team:
-green", "lilac (the upper team), green (the lower team)". Owners in a row have the facts that follow in their order.
+An owner and its fact are usually in one list item, in either order: "the upper team: lilac; the lower team: green",
+"lilac (the upper team), green (the lower team)". Several owners in a row have facts in the same order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from niah_score.text.late_pattern import late
 
 _JOINT = r"(?:\s?(?:[、，,/|&]|和|与|以及|及|\band\b))+\s?"
-# What may stand between owners in a row: 队 of 上街队、下街队; "the upper team and the lower team".
+# What may follow the name of each owner in a row: 队 in 上街队、下街队; "the upper team and the lower team".
 _KIND = r"(?:队|组|家|班|\s(?:team|side|crew|group|club|house)s?)"
 _IN_A_ROW = late(rf"{_KIND}?{_JOINT}(?:the )?")
 _JOINTS = late(_JOINT)
@@ -35,7 +35,7 @@ _Row = list[_Mention]
 
 
 def belongs(text: str, start: int, end: int, own: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether a folded, spaced text says the fact that stands from `start` to `end` of its own owner.
+    """Whether a folded, spaced text assigns the fact from `start` to `end` to its own owner.
 
     `own`: the names of that owner; `others`: those of the other owners.
     """
@@ -54,15 +54,15 @@ def belongs(text: str, start: int, end: int, own: Sequence[str], others: Sequenc
 
 
 def _mentions(text: str, own: Sequence[str], others: Sequence[str]) -> list[_Mention]:
-    """Where owners are named; of names that overlap, the longest counts."""
-    found = [
+    """The places where owners are named; of overlapping names, the first and longest counts."""
+    matches = [
         _Mention(match.start(), match.end(), names is own)
         for names in (own, others)
         for name in names
         for match in re.finditer(_edge(name) + re.escape(name), text)
     ]
     mentions: list[_Mention] = []
-    for mention in sorted(found, key=lambda mention: (mention.start, -mention.end)):
+    for mention in sorted(matches, key=lambda mention: (mention.start, -mention.end)):
         if not mentions or mention.start >= mentions[-1].end:
             mentions.append(mention)
     return mentions
@@ -73,7 +73,7 @@ def _edge(name: str) -> str:
 
 
 def _by_order(text: str, start: int, end: int, before: _Row, after: _Row) -> bool | None:
-    """Of several owners in a row, which one a fact before or behind them belongs to; None without such a row."""
+    """Whether a fact before or after several owners in a row belongs to its own; None without such a row."""
     row = _row(text, before[::-1])[::-1]
     if len(row) > 1 and not _SHARED.search(text, row[-1].end, start):
         place = len(_JOINTS.findall(text, row[-1].end, start))
@@ -86,7 +86,7 @@ def _by_order(text: str, start: int, end: int, before: _Row, after: _Row) -> boo
 
 
 def _row(text: str, mentions: _Row) -> _Row:
-    """The owners that follow each other, from the first of some on."""
+    """The first of some mentions, and those that follow it in a row."""
 
     def are_joined(pair: tuple[_Mention, _Mention]) -> bool:
         one, other = sorted(pair)
@@ -96,7 +96,7 @@ def _row(text: str, mentions: _Row) -> _Row:
 
 
 def _around(text: str, start: int, end: int, ends: re.Pattern[str]) -> tuple[int, int]:
-    """Where the part of a text begins and ends in which a fact stands."""
+    """The start and end of the part of a text that contains a fact. `ends`: a pattern for the end of a part."""
     cuts = [match.end() for match in ends.finditer(text, 0, start)]
-    behind = ends.search(text, end)
-    return (cuts[-1] if cuts else 0), (behind.start() if behind else len(text))
+    after = ends.search(text, end)
+    return (cuts[-1] if cuts else 0), (after.start() if after else len(text))

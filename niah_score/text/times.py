@@ -1,4 +1,4 @@
-"""Reads the times of day that folded text holds, as minutes after midnight: 19:52, 7.52 p.m., 下午五点四十三分."""
+"""Reads times of day in folded text, as minutes after midnight: 19:52, 7.52 p.m., 下午五点四十三分."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple
 
 from niah_score.text.chinese_numerals import HAN, han_number
 from niah_score.text.late_pattern import late
-from niah_score.text.nearby import found_near
+from niah_score.text.nearby import matches_near
 from niah_score.text.numerals import SMALL, TENS, says_numbers
 
 Half = Literal["am", "pm"]
 
-# Before noon and after. They are looked for in the same clause as a time, beside 早 and 晚 alone.
+# Words for before and after noon. They are looked for in the same clause as a time, as are 早 and 晚 alone.
 BEFORE_NOON = (
     "am", "a.m", "in the morning", "morning", "before noon", "上午", "早上", "早晨", "清晨", "凌晨", "清早", "一早",
 )  # fmt: skip
@@ -21,16 +21,14 @@ AFTER_NOON = (
     "pm", "p.m", "in the afternoon", "in the evening", "at night", "afternoon", "evening", "tonight", "night",
     "after noon", "下午", "午后", "中午", "傍晚", "晚上", "夜里", "夜间", "夜晚", "黄昏", "当晚", "晚间",
 )  # fmt: skip
-
-
 # Twelve at night is midnight, and two at night is in the morning.
 _AT_NIGHT = ("at night", "tonight", "night", "晚上", "夜里", "夜间", "夜晚", "当晚", "晚间")
-# Ten and eleven around noon are before it.
+# With these words, ten and eleven are before noon.
 AROUND_NOON = ("中午", "晌午", "午间")
 
 
 class TimeReading(NamedTuple):
-    """A time in minutes after midnight, and where it stands: code points `start` up to, but not including, `end`."""
+    """A time in minutes after midnight, and its place: code points `start` up to, but not including, `end`."""
 
     value: int
     start: int
@@ -45,7 +43,7 @@ _DAY = 24 * 60
 _WORD = "|".join(sorted(SMALL, key=len, reverse=True))
 _TEN = "|".join(TENS)
 _HAN = f"[{HAN}]{{1,3}}"
-# A half of the day that stands right behind the digits belongs to them.
+# A half of the day right after the digits belongs to them.
 _SUFFIX = r"(?:\s?(?P<half>[ap])\.?\s?m\b)?"
 _DIGITAL = late(
     r"(?<![\d.:£$€¥])(?P<h>[01]?\d|2[0-4])(?:\s?(?P<by>[:h时]|点钟?)\s?|\.)(?P<m>[0-5]\d)(?!\d|[.:]\d\d:|,\d)(?::[0-5]\d)?"
@@ -74,9 +72,9 @@ _CHINESE_BEFORE = late(
     rf"(?:差(?P<n>\d{{1,2}}|{_HAN})分钟?(?:到)?(?P<h>\d{{1,2}}|{_HAN})点)|(?:(?<![\d{HAN}])(?P<h2>\d{{1,2}}|{_HAN})点(?:钟)?差(?P<n2>\d{{1,2}}|{_HAN})分)"
 )
 _NAMED = late(r"(?P<noon>\bnoon\b|\bmidday\b|正午)|(?P<midnight>\bmidnight\b|午夜)")
-# What may stand around a time in a keyword that is one.
+# What may surround the time in a keyword that is a time.
 _AROUND = late(r"\b(?:at|by|the|h|hrs?|hours|about|around)\b|分")
-# The earliest and the latest (最早, 最晚) say nothing of the half of the day.
+# "Earliest" and "latest" (最早, 最晚) do not name a half of the day.
 _HALVES = late(
     "|".join(
         rf"(?P<{name}>{'|'.join(map(_as_pattern, words))}|{alone})"
@@ -89,7 +87,7 @@ _HALVES = late(
     )
 )
 _CLAUSE_END = late(r"[;!?。；！？，、\n]|, |\. |\.$")
-# What every match of a pattern above holds.
+# Marks that every match of a pattern above contains.
 _SIDE = late(r" (?:past|after|to|before|of|till|until) \d")
 _SIDES = late(r" (?:past|after|to|before|of|till|until) ")
 _MARKED = late(r"\d(?:\s?(?:[:h时]|点钟?)\s?|\.)\d")
@@ -103,11 +101,12 @@ _NEAR = 64  # code points on either side in which a half of the day is looked fo
 
 
 def times_in(folded: str) -> list[TimeReading]:
-    """The times in a folded text, in their order; one that can be read in two ways comes twice.
+    """The times in a folded text, in order; an ambiguous one comes twice.
 
-    A time whose half of the day is said, beside it or elsewhere in its clause (in its sentence, if it is the only time
-    there), is in that half, and is none if its hour contradicts it (19:52 a.m.). Otherwise digits say what they say
-    (7:52 is in the morning), and spoken forms up to twelve (seven fifty-two, 七点五十二分) mean either half.
+    If the half of the day is named, next to a time or elsewhere in its clause (or in its sentence, if it is the only
+    time in the text), the time is in that half, and is left out if its hour contradicts it (19:52 a.m.). Otherwise
+    digits are taken literally (7:52 is in the morning), and spoken forms up to twelve (seven fifty-two, 七点五十二分)
+    mean either half.
     """
     taken: list[_Candidate] = []
     claimed = bytearray(len(folded))
@@ -116,25 +115,25 @@ def times_in(folded: str) -> list[TimeReading]:
         if fits and not any(claimed[candidate.start : candidate.end]):
             claimed[candidate.start : candidate.end] = b"\1" * (candidate.end - candidate.start)
             taken.append(candidate)
-    found = []
+    readings = []
     for one in sorted(taken):
         half = one.half or _half_near(folded, one, _CLAUSE_END)
         if half is None and len(taken) == 1:
             half = _half_near(folded, one, _SENTENCE_END)
         halves = ("am", "pm") if half is None and one.is_spoken and 1 <= one.hour <= 12 else (half,)
         values = [value for each in halves if (value := _in_half(one.hour, one.minute, each)) is not None]
-        found += [TimeReading(value, one.start, one.end) for value in values]
-    return found
+        readings += [TimeReading(value, one.start, one.end) for value in values]
+    return readings
 
 
 def times_of(folded: str) -> frozenset[int]:
-    """The times that a whole folded text may say, in minutes after midnight; none where it says anything else."""
-    found = times_in(folded)
-    if not found or len({reading.start for reading in found}) > 1:
+    """The times that a whole folded text may mean, in minutes after midnight; none if it says anything else."""
+    readings = times_in(folded)
+    if not readings or len({reading.start for reading in readings}) > 1:
         return frozenset()
-    around = folded[: found[0].start] + " " + folded[found[0].end :]
-    is_whole = not _AROUND.sub("", _HALVES.sub("", around)).strip(" .,")
-    return frozenset(reading.value for reading in found) if is_whole else frozenset()
+    rest = folded[: readings[0].start] + " " + folded[readings[0].end :]
+    is_whole = not _AROUND.sub("", _HALVES.sub("", rest)).strip(" .,")
+    return frozenset(reading.value for reading in readings) if is_whole else frozenset()
 
 
 def _in_half(hour: int, minute: int, half: str | None) -> int | None:
@@ -152,22 +151,22 @@ def _in_half(hour: int, minute: int, half: str | None) -> int | None:
 
 
 def names_half(folded: str, start: int, end: int) -> bool:
-    """Whether anything near a time, in its sentence, may name a half of the day."""
-    return any(map(_ANY_HALF.search, _around(folded, start, end, _SENTENCE_END)))
+    """Whether anything near a time in its sentence may name a half of the day."""
+    return any(map(_ANY_HALF.search, around(folded, start, end, _SENTENCE_END)))
 
 
-def _around(folded: str, start: int, end: int, stop: re.Pattern[str]) -> tuple[str, str]:
-    """What stands before and behind a time, up to where a clause or sentence ends."""
-    before = folded[max(0, start - _NEAR) : start]
+def around(folded: str, start: int, end: int, stop: re.Pattern[str], near: int = _NEAR) -> tuple[str, str]:
+    """The `near` code points before and after a time, up to the end of its clause or sentence (`stop`)."""
+    before = folded[max(0, start - near) : start]
     cuts = list(stop.finditer(before))
-    after = folded[end : end + _NEAR]
+    after = folded[end : end + near]
     cut = stop.search(after)
     return before[cuts[-1].end() :] if cuts else before, after[: cut.start()] if cut else after
 
 
 def _half_near(folded: str, one: _Candidate, end: re.Pattern[str]) -> str | None:
-    """The half of the day that is said nearest to a time, up to where a clause or sentence ends."""
-    before, after = _around(folded, one.start, one.end, end)
+    """The half of the day named nearest to a time, within its clause or sentence."""
+    before, after = around(folded, one.start, one.end, end)
     if not (_ANY_HALF.search(before) or _ANY_HALF.search(after)):
         return None
     said = [(len(before) - match.end(), match.lastgroup) for match in _HALVES.finditer(before)]
@@ -176,7 +175,7 @@ def _half_near(folded: str, one: _Candidate, end: re.Pattern[str]) -> str | None
 
 
 class _Candidate(NamedTuple):
-    """What may be a time. `is_spoken`: in a form that mostly leaves the half of the day to the listener."""
+    """A possible time. `is_spoken`: in a form that usually leaves the half of the day to the listener."""
 
     start: int
     end: int
@@ -187,15 +186,15 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(folded: str) -> Iterator[_Candidate]:
-    """What may be a time; of those that overlap, the ones that say most come first."""
-    says_numbers_ = says_numbers(folded)
-    if says_numbers_ or _SIDE.search(folded):
+    """Possible times; of overlapping ones, the most informative come first."""
+    has_words = says_numbers(folded)
+    if has_words or _SIDE.search(folded):
         yield from _relative(folded)
     if "差" in folded:
         for match in _CHINESE_BEFORE.finditer(folded):
             yield from _shifted(match, match["h"] or match["h2"], _count(match["n"] or match["n2"]), -1)
     yield from _in_digits(folded)
-    if says_numbers_:
+    if has_words:
         yield from _spoken(folded)
     yield from _in_chinese(folded)
     for match in _FULL_HOUR.finditer(folded) if _FULL.search(folded) else ():
@@ -206,17 +205,17 @@ def _candidates(folded: str) -> Iterator[_Candidate]:
 
 
 def _relative(folded: str) -> Iterator[_Candidate]:
-    for match in found_near(_RELATIVE, _SIDES, folded, 32):
+    for match in matches_near(_RELATIVE, _SIDES, folded, 32):
         minutes = 30 if match["half"] else 15 if match["quarter"] else _count(match["n"])
         sign = 1 if match["side"] in ("past", "after") else -1
         yield from _shifted(match, match["h"], minutes, sign)
 
 
 def _in_digits(folded: str) -> Iterator[_Candidate]:
-    for match in found_near(_DIGITAL, _MARKED, folded, 1):
+    for match in matches_near(_DIGITAL, _MARKED, folded, 1):
         spoken = match["by"] is not None and match["by"][0] in "点时" and int(match["h"]) < 13
         yield _Candidate(*match.span(), int(match["h"]), int(match["m"]), _half(match["half"]), spoken)
-    for match in found_near(_MILITARY, _FOUR_DIGITS, folded, 3):
+    for match in matches_near(_MILITARY, _FOUR_DIGITS, folded, 3):
         yield _Candidate(*match.span(), int(match["h"] or match["h2"]), int(match["m"] or match["m2"]))
 
 
@@ -233,16 +232,16 @@ def _spoken(folded: str) -> Iterator[_Candidate]:
 
 
 def _in_chinese(folded: str) -> Iterator[_Candidate]:
-    for match in found_near(_CHINESE, _HOUR_SIGN, folded, 3):
+    for match in matches_near(_CHINESE, _HOUR_SIGN, folded, 3):
         hour = _count(match["h"])
         quarters = {"一": 15, "三": 45}
-        minute_ = 30 if match["half"] else quarters[match["quarter"]] if match["quarter"] else _count(match["m"] or "0")
-        if hour is not None and minute_ is not None:
-            yield _Candidate(*match.span(), hour, minute_, None, True)
+        minute = 30 if match["half"] else quarters[match["quarter"]] if match["quarter"] else _count(match["m"] or "0")
+        if hour is not None and minute is not None:
+            yield _Candidate(*match.span(), hour, minute, None, True)
 
 
 def _shifted(match: re.Match[str], hour_text: str, minutes: int | None, sign: int) -> Iterator[_Candidate]:
-    """So many minutes before or after a full hour."""
+    """A time given as minutes before (`sign` -1) or after (1) a full hour."""
     hour = _count(hour_text)
     if minutes is not None and hour is not None and minutes < 60 and hour <= 24:
         total = (hour * 60 + sign * minutes) % _DAY

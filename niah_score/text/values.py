@@ -1,7 +1,7 @@
-"""Names the kinds of facts, and reads their values in folded text: numbers, times, dates, amounts of money.
+"""Defines the kinds of facts, and reads their values in folded text: numbers, times, dates, amounts of money.
 
-A kind is `text`, `number`, `time`, `date`, `lunar_date`, `amount:` and the ISO code of a currency, or `pair:` and what
-the fact belongs to in the answer ("pair:the upper team" for its colour), with other names of it behind a |.
+A kind is `text`, `number`, `time`, `date`, `lunar_date`, `amount:` and the ISO code of a currency, or `pair:` and the
+owner of the fact ("pair:the upper team" for its colour), with alternative names after a |.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAIR = "pair:"
 
 
 class Value(NamedTuple):
-    """A value that is read in a text, and where: code points `start` up to, but not including, `end`."""
+    """A value read in a text, and its place: code points `start` up to, but not including, `end`."""
 
     value: Any
     start: int
@@ -30,18 +30,18 @@ class Value(NamedTuple):
 
 
 class _ValueKind(NamedTuple):
-    """`read`: the values in a folded text. `parse`: those that a whole folded text may say."""
+    """`read`: the values in a folded text. `parse`: those that a whole folded text may mean."""
 
     read: Callable[[str], Iterable[tuple[Any, int, int]]]
     parse: Callable[[str], frozenset[Any]]
 
 
 def _one(parse: Callable[[str], Any]) -> Callable[[str], frozenset[Any]]:
-    def found(folded: str) -> frozenset[Any]:
+    def parse_all(folded: str) -> frozenset[Any]:
         value = parse(folded)
         return frozenset() if value is None else frozenset((value,))
 
-    return found
+    return parse_all
 
 
 def _amounts(folded: str) -> frozenset[Any]:
@@ -59,26 +59,26 @@ _KINDS = {
     "lunar_date": _ValueKind(lunar_dates_in, _one(lunar_date_of)),
     "amount": _ValueKind(amounts_in, _amounts),
 }
-# What an answer of figures alone may be: a sum without a currency is a number.
+# The kinds that a text is tried for, after amounts with a currency; one without a currency is a number.
 _RECOGNISED = ("number", "time", "date", "lunar_date")
 
 
 def is_kind(kind: str) -> bool:
-    """Whether a text names a kind."""
+    """Whether a text is the name of a kind."""
     if kind.startswith(PAIR):
         return all(name.strip() for name in kind.removeprefix(PAIR).split("|"))
     return kind == TEXT or kind in _RECOGNISED or (kind.startswith(AMOUNT) and kind.removeprefix(AMOUNT) in CODES)
 
 
 def kinds_expected() -> str:
-    """The kinds that there are, for a message."""
+    """A list of the kinds, for messages."""
     return f"{TEXT}, {', '.join(_RECOGNISED)}, amount: and a currency such as GBP, or pair: and an owner"
 
 
 def kind_of(folded: str) -> str:
-    """The kind of the fact that a whole folded text states; `text` where it is no value.
+    """The kind of the fact that a whole folded text states; `text` if it is no value.
 
-    Days are recognised by the name of their month, as 02-23 might be a code.
+    Days are recognised only if they name their month, as 02-23 might be a code.
     """
     if is_plain_number(folded):
         return "number"
@@ -92,42 +92,42 @@ def kind_of(folded: str) -> str:
 
 
 def parsed(folded: str, kind: str, language: str = "") -> frozenset[Any]:
-    """The values of a kind that a whole folded text may say; none for `text`, or where it says none.
+    """The values of a kind that a whole folded text may mean; none for the kind `text`.
 
-    `language`: one with rules of its own, read beside those of every text; empty for none.
+    `language`: one whose own rules are used in addition to those for every text; empty for none.
     """
     if kind == TEXT or kind.startswith(PAIR):
         return frozenset()
-    found = _KINDS[kind.partition(":")[0]].parse(folded)
+    values = _KINDS[kind.partition(":")[0]].parse(folded)
     if language:
-        found |= own_whole(folded, kind, language)
+        values |= own_whole(folded, kind, language)
     code = kind.removeprefix(AMOUNT)
     if kind.startswith(AMOUNT):
-        found = frozenset(
+        values = frozenset(
             Amount(amount.value, frozenset((code,)))
-            for amount in found
+            for amount in values
             if not amount.currencies or code in amount.currencies
         )
-    return found
+    return values
 
 
 def values_in(folded: str, kind: str, language: str = "") -> list[Value]:
-    """The values of a kind in a folded text, in their order. `language`: as for `parsed`.
+    """The values of a kind in a folded text, in order. `language`: as in `parsed`.
 
-    What every text is read for counts where the language itself reads nothing there: 1 234,5 holds no 234.5 in French.
+    The rules for every text count only where the language's own read nothing: in French, 1 234,5 holds no 234.5.
     """
     if kind == TEXT or kind.startswith(PAIR):
         return []
-    found = [Value(*reading) for reading in _KINDS[kind.partition(":")[0]].read(folded)]
+    values = [Value(*reading) for reading in _KINDS[kind.partition(":")[0]].read(folded)]
     own = [Value(*reading) for reading in own_values(folded, kind, language)] if language else []
     if not own:
-        return found
-    kept = [value for value in found if not any(_gives_way(value, one, kind) for one in own)]
+        return values
+    kept = [value for value in values if not any(_gives_way(value, one, kind) for one in own)]
     return sorted(dict.fromkeys((*own, *kept)), key=lambda value: (value.start, value.end))
 
 
 def _gives_way(value: Value, own: Value, kind: str) -> bool:
-    """Whether a value is none beside one that the language reads: the same place or a part of it, or a time there."""
+    """Whether a value lies within one read by the language's own rules; for times, whether the two overlap."""
     if kind == "time":
         return value.start < own.end and own.start < value.end
     return own.start <= value.start and value.end <= own.end
@@ -135,14 +135,14 @@ def _gives_way(value: Value, own: Value, kind: str) -> bool:
 
 @lru_cache(maxsize=8_192)
 def values_held(folded: str, kind: str) -> frozenset[Any]:
-    """The different values of a kind in a folded text; kept, for texts in which many values are looked for."""
+    """The distinct values of a kind in a folded text; cached, as many values are looked for in the same text."""
     return frozenset(reading.value for reading in values_in(folded, kind))
 
 
 def is_same(found: Any, wanted: Any) -> bool:
-    """Whether a value that was read is the one that is wanted.
+    """Whether a value found in a text is the one that is wanted.
 
-    A year counts only where both name one, and a currency only where one is named.
+    Years are compared only if both dates have one, and currencies only if the text names one.
     """
     if isinstance(wanted, Amount):
         codes = found.currencies

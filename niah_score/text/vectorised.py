@@ -1,9 +1,9 @@
-"""Folds many texts at once, drops their white space, counts their characters and encodes them in small alphabets.
+"""Folds many texts at once, removes their white space, counts their characters and encodes them in small alphabets.
 
-Folding and dropping give what `fold` and `without_spaces` give for each text alone.
+The results equal those of `fold` and `without_spaces` for each text.
 
-The texts lie side by side as one array, a byte or two a character, so that what is looked at and changed is a column,
-not a string: several times faster. A text with a character that does not fold by itself is left to `niah_score.text`.
+The texts are joined in one array with a byte or two per character, and worked on as columns, which is several times
+faster than strings. A text with a character that folds differently next to others is left to `niah_score.text`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     Units = NDArray[np.uint16]
     Flags = NDArray[np.bool_]
 
-# A reference and texts, in letters of a byte or as they are: nothing looks at them but for which characters are equal.
+# A reference and texts, with a byte per character or as strings; only good for comparing characters for equality.
 Letters = tuple[Any, list[Any]]
 
 _UNUSUAL = 0xFFFF
-# Texts side by side at once: what is made of them stays in the processor's cache.
+# The number of texts joined at once, so that the data stays in the processor's cache.
 _BLOCK = 512
-# So many texts with one reference are worth a table of letters.
+# With fewer texts per reference, a table of letters is not worth making.
 WORTH = 16
-# Blocks of characters of which most fold to one character, whatever stands beside it: Latin, Greek and Cyrillic
-# letters, punctuation, kana, full-width forms. Marks that combine are in none of them.
+# Blocks of characters most of which fold to one character, whatever is next to it: Latin, Greek and Cyrillic letters,
+# punctuation, kana, full-width forms. They contain no combining marks.
 _LETTERS = ((0x00, 0x300), (0x370, 0x482), (0x48A, 0x530), (0x2010, 0x2028), (0x3000, 0x302A), (0x3041, 0x3097),
             (0x30A1, 0x30FF), (0xFF01, 0xFF61))  # fmt: skip
-# Ideographs and Hangul syllables fold to themselves, but for traditional ones.
+# Ideographs and Hangul syllables fold to themselves, except traditional characters.
 _FIXED = ((0x4E00, 0xA000), (0xAC00, 0xD7A4))
 _ASCII_SPACES = bytes(point for point in range(128) if chr(point).isspace())
 
@@ -51,10 +51,10 @@ def without_spaces_all(texts: Sequence[str]) -> list[str]:
 
 
 def in_letters(reference: str, texts: list[str]) -> Letters:
-    """Reference and texts in letters of a byte: one for each character of the reference, 0 for all others.
+    """Encode a reference and texts with one byte per character: a number for each of the reference's, 0 for all others.
 
-    What compares characters for equality finds the same in them, and finds it several times faster where the reference
-    is not of Latin letters. Given back as they are where this costs more than it saves, or cannot be done.
+    Comparing them for equality gives the same results, several times faster if the reference is not in Latin letters.
+    They are returned unchanged if this is impossible or not worth it.
     """
     if len(texts) < WORTH or not reference or max(reference) <= "\xff":
         return reference, texts
@@ -67,7 +67,7 @@ def in_letters(reference: str, texts: list[str]) -> Letters:
 
 
 def counted(chars: str, texts: list[str]) -> NDArray[np.int64] | None:
-    """How often each of some different characters stands in each text: a row a text; None for too many characters."""
+    """How often each of some distinct characters occurs in each text, one row per text; None if they are too many."""
     import numpy as np
 
     letters = _numbered(chars)
@@ -81,13 +81,13 @@ def counted(chars: str, texts: list[str]) -> NDArray[np.int64] | None:
 
 
 def _numbered(chars: str) -> dict[str, int] | None:
-    """A letter for each character, from 1; None where they are too many for a byte, or beyond the basic plane."""
+    """A number for each character, from 1; None if they are too many for a byte, or beyond the basic plane."""
     letters = {char: number for number, char in enumerate(dict.fromkeys(chars), 1)}
     return None if len(letters) > 255 or max(letters, default="") >= "\uffff" else letters
 
 
 def _spelt(letters: dict[str, int], texts: list[str]) -> NDArray[np.uint8]:
-    """The letters of all texts; 0 for characters without one."""
+    """The numbers of the characters of all texts; 0 for characters without one."""
     import numpy as np
 
     table = np.zeros(0x10000, np.uint8)
@@ -103,7 +103,10 @@ def _each_kind(
     of_bytes: Callable[[str], tuple[str, Sequence[int]]],
     of_units: Callable[[str], tuple[str, Sequence[int]]],
 ) -> list[str]:
-    """ASCII texts and others, each kind side by side with a NUL after each; `one` for what cannot be done so."""
+    """Convert ASCII texts and others separately, each kind joined with a NUL after each text.
+
+    `one`: the function for texts that cannot be converted that way.
+    """
     plain = [text.isascii() for text in texts]
     made = {}
     for is_plain, of in ((True, of_bytes), (False, of_units)):
@@ -123,11 +126,11 @@ def _block(texts: list[str], one: Callable[[str], str], of: Callable[[str], tupl
     if joined.count("\0") != len(texts):
         return list(map(one, texts))
     changed, strange = of(joined)
-    found = [text.strip(" ") for text in changed.split("\0")]
-    found.pop()
+    pieces = [text.strip(" ") for text in changed.split("\0")]
+    pieces.pop()
     for number in strange:
-        found[number] = one(texts[number])
-    return found
+        pieces[number] = one(texts[number])
+    return pieces
 
 
 def _fold_bytes(joined: str) -> tuple[str, Sequence[int]]:
@@ -154,33 +157,33 @@ def _pack_units(joined: str) -> tuple[str, Sequence[int]]:
 
 
 def _tidied(joined: str) -> str:
-    """Without all but one of several spaces, and without the commas of 1,024 and its like."""
+    """A text with single spaces, and without commas as in 1,024."""
     while "  " in joined:
         joined = joined.replace("  ", " ")
     return with_grouped_digits(joined)
 
 
 def _marked(units: Units, marks: Flags) -> Sequence[int]:
-    """The texts, by number, that hold a mark."""
+    """The numbers of the texts that contain a mark."""
     import numpy as np
 
     places = np.flatnonzero(marks)
     if not len(places):
         return ()
-    found: list[int] = np.unique(np.searchsorted(np.flatnonzero(units == 0), places)).tolist()
-    return found
+    numbers: list[int] = np.unique(np.searchsorted(np.flatnonzero(units == 0), places)).tolist()
+    return numbers
 
 
 @cache
 def _lower() -> bytes:
-    """What each ASCII character folds to; white space to a space."""
+    """What each ASCII character folds to; white space folds to a space."""
     folded = [fold(chr(point)) or " " for point in range(1, 128)]
     return bytes([0, *map(ord, folded), *range(128, 256)])
 
 
 @cache
 def _folded() -> NDArray[np.uint16]:
-    """What each character folds to; _UNUSUAL where that is not one character, or depends on those beside it."""
+    """What each character folds to; _UNUSUAL if that is not one character, or depends on the characters around it."""
     import numpy as np
 
     table = np.full(0x10000, _UNUSUAL, np.uint16)
@@ -195,7 +198,7 @@ def _folded() -> NDArray[np.uint16]:
         if table[point] != _UNUSUAL:
             table[point] = ord(other) if other < "\uffff" else _UNUSUAL
     table[ord("\uff0c")] = ord(SEPARATOR)
-    # Beside these a full-width comma may group digits.
+    # Between these, a full-width comma may group digits.
     table[0xFF10:0xFF1A] = _UNUSUAL
     table[0] = 0
     return table

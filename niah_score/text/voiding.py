@@ -1,11 +1,11 @@
 """Tells whether an answer states a fact where it was found, or denies it, guesses at it, or means another.
 
-An answer names a fact if any find of it stands. A find is void where
+An answer names a fact if any find of it stands. A find is void if
 
 - it touches or overlaps one of the group's rejects: "1318 metres" where feet are asked for;
-- its clause negates it plainly: "It is not drawer 417", "不是靛蓝色", "everything except bauxite";
-- it is one of several values to choose from: "drawer 471, 417 or 714";
-- it is said of another owner than its own, where facts are asked for in pairs.
+- its clause plainly negates it: "It is not drawer 417", "不是靛蓝色", "everything except bauxite";
+- it is one of several alternative values: "drawer 471, 417 or 714";
+- it is said of another owner than its own, if facts are asked for in pairs.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from niah_score.text.own_values import in_letters_of
 from niah_score.text.owners import belongs
 from niah_score.text.values import Value, is_same, values_in
 
-# Code points around a find in which negations and their scopes are looked for.
+# Code points on either side of a find in which negations and their scopes are looked for.
 _NEAR = 80
-_APART = 8  # blanks, hyphens and letters beside it that may show which words a reject is a part of
-# An answer that states a fact more often repeats itself; the first finds tell.
+_APART = 8  # further code points: blanks and hyphens before a reject, and letters that make it part of a word
+# An answer that states a fact more often is repeating itself, so the first finds suffice.
 _MOST = 100
 _LAST_CLAUSE_END = late(r"(?s:.*)(?:[;:!?()\n，。；：！？、]|[.,](?=\s|$)|(?<=\s)[-\u2013\u2014](?=\s))")
 
-# What negates a fact behind it, with a few words between the two.
+# What negates a fact after it, with a few words in between.
 _NEGATING = (
     r"\bthere(?:'s| is| are| was| were) no|\bnot|n't|\bnever|\bneither|\bnor|\bno longer|\bexcept(?: for)?|\bexcepting"
     r"|\bexcluding|\brather than|\binstead of|\bunlike|\bas opposed to"
@@ -41,19 +41,19 @@ _NEGATING = (
 _ANY_BUT = r"(?:any|every|all)(?:thing|where|one)?(?: \w+)? but"
 _BETWEEN = "(?: [^ ]+){0,5} ?"
 _NEGATION = late(rf"(?:^\W*{_ANY_BUT}|{_NEGATING})(?P<between>{_BETWEEN})$")
-# More or less than a value is another one, but "no later than 19:52" names it.
+# "More than" or "less than" a value means another one, but "no later than 19:52" names it.
 _COMPARING = (
     r"(?:\b(?:more|less|fewer|greater|longer|shorter|higher|lower|cheaper|dearer) than"
     r"|不到|不足|未满|超过|少于|多于) ?"
 )
 _COMPARED = late(f"(?<!no ){_COMPARING}$")
-# Between a negation and a fact, these mean that something else is negated.
+# Words between a negation and a fact that show that something else is negated.
 _OF_SOMETHING_ELSE = late(
     r"\b(?:but|only|just|merely|simply|why|what|who|whom|whose|where|when|how|whether|that|which|because|since|until|till"
     r"|before|after|than|if|later|earlier|more|less|far|yet|and|or|until|unlike|to|sure|certain|clear|so|as|is|are|was|were"
     r"|mention\w*|sa(?:y|ys|id)|stat(?:e|es|ed|ing)|specif\w+|tell\w*|told|explain\w*|describ\w+|locked|open|leave\w*)\b"
 )
-# What the text does not mention is not stated; what it does not mention of the fact ("why") is another matter.
+# "Does not mention" a fact means that it is not stated; not mentioning something about it ("why") does not.
 _NOT_MENTIONED = late(r"^ (?:mention|name|include|contain|refer to)(?:s|ed|ing)?(?: (?:any|a|an|the))?(?: \w+)? ?$")
 _DENYING = (
     r"[^.;:!?,\n]{0,16}? (?:is|was|are|were)(?:n't| not) "
@@ -76,7 +76,7 @@ _NEGATED_AFTER_ZH = late(_DENYING_ZH)
 _MAYBE = "(?: maybe| perhaps| possibly)?"
 _OR_ZH = "或者?|或是|还是|抑或"
 _OF_PLACES = r"(?:(?:in|at|on|the|drawer|number|no\.?|room|#|第)\s?){0,3}"
-# What every value begins with.
+# What a value may begin with.
 _VALUE_BEGINS = (
     rf"[\d{HAN}£$€¥₹₩₽正冬腊差午农阴旧夏公阳新西人]|[a-z]{{1,3}}\$?[ -]?\d"
     rf"|(?:an? )?(?:{'|'.join(sorted(NUMBER_WORDS))}|half|quarter|noon|mid)|{MONTH_NAME.pattern}"
@@ -90,18 +90,18 @@ _CHOICE = late(
 
 
 class Verdict(NamedTuple):
-    """What an answer says of a fact. `find`: the first one that stands, if any.
+    """What an answer says about a fact. `find`: the first one that stands, if any.
 
-    `taken_back`: the fact is named, but each time negated or guessed at; what a reject voids names another fact.
+    `taken_back`: the fact is named, but negated or guessed at each time. Finds voided by a reject name another fact.
     """
 
     find: Find | None
     taken_back: bool
 
 
-# The same for many finds at once, in Rust's engine: in what stands before each, a mark, and what stands after it. The
-# engine knows no look-around, so that these patterns match more often. ASCII's word boundaries hold wherever Python's
-# do, and are ten times as fast.
+# The same for many finds at once, in Rust's regex engine: on the text before a find, a mark, and the text after it. It
+# has no look-around, so these patterns match more often. ASCII word boundaries match wherever Python's do, and
+# are ten times as fast.
 _HERE = "\x01"
 _MAY_NEGATE, _MAY_VARY = (
     pattern.replace(r"\b", r"(?-u:\b)")
@@ -114,7 +114,7 @@ _MAY_NEGATE, _MAY_VARY = (
 
 
 def stands(folded: str, find: Find, group: Group) -> bool:
-    """Whether a find of a group in a folded answer is none that is void."""
+    """Whether a find of a group in a folded answer stands, that is, is not void."""
     if group.language:
         folded = in_letters_of(folded, group.language)
         if is_denied(folded, find, group.language) or (group.values and is_one_of_several(folded, find, group)):
@@ -130,26 +130,26 @@ def stands(folded: str, find: Find, group: Group) -> bool:
     return not group.values or not (_is_compared(folded, find) or _is_choice(folded, find, group))
 
 
-def doubtful(found: Sequence[tuple[str, Find, Group]]) -> list[bool]:
-    """For finds of groups in folded answers, whether `stands` has to be asked of each; the others stand."""
+def doubtful(cases: Sequence[tuple[str, Find, Group]]) -> list[bool]:
+    """For each find of a group in a folded answer, whether it needs a call of `stands`; the others stand."""
     import polars as pl
 
     near = pl.Series(
         "",
         [
             f"{folded[max(0, find.start - _NEAR) : find.start]}{_HERE}{folded[find.end : find.end + _NEAR]}"
-            for folded, find, _ in found
+            for folded, find, _ in cases
         ],
         pl.String,
     )
-    rejecting = pl.Series("", [bool(group.rejects or group.owner) for *_, group in found], pl.Boolean)
-    varying = pl.Series("", [bool(group.values) for *_, group in found], pl.Boolean) & near.str.contains(_MAY_VARY)
+    rejecting = pl.Series("", [bool(group.rejects or group.owner) for *_, group in cases], pl.Boolean)
+    varying = pl.Series("", [bool(group.values) for *_, group in cases], pl.Boolean) & near.str.contains(_MAY_VARY)
     flags: list[bool] = (rejecting | near.str.contains(_MAY_NEGATE) | varying).to_list()
     return flags
 
 
 def verdict(folded: str, group: Group) -> Verdict:
-    """What a folded answer says of a fact, by all places where it is found."""
+    """What a folded answer says about a fact, considering all places where it is found."""
     standing: list[Find] = []
     denied = False
     for find in islice(finds(folded, group), _MOST):
@@ -161,7 +161,7 @@ def verdict(folded: str, group: Group) -> Verdict:
 
 
 def first_standing(folded: str, group: Group) -> Find | None:
-    """The first place where a folded answer states a fact; None where it states it nowhere."""
+    """The first place where a folded answer states a fact; None if it does not."""
     return verdict(folded, group).find
 
 
@@ -172,8 +172,8 @@ def _touches(folded: str, find: Find, rejects: tuple[Word, ...]) -> bool:
     start, end = find.start - first, find.end - first
     for match in pattern.finditer(near):
         if start <= match.start() and match.end() <= end:
-            continue  # the spelling holds it: "Hallorane's pupil" beside Hallorane's rival
-        # "Three years (1043 days)" is a right number of days, "1318 (metres)" a wrong one of feet.
+            continue  # the spelling itself contains the reject: "Hallorane's pupil" and the reject "Hallorane"
+        # "Three years (1043 days)" is right if days are asked for, "1318 (metres)" wrong if feet are.
         between = near[match.end() : start] if match.end() <= start else near[end : match.start()].lstrip(" -(")
         if not between.strip(" -"):
             return True
@@ -182,9 +182,9 @@ def _touches(folded: str, find: Find, rejects: tuple[Word, ...]) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _any_of(rejects: tuple[Word, ...]) -> tuple[re.Pattern[str], int]:
-    """A pattern of rejects, and how far from a find one may end that touches it.
+    """A pattern of rejects, and the distance within which a reject may touch a find.
 
-    Beside a letter at its end none may stand another one, but a digit may.
+    A reject that ends with a letter must not be followed by another one, but may be followed by a digit.
     """
     pattern = re.compile(
         "|".join(
@@ -220,7 +220,7 @@ def _is_compared(folded: str, find: Find) -> bool:
 
 
 def _is_choice(folded: str, find: Find, group: Group) -> bool:
-    """Whether a value stands in a row of different ones with an "or" among them."""
+    """Whether a value is in a row of different ones with an "or" among them."""
     row: list[Value] = []
     has_or = False
     first = max(0, find.start - _NEAR)
@@ -231,9 +231,9 @@ def _is_choice(folded: str, find: Find, group: Group) -> bool:
     for value in values_in(near, group.kind):
         if row and value.start >= row[-1].end:
             between = _CHOICE.fullmatch(near, row[-1].end, value.start)
-            # With a unit behind each, they are to choose from only if it is the same one: feet or metres are not.
+            # Values with a unit each are alternatives only if the units are the same: feet or metres are not.
             unit = ((between and between["unit"]) or "").strip(" -")
-            if between and between[0].strip() and near.startswith(unit, _behind(near, value.end)):
+            if between and between[0].strip() and near.startswith(unit, _after(near, value.end)):
                 has_or = has_or or between["or"] is not None
                 row.append(value)
                 continue
@@ -245,12 +245,12 @@ def _is_choice(folded: str, find: Find, group: Group) -> bool:
     return has_or and _is_among(find, row, group)
 
 
-def _behind(text: str, end: int) -> int:
-    """The place behind a value where its unit begins."""
+def _after(text: str, end: int) -> int:
+    """The place after a value where its unit begins."""
     return end + (text[end : end + 1] in (" ", "-"))
 
 
 def _is_among(find: Find, row: list[Value], group: Group) -> bool:
     """Whether a find is one of a row's values, and another one differs from it."""
-    is_there = any(value.start < find.end and find.start < value.end for value in row)
-    return is_there and any(not any(is_same(value.value, wanted) for wanted in group.values) for value in row)
+    is_in_row = any(value.start < find.end and find.start < value.end for value in row)
+    return is_in_row and any(not any(is_same(value.value, wanted) for wanted in group.values) for value in row)

@@ -86,11 +86,11 @@ def test_samples_of_a_row_count_as_their_mean(write_lines: WriteLines) -> None:
 def test_a_strange_id_and_what_is_no_dataset_are_refused_in_a_sentence(write_lines: WriteLines, tmp_path: Path) -> None:
     rows = made(4)
     judge = Judge(write_lines("rows.jsonl", rows))
-    with pytest.raises(ScoreError, match="'stranger' is no row of"):
+    with pytest.raises(ScoreError, match="has no row with the id 'stranger'"):
         judge("stranger", "blue")
-    with pytest.raises(ScoreError, match="no row of"):
+    with pytest.raises(ScoreError, match="has no row with the id"):
         judge.headline([("\ud800", 1.0)])
-    with pytest.raises(ScoreError, match="'stranger' is no row of"):
+    with pytest.raises(ScoreError, match="has no row with the id 'stranger'"):
         judge.headline([("stranger", 1.0)])
     with pytest.raises(ScoreError, match="keywrd"):
         Judge(write_lines("rows.jsonl", rows), metrics=["keywrd"])

@@ -49,7 +49,7 @@ def test_rows_without_lengths_have_no_effective_length_and_none_is_said_where_no
 def test_one_needle_has_the_interval_of_its_rows_alone() -> None:
     shown = overview_of(summary(perfect(needle_id="only")), [])
     assert shown.score.endswith("of this needle alone  n 4")
-    assert "One needle: intervals are of this one alone, and nothing tells what others would give" in shown.about
+    assert "One needle: intervals are for this one alone and do not show what others would give" in shown.about
 
 
 def test_several_parts_are_listed_with_what_they_weigh_and_one_is_not() -> None:

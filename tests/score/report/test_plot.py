@@ -30,7 +30,7 @@ def test_reports_folders_and_summaries_stand_beside_each_other_in_one_figure(tmp
 def test_what_cannot_be_drawn_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     one = report(right(0.9, 1))
     for wrong, said in (
-        ({"metric": "bleu"}, "'bleu' is no metric"),
+        ({"metric": "bleu"}, "have no metric 'bleu'"),
         ({"language": "zh"}, "no row with a length"),
         ({"palette": "grey"}, "grey"),
         ({"out": tmp_path / "a.gif"}, "png or .svg"),

@@ -33,7 +33,7 @@ def test_a_report_says_whose_scores_and_of_which_dataset(report: Report) -> None
     grid = report_grid(report, "keyword")
     assert (grid.model, grid.dataset, grid.metric) == ("gpt", f"rows {report.digest8}", "keyword")
     assert grid == grid_of(Scored(report.scores), "keyword", model="gpt", dataset=f"rows {report.digest8}")
-    with pytest.raises(ScoreError, match="'bleu' is no metric"):
+    with pytest.raises(ScoreError, match="have no metric 'bleu'"):
         report_grid(report, "bleu")
 
 

@@ -26,9 +26,9 @@ def test_runs_that_do_not_belong_together_are_refused() -> None:
         common_rows([("a", one)])
     with pytest.raises(ScoreError, match="two runs are called 'a'"):
         common_rows([("a", one), ("a", one)])
-    with pytest.raises(IntegrityError, match=r"b: has no row of a, .* runs of the same dataset"):
+    with pytest.raises(IntegrityError, match=r"b: has no row in common with a: .* runs of the same dataset"):
         common_rows([("a", one), ("b", one.with_columns(id="other-" + pl.col("id")))])
-    with pytest.raises(ScoreError, match="b: its scores have no 'score'"):
+    with pytest.raises(ScoreError, match="b: its scores have no column 'score'"):
         common_rows([("a", one), ("b", one.drop("score"))])
     with pytest.raises(ScoreError, match="is judged by keyword in a and by edit in b"):
         common_rows([("a", one), ("b", run([50.0] * 6, metric="edit"))])
@@ -39,5 +39,5 @@ def test_rows_that_only_one_run_has_are_left_out_and_named() -> None:
     found = common_rows([("a", whole), ("b", whole.head(50)), ("c", whole.tail(55))])
     assert (found.names, found.rows) == (("a", "b", "c"), (60, 50, 55))
     assert [part.frame["id"].to_list() for part in found.kept] == [whole["id"][5:50].to_list()] * 3
-    assert found.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, 'row-00000' for one"
+    assert found.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, such as 'row-00000'"
     assert len(found.notes) == 3

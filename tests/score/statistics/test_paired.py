@@ -90,7 +90,7 @@ def test_rows_that_only_one_run_has_are_counted_and_told() -> None:
     ]  # fmt: skip
     assert found.rows == 45
     assert [(pair.first, pair.second) for pair in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert found.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, 'row-00000' for one"
+    assert found.notes[0] == "a: 15 of its 60 rows are not in every run and are left out, such as 'row-00000'"
     assert len(found.notes) == 3
 
 
@@ -98,7 +98,7 @@ def test_rows_without_a_score_in_one_run_are_no_pair_and_told() -> None:
     found = compare([("a", run([80.0] * 30)), ("b", run([None] * 6 + [70.0] * 24))])
     assert (found.pairs[0].overall.rows, found.pairs[0].overall.n) == (30, 24)
     assert [one.figure.n for one in found.runs] == [30, 24]
-    assert found.notes == ("a and b: 6 of 30 rows lack a score in one and do not count",)
+    assert found.notes == ("a and b: 6 of 30 rows have no score in one of them and do not count",)
 
 
 def test_only_drops_beyond_the_points_that_needles_agree_on_are_failures() -> None:
@@ -123,12 +123,12 @@ def test_only_drops_beyond_the_points_that_needles_agree_on_are_failures() -> No
 def test_a_drop_over_fewer_rows_says_so_and_one_of_a_single_needle_is_no_failure() -> None:
     part = run([None] + [80.0 + k % 2 for k in range(23)])
     (sentence,), noise = drops(compare([("base", run([90.0] * 24)), ("part", part)]), 5)
-    assert sentence.startswith("part: score is 80.48, over 23 rows and not 24, 9.52 points below the 90.00 of base; ")
+    assert sentence.startswith("part: score is 80.48, over 23 rows, not 24, 9.52 points below the 90.00 of base; ")
     assert noise == ()
     runs = [(name, run([level] * 24, needle_id="n")) for name, level in (("base", 100.0), ("gone", 0.0))]
     failed, (sentence,) = drops(compare(runs), 5)
     assert failed == ()
-    assert sentence.endswith("but this is no failure: of one needle, nothing tells a drop from noise")
+    assert sentence.endswith("but this is no failure: with one needle, a drop cannot be told from noise")
 
 
 def test_one_needle_has_no_test_and_its_differences_count_as_noise() -> None:

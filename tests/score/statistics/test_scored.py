@@ -13,9 +13,9 @@ from niah_score.statistics.scored import Scored
 
 
 def test_an_id_in_two_lines_and_a_metric_that_is_none_are_refused() -> None:
-    with pytest.raises(ScoreError, match="'row' stands in several lines"):
+    with pytest.raises(ScoreError, match="'row' is on several lines"):
         Scored(frame([{"id": "row"}, {"id": "other"}, {"id": "row"}]))
-    with pytest.raises(ScoreError, match="'bleu' is no metric of these scores; they have score, keyword"):
+    with pytest.raises(ScoreError, match="these scores have no metric 'bleu'; they have score, keyword"):
         cells(frame([{}]), "bleu")
 
 

@@ -91,7 +91,7 @@ def test_runs_over_the_rows_that_all_have_and_what_is_left_out_is_told() -> None
     assert found.grids[0].overall.rows == 120
     assert found.notes == (
         "The runs are of different datasets (made-0000aaaa, made-0000bbbb); rows of the same id are compared",
-        "whole: 120 of its 240 rows are not in every run and are left out, 'row-00120' for one",
+        "whole: 120 of its 240 rows are not in every run and are left out, such as 'row-00120'",
     )
 
 
