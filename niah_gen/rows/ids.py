@@ -28,7 +28,7 @@ def row_id(family: str, row: Truth) -> str:
         corpus = corpus[: room - len(needle)]
     truth: list[object] = [row["prompt_sha256"], row["question"], row["answers"], row["keywords"]]
     spelled = (corpus, needle, depth / 10) == (row["corpus"], row["needle_id"], row["depth_percent"])
-    # A name that holds what looks like coordinates could be read in two ways.
+    # A name that contains something like coordinates could be read in two ways.
     if not spelled or _LOOKS_LIKE_COORDINATES.search(f"{corpus} {needle}"):
         truth.append([row["corpus"], row["needle_id"], row["depth_percent"]])
     if row["control"] is not None:

@@ -1,6 +1,6 @@
-"""Hashes prompts of which many begin alike: what a prompt shares with the one before it is hashed once.
+"""Hashes prompts, many of which begin alike: what a prompt shares with the one before it is hashed only once.
 
-Rows over one haystack share it up to their first needle, on average half of the prompt where depths ascend.
+Rows over one haystack share it up to their first needle, which is half of the prompt on average if depths ascend.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LONG = 50_000
 
 
 class _Begun(NamedTuple):
-    """A hash of the texts `before` a stretch and of the first bytes of the memory that `stretch` views."""
+    """The state of a hash that has taken the bytes `before` a stretch, and the stretch."""
 
     before: bytes
     stretch: memoryview
@@ -24,7 +24,7 @@ class _Begun(NamedTuple):
 
 
 class PrefixHash:
-    """sha256 of texts in pieces, one after the other."""
+    """sha256 of texts in pieces, one text after another."""
 
     def __init__(self) -> None:
         self._begun: _Begun | None = None
@@ -43,7 +43,7 @@ class PrefixHash:
         return total.hexdigest()
 
     def _begin(self, before: bytes, stretch: memoryview) -> Any:
-        """A hash of a text and a stretch, from as far as the last one went into the same memory."""
+        """A hash of a text and a stretch, continuing the last one if that covers a beginning of the same memory."""
         begun = self._begun
         if begun and begun.before == before and _address(begun.stretch) == _address(stretch) and (
             len(begun.stretch) <= len(stretch)
@@ -53,7 +53,7 @@ class PrefixHash:
         else:
             state = hashlib.sha256(before)
             state.update(stretch)
-        # The view keeps its memory from being used for anything else.
+        # Holding the view keeps its memory from being reused.
         self._begun = _Begun(before, stretch, state)
         return state.copy()
 
