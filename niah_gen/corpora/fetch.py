@@ -1,10 +1,10 @@
 """Fetches the corpora known by name from the network or a folder, checks them, and installs them.
 
-    <folder>/<name>/              the corpus with its corpus.toml, which appears whole
-    <folder>/.<name>.fetching/    finished files and `.part` files of an interrupted fetch; used again by the next
+    <folder>/<name>/              the corpus with its corpus.toml, which appears only when complete
+    <folder>/.<name>.fetching/    finished files and `.part` files of an interrupted fetch; reused by the next
 
 Bytes are trusted by their pinned sha256 alone. A damaged corpus is repaired file by file, its corpus.toml last, once
-all that it lacks has arrived.
+everything that was missing has arrived.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Progress = Callable[[str, int, int], None]
 PART = ".part"
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 _TIMEOUT_SECONDS = 30.0
-# Between tries that brought nothing; a try that brought bytes starts the count anew.
+# Seconds between tries that brought nothing; a try that brings bytes resets the count.
 _PAUSES = (0.5, 1.0, 2.0, 4.0)
 _CHUNK_BYTES = 64 * 1024
 
@@ -52,7 +52,7 @@ def fetch_corpus(
     source: copy from this folder, or from the folder of that name in it, instead of the network. url: fetch from here
     instead; a URL with `{path}`, or one to which `/<path>` is added. progress(path, bytes_done, bytes_total).
 
-    What is there and intact is kept, what arrived of an interrupted fetch is used again. Raises CorpusError (unknown
+    Intact files are kept, and what an interrupted fetch left behind is reused. Raises CorpusError (unknown
     name, offline, refused by the server, files missing in `source`), IntegrityError (bytes that are not the pinned
     ones), LockedError (another process fetches this corpus), and OSError.
     """
@@ -92,23 +92,23 @@ def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Pat
     problems = []
     damaged = False
     for file in files:
-        path, goal = folder / file.path, staging / file.path
-        if not is_intact(goal, file):
+        path, staged = folder / file.path, staging / file.path
+        if not is_intact(staged, file):
             try:
-                found = file_sha256(path)
+                sha256 = file_sha256(path)
             except FileNotFoundError:
                 problems.append(f"{file.path}: missing")
                 continue
             except OSError as error:
                 problems.append(f"{file.path}: cannot be read ({error.strerror})")
                 continue
-            if found == file.sha256:
-                found = copy_checked(path, goal)
-            if found != file.sha256:
+            if sha256 == file.sha256:
+                sha256 = copy_checked(path, staged)
+            if sha256 != file.sha256:
                 damaged = True
-                problems.append(f"{file.path}: sha256 is {found}, expected {file.sha256}")
+                problems.append(f"{file.path}: sha256 is {sha256}, expected {file.sha256}")
                 continue
-        size = goal.stat().st_size
+        size = staged.stat().st_size
         tell(file.path, size, size)
     if problems:
         head = f"{folder}: {len(problems)} of {len(files)} files are not those of corpus {name!r}, nothing installed"
@@ -116,16 +116,16 @@ def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Pat
 
 
 class _InterruptedError(Exception):
-    """A try that may go better the next time."""
+    """A failed try that is worth repeating."""
 
 
 def _file_url(base: str, path: str) -> str:
     """Where a file is. Raises CorpusError for anything but http and https, and for a URL with a name or password."""
     if "@" in base.partition("://")[2].partition("/")[0]:
-        # Not repeated here: what stands before the @ is a secret, and urllib would take it for a part of the host.
+        # The URL is not repeated: what precedes the @ is a secret. urllib would take it for a part of the host.
         raise CorpusError(
-            "the URL holds a name or a password before its host, which is not sent; give it without, or fetch the "
-            "files by other means and use --from FOLDER"
+            "the URL holds a name or a password before its host, which is not sent; give the URL without it, or get "
+            "the files by other means and use --from FOLDER"
         )
     quoted = urllib.parse.quote(path)
     url = base.replace("{path}", quoted) if "{path}" in base else f"{base.rstrip('/')}/{quoted}"
@@ -141,24 +141,24 @@ def _file_url(base: str, path: str) -> str:
 
 def _fetch_file(name: str, url: str, file: CorpusFile, staging: Path, tell: Progress) -> None:
     """Bring one pinned file into the staging folder. Raises IntegrityError if the server sends other bytes."""
-    goal = staging / file.path
-    if is_intact(goal, file):
-        size = goal.stat().st_size
+    staged = staging / file.path
+    if is_intact(staged, file):
+        size = staged.stat().st_size
         tell(file.path, size, size)
         return
-    part = goal.with_name(goal.name + PART)
+    part = staged.with_name(staged.name + PART)
     part.parent.mkdir(parents=True, exist_ok=True)
-    found = ""
-    # Twice, as the partial file that the first try goes on with may be of another time or server.
+    sha256 = ""
+    # Twice, as the partial file that the first try continues may be from another time or server.
     for _ in range(2):
         _download(name, url, part, lambda done, total: tell(file.path, done, total))
-        found = file_sha256(part)
-        if found == file.sha256:
-            move_file(part, goal)
+        sha256 = file_sha256(part)
+        if sha256 == file.sha256:
+            move_file(part, staged)
             return
         part.unlink()
     raise IntegrityError(
-        f"{url}: {file.path} has sha256 {found}, but corpus {name!r} pins {file.sha256}; nothing was installed: the "
+        f"{url}: {file.path} has sha256 {sha256}, but corpus {name!r} pins {file.sha256}; nothing was installed: the "
         f"server, or a proxy on the way, sends another file; fetch it from another URL, or {_way_out(name)}"
     )
 
@@ -168,18 +168,18 @@ def _way_out(name: str) -> str:
 
 
 def _download(name: str, url: str, part: Path, tell: Callable[[int, int], None]) -> None:
-    """Bring a partial file to its end. Raises CorpusError if the server refuses or too many tries bring nothing."""
+    """Complete a partial file. Raises CorpusError if the server refuses or too many tries bring nothing."""
     longest = _size(part)
     failures = 0
     while True:
         try:
-            _go_on(name, url, part, tell)
+            _continue(name, url, part, tell)
         except _InterruptedError as error:
             size = _size(part)
             failures = failures + 1 if size <= longest else 1
             longest = max(longest, size)
             if failures > len(_PAUSES):
-                kept = "what arrived is kept, and the same command goes on from there; " if size else ""
+                kept = "what arrived is kept, and the same command continues from there; " if size else ""
                 raise CorpusError(
                     f"{url}: {error} ({failures} tries); {kept}without network, {_way_out(name)}"
                 ) from None
@@ -192,15 +192,15 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _go_on(name: str, url: str, part: Path, tell: Callable[[int, int], None]) -> None:
-    """One request for what a partial file lacks. Raises _InterruptedError with what arrived kept."""
+def _continue(name: str, url: str, part: Path, tell: Callable[[int, int], None]) -> None:
+    """Make one request for the rest of a partial file. Raises _InterruptedError, keeping what arrived."""
     start = _size(part)
     headers = {"User-Agent": f"niah-gen/{VERSION}"}
     if start:
         headers["Range"] = f"bytes={start}-"
     try:
         request = urllib.request.Request(url, headers=headers)  # noqa: S310 - _file_url lets only http and https through
-        # An opener of its own: the shared one keeps the proxies of the first request ever made.
+        # A new opener: the shared one keeps the proxies of the first request ever made.
         response = urllib.request.build_opener().open(request, timeout=_TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         with error:
@@ -223,7 +223,7 @@ def _go_on(name: str, url: str, part: Path, tell: Callable[[int, int], None]) ->
             stated = _CONTENT_RANGE.match(response.headers.get("Content-Range", ""))
             if stated is None or int(stated[1]) != start:
                 part.unlink(missing_ok=True)
-                raise _InterruptedError("the server went on at another place than asked for")
+                raise _InterruptedError("the server continued at another place than asked for")
         else:
             start = 0
         stated_length = response.headers.get("Content-Length", "")
@@ -252,5 +252,5 @@ def _received(response: http.client.HTTPResponse, most: int) -> bytes:
     try:
         return response.read1(most) if most else b""
     except (OSError, http.client.HTTPException) as error:
-        # Not OSError: one that comes from writing the file must not look like one of the network.
+        # Not OSError: an error of writing the file must not look like one of the network.
         raise _InterruptedError(f"the connection broke ({error or type(error).__name__})") from None
