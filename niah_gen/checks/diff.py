@@ -113,8 +113,8 @@ def compare(
         progress.start(sum(item.rows for item in manifests), sum(item.tokens for item in manifests))
     diff = Difference(before.manifest, after.manifest)
     # An empty name makes a temporary file that goes when the connection closes.
-    with closing(sqlite3.connect("")) as kept:
-        index = _Index(kept)
+    with closing(sqlite3.connect("")) as database:
+        index = _Index(database)
         for number, row, config in _rows(before, jobs, progress):
             index.add_old(number, row, config)
         for number, row, config in _rows(after, jobs, progress):
@@ -127,19 +127,19 @@ def compare(
 class _Index:
     """The rows of both datasets on disk. Columns are packed in the order they were first seen."""
 
-    def __init__(self, kept: sqlite3.Connection) -> None:
-        self._kept = kept
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
         self._places: dict[str, int] = {}
         self.columns_old: set[str] = set()
         self.columns_new: set[str] = set()
-        kept.execute("PRAGMA journal_mode = OFF")
+        database.execute("PRAGMA journal_mode = OFF")
         for table in ("old", "new"):
-            kept.execute(
+            database.execute(
                 f"CREATE TABLE {table} "
                 "(number INTEGER PRIMARY KEY, id TEXT, at BLOB, config TEXT, digests BLOB, matched INTEGER DEFAULT 0)"
             )
-            kept.execute(f"CREATE UNIQUE INDEX {table}_id ON {table} (id)")
-        kept.execute("CREATE INDEX old_at ON old (at)")
+            database.execute(f"CREATE UNIQUE INDEX {table}_id ON {table} (id)")
+        database.execute("CREATE INDEX old_at ON old (at)")
 
     def add_old(self, number: int, row: _DigestedRow, config: str) -> None:
         self.columns_old.update(row.columns)
@@ -148,12 +148,12 @@ class _Index:
     def add_new(self, number: int, row: _DigestedRow, config: str, diff: Difference) -> None:
         """Store a row of the new dataset, and compare it with the old row of the same id."""
         self.columns_new.update(row.columns)
-        there = self._kept.execute("SELECT number, digests FROM old WHERE id = ?", (row.id,)).fetchone()
-        self._insert("new", number, row, config, there is not None)
-        if there is None:
+        old = self._database.execute("SELECT number, digests FROM old WHERE id = ?", (row.id,)).fetchone()
+        self._insert("new", number, row, config, old is not None)
+        if old is None:
             return
-        self._kept.execute("UPDATE old SET matched = 1 WHERE number = ?", (there[0],))
-        columns = self._changed(there[1], self._packed(row.columns))
+        self._database.execute("UPDATE old SET matched = 1 WHERE number = ?", (old[0],))
+        columns = self._changed(old[1], self._packed(row.columns))
         if columns:
             diff.changed.add(config, row.id, columns)
         else:
@@ -161,24 +161,24 @@ class _Index:
 
     def join_by_coordinates(self, diff: Difference) -> None:
         """Match the rows whose ids only one dataset has by coordinates, and count those left over."""
-        for name, at, config, digests in self._kept.execute(
+        for name, at, config, digests in self._database.execute(
             "SELECT id, at, config, digests FROM new WHERE NOT matched ORDER BY number"
         ):
-            other = self._kept.execute(
+            other = self._database.execute(
                 "SELECT number, id, digests FROM old WHERE at = ? AND NOT matched ORDER BY number LIMIT 1", (at,)
             ).fetchone()
             if other is None:
                 diff.added.add(config, name)
                 continue
-            self._kept.execute("UPDATE old SET matched = 1 WHERE number = ?", (other[0],))
+            self._database.execute("UPDATE old SET matched = 1 WHERE number = ?", (other[0],))
             diff.renamed.add(config, f"{other[1]} -> {name}", self._changed(other[2], digests))
-        for name, config in self._kept.execute("SELECT id, config FROM old WHERE NOT matched ORDER BY number"):
+        for name, config in self._database.execute("SELECT id, config FROM old WHERE NOT matched ORDER BY number"):
             diff.gone.add(config, name)
 
     def _insert(self, table: str, number: int, row: _DigestedRow, config: str, matched: bool) -> None:
         values = (number, row.id, row.coordinates, config, self._packed(row.columns), matched)
         try:
-            self._kept.execute(_INSERT[table], values)
+            self._database.execute(_INSERT[table], values)
         except sqlite3.IntegrityError:
             raise IntegrityError(
                 f"the {table} dataset has two rows with the id {row.id}; verify it with --full, and build it again"

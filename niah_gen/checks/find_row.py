@@ -167,5 +167,5 @@ def _others(cells: Sequence[_Candidate]) -> str | None:
     apart = [f"--{name} ({_listed(known, _MOST_HINTS)})" for name, known in values.items() if len(known) > 1]
     numbers = _listed([str(cell.number) for cell in cells[1:]], _MOST_HINTS)
     others = "1 other row matches" if len(cells) == 2 else f"{len(cells) - 1} other rows match"
-    told = f", told apart by {', '.join(apart)}" if apart else ""
-    return f"{others}{told}; by number: --row ({numbers})"
+    differing = f", told apart by {', '.join(apart)}" if apart else ""
+    return f"{others}{differing}; by number: --row ({numbers})"

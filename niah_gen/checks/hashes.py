@@ -32,10 +32,10 @@ def verify(folder: Path) -> tuple[Manifest, list[str]]:
     # A path such as `.` has no name.
     partial = BuildFolders(Path(os.path.abspath(folder))).partial
     if hashed.problems and is_moving(partial):
-        unfinished = (
+        killed = (
             f"{partial.name} holds files that a killed command had not finished moving in; run the same build again"
         )
-        return hashed.manifest, [unfinished, *hashed.problems]
+        return hashed.manifest, [killed, *hashed.problems]
     return hashed.manifest, hashed.problems
 
 

@@ -253,7 +253,7 @@ class PartProver:
             yield from _different(row, name, value)
 
     def _frame(self, item: Item, language: str) -> Frame | None:
-        """The prompt around an item's contexts; None where the recipe's template cannot ask its question."""
+        """The prompt around an item's contexts; None if the recipe's template cannot ask its question."""
         part = self._part
         template = part.template_in(language)
         question = item.question or ""
@@ -273,29 +273,21 @@ class PartProver:
         texts = self._hidden(item)
         if self._exact:
             problems += not_once(texts, _contents(row))
-        outside = list(_outside_frame(frame, row, self._task.context.conversation))
-        if outside:
-            return problems + outside
-        place = _place_of(frame, row)
-        spans = [(span["start"], span["end"]) for span in row["needle_spans"]]
-        named = [(f"needle {number}", span) for number, span in enumerate(spans, 1)]
-        target = row["target_span"]
-        if target is not None:
-            named.append(("target_span", (target["start"], target["end"])))
-            if not self._task.context.has_target:
-                problems.append("target_span: rows of this task have none")
-        outside = [
-            f"{name} spans {start} to {end}, outside the context, which is {place.start} to {place.end}"
-            for name, (start, end) in named
-            if not place.start <= start <= end <= place.end
-        ]
+        wrong_frame = list(_outside_frame(frame, row, self._task.context.conversation))
+        if wrong_frame:
+            return problems + wrong_frame
+        if row["target_span"] is not None and not self._task.context.has_target:
+            problems.append("target_span: rows of this task have none")
+        content = _contents(row)[max(row["context_message"], 0)]
+        place = _Place(content, len(frame.before), len(content) - len(frame.after))
+        outside = list(_outside_context(row, place))
         if outside or not len(row["needle_spans"]) == len(row["needle_depths"]) == len(texts):
             return problems + outside
         part = self._part
         lines = lines_of(part.spread, part.diff, row["seed"], self._asked.own.hide, item.hide, self._asked.own.sets)
         needles = tuple(
-            PlacedNeedle(text, start - place.start, end - place.start)
-            for text, (start, end) in zip(texts, spans, strict=True)
+            PlacedNeedle(text, span["start"] - place.start, span["end"] - place.start)
+            for text, span in zip(texts, row["needle_spans"], strict=True)
         )
         proof = ContextProof(
             row,
@@ -352,10 +344,15 @@ def _contents(row: Row) -> list[str]:
     return [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
 
 
-def _place_of(frame: Frame, row: Row) -> _Place:
-    """Where the context lies in a prompt that is its template around a context."""
-    content = _contents(row)[max(row["context_message"], 0)]
-    return _Place(content, len(frame.before), len(content) - len(frame.after))
+def _outside_context(row: Row, place: _Place) -> Iterator[str]:
+    """The spans of a row that are not within its context."""
+    spans = [(f"needle {number}", span) for number, span in enumerate(row["needle_spans"], 1)]
+    if row["target_span"] is not None:
+        spans.append(("target_span", row["target_span"]))
+    for name, span in spans:
+        start, end = span["start"], span["end"]
+        if not place.start <= start <= end <= place.end:
+            yield f"{name} spans {start} to {end}, outside the context, which is {place.start} to {place.end}"
 
 
 def _outside_frame(frame: Frame, row: Row, conversation: bool) -> Iterator[str]:

@@ -352,19 +352,29 @@ def _prove_rows(
     for suffix, group in groupby(zip(pieces, results, strict=True), key=lambda item: item[0][0].format):
         rows = FormatRows(suffix, suffix not in lacking, followers_of(setup.recipe, tasks, tokenizer))
         for file, of_file in groupby(group, key=lambda item: item[0][0]):
-            count = 0
-            readable = True
-            for _, proved in of_file:
-                problems.join(proved.problems)
-                problems.add(rows.take(proved.lines))
-                rows.tokens += proved.tokens
-                count += len(proved.lines)
-                readable = readable and proved.readable
-                figures = _together(figures, proved.figures)
-                if progress:
-                    progress.advance(len(proved.lines), proved.tokens)
-            if readable and count != file.entry.rows:
-                problems.add([f"{file.entry.path}: holds {count} rows, the manifest says {file.entry.rows}"])
-            rows.whole = rows.whole and readable
+            proved = _take_file(rows, file, (piece for _, piece in of_file), problems, progress)
+            figures = _together(figures, proved)
         problems.add(wrong_together(rows, setup.recipe, tasks, setup.manifest))
+    return figures
+
+
+def _take_file(
+    rows: FormatRows, file: DataFile, pieces: Iterable[_ProvedPiece], problems: _Problems, progress: Progress | None
+) -> Figures:
+    """Add the proved pieces of a file to the rows of its format; returns their figures."""
+    figures = Figures(0)
+    count = 0
+    readable = True
+    for proved in pieces:
+        problems.join(proved.problems)
+        problems.add(rows.take(proved.lines))
+        rows.tokens += proved.tokens
+        count += len(proved.lines)
+        readable = readable and proved.readable
+        figures = _together(figures, proved.figures)
+        if progress:
+            progress.advance(len(proved.lines), proved.tokens)
+    if readable and count != file.entry.rows:
+        problems.add([f"{file.entry.path}: holds {count} rows, the manifest says {file.entry.rows}"])
+    rows.whole = rows.whole and readable
     return figures

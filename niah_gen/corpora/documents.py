@@ -117,12 +117,12 @@ def _lines(path: Path) -> Iterator[_RawLine]:
             first, *more = chunk.split(b"\n")
             begun.append(first)
             held += len(first)
-            for after in more:
+            for rest in more:
                 line = b"".join(begun) if len(begun) > 1 else begun[0]
                 yield _RawLine(number, offset, line)
                 number += 1
                 offset += held + 1
-                begun, held = [after], len(after)
+                begun, held = [rest], len(rest)
             if held > LONGEST_BYTES:
                 raise CorpusError(
                     f"{path}:{number}: the line is longer than {LONGEST_BYTES:,} bytes; write each document on its "

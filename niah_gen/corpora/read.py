@@ -82,7 +82,7 @@ def checked_files(located: Located) -> tuple[CorpusFile, ...]:
 
 
 def corpus_sha256(located: Located) -> str:
-    """The digest that `read_corpus` gives a corpus, without reading its plain files. Raises what `read_corpus` does."""
+    """The digest that `read_corpus` gives a corpus, without parsing plain files. Raises what `read_corpus` does."""
     files = checked_files(located)
     marked = [file for file in files if file.path.endswith(MARKUP)]
     return corpus_digest(files, dict(map(_text_hash, _documents(located, marked))))

@@ -158,7 +158,11 @@ def make_plan(
         with_draw(recipe, kept.values()),
         tokenizer=tokenizer.name,
         parts=tuple(
-            replace(part, corpora=tuple(_named(sources, part.corpora)), options=named(task.options, part.options))
+            replace(
+                part,
+                corpora=tuple(sources[spec].name if spec in sources else spec for spec in part.corpora),
+                options=named(task.options, part.options),
+            )
             for part, task in zip(recipe.parts, tasks, strict=True)
         ),
         pins=tuple(sorted(pins.items())),
@@ -195,11 +199,6 @@ def _language_digests(recipe: Recipe, languages: Sequence[str]) -> dict[str, str
     """sha256 of the files of the user's own languages, under the names of their pins. `languages`: of the corpora."""
     used = {*languages, *recipe.languages, *(code for part in recipe.parts for code in part.languages)}
     return {f"{LANGUAGE_PIN}{code}": find_language(code).sha256 for code in sorted(used) if is_own_language(code)}
-
-
-def _named(sources: Mapping[str, Corpus], specs: Sequence[str]) -> Iterator[str]:
-    for spec in specs:
-        yield sources[spec].name if spec in sources else spec
 
 
 def _planned_parts(
