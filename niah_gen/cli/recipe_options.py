@@ -98,19 +98,21 @@ def recipe_flags(
     return dict(locals())
 
 
+_OF_RECIPE = signature(recipe_flags, eval_str=True).parameters
+
+
 def takes_recipe(command: Callable[..., None]) -> Callable[..., None]:
     """Decorates a command so that it takes the flags of a recipe before its own, as a dict in its first parameter.
 
-    Typer learns about them from the signature.
+    Typer reads them from the signature.
     """
-    of_recipe = signature(recipe_flags, eval_str=True).parameters
     own = list(signature(command, eval_str=True).parameters.values())[1:]
 
     @wraps(command)
     def run(**values: Any) -> None:
-        command(recipe_flags(**{name: values.pop(name) for name in of_recipe}), **values)
+        command(recipe_flags(**{name: values.pop(name) for name in _OF_RECIPE}), **values)
 
-    run.__signature__ = Signature([*of_recipe.values(), *own])  # type: ignore[attr-defined]
+    run.__signature__ = Signature([*_OF_RECIPE.values(), *own])  # type: ignore[attr-defined]
     return run
 
 
