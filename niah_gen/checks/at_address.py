@@ -18,13 +18,13 @@ def verify_at(text: str, *, read: bool = True) -> tuple[Manifest, list[str]]:
     address = parse_address(text)
     with manifest_here(address) as folder:
         manifest, unsealed = read_sealed_manifest(folder)
-    there = objects_below(address)
-    checked = (object_problem(address, entry, there.get(entry.path), read=read) for entry in manifest.files)
+    objects = objects_below(address)
+    checked = (object_problem(address, entry, objects.get(entry.path), read=read) for entry in manifest.files)
     problems = [problem for problem in checked if problem]
     listed = {entry.path for entry in manifest.files} | {MANIFEST}
     problems += [
         f"{one_line(name)}: not in the manifest; a reader that lists objects would count it"
-        for name in there
+        for name in objects
         if name not in listed
     ]
     problems += [unsealed] if unsealed else []

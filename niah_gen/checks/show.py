@@ -16,14 +16,14 @@ _OPTIONAL = ("part", "control", "leak")
 Columns = Mapping[str, Any]
 
 
-def describe(found: FoundRow, whole: bool, colour: bool) -> Iterator[str]:
+def describe(match: FoundRow, whole: bool, colour: bool) -> Iterator[str]:
     """The lines to print. `whole`: the prompt in full, else only the text around needles and at both ends.
 
     A column that is missing or of another type is shown as `-`.
     """
-    row = found.row
+    row = match.row
     yield from _columns(row, "id")
-    yield f"{'row':16} {found.number} of {found.of}"
+    yield f"{'row':16} {match.number} of {match.of}"
     yield from _columns(row, "task", "part", "control", "language", "corpus", "placement", "template", "tokenizer")
     yield from _columns(row, "length", "prompt_tokens")
     tokens, passes = row.get("haystack_tokens"), row.get("haystack_passes")

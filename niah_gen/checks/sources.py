@@ -33,10 +33,10 @@ def corpus_places(manifest: Manifest, given: Sequence[str]) -> tuple[list[str], 
             try:
                 if is_address(spec):  # a manifest is not trusted: what it names is never fetched
                     raise CorpusError(spec)
-                there = corpus_sha256(locate(spec))
+                local = corpus_sha256(locate(spec))
             except (NiahError, OSError):
                 return [], f"corpus {entry.name} is not on this machine; name its folder with --corpus"
-            if there != entry.sha256:
+            if local != entry.sha256:
                 return [], f"another corpus is called {entry.name} on this machine; name the right one with --corpus"
         places.append(spec)
     return places, None

@@ -151,8 +151,8 @@ def _missing(suffix: str, lines: Sequence[ProvedLine], axes: Axes, task: Task) -
     # Rows with unreadable coordinates have been reported; how many repeats there are only the corpus can tell.
     if any(line.rank is None for line in lines) or axes.part.placing.corpus_may_end:
         return
-    there = {line.rank for line in lines}
-    pairs = Counter(axes.corpus_and_language(rank) for rank in there if rank is not None and rank[2] == axes.number)
+    present = {line.rank for line in lines}
+    pairs = Counter(axes.corpus_and_language(rank) for rank in present if rank is not None and rank[2] == axes.number)
     # A corpus has the language of most of its rows; a family that reads no corpus may ask in several.
     languages = {corpus: {language} for (corpus, language), _ in reversed(pairs.most_common())}
     if task.corpus is not None:
@@ -162,7 +162,7 @@ def _missing(suffix: str, lines: Sequence[ProvedLine], axes: Axes, task: Task) -
         if corpus not in languages:
             yield f"{MANIFEST}: corpus {corpus} has no row in the .{suffix} files{of_part}"
     for cell in axes.cells():
-        if cell.language in languages.get(cell.corpus, ()) and axes.rank(cell) not in there:
+        if cell.language in languages.get(cell.corpus, ()) and axes.rank(cell) not in present:
             twin = f", control {cell.control}" if cell.control else ""
             yield (
                 f"{MANIFEST}: the .{suffix} files lack the row of {cell.language}, {cell.corpus}, "

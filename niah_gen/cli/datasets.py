@@ -69,8 +69,8 @@ def show(
     given = [name for name, value in asked.items() if value is not None]
     if (row_id is not None) + (row is not None) + bool(given) > 1:
         named = [word for word, there in (("an id", row_id is not None), ("--row", row is not None)) if there]
-        told = " and ".join([*named, *(f"--{name}" for name in given[:1])])
-        raise NiahError(f"{told}: give an id, --row, or coordinates such as --length and --depth, not two of these")
+        several = " and ".join([*named, *(f"--{name}" for name in given[:1])])
+        raise NiahError(f"{several}: give an id, --row, or coordinates such as --length and --depth, not two of these")
     with dataset_here(dataset) as folder:
         if row_id is not None:
             match = row_by_id(folder, row_id)

@@ -107,7 +107,7 @@ def _lines(path: Path) -> Iterator[_RawLine]:
     """The lines of a file, unpacked. Raises CorpusError for one that is too long, and for damage."""
     number, offset, unpacked = 1, 0, 0
     packed = None if path.suffix == ".jsonl" else path.stat().st_size
-    begun: list[bytes] = []
+    pieces: list[bytes] = []
     held = 0
     with _opened(path) as file:
         while chunk := _read(file, path):
@@ -115,20 +115,20 @@ def _lines(path: Path) -> Iterator[_RawLine]:
             if packed is not None and (problem := bomb(path, unpacked, packed)) is not None:
                 raise ResourceError(problem)
             first, *more = chunk.split(b"\n")
-            begun.append(first)
+            pieces.append(first)
             held += len(first)
             for rest in more:
-                line = b"".join(begun) if len(begun) > 1 else begun[0]
+                line = b"".join(pieces) if len(pieces) > 1 else pieces[0]
                 yield _RawLine(number, offset, line)
                 number += 1
                 offset += held + 1
-                begun, held = [rest], len(rest)
+                pieces, held = [rest], len(rest)
             if held > LONGEST_BYTES:
                 raise CorpusError(
                     f"{path}:{number}: the line is longer than {LONGEST_BYTES:,} bytes; write each document on its "
                     "own line, and split documents that are longer"
                 )
-    yield _RawLine(number, offset, b"".join(begun))
+    yield _RawLine(number, offset, b"".join(pieces))
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -235,14 +235,15 @@ def _read_parquet(path: Path, name: str, field: str, wanted: Wanted) -> Iterator
 
 def _batch_rows(file: Any, field: str) -> int:
     """Rows of about 1 MiB, by the column's size in the row groups."""
-    about = file.metadata
-    rows: int = about.num_rows
-    column = about.schema.names.index(field) if field in about.schema.names else None
+    metadata = file.metadata
+    rows: int = metadata.num_rows
+    column = metadata.schema.names.index(field) if field in metadata.schema.names else None
     if column is None or not rows:
         return 1
-    held: int = sum(about.row_group(n).column(column).total_uncompressed_size for n in range(about.num_row_groups))
-    most = batch_rows(about, _MOST_BATCH_ROWS, {field, "summary"})
-    return max(1, min(most, _BATCH_BYTES * rows // max(held, 1)))
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    size: int = sum(group.column(column).total_uncompressed_size for group in groups)
+    most = batch_rows(metadata, _MOST_BATCH_ROWS, {field, "summary"})
+    return max(1, min(most, _BATCH_BYTES * rows // max(size, 1)))
 
 
 def _value(column: Any, place: int, path: Path, number: int, field: str) -> Any:

@@ -66,7 +66,7 @@ def fetch_corpus(
     toml = declaration_toml(pins)
     if not lacking(target, pins) and holds(target / DECLARATION, toml):
         return target
-    tell = progress or (lambda path, done, total: None)
+    report = progress or (lambda path, done, total: None)
     with alone(target):
         if target.exists() and not target.is_dir():
             raise CorpusError(f"{target}: expected a folder or nothing, found a file; move it away")
@@ -74,16 +74,16 @@ def fetch_corpus(
         staging.mkdir(exist_ok=True)
         missing = lacking(target, pins)
         if source is not None:
-            _copy_all(name, source.expanduser(), missing, staging, tell)
+            _copy_all(name, source.expanduser(), missing, staging, report)
         else:
             base = url or pins.url or ""
             for file in missing:
-                _fetch_file(name, _file_url(base, file.path), file, staging, tell)
+                _fetch_file(name, _file_url(base, file.path), file, staging, report)
         install(staging, target, missing, toml)
     return target
 
 
-def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Path, tell: Progress) -> None:
+def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Path, report: Progress) -> None:
     """Copy pinned files from a folder. Raises CorpusError or IntegrityError listing all that are missing or wrong."""
     if not source.is_dir():
         raise CorpusError(f"{source}: expected a folder with the files of corpus {name!r}")
@@ -109,7 +109,7 @@ def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Pat
                 problems.append(f"{file.path}: sha256 is {sha256}, expected {file.sha256}")
                 continue
         size = staged.stat().st_size
-        tell(file.path, size, size)
+        report(file.path, size, size)
     if problems:
         head = f"{folder}: {len(problems)} of {len(files)} files are not those of corpus {name!r}, nothing installed"
         raise (IntegrityError if damaged else CorpusError)(listed(head, problems))
@@ -139,19 +139,19 @@ def _file_url(base: str, path: str) -> str:
     return url
 
 
-def _fetch_file(name: str, url: str, file: CorpusFile, staging: Path, tell: Progress) -> None:
+def _fetch_file(name: str, url: str, file: CorpusFile, staging: Path, report: Progress) -> None:
     """Bring one pinned file into the staging folder. Raises IntegrityError if the server sends other bytes."""
     staged = staging / file.path
     if is_intact(staged, file):
         size = staged.stat().st_size
-        tell(file.path, size, size)
+        report(file.path, size, size)
         return
     part = staged.with_name(staged.name + PART)
     part.parent.mkdir(parents=True, exist_ok=True)
     sha256 = ""
     # Twice, as the partial file that the first try continues may be from another time or server.
     for _ in range(2):
-        _download(name, url, part, lambda done, total: tell(file.path, done, total))
+        _download(name, url, part, lambda done, total: report(file.path, done, total))
         sha256 = file_sha256(part)
         if sha256 == file.sha256:
             move_file(part, staged)
@@ -167,13 +167,13 @@ def _way_out(name: str) -> str:
     return f"get the files elsewhere and run `niah-gen corpora fetch {name} --from FOLDER`"
 
 
-def _download(name: str, url: str, part: Path, tell: Callable[[int, int], None]) -> None:
+def _download(name: str, url: str, part: Path, report: Callable[[int, int], None]) -> None:
     """Complete a partial file. Raises CorpusError if the server refuses or too many tries bring nothing."""
     longest = _size(part)
     failures = 0
     while True:
         try:
-            _continue(name, url, part, tell)
+            _continue(name, url, part, report)
         except _InterruptedError as error:
             size = _size(part)
             failures = failures + 1 if size <= longest else 1
@@ -192,7 +192,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _continue(name: str, url: str, part: Path, tell: Callable[[int, int], None]) -> None:
+def _continue(name: str, url: str, part: Path, report: Callable[[int, int], None]) -> None:
     """Make one request for the rest of a partial file. Raises _InterruptedError, keeping what arrived."""
     start = _size(part)
     headers = {"User-Agent": f"niah-gen/{VERSION}"}
@@ -229,12 +229,12 @@ def _continue(name: str, url: str, part: Path, tell: Callable[[int, int], None])
         stated_length = response.headers.get("Content-Length", "")
         total = start + int(stated_length) if stated_length.isdecimal() else 0
         done = start
-        tell(done, total)
+        report(done, total)
         with part.open("ab" if start else "wb") as file:
             while chunk := _received(response, min(_CHUNK_BYTES, total - done) if total else _CHUNK_BYTES):
                 file.write(chunk)
                 done += len(chunk)
-                tell(done, total)
+                report(done, total)
             file.flush()
             os.fsync(file.fileno())
         if done < total:

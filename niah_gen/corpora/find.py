@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from niah_gen.corpora.at_address import fetched_corpus
@@ -179,12 +179,10 @@ def _no_declaration(name: str, files: Sequence[str]) -> Declaration:
 
 
 def _one_file(located: Located, spec: str, part: str) -> Located:
-    whole = located.declaration
-    for file in whole.files:
+    declared = located.declaration
+    for file in declared.files:
         if part in (file.path, Path(file.path).stem, stem_of(file.path)):
-            narrowed = Declaration(
-                spec, whole.language, whole.license, whole.source, (file,), whole.description, None, whole.text_field
-            )
+            narrowed = replace(declared, name=spec, files=(file,), url=None)
             return Located(f"{located.name}/{stem_of(file.path)}", located.folder, narrowed)
-    stems = [stem_of(file.path) for file in whole.files]
+    stems = [stem_of(file.path) for file in declared.files]
     raise CorpusError(f"corpus {spec!r}: {located.folder} has no file {part!r}" + suggestion(part, stems))

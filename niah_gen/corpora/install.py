@@ -25,9 +25,9 @@ from niah_score.machine.files import (
 @contextmanager
 def alone(target: Path) -> Iterator[None]:
     """Hold the lock of a corpus. Raises LockedError at once if another process does; a killed holder leaves no lock."""
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(locked(target.with_name(f".{target.name}.lock")))
+            stack.enter_context(locked(target.with_name(f".{target.name}.lock")))
         except HeldError as error:
             raise LockedError(
                 f"{target}: another process is installing it ({error.path} is held); wait for it to end"

@@ -118,12 +118,12 @@ def _walk(root: LexborNode | None) -> Iterator[tuple[LexborNode, bool]]:
 def _is_dropped(node: LexborNode) -> bool:
     if node.tag in _DROPPED:
         return True
-    about = node.attributes
-    if not about:
+    attributes = node.attributes
+    if not attributes:
         return False
-    if "hidden" in about or about.get("aria-hidden") == "true" or about.get("role") == "navigation":
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true" or attributes.get("role") == "navigation":
         return True
-    return not _DROPPED_CLASSES.isdisjoint((about.get("class") or "").split())
+    return not _DROPPED_CLASSES.isdisjoint((attributes.get("class") or "").split())
 
 
 class _Text:

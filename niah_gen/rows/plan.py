@@ -251,8 +251,10 @@ def _wrong_corpora(
                 if needle.id in ids and problem:
                     yield problem
         if not ids and not task.hides_needles:
-            asked = f"languages: task {task.name!r} has nothing to ask in {corpus.language}"
-            yield f"{asked}, the language of corpus {corpus.name!r}"
+            yield (
+                f"languages: task {task.name!r} has nothing to ask in {corpus.language}, "
+                f"the language of corpus {corpus.name!r}"
+            )
         elif not ids:
             yield (
                 f"needles: none is in {corpus.language}, the language of corpus {corpus.name!r}; "
@@ -299,27 +301,27 @@ def _fillable(
 ) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
     """The cells that the corpora have text for, and a sentence for each group that falls short."""
     part_of = {one.part.name: one for one in parts}
-    held: dict[tuple[str | None, str, int, str], int | None] = {}
+    available: dict[tuple[str | None, str, int, str], int | None] = {}
     for cell in cells:
         key = (cell.part, cell.corpus, cell.length, cell.needle)
-        if key not in held:
-            held[key] = _repeats_held(part_of[cell.part], tokenizer, cell)
+        if key not in available:
+            available[key] = _repeats_available(part_of[cell.part], tokenizer, cell)
     shortfalls = [
         f"{corpus}, length {length}: the corpus ends after {count} of {part_of[part].grid.repeats} records"
-        for (part, corpus, length, _), count in held.items()
+        for (part, corpus, length, _), count in available.items()
         if count is not None and count < part_of[part].grid.repeats
     ]
     if not shortfalls:
         return tuple(cells), ()
 
     def has_text(cell: Cell) -> bool:
-        count = held[cell.part, cell.corpus, cell.length, cell.needle]
+        count = available[cell.part, cell.corpus, cell.length, cell.needle]
         return count is None or cell.repeat < count
 
     return tuple(filter(has_text, cells)), tuple(dict.fromkeys(shortfalls))
 
 
-def _repeats_held(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int | None:
+def _repeats_available(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int | None:
     """How many repeats of a cell its corpus has text for; None for any number."""
     if planned.task.reads_corpora:
         return None

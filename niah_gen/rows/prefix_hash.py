@@ -15,7 +15,7 @@ import numpy as np
 _LONG = 50_000
 
 
-class _Begun(NamedTuple):
+class _LastHash(NamedTuple):
     """The state of a hash that has taken the bytes `before` a stretch, and the stretch."""
 
     before: bytes
@@ -27,7 +27,7 @@ class PrefixHash:
     """sha256 of texts in pieces, one text after another."""
 
     def __init__(self) -> None:
-        self._begun: _Begun | None = None
+        self._last: _LastHash | None = None
 
     def hexdigest(self, pieces: Sequence[bytes | memoryview]) -> str:
         """The digest of pieces laid end to end."""
@@ -44,17 +44,17 @@ class PrefixHash:
 
     def _begin(self, before: bytes, stretch: memoryview) -> Any:
         """A hash of a text and a stretch, continuing the last one if that covers a beginning of the same memory."""
-        begun = self._begun
-        if begun and begun.before == before and _address(begun.stretch) == _address(stretch) and (
-            len(begun.stretch) <= len(stretch)
+        last = self._last
+        if last and last.before == before and _address(last.stretch) == _address(stretch) and (
+            len(last.stretch) <= len(stretch)
         ):  # fmt: skip
-            state = begun.state.copy()
-            state.update(stretch[len(begun.stretch) :])
+            state = last.state.copy()
+            state.update(stretch[len(last.stretch) :])
         else:
             state = hashlib.sha256(before)
             state.update(stretch)
         # Holding the view keeps its memory from being reused.
-        self._begun = _Begun(before, stretch, state)
+        self._last = _LastHash(before, stretch, state)
         return state.copy()
 
 
