@@ -1,4 +1,4 @@
-"""Verifies, proves, recounts and shows datasets that exist.
+"""Verifies, proves, recounts and shows existing datasets.
 
 May import dataset and the rooms above it.
 """

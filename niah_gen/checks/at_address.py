@@ -1,4 +1,4 @@
-"""Compares a dataset at an address with its manifest: every byte, read a block at a time, and nothing else there."""
+"""Compares a dataset at an address with its manifest, reading every byte a block at a time."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from niah_score.text.visible import one_line
 
 
 def verify_at(text: str, *, read: bool = True) -> tuple[Manifest, list[str]]:
-    """Read every object of a dataset at an address; the manifest, and a sentence for each that is not as it says.
+    """Check every object of a dataset at an address. Returns the manifest, and a sentence for each problem.
 
-    read: without it, names and sizes alone are compared. Nothing is kept on this machine. Raises ContractError where no
-    valid manifest is, AddressError and StoreError.
+    read: if False, only names and sizes are compared. Nothing is kept on this machine. Raises ContractError if there is
+    no valid manifest, AddressError and StoreError.
     """
     address = parse_address(text)
     with manifest_here(address) as folder:
         manifest, unsealed = read_sealed_manifest(folder)
-    there = objects_below(address)
-    found = [object_problem(address, entry, there.get(entry.path), read=read) for entry in manifest.files]
-    problems = [problem for problem in found if problem]
+    objects = objects_below(address)
+    checked = (object_problem(address, entry, objects.get(entry.path), read=read) for entry in manifest.files)
+    problems = [problem for problem in checked if problem]
     listed = {entry.path for entry in manifest.files} | {MANIFEST}
     problems += [
         f"{one_line(name)}: not in the manifest; a reader that lists objects would count it"
-        for name in there
+        for name in objects
         if name not in listed
     ]
     problems += [unsealed] if unsealed else []

@@ -23,7 +23,7 @@ Rank = tuple[int, int, int, int]
 class Axes:
     """The coordinates that a part asks for; its rows are in the order of these fields, the last one changing fastest.
 
-    number: of the part in the recipe. lengths: those of the whole recipe; the part's are `grid.lengths`.
+    number: the part's place in the recipe. lengths: those of the whole recipe; the part's own are `grid.lengths`.
     """
 
     number: int
@@ -34,22 +34,22 @@ class Axes:
 
     @property
     def part(self) -> Part:
-        """The part that asks."""
+        """The part of the recipe."""
         return self.grid.part
 
     @cached_property
     def controls(self) -> tuple[str | None, ...]:
-        """The controls, and None for the rows that they are twins of."""
+        """None for the ordinary rows, then the controls that are their twins."""
         return (None, *self.part.controls)
 
     @property
     def depths(self) -> tuple[float | None, ...]:
-        """The depths that rows are made for, in percent; None where none is asked for."""
+        """The depths of the rows, in percent; None for rows without one."""
         return self.grid.depths
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[dict[object, int], ...]]:
-        """Of each language: the number of every value on each axis behind language and length."""
+        """For each language, the number of every value on each axis after language and length."""
         return {
             language: tuple(
                 {value: number for number, value in enumerate(axis)}
@@ -61,57 +61,58 @@ class Axes:
         }  # fmt: skip
 
     def holds(self, cell: Cell) -> bool:
-        """Whether the values of some coordinates are all on the axes."""
+        """Whether every coordinate of a cell is on its axis."""
         return (
             cell.language in self._places
             and cell.length in self.grid.lengths
-            and all(value in places for value, places in zip(_behind(cell), self._places[cell.language], strict=True))
+            and all(value in places for value, places in zip(_inner(cell), self._places[cell.language], strict=True))
         )
 
     def rank(self, cell: Cell) -> Rank | None:
-        """Numbers that grow in row order; None for coordinates that are not asked for."""
+        """A key that sorts cells in row order; None for a cell that the part does not ask for."""
         if not self.holds(cell) or not self.grid.asks(cell):
             return None
         number = self.grid.number(cell)
         if number is not None and self.grid.listed is not None:
-            rank = self.corpora.index(cell.corpus) * len(self.grid.listed[cell.language]) + number
-            rank = rank * len(self.controls) + self.controls.index(cell.control)
-            return self.languages.index(cell.language), self.lengths.index(cell.length), self.number, rank
-        rank = 0
-        for value, places in zip(_behind(cell), self._places[cell.language], strict=True):
-            rank = rank * len(places) + places[value]
-        return self.languages.index(cell.language), self.lengths.index(cell.length), self.number, rank
+            place = self.corpora.index(cell.corpus) * len(self.grid.listed[cell.language]) + number
+            place = place * len(self.controls) + self.controls.index(cell.control)
+        else:
+            place = 0
+            for value, numbers in zip(_inner(cell), self._places[cell.language], strict=True):
+                place = place * len(numbers) + numbers[value]
+        return self.languages.index(cell.language), self.lengths.index(cell.length), self.number, place
 
     def corpus_and_language(self, rank: Rank) -> tuple[str, str]:
         """The corpus and the language of a rank."""
         language = self.languages[rank[0]]
-        each = math.prod(map(len, self._places[language][1:]))
+        rows = math.prod(map(len, self._places[language][1:]))
         if self.grid.listed is not None:
-            each = len(self.grid.listed[language]) * len(self.controls)
-        return self.corpora[rank[3] // each], language
+            rows = len(self.grid.listed[language]) * len(self.controls)
+        return self.corpora[rank[3] // rows], language
 
     def cells(self) -> Iterator[Cell]:
-        """All cells, if every corpus had every language."""
+        """All cells there would be if every corpus were in every language."""
         for language in self.languages:
             for length in self.grid.lengths:
                 yield from self.grid.cells(language, length, self.corpora)
 
 
-def _behind(cell: Cell) -> tuple[object, ...]:
+def _inner(cell: Cell) -> tuple[object, ...]:
+    """The coordinates after language and length."""
     return cell.corpus, cell.needle, cell.repeat, cell.control, cell.depth
 
 
 def axes_of(recipe: Recipe, tasks: Sequence[Task], manifest: Manifest) -> dict[str | None, Axes]:
     """The axes of each part of a resolved recipe, by the part's name. tasks: the family of each part."""
     languages = tuple(code for code in language_codes() if code in (recipe.languages or language_codes()))
-    there = {entry.name for entry in manifest.corpora}
+    built_from = {entry.name for entry in manifest.corpora}
     grids = [
         grid_of(part, task, settings_of(part, task), languages) for part, task in zip(recipe.parts, tasks, strict=True)
     ]
     lengths = tuple(sorted({length for grid in grids for length in grid.lengths}))
-    found: dict[str | None, Axes] = {}
+    axes: dict[str | None, Axes] = {}
     for number, (grid, task) in enumerate(zip(grids, tasks, strict=True)):
         part = grid.part
-        corpora = tuple(name for name in part.corpora if name in there) if task.corpus is None else (task.corpus,)
-        found[part.name] = Axes(number, languages, lengths, corpora, grid)
-    return found
+        corpora = tuple(name for name in part.corpora if name in built_from) if task.corpus is None else (task.corpus,)
+        axes[part.name] = Axes(number, languages, lengths, corpora, grid)
+    return axes

@@ -1,7 +1,7 @@
 """Compares two versions of a dataset row by row, and says what the difference means for the version.
 
-Rows are read a row group at a time, and what is kept of them (digests of columns) lies in a temporary file, so memory
-stays flat however long prompts are and however many rows there are.
+Rows are read a row group at a time, and only digests of their columns are kept, in a temporary file, so memory stays
+flat whatever the length and number of the prompts.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from niah_score.contract import CARD, Dataset, Manifest, canonical_json, file_pr
 if TYPE_CHECKING:
     from niah_gen.progress import Progress
 
-# What says which row a row is, whatever its prompt holds.
+# The columns that identify a row, whatever its prompt.
 COORDINATES = (
     "part", "task", "language", "corpus", "length", "depth_percent", "needle_id", "control", "repeat",
 )  # fmt: skip
-# What decides what a model is asked and what its answer is worth. Another value in any of these makes old scores
-# incomparable; all other columns describe.
+# The columns that decide what a model is asked and how its answer is scored. A change in any of them makes old scores
+# incomparable; all other columns only describe.
 DECISIVE = (
     "id", "prompt", "question", "answers", "keywords", "keyword_kinds", "rejects", "decoys", "metric", "answer_prefix",
     "max_new_tokens", "target_span", "target_token_span",
 )  # fmt: skip
-# The part of a version that a difference raises, from least to most.
+# The part of the version that a difference raises, from least to most.
 NOTHING, PATCH, MINOR, MAJOR = "nothing", "PATCH", "MINOR", "MAJOR"
 _LEVELS = (NOTHING, PATCH, MINOR, MAJOR)
 
@@ -50,7 +50,7 @@ _MOST_CONFIGS = 12
 
 @dataclass(slots=True)
 class RowsOf:
-    """How many rows something is true of, in which configs, and the ids of the first."""
+    """The rows that differ in one respect: how many, in which configs and columns, and the ids of the first few."""
 
     count: int = 0
     configs: Counter[str] = field(default_factory=Counter)
@@ -68,11 +68,11 @@ class RowsOf:
 
 @dataclass(slots=True)
 class Difference:
-    """What tells two versions of a dataset apart.
+    """How two versions of a dataset differ.
 
-    `same`: rows whose columns, those that both have, are equal. `changed`: rows with the id they had, and another value
-    in some column. `renamed`: rows with the coordinates they had and another id. `added`, `gone`: rows whose id and
-    coordinates only one of the two has. `reasons`: each thing that is different, with what it raises of a version.
+    `same`: rows equal in every column that both versions have. `changed`: rows with the same id and another value in
+    some column. `renamed`: rows with the same coordinates and another id. `added`, `gone`: rows whose id and
+    coordinates only one version has. `reasons`: each diff, with the part of the version that it raises.
     """
 
     old: Manifest
@@ -86,7 +86,7 @@ class Difference:
 
     @property
     def level(self) -> str:
-        """What of the version has to be raised: MAJOR, MINOR, PATCH or nothing."""
+        """The part of the version to raise: MAJOR, MINOR, PATCH or nothing."""
         return max((level for level, _ in self.reasons), key=_LEVELS.index, default=NOTHING)
 
 
@@ -103,82 +103,82 @@ def compare(
 ) -> Difference:
     """Compare two dataset folders, row by row and column by column.
 
-    Rows are brought together by id, those left over by their coordinates. jobs: processes; None decides by size.
-    Raises ContractError for a folder that is no dataset, IntegrityError where a data file is not as its manifest says,
-    a row has no id, or two rows have the same, ResourceError when a process dies.
+    Rows are matched by id, the others by coordinates. jobs: number of processes; None decides by size.
+    Raises ContractError if a folder is not a dataset, IntegrityError if a data file does not match its manifest, a row
+    has no id or two rows share one, ResourceError if a process dies.
     """
     before, after = open_dataset(old), open_dataset(new)
     if progress:
         manifests = (before.manifest, after.manifest)
         progress.start(sum(item.rows for item in manifests), sum(item.tokens for item in manifests))
-    found = Difference(before.manifest, after.manifest)
-    # An empty name is a file of its own that goes with the connection.
-    with closing(sqlite3.connect("")) as kept:
-        index = _Index(kept)
+    diff = Difference(before.manifest, after.manifest)
+    # An empty name makes a temporary file that goes when the connection closes.
+    with closing(sqlite3.connect("")) as database:
+        index = _Index(database)
         for number, row, config in _rows(before, jobs, progress):
             index.add_old(number, row, config)
         for number, row, config in _rows(after, jobs, progress):
-            index.add_new(number, row, config, found)
-        index.join_by_coordinates(found)
-        found.reasons = list(_reasons(found, index.columns_old, index.columns_new))
-    return found
+            index.add_new(number, row, config, diff)
+        index.join_by_coordinates(diff)
+        diff.reasons = list(_reasons(diff, index.columns_old, index.columns_new))
+    return diff
 
 
 class _Index:
-    """The rows of both datasets on disk. Columns are packed in the order in which they were first seen."""
+    """The rows of both datasets on disk. Columns are packed in the order they were first seen."""
 
-    def __init__(self, kept: sqlite3.Connection) -> None:
-        self._kept = kept
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
         self._places: dict[str, int] = {}
         self.columns_old: set[str] = set()
         self.columns_new: set[str] = set()
-        kept.execute("PRAGMA journal_mode = OFF")
+        database.execute("PRAGMA journal_mode = OFF")
         for table in ("old", "new"):
-            kept.execute(
+            database.execute(
                 f"CREATE TABLE {table} "
-                "(number INTEGER PRIMARY KEY, id TEXT, at BLOB, config TEXT, digests BLOB, met INTEGER DEFAULT 0)"
+                "(number INTEGER PRIMARY KEY, id TEXT, at BLOB, config TEXT, digests BLOB, matched INTEGER DEFAULT 0)"
             )
-            kept.execute(f"CREATE UNIQUE INDEX {table}_id ON {table} (id)")
-        kept.execute("CREATE INDEX old_at ON old (at)")
+            database.execute(f"CREATE UNIQUE INDEX {table}_id ON {table} (id)")
+        database.execute("CREATE INDEX old_at ON old (at)")
 
     def add_old(self, number: int, row: _DigestedRow, config: str) -> None:
         self.columns_old.update(row.columns)
         self._insert("old", number, row, config, False)
 
-    def add_new(self, number: int, row: _DigestedRow, config: str, found: Difference) -> None:
-        """Keep a row of the new dataset, and compare it with the old one of its id."""
+    def add_new(self, number: int, row: _DigestedRow, config: str, diff: Difference) -> None:
+        """Store a row of the new dataset, and compare it with the old row of the same id."""
         self.columns_new.update(row.columns)
-        there = self._kept.execute("SELECT number, digests FROM old WHERE id = ?", (row.id,)).fetchone()
-        self._insert("new", number, row, config, there is not None)
-        if there is None:
+        old = self._database.execute("SELECT number, digests FROM old WHERE id = ?", (row.id,)).fetchone()
+        self._insert("new", number, row, config, old is not None)
+        if old is None:
             return
-        self._kept.execute("UPDATE old SET met = 1 WHERE number = ?", (there[0],))
-        columns = self._changed(there[1], self._packed(row.columns))
+        self._database.execute("UPDATE old SET matched = 1 WHERE number = ?", (old[0],))
+        columns = self._changed(old[1], self._packed(row.columns))
         if columns:
-            found.changed.add(config, row.id, columns)
+            diff.changed.add(config, row.id, columns)
         else:
-            found.same += 1
+            diff.same += 1
 
-    def join_by_coordinates(self, found: Difference) -> None:
-        """Bring rows together whose ids only one dataset has, and count those that stay alone."""
-        for name, at, config, digests in self._kept.execute(
-            "SELECT id, at, config, digests FROM new WHERE NOT met ORDER BY number"
+    def join_by_coordinates(self, diff: Difference) -> None:
+        """Match the rows whose ids only one dataset has by coordinates, and count those left over."""
+        for name, at, config, digests in self._database.execute(
+            "SELECT id, at, config, digests FROM new WHERE NOT matched ORDER BY number"
         ):
-            other = self._kept.execute(
-                "SELECT number, id, digests FROM old WHERE at = ? AND NOT met ORDER BY number LIMIT 1", (at,)
+            other = self._database.execute(
+                "SELECT number, id, digests FROM old WHERE at = ? AND NOT matched ORDER BY number LIMIT 1", (at,)
             ).fetchone()
             if other is None:
-                found.added.add(config, name)
+                diff.added.add(config, name)
                 continue
-            self._kept.execute("UPDATE old SET met = 1 WHERE number = ?", (other[0],))
-            found.renamed.add(config, f"{other[1]} -> {name}", self._changed(other[2], digests))
-        for name, config in self._kept.execute("SELECT id, config FROM old WHERE NOT met ORDER BY number"):
-            found.gone.add(config, name)
+            self._database.execute("UPDATE old SET matched = 1 WHERE number = ?", (other[0],))
+            diff.renamed.add(config, f"{other[1]} -> {name}", self._changed(other[2], digests))
+        for name, config in self._database.execute("SELECT id, config FROM old WHERE NOT matched ORDER BY number"):
+            diff.gone.add(config, name)
 
-    def _insert(self, table: str, number: int, row: _DigestedRow, config: str, met: bool) -> None:
-        values = (number, row.id, row.coordinates, config, self._packed(row.columns), met)
+    def _insert(self, table: str, number: int, row: _DigestedRow, config: str, matched: bool) -> None:
+        values = (number, row.id, row.coordinates, config, self._packed(row.columns), matched)
         try:
-            self._kept.execute(_INSERT[table], values)
+            self._database.execute(_INSERT[table], values)
         except sqlite3.IntegrityError:
             raise IntegrityError(
                 f"the {table} dataset has two rows with the id {row.id}; verify it with --full, and build it again"
@@ -229,9 +229,9 @@ def _digester(folder: Path) -> Callable[[RowGroup], list[_DigestedRow]]:
         for read in read_row_group(folder, group):
             where = f"{folder / group.path} row {read.number}"
             if read.problem is not None:
-                raise IntegrityError(f"{where}: no row can be read ({read.problem}); build the dataset again")
+                raise IntegrityError(f"{where}: the row cannot be read ({read.problem}); build the dataset again")
             if not isinstance(read.value, dict) or not isinstance(read.value.get("id"), str):
-                raise IntegrityError(f"{where}: no row with an id; build the dataset again")
+                raise IntegrityError(f"{where}: the row has no id; build the dataset again")
             rows.append(_digested(read.value))
         return rows
 
@@ -251,30 +251,30 @@ def _digest(value: object) -> bytes:
     return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).digest()
 
 
-def _reasons(found: Difference, old: set[str], new: set[str]) -> Iterator[tuple[str, str]]:
-    """Each thing that is different, with what it raises of a version."""
+def _reasons(diff: Difference, old: set[str], new: set[str]) -> Iterator[tuple[str, str]]:
+    """Each diff, with the part of the version that it raises."""
     rows_differ = False
-    for rows, what in ((found.changed, "changed under their ids"), (found.renamed, "changed, and their ids with them")):
+    for rows, what in ((diff.changed, "changed, with the same ids"), (diff.renamed, "changed, and so did their ids")):
         if rows.count:
             rows_differ = True
-            decisive = rows is found.renamed or not rows.columns.keys().isdisjoint(DECISIVE)
+            decisive = rows is diff.renamed or not rows.columns.keys().isdisjoint(DECISIVE)
             yield MAJOR if decisive else MINOR, f"{_counted(rows.count)} {what}"
-    if found.gone.count:
+    if diff.gone.count:
         rows_differ = True
-        yield MAJOR, f"{_counted(found.gone.count)} gone, and {'its id' if found.gone.count == 1 else 'their ids'}"
-    if found.added.count:
+        yield MAJOR, f"{_counted(diff.gone.count)} gone, and {'its id' if diff.gone.count == 1 else 'their ids'}"
+    if diff.added.count:
         rows_differ = True
-        yield MINOR, f"{_counted(found.added.count)} added"
+        yield MINOR, f"{_counted(diff.added.count)} added"
     for level, names, what in ((MAJOR, old - new, "gone"), (MINOR, new - old, "added")):
         if names and old and new:
             rows_differ = True
             yield level, f"{'column' if len(names) == 1 else 'columns'} {what}: {', '.join(sorted(names))}"
-    if not rows_differ and found.old.content_digest != found.new.content_digest:
+    if not rows_differ and diff.old.content_digest != diff.new.content_digest:
         yield MINOR, "the same rows in another order"
-    weights = [{part.name: part.weight for part in manifest.parts} for manifest in (found.old, found.new)]
+    weights = [{part.name: part.weight for part in manifest.parts} for manifest in (diff.old, diff.new)]
     for name in [name for name in weights[0] if name in weights[1] and weights[0][name] != weights[1][name]]:
         yield MAJOR, f"the weight of part {name}: {weights[0][name]:g}, now {weights[1][name]:g}"
-    files = [{entry.path: entry.sha256 for entry in manifest.files} for manifest in (found.old, found.new)]
+    files = [{entry.path: entry.sha256 for entry in manifest.files} for manifest in (diff.old, diff.new)]
     if files[0].get(CARD) != files[1].get(CARD):
         yield PATCH, "the card"
     others = {path for path in {*files[0], *files[1]} if path != CARD and files[0].get(path) != files[1].get(path)}
@@ -282,14 +282,14 @@ def _reasons(found: Difference, old: set[str], new: set[str]) -> Iterator[tuple[
         yield PATCH, f"the bytes of {len(others)} other {'file' if len(others) == 1 else 'files'}"
 
 
-def difference_lines(found: Difference) -> Iterator[str]:
-    """The difference for people: rows, columns, and what it means for the version."""
-    for name, manifest in (("old", found.old), ("new", found.new)):
+def difference_lines(diff: Difference) -> Iterator[str]:
+    """The lines to print: rows, columns, and what the difference means for the version."""
+    for name, manifest in (("old", diff.old), ("new", diff.new)):
         yield f"{name}: {manifest.name} {manifest.version} ({manifest.digest8}), {_counted(manifest.rows)}"
-    yield f"same: {_counted(found.same)}"
+    yield f"same: {_counted(diff.same)}"
     for word, rows in (
-        ("changed, same id", found.changed), ("changed, other id", found.renamed),
-        ("added", found.added), ("gone", found.gone),
+        ("changed, same id", diff.changed), ("changed, other id", diff.renamed),
+        ("added", diff.added), ("gone", diff.gone),
     ):  # fmt: skip
         if not rows.count:
             continue
@@ -297,17 +297,17 @@ def difference_lines(found: Difference) -> Iterator[str]:
         if rows.columns:
             yield f"  columns: {', '.join(f'{name} {count:,}' for name, count in rows.columns.most_common())}"
         yield f"  such as: {', '.join(rows.examples)}"
-    for level, reason in found.reasons:
+    for level, reason in diff.reasons:
         yield f"{level}: {reason}"
-    yield _verdict(found)
+    yield _verdict(diff)
 
 
-def _verdict(found: Difference) -> str:
+def _verdict(diff: Difference) -> str:
     """What to call the new dataset."""
-    level = found.level
+    level = diff.level
     if level == NOTHING:
-        return "nothing is different: no new version"
-    old, new = (_VERSION.fullmatch(manifest.version) for manifest in (found.old, found.new))
+        return "nothing differs: no new version"
+    old, new = (_VERSION.fullmatch(manifest.version) for manifest in (diff.old, diff.new))
     if old is None or new is None:
         return f"version: {level}"
     numbers, stated = tuple(map(int, old.groups())), tuple(map(int, new.groups()))
@@ -315,10 +315,8 @@ def _verdict(found: Difference) -> str:
     least = (*numbers[:place], numbers[place] + 1, *(0 for _ in numbers[place + 1 :]))
     wanted = ".".join(map(str, least))
     if stated >= least:
-        return f"version: {level}; {found.new.version} after {found.old.version} says so"
-    return (
-        f"version: {level}; {found.new.version} after {found.old.version} does not say so, call it {wanted} or higher"
-    )
+        return f"version: {level}; {diff.new.version} after {diff.old.version} says so"
+    return f"version: {level}; {diff.new.version} after {diff.old.version} does not say so, call it {wanted} or higher"
 
 
 def _counted(count: int) -> str:

@@ -1,4 +1,4 @@
-"""Finds a row of a dataset by its id, its number or its coordinates; no prompt is read but that of the row found."""
+"""Finds a row of a dataset by its id, number or coordinates, reading no other row's prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COORDINATES = {
     "part": "part", "language": "language", "corpus": "corpus", "length": "length", "needle": "needle_id",
     "control": "control", "repeat": "repeat", "depth": "depth_percent",
 }  # fmt: skip
-# What stands for a column without a value, such as `control` in a row that is no control.
+# How users ask for a column without a value, such as `control` in a row that is not a control.
 NONE = "none"
 _MOST_VALUES = 120
 _MOST_HINTS = 12
@@ -24,7 +24,7 @@ _MOST_HINTS = 12
 class FoundRow(NamedTuple):
     """A row, its number from 1 in manifest order, and how many rows there are.
 
-    `others`: how many other rows match, and what tells them apart, as a sentence; None if there are none.
+    `others`: a sentence saying how many other rows match and how they differ; None if there are none.
     """
 
     row: Mapping[str, Any]
@@ -41,9 +41,9 @@ class _Candidate(NamedTuple):
 
 
 def row_by_id(folder: Path, asked: str) -> FoundRow:
-    """The row with an id, or with the only id that begins or ends so.
+    """The row with this id, or the only row whose id begins or ends with it.
 
-    Raises NiahError if there is no such id or several, ContractError if the folder is no dataset, IntegrityError if its
+    Raises NiahError if no row or several match, ContractError if the folder is not a dataset, IntegrityError if its
     files cannot be read.
     """
     dataset = open_dataset(folder)
@@ -51,37 +51,37 @@ def row_by_id(folder: Path, asked: str) -> FoundRow:
     for number, row in enumerate(_rows(dataset, ["id"]), 1):
         name = str(row["id"])
         if name == asked:
-            return _found(dataset, number)
+            return _row_at(dataset, number)
         if name.startswith(asked) or name.endswith(asked):
             partly.append((number, name))
     if len(partly) == 1:
-        return _found(dataset, partly[0][0])
+        return _row_at(dataset, partly[0][0])
     by_number = f"; for a row by its number: --row {asked}" if asked.isdecimal() else ""
     if partly:
         some = ", ".join(name for _, name in partly[:3])
         raise NiahError(
-            f"{folder}: {len(partly)} ids begin or end with {asked!r}, such as {some}; give more{by_number}"
+            f"{folder}: {len(partly)} ids begin or end with {asked!r}, such as {some}; give more of the id{by_number}"
         )
     raise NiahError(
-        f"{folder}: no row {asked!r} among {dataset.manifest.rows}; ids are in the column `id`, and their beginning or "
-        f"end will do{by_number}"
+        f"{folder}: no row {asked!r} among {dataset.manifest.rows}; ids are in the column `id`, and the beginning or "
+        f"end of one is enough{by_number}"
     )
 
 
 def row_by_number(folder: Path, number: int) -> FoundRow:
-    """The row with a number, from 1, in manifest order. Raises as `row_by_id` does."""
+    """The row with this number, counted from 1 in manifest order. Raises as `row_by_id` does."""
     dataset = open_dataset(folder)
     rows = sum(file.rows for file in dataset.files())
     if not 1 <= number <= rows:
         raise NiahError(f"{folder}: no row {number}; rows are numbered 1 to {rows}" if rows else f"{folder}: no rows")
-    return _found(dataset, number)
+    return _row_at(dataset, number)
 
 
 def row_by_coordinates(folder: Path, asked: Mapping[str, Any]) -> FoundRow:
-    """The first row with some coordinates, by the names of COORDINATES; `none` for part or control: without one.
+    """The first row with the given coordinates, by the names of COORDINATES; `none` as part or control: without one.
 
-    Depths are taken as they are, to six digits; the nearest one is never guessed. Raises as `row_by_id` does, with the
-    values that there are.
+    Depths must match to six digits; the nearest one is never guessed. Raises as `row_by_id` does, listing the values
+    that exist.
     """
     dataset = open_dataset(folder)
     rows = _rows(dataset, list(COORDINATES.values()))
@@ -106,7 +106,7 @@ def row_by_coordinates(folder: Path, asked: Mapping[str, Any]) -> FoundRow:
             )
         cells = kept
         so_far.append(f"--{name} {spelled(asked[name])}")
-    return _found(dataset, cells[0].number)._replace(others=_others(cells))
+    return _row_at(dataset, cells[0].number)._replace(others=_others(cells))
 
 
 def _rows(dataset: Dataset, columns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -114,8 +114,8 @@ def _rows(dataset: Dataset, columns: Sequence[str]) -> Iterator[Mapping[str, Any
         yield from columns_in(file.path, columns)
 
 
-def _found(dataset: Dataset, number: int) -> FoundRow:
-    """The row with a number that there is."""
+def _row_at(dataset: Dataset, number: int) -> FoundRow:
+    """The row with an existing number."""
     files = dataset.files()
     rows = sum(file.rows for file in files)
     before = 0
@@ -123,7 +123,7 @@ def _found(dataset: Dataset, number: int) -> FoundRow:
         if number <= before + file.rows:
             return FoundRow(row_at(file.path, number - before), number, rows)
         before += file.rows
-    raise NiahError(f"{dataset.folder}: more rows than the {rows} that {MANIFEST} says; verify it, and build it again")
+    raise NiahError(f"{dataset.folder}: holds more rows than the {rows} in {MANIFEST}; verify it, and build it again")
 
 
 def plain(value: Any) -> Any:
@@ -132,7 +132,7 @@ def plain(value: Any) -> Any:
 
 
 def fits(value: Any, asked: Any) -> bool:
-    """Whether a coordinate is the one asked for. Depths such as 33.333333333333336 are met by 33.3333."""
+    """Whether a coordinate is the one asked for. 33.3333 matches a depth of 33.333333333333336."""
     if value is None:
         return bool(asked == NONE)
     if isinstance(asked, float) and isinstance(value, int | float):
@@ -160,12 +160,12 @@ def _listed(names: Sequence[str], most: int) -> str:
 
 
 def _others(cells: Sequence[_Candidate]) -> str | None:
-    """How many rows match beside the first, and what tells them apart."""
+    """How many rows match besides the first, and which coordinates tell them apart."""
     if len(cells) == 1:
         return None
     values = {name: _values(cells, name) for name in COORDINATES}
     apart = [f"--{name} ({_listed(known, _MOST_HINTS)})" for name, known in values.items() if len(known) > 1]
     numbers = _listed([str(cell.number) for cell in cells[1:]], _MOST_HINTS)
     others = "1 other row matches" if len(cells) == 2 else f"{len(cells) - 1} other rows match"
-    told = f", told apart by {', '.join(apart)}" if apart else ""
-    return f"{others}{told}; by number: --row ({numbers})"
+    differing = f", told apart by {', '.join(apart)}" if apart else ""
+    return f"{others}{differing}; by number: --row ({numbers})"

@@ -1,4 +1,4 @@
-"""Compares a dataset folder with its manifest: every byte where it should be, and nothing else there."""
+"""Compares a dataset folder with its manifest: every listed file, byte by byte, and no other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from niah_score.text.visible import one_line
 
 
 class Hashed(NamedTuple):
-    """A folder whose files were hashed: a sentence for all that is not as the manifest says, and the files that are."""
+    """The result of hashing the files of a folder: a sentence for each problem, and the files that are intact."""
 
     manifest: Manifest
     problems: list[str]
@@ -23,34 +23,36 @@ class Hashed(NamedTuple):
 
 
 def verify(folder: Path) -> tuple[Manifest, list[str]]:
-    """Re-hash every file of a dataset folder; the manifest, and a sentence for each file that is not as it says.
+    """Re-hash every file of a dataset folder. Returns the manifest, and a sentence for each problem.
 
-    Bytes are hashed, never parsed: a reader can miss damage that a hash cannot. Raises ContractError for a folder
-    without a valid manifest.
+    Bytes are hashed, never parsed: a parser can miss damage that a hash cannot. Raises ContractError if the folder has
+    no valid manifest.
     """
     hashed = hash_files(folder)
-    # A path such as `.` has no name of its own.
+    # A path such as `.` has no name.
     partial = BuildFolders(Path(os.path.abspath(folder))).partial
     if hashed.problems and is_moving(partial):
-        told = f"{partial.name} holds files that a killed command had not finished moving in; run the same build again"
-        return hashed.manifest, [told, *hashed.problems]
+        killed = (
+            f"{partial.name} holds files that a killed command had not finished moving in; run the same build again"
+        )
+        return hashed.manifest, [killed, *hashed.problems]
     return hashed.manifest, hashed.problems
 
 
 def hash_files(folder: Path) -> Hashed:
-    """`verify`, and which files are intact. Raises ContractError for a folder without a valid manifest."""
+    """As `verify`, with the files that are intact."""
     manifest, unsealed = read_sealed_manifest(folder)
-    found = [(entry, _problem(folder, entry)) for entry in manifest.files]
-    problems = [problem for _, problem in found if problem]
+    checked = [(entry, _problem(folder, entry)) for entry in manifest.files]
+    problems = [problem for _, problem in checked if problem]
     listed = {entry.path for entry in manifest.files} | {MANIFEST}
     problems += _strangers(folder, listed)
     problems += [unsealed] if unsealed else []
     problems += manifest_problems(manifest)
-    return Hashed(manifest, problems, [entry for entry, problem in found if not problem])
+    return Hashed(manifest, problems, [entry for entry, problem in checked if not problem])
 
 
 def manifest_problems(manifest: Manifest) -> list[str]:
-    """What does not agree within a manifest, whatever its files hold."""
+    """The contradictions within a manifest, whatever its files hold."""
     times = Counter(entry.path for entry in manifest.files)
     problems = [f"manifest.json: lists {name} {count} times" for name, count in times.items() if count > 1]
     rows: dict[str, int] = {}
@@ -58,17 +60,17 @@ def manifest_problems(manifest: Manifest) -> list[str]:
         if entry.rows is not None:
             rows[entry.suffix] = rows.get(entry.suffix, 0) + entry.rows
     problems += [
-        f"manifest.json: its .{suffix} files hold {count} rows, it says {manifest.rows}"
+        f"manifest.json: its .{suffix} files hold {count} rows, but rows is {manifest.rows}"
         for suffix, count in rows.items()
         if count != manifest.rows
     ]
     if manifest.rows and not rows:
-        problems.append(f"manifest.json: lists no file with rows, it says {manifest.rows}")
+        problems.append(f"manifest.json: lists no file with rows, but rows is {manifest.rows}")
     return problems
 
 
 def _problem(folder: Path, entry: FileEntry) -> str | None:
-    """`file_problem`, also for a file that may not be read: the others are hashed all the same."""
+    """As `file_problem`, but an unreadable file is a problem too, so that the others are still hashed."""
     try:
         return file_problem(folder, entry)
     except PermissionError as error:
@@ -76,10 +78,7 @@ def _problem(folder: Path, entry: FileEntry) -> str | None:
 
 
 def _strangers(folder: Path, listed: Collection[str]) -> Iterator[str]:
-    """One sentence, by name, for everything in a folder or below it that is unlisted or a link.
-
-    Links are not followed.
-    """
+    """A sentence, sorted by name, for everything below a folder that is unlisted or a link. Links are not followed."""
     unread: list[OSError] = []
     names: set[str] = set()
     links: set[str] = set()
@@ -93,7 +92,7 @@ def _strangers(folder: Path, listed: Collection[str]) -> Iterator[str]:
                 continue
             names.add(path)
     for error in unread:
-        yield f"{one_line(str(error.filename))}: cannot be looked into ({error.strerror}); check its permissions"
+        yield f"{one_line(str(error.filename))}: cannot be listed ({error.strerror}); check its permissions"
     for name in sorted(names):
         if name in links and (name in listed or (folder / name).is_dir()):
             yield f"{one_line(name)}: a symbolic link; its target is not part of the dataset"

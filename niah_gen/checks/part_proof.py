@@ -1,6 +1,6 @@
-"""Proves one row of a part: every column anew from the recipe, the tokenizer and the prompt itself.
+"""Proves one row of a part, deriving every column again from the recipe, the tokenizer and the prompt itself.
 
-Only rules are shared with the code that made the row: texts are searched, digested and encoded whole.
+It shares only rules with the code that made the row: texts are searched, digested and encoded whole.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _FAMILY = re.compile("[0-9a-f]{8}-")
 
 
 class ProvedRow(NamedTuple):
-    """What proving a row found, and what the rows of a dataset are compared by.
+    """The result of proving a row, and what it is compared with other rows by.
 
-    `digest`: `row_digest`, empty where the value has none. `rank`: `Axes.rank` of its coordinates, None where these or
-    what its id is made of are wrong. `below`: tokens between prompt and budget; `off`: points between the depth asked
-    for and the one obtained of the first needle; both None unless the haystack was proved. `family`: what its id should
-    begin with. `row`: the row itself, of a family whose rows prove each other.
+    `digest`: `row_digest`, empty if the value has none. `rank`: `Axes.rank` of its coordinates, None if they or the
+    columns that its id is made of are wrong. `below`: tokens between the prompt and its budget; `off`: points between
+    the depth asked for and the first needle's actual depth; both None unless the haystack was proved. `family`: what
+    the id should begin with. `row`: the row itself, kept only for families whose rows prove each other.
     """
 
     id: str | None
@@ -54,15 +54,15 @@ class ProvedRow(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where the context stands: the content of its message, and its first and last character there."""
+    """Where the context lies: its message's content, and its start and end there."""
 
     content: str
-    first: int
-    last: int
+    start: int
+    end: int
 
 
 class _CellTruth(NamedTuple):
-    """What the rows of a cell ask, at any depth. `own`: the item itself, where `item` is its control's twin."""
+    """What the rows of a cell ask at any depth. `own`: the cell's item; `item`: that, or its control's twin."""
 
     key: Cell
     item: Item
@@ -89,7 +89,7 @@ class PartProver:
         self._haystack: CountedHaystack | None = None
 
     def prove(self, row: Row, config: str) -> ProvedRow:
-        """Prove a row whose columns have their types. `config`: the one that its file belongs to."""
+        """Prove a row whose columns have their types. `config`: the config of its file."""
         depth = row["depth_percent"]
         cell = Cell(
             row["language"], row["corpus"], row["length"] or 0, self._kind(row), row["repeat"], depth, row["control"],
@@ -97,10 +97,10 @@ class PartProver:
         )  # fmt: skip
         problems = list(self._wrong_coordinates(row, cell, config))
         replays = self._task.replay is not None
-        said = replays or self._task.ask is not None
-        item = _item_of(row, cell.needle) if said else self._item(cell)
-        problems += self._wrong_truth(row, None if said else item)
-        if said and not replays and item is not None:
+        item_in_row = replays or self._task.ask is not None
+        item = _item_of(row, cell.needle) if item_in_row else self._item(cell)
+        problems += self._wrong_truth(row, None if item_in_row else item)
+        if item_in_row and not replays and item is not None:
             self._asked = _CellTruth(cell, item, item, self._frame(item, cell.language))
         problems += self._wrong_id(row)
         rank = None if problems else self._axes.rank(cell)
@@ -118,7 +118,8 @@ class PartProver:
         below = off = None
         if self._exact and cell.length and not problems and cell.control is None:
             below = cell.length - self._part.reserve - tokens
-            off = abs(row["needle_depths"][0] - depth) if row["needle_depths"] and depth is not None else None
+            if row["needle_depths"] and depth is not None:
+                off = abs(row["needle_depths"][0] - depth)
         name = row["id"] if ROW_ID.fullmatch(row["id"]) else None
         return ProvedRow(
             name, digest_of(row), rank, row["prompt_tokens"], tuple(problems), below, off, cell, self._family(row),
@@ -126,7 +127,7 @@ class PartProver:
         )  # fmt: skip
 
     def _family(self, row: Row) -> str:
-        """family8 of a row's id; that of the first language where its own is none that the recipe asks for."""
+        """family8 of a row's id; the first language's if the recipe does not ask for the row's language."""
         return self._families.get(row["language"], next(iter(self._families.values())))
 
     def _kind(self, row: Row) -> str:
@@ -136,7 +137,7 @@ class PartProver:
     def _wrong_coordinates(self, row: Row, cell: Cell, config: str) -> Iterator[str]:
         axes, part = self._axes, self._part
         if config_name(cell.language, cell.length) != config:
-            yield f"language {shown(cell.language)} and length {cell.length} do not belong into config {config}"
+            yield f"language {shown(cell.language)} and length {cell.length} do not belong in config {config}"
         asked: Sequence[tuple[str, object, Sequence[object]]] = (
             ("language", row["language"], axes.languages),
             ("corpus", row["corpus"], axes.corpora),
@@ -146,9 +147,9 @@ class PartProver:
             ("repeat", row["repeat"], range(axes.grid.repeats)),
             ("control", row["control"], axes.controls),
         )
-        for name, found, wanted in asked:
-            if found not in wanted:
-                yield f"{name} is {shown(found)}; the recipe asks for {', '.join(map(str, wanted[:20]))}"
+        for name, value, wanted in asked:
+            if value not in wanted:
+                yield f"{name} is {shown(value)}; the recipe asks for {', '.join(map(str, wanted[:20]))}"
         if axes.holds(cell) and not axes.grid.asks(cell):
             yield "the recipe asks for no row of these coordinates together"
         yield from _different(row, "needle_id", self._task.needle_id(cell))
@@ -164,8 +165,8 @@ class PartProver:
         yield from _different(row, "boundary", boundary)
 
     def _item(self, cell: Cell) -> Item | None:
-        """What a row of a cell asks; None for coordinates that the recipe does not ask for."""
-        # A depth that the recipe does not ask for is named, and the rest of the row is still proved.
+        """The item that a cell asks; None for coordinates that the recipe does not ask for."""
+        # A depth that the recipe does not ask for has been reported; the rest of the row is still proved.
         key = cell._replace(depth=self._axes.depths[0])
         if not self._axes.holds(key):
             return None
@@ -209,12 +210,12 @@ class PartProver:
         if not ROW_ID.fullmatch(row["id"]):
             yield f"id is {shown(row['id'])}, expected 1 to 64 letters, digits, - and _"
             return
-        # Whether it is the family of the dataset is asked of all rows together.
+        # Whether it is the dataset's family is checked over all rows together.
         family = row["id"][:8] if _FAMILY.match(row["id"]) else self._family(row)
         try:
             expected = row_id(family, cast(Truth, row))
         except (ValueError, OverflowError):
-            return  # its coordinates are none, and were named
+            return  # its coordinates are invalid, and have been reported
         yield from _different(row, "id", expected)
 
     def _wrong_prompt(self, row: Row, tokens: int) -> Iterator[str]:
@@ -223,7 +224,7 @@ class PartProver:
         if not len(row["needles"]) == len(row["needle_spans"]) == len(row["needle_depths"]):
             yield (
                 f"{len(row['needles'])} needles, {len(row['needle_spans'])} needle_spans and "
-                f"{len(row['needle_depths'])} needle_depths, expected as many of each"
+                f"{len(row['needle_depths'])} needle_depths, expected the same number of each"
             )
         content = _contents(row)[max(row["context_message"], 0)] if row["context_message"] < len(_contents(row)) else ""
         if all(0 <= span["start"] <= span["end"] <= len(content) for span in row["needle_spans"]):
@@ -235,7 +236,7 @@ class PartProver:
                 yield f"the depth of needle {number} is {depth}, expected 0 to 100"
 
     def _wrong_alone(self, row: Row) -> Iterator[str]:
-        """What is wrong with a prompt that is to be the question alone, and with the columns about a context."""
+        """What is wrong with a row that should ask its question without a context."""
         assert self._asked is not None
         if self._asked.frame is None:
             yield f"template {self._part.template!r} cannot ask the question of {shown(row['needle_id'])}"
@@ -252,7 +253,7 @@ class PartProver:
             yield from _different(row, name, value)
 
     def _frame(self, item: Item, language: str) -> Frame | None:
-        """The prompt around an item's contexts; None where the recipe's template cannot ask its question."""
+        """The prompt around an item's contexts; None if the recipe's template cannot ask its question."""
         part = self._part
         template = part.template_in(language)
         question = item.question or ""
@@ -272,34 +273,26 @@ class PartProver:
         texts = self._hidden(item)
         if self._exact:
             problems += not_once(texts, _contents(row))
-        outside = list(_outside_frame(frame, row, self._task.context.conversation))
-        if outside:
-            return problems + outside
-        place = _place_of(frame, row)
-        spans = [(span["start"], span["end"]) for span in row["needle_spans"]]
-        named = [(f"needle {number}", span) for number, span in enumerate(spans, 1)]
-        target = row["target_span"]
-        if target is not None:
-            named.append(("target_span", (target["start"], target["end"])))
-            if not self._task.context.has_target:
-                problems.append("target_span: rows of this task have none")
-        outside = [
-            f"{name} spans {start} to {end}, outside the context, which is {place.first} to {place.last}"
-            for name, (start, end) in named
-            if not place.first <= start <= end <= place.last
-        ]
+        wrong_frame = list(_outside_frame(frame, row, self._task.context.conversation))
+        if wrong_frame:
+            return problems + wrong_frame
+        if row["target_span"] is not None and not self._task.context.has_target:
+            problems.append("target_span: rows of this task have none")
+        content = _contents(row)[max(row["context_message"], 0)]
+        place = _Place(content, len(frame.before), len(content) - len(frame.after))
+        outside = list(_outside_context(row, place))
         if outside or not len(row["needle_spans"]) == len(row["needle_depths"]) == len(texts):
             return problems + outside
         part = self._part
         lines = lines_of(part.spread, part.diff, row["seed"], self._asked.own.hide, item.hide, self._asked.own.sets)
         needles = tuple(
-            PlacedNeedle(text, start - place.first, end - place.first)
-            for text, (start, end) in zip(texts, spans, strict=True)
+            PlacedNeedle(text, span["start"] - place.start, span["end"] - place.start)
+            for text, span in zip(texts, row["needle_spans"], strict=True)
         )
         proof = ContextProof(
             row,
-            place.content[place.first : place.last],
-            place.first,
+            place.content[place.start : place.end],
+            place.start,
             needles,
             tuple(line.at(row["depth_percent"] or 0.0) for line in lines),
             self._task.context.joiner(row["language"]),
@@ -309,7 +302,7 @@ class PartProver:
         return problems + list(self._task.context.check(part.placing, proof))
 
     def _wrong_budget(self, row: Row, cell: Cell, tokens: int) -> Iterator[str]:
-        # A control's twin may say more than the item that its haystack was filled for.
+        # A control's twin may be longer than the item that its haystack was filled for.
         budget = cell.length - (self._part.reserve if cell.control is None else 0)
         if self._exact and cell.length and tokens > budget:
             yield f"the prompt has {tokens} tokens, above its budget of {budget}"
@@ -321,7 +314,7 @@ class PartProver:
 
 
 def _item_of(row: Row, name: str) -> Item:
-    """What a row says of itself, for families whose items come with their prompts. `name`: the item's id."""
+    """The item that a row's columns give, for families whose items come with their prompts. `name`: the item's id."""
     return Item(
         name, row["language"], row["question"], tuple(row["answers"]),
         tuple(map(tuple, row["keywords"])), row["metric"], tuple(row["needles"]), row["answer_prefix"],
@@ -336,13 +329,13 @@ def _wrong_spans(row: Row) -> Iterator[str]:
     content = contents[row["context_message"]] if 0 <= row["context_message"] < len(contents) else contents[0]
     for number, (needle, span) in enumerate(zip(row["needles"], row["needle_spans"], strict=False), 1):
         if content[span["start"] : span["end"]] != needle:
-            yield f"needle {number} does not stand at its span, {span['start']} to {span['end']}"
+            yield f"needle {number} is not at its span, {span['start']} to {span['end']}"
 
 
 def _different(row: Row, name: str, expected: object) -> Iterator[str]:
-    found = row[name]  # type: ignore[literal-required]
-    if found != expected:
-        yield f"{name} is {shown(found)}, expected {shown(expected)}"
+    value = row[name]  # type: ignore[literal-required]
+    if value != expected:
+        yield f"{name} is {shown(value)}, expected {shown(expected)}"
 
 
 def _contents(row: Row) -> list[str]:
@@ -351,14 +344,19 @@ def _contents(row: Row) -> list[str]:
     return [prompt] if isinstance(prompt, str) else [message["content"] for message in prompt]
 
 
-def _place_of(frame: Frame, row: Row) -> _Place:
-    """Where the context stands in a prompt that is its template with a context in it."""
-    content = _contents(row)[max(row["context_message"], 0)]
-    return _Place(content, len(frame.before), len(content) - len(frame.after))
+def _outside_context(row: Row, place: _Place) -> Iterator[str]:
+    """The spans of a row that are not within its context."""
+    spans = [(f"needle {number}", span) for number, span in enumerate(row["needle_spans"], 1)]
+    if row["target_span"] is not None:
+        spans.append(("target_span", row["target_span"]))
+    for name, span in spans:
+        start, end = span["start"], span["end"]
+        if not place.start <= start <= end <= place.end:
+            yield f"{name} spans {start} to {end}, outside the context, which is {place.start} to {place.end}"
 
 
 def _outside_frame(frame: Frame, row: Row, conversation: bool) -> Iterator[str]:
-    """How a prompt differs from its template with a context in it, and `context_message` from where that stands."""
+    """How a prompt differs from its template around a context, and `context_message` from where the context is."""
     prompt = row["prompt"]
     if isinstance(prompt, str):
         yield from _different(row, "context_message", -1)
@@ -369,9 +367,9 @@ def _outside_frame(frame: Frame, row: Row, conversation: bool) -> Iterator[str]:
         yield _other_roles(prompt)
         return
     last = frame.hole + turns
-    own = [*prompt[: frame.hole], *prompt[last:]]
+    around = [(number, message) for number, message in enumerate(prompt) if not frame.hole <= number < last]
     expected = [message for number, message in enumerate(frame.messages) if number != frame.hole]
-    if [message["role"] for message in own] != [message.role for message in expected] or (
+    if [message["role"] for _, message in around] != [message.role for message in expected] or (
         not conversation and prompt[frame.hole]["role"] != frame.messages[frame.hole].role
     ):
         yield _other_roles(prompt)
@@ -381,10 +379,9 @@ def _outside_frame(frame: Frame, row: Row, conversation: bool) -> Iterator[str]:
             f" to {last - 1}" if turns > 1 else ""
         )
         return
-    numbers = [*range(frame.hole), *range(last, len(prompt))]
-    for number, found, wanted in zip(numbers, own, expected, strict=True):
-        if found["content"] != wanted.content:
-            yield f"message {number} is {shown(found['content'])}, expected {shown(wanted.content)}"
+    for (number, message), wanted in zip(around, expected, strict=True):
+        if message["content"] != wanted.content:
+            yield f"message {number} is {shown(message['content'])}, expected {shown(wanted.content)}"
     yield from _not_around(frame, prompt[row["context_message"]]["content"])
 
 

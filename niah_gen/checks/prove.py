@@ -1,7 +1,7 @@
 """Proves the rows of a dataset folder: each from its own columns, then all together against the manifest.
 
-That needs the dataset's tokenizer and nothing else. Where its corpora are on this machine too, the rows are built again
-from the recipe and compared.
+This needs only the dataset's tokenizer. If its corpora are on this machine too, the rows are also built again from the
+recipe and compared.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from niah_score.text.language import language_codes
 if TYPE_CHECKING:
     from niah_gen.progress import Progress
 
-# So many sentences tell that a dataset is wrong throughout, and memory stays small.
+# Enough to show that a dataset is wrong throughout, and few enough to keep in memory.
 KEPT_PROBLEMS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a user may want to know of rows that were proved.
+    """Figures about proved rows.
 
     `rows`: in all formats. `below`: fewest and most tokens between a prompt and its budget; `off`: most points between
-    the depth asked for and the one obtained of a first needle; both None where contexts are not exact.
+    the depth asked for and the first needle's actual depth; both None if contexts are not exact.
     """
 
     rows: int
@@ -64,13 +64,17 @@ class Figures:
         if self.below is None or self.off is None:
             return "every row proved"
         fewest, most = self.below
-        off = math.ceil(self.off * 10 - 1e-6) / 10  # rounded up: within means within
+        off = math.ceil(self.off * 10 - 1e-6) / 10  # rounded up, so that "within" is true
         return f"every row proved: {fewest} to {most} tokens below its budget, depth within {off:g} points"
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What proving a dataset found: the first 1,000 of `count` problems: files, then rows in order, then their sums."""
+    """The result of proving a dataset.
+
+    `problems`: the first 1,000 of `count`: files, then rows in order, then totals. `not_rebuilt`: why rows were not
+    built again, if they were not.
+    """
 
     manifest: Manifest
     problems: tuple[str, ...]
@@ -90,14 +94,13 @@ def prove(
 ) -> Proof:
     """Re-hash every file of a dataset folder, and prove every row of the intact ones.
 
-    Each is proved from its own columns, and, where all corpora are on this machine, built again and compared;
-    `Proof.not_rebuilt` says why it was not.
-    tokenizer, corpora: names or paths of the dataset's own, where its recorded names are not found here; they are told
-    by their sha256. rebuild: build rows again where that is possible. jobs: processes; None decides by size. Their
-    number changes nothing in the result. progress is told how it goes.
-    Raises ContractError for a folder without a valid manifest, TokenizerError where the dataset's tokenizer is not on
-    this machine, CorpusError where a corpus that was named is not, RecipeError where the dataset's own task family is
-    not, IntegrityError where something else has their name, and ResourceError when a process dies.
+    Each is proved from its own columns, and, if all corpora are on this machine, built again and compared.
+    tokenizer, corpora: names or paths of the dataset's own, if its recorded names are not found here; their sha256 is
+    checked. rebuild: build rows again if possible. jobs: number of processes, which does not affect the result; None
+    decides by size.
+    Raises ContractError if the folder has no valid manifest, TokenizerError if the dataset's tokenizer is not on this
+    machine, CorpusError if a corpus that was named is not, RecipeError if the dataset's own task family is not,
+    IntegrityError if something else has their name, and ResourceError if a process dies.
     """
     hashed = hash_files(folder)
     manifest = hashed.manifest
@@ -108,11 +111,11 @@ def prove(
     if recipe is None:
         return Proof(manifest, tuple(problems.kept), problems.count, Figures(0))
     tasks = _tasks(recipe)
-    found = _tokenizer(manifest, tokenizer)
-    places, lacking = corpus_places(manifest, corpora) if rebuild else ([], "that was not asked for")
+    counted_by = _tokenizer(manifest, tokenizer)
+    places, not_rebuilt = corpus_places(manifest, corpora) if rebuild else ([], "that was not asked for")
     hashes = [(entry.name, entry.sha256) for entry in manifest.corpora]
-    digest = plan_digest(recipe, tasks, found.name, found.sha256, hashes)
-    lacking = lacking or _lacking_file(recipe, tasks)
+    digest = plan_digest(recipe, tasks, counted_by.name, counted_by.sha256, hashes)
+    not_rebuilt = not_rebuilt or _lacking_file(recipe, tasks)
     problems.add(_wrong_manifest(recipe, manifest, digest))
     axes = axes_of(recipe, tasks, manifest)
     files = _data_files(axes.values(), Dataset(folder, manifest), problems)
@@ -120,16 +123,16 @@ def prove(
         if file.entry.path in intact:
             problems.add(_wrong_schema(file, recipe))
     if digest != manifest.plan_digest:
-        lacking = lacking or f"its plan_digest is not {digest[:8]}, so this release would build something else"
-    sources = None if lacking else read_again(places, recipe, manifest)
+        not_rebuilt = not_rebuilt or f"its plan_digest is not {digest[:8]}, so this release would build something else"
+    sources = None if not_rebuilt else read_again(places, recipe, manifest)
     problems.add(wrong_draws(sources or (), manifest))
     setup = _ProofSetup(folder, recipe, manifest, tokenizer, sources)
     figures = _prove_rows(setup, tasks, files, intact, problems, jobs, progress)
-    return Proof(manifest, tuple(problems.kept), problems.count, figures, lacking)
+    return Proof(manifest, tuple(problems.kept), problems.count, figures, not_rebuilt)
 
 
 class _Problems:
-    """Sentences in the order they were found: the first ones, and how many there were."""
+    """Problems in the order they were found: the first ones, and the count of all."""
 
     def __init__(self) -> None:
         self.kept: list[str] = []
@@ -147,7 +150,7 @@ class _Problems:
 
 
 def _recipe(folder: Path, intact: set[str], problems: _Problems) -> Recipe | None:
-    """The dataset's recipe; None, and a problem, if it cannot be read."""
+    """The dataset's recipe; None, adding a problem, if it cannot be read."""
     why = "missing or damaged"
     if RECIPE in intact:
         try:
@@ -159,12 +162,12 @@ def _recipe(folder: Path, intact: set[str], problems: _Problems) -> Recipe | Non
 
 
 def _tasks(recipe: Recipe) -> list[Task]:
-    """The task family of each part. Raises RecipeError where one of the user's own is not on this machine."""
+    """The task family of each part. Raises RecipeError if one of the user's own is not on this machine."""
     return [chosen_task(part.task, part.options, here=False) for part in recipe.parts]
 
 
 def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer:
-    """The tokenizer that counted. Raises TokenizerError or IntegrityError."""
+    """The tokenizer that the dataset was counted with. Raises TokenizerError or IntegrityError."""
     wanted = manifest.tokenizer
     try:
         tokenizer = find_tokenizer(given or wanted.name, wanted.name)
@@ -181,25 +184,25 @@ def _tokenizer(manifest: Manifest, given: str | None) -> Tokenizer:
 
 
 def _lacking_file(recipe: Recipe, tasks: Sequence[Task]) -> str | None:
-    """Why rows cannot be built again: a file that options name is not here, or is another one."""
+    """Why rows cannot be built again, if a file that options name is missing or different here."""
     pins = dict(recipe.pins)
     for part, task in zip(recipe.parts, tasks, strict=True):
         for specs in own_files(task.options, part.options).values():
             for spec in specs:
                 try:
-                    found = own_file_digest(spec)
+                    sha256 = own_file_digest(spec)
                 except RecipeError as error:
                     return str(error)
-                if found != pins.get(file_pin(spec), found):
+                if sha256 != pins.get(file_pin(spec), sha256):
                     return f"another file is called {spec} on this machine; put the right one first in $NIAH_CORPORA"
     return None
 
 
 def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator[str]:
-    """What of a manifest does not follow from the recipe beside it."""
+    """Where a manifest contradicts the recipe beside it."""
     pins = {f"tokenizer {manifest.tokenizer.name}": manifest.tokenizer.sha256}
     pins |= {f"corpus {entry.name}": entry.sha256 for entry in manifest.corpora}
-    for name, found, expected in (
+    for name, stated, expected in (
         ("name", manifest.name, recipe.name),
         ("version", manifest.version, recipe.version),
         ("tokenizer", manifest.tokenizer.name, recipe.tokenizer),
@@ -210,32 +213,32 @@ def _wrong_manifest(recipe: Recipe, manifest: Manifest, digest: str) -> Iterator
         ),
         ("corpora", [c.name for c in manifest.corpora], [n for n in recipe.corpora if f"corpus {n}" in pins]),
     ):
-        if found != expected:
-            yield f"{MANIFEST}: {name} is {found!r}, but {RECIPE} says {expected!r}"
+        if stated != expected:
+            yield f"{MANIFEST}: {name} is {stated!r}, but {RECIPE} says {expected!r}"
     for name, pin in recipe.pins:
         if pins.get(name, pin) != pin:
             yield f"{MANIFEST}: the sha256 of {name} is {pins[name]}, but {RECIPE} pins {pin}"
     if manifest.plan_digest != digest:
         yield (
-            f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but recipe and hashes give {digest}"
+            f"{MANIFEST}: plan_digest is {manifest.plan_digest}, but the recipe and hashes give {digest}"
             + other_release(manifest)
         )
 
 
 def _data_files(axes: Iterable[Axes], dataset: Dataset, problems: _Problems) -> list[DataFile]:
-    """The files with rows, format by format, in row order; those that have no place in the recipe are problems."""
+    """The files with rows, format by format, in row order; those that the recipe has no place for are problems."""
     configs = {config_name(language, length) for one in axes for language in language_codes() for length in one.lengths}
-    found: list[DataFile] = []
+    placed: list[DataFile] = []
     for suffix in dataset.formats:
         files = dataset.files(suffix)
         strangers = {file.entry.path for file in files if not file.of or file.config not in configs}
         problems.add(f"{path}: no place for rows of this recipe" for path in sorted(strangers))
-        found += [file for file in files if file.entry.path not in strangers]
-    for (suffix, config), group in groupby(found, key=lambda file: (file.format, file.config)):
+        placed += [file for file in files if file.entry.path not in strangers]
+    for (suffix, config), group in groupby(placed, key=lambda file: (file.format, file.config)):
         numbers = [(file.number, file.of) for file in group]
         if numbers != [(number, len(numbers)) for number in range(len(numbers))]:
             problems.add([f"{MANIFEST}: the .{suffix} files of {config} are not numbered 0 to {len(numbers) - 1}"])
-    return found
+    return placed
 
 
 def _wrong_schema(file: DataFile, recipe: Recipe) -> Iterator[str]:
@@ -245,17 +248,17 @@ def _wrong_schema(file: DataFile, recipe: Recipe) -> Iterator[str]:
     import pyarrow.parquet as pq
 
     try:
-        found = pq.read_schema(pa.OSFile(os.fsencode(file.path)))
+        schema = pq.read_schema(pa.OSFile(os.fsencode(file.path)))
     except (ValueError, OSError, pa.ArrowException):
-        return  # told where its rows are read
+        return  # reported when its rows are read
     expected = row_schema(recipe.form)
-    if not found.equals(expected):
+    if not schema.equals(expected):
         names = [
-            name for name in expected.names if name not in found.names or found.field(name) != expected.field(name)
+            name for name in expected.names if name not in schema.names or schema.field(name) != expected.field(name)
         ]
-        names += [name for name in found.names if name not in expected.names]
+        names += [name for name in schema.names if name not in expected.names]
         what = ", ".join(names) or "the order of its columns"
-        yield f"{file.entry.path}: its schema is not that of rows: {what}"
+        yield f"{file.entry.path}: its schema differs from that of rows: {what}"
 
 
 class _ProofSetup(NamedTuple):
@@ -295,7 +298,7 @@ def _piece_prover(setup: _ProofSetup) -> Callable[[RowGroup], _ProvedPiece]:
             for read in read_row_group(setup.folder, piece):
                 if read.problem is not None:
                     line = ProvedLine(piece.path, read.number, None, "", None)
-                    problems.add([f"{line}: no row can be read ({read.problem})"])
+                    problems.add([f"{line}: the row cannot be read ({read.problem})"])
                 else:
                     row = prover.prove(read.value, piece.path.split("/")[1])
                     line = ProvedLine(piece.path, read.number, row.id, row.digest, row.rank, row.family, row.row)
@@ -334,7 +337,7 @@ def _prove_rows(
     jobs: int | None,
     progress: Progress | None,
 ) -> Figures:
-    """Prove the rows of intact files, each alone, and then those of a format together."""
+    """Prove the rows of intact files, each alone, then all rows of a format together."""
     here = [file for file in files if file.entry.path in intact]
     pieces = [(file, piece) for file in here for piece in row_groups_of(setup.folder, file.entry.path)]
     lacking = {file.format for file in files if file.entry.path not in intact}
@@ -349,19 +352,29 @@ def _prove_rows(
     for suffix, group in groupby(zip(pieces, results, strict=True), key=lambda item: item[0][0].format):
         rows = FormatRows(suffix, suffix not in lacking, followers_of(setup.recipe, tasks, tokenizer))
         for file, of_file in groupby(group, key=lambda item: item[0][0]):
-            count = 0
-            readable = True
-            for _, proved in of_file:
-                problems.join(proved.problems)
-                problems.add(rows.take(proved.lines))
-                rows.tokens += proved.tokens
-                count += len(proved.lines)
-                readable = readable and proved.readable
-                figures = _together(figures, proved.figures)
-                if progress:
-                    progress.advance(len(proved.lines), proved.tokens)
-            if readable and count != file.entry.rows:
-                problems.add([f"{file.entry.path}: holds {count} rows, the manifest says {file.entry.rows}"])
-            rows.whole = rows.whole and readable
+            proved = _take_file(rows, file, (piece for _, piece in of_file), problems, progress)
+            figures = _together(figures, proved)
         problems.add(wrong_together(rows, setup.recipe, tasks, setup.manifest))
+    return figures
+
+
+def _take_file(
+    rows: FormatRows, file: DataFile, pieces: Iterable[_ProvedPiece], problems: _Problems, progress: Progress | None
+) -> Figures:
+    """Add the proved pieces of a file to the rows of its format; returns their figures."""
+    figures = Figures(0)
+    count = 0
+    readable = True
+    for proved in pieces:
+        problems.join(proved.problems)
+        problems.add(rows.take(proved.lines))
+        rows.tokens += proved.tokens
+        count += len(proved.lines)
+        readable = readable and proved.readable
+        figures = _together(figures, proved.figures)
+        if progress:
+            progress.advance(len(proved.lines), proved.tokens)
+    if readable and count != file.entry.rows:
+        problems.add([f"{file.entry.path}: holds {count} rows, the manifest says {file.entry.rows}"])
+    rows.whole = rows.whole and readable
     return figures

@@ -15,7 +15,7 @@ from niah_gen.tokenizers.find import Tokenizer
 
 
 class Rebuilder:
-    """Builds rows of one dataset from its recipe, one at a time; fast for rows in the order of the dataset."""
+    """Builds rows of one dataset from its recipe, one at a time; fastest in the dataset's row order."""
 
     def __init__(self, recipe: Recipe, tasks: Sequence[Task], tokenizer: Tokenizer, corpora: Sequence[Corpus]) -> None:
         self._plan = make_plan(recipe, tasks=tasks, tokenizer=tokenizer, corpora=corpora)
@@ -31,7 +31,7 @@ class Rebuilder:
         if built.digest() == digest:
             return
         row: dict[str, Any] = {**built.row()}
-        other = [name for name in row if row[name] != value.get(name)]
-        # Ids of another family are told of all rows together.
-        if other != ["id"] or row["id"][8:] != value["id"][8:]:
-            yield f"the recipe builds another row here; it differs in {', '.join(other)}"
+        differing = [name for name in row if row[name] != value.get(name)]
+        # Ids of another family are reported for all rows together.
+        if differing != ["id"] or row["id"][8:] != value["id"][8:]:
+            yield f"the recipe builds another row here; it differs in {', '.join(differing)}"

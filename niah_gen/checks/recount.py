@@ -26,7 +26,7 @@ _COLUMNS = ("id", "length", "prompt_tokens", "max_new_tokens", "prompt")
 class Recounted(NamedTuple):
     """A row under another tokenizer. `length`: nominal, `prompt_tokens`: as recorded, `tokens`: as counted now.
 
-    `output`: tokens of the answer that must fit behind the prompt.
+    `output`: tokens of the answer that must fit after the prompt.
     """
 
     id: str
@@ -51,7 +51,8 @@ class Recount:
     """A dataset under another tokenizer. `template`: the chat template that was applied.
 
     `limit`: tokens of prompt and answer; None: each row's length, for the prompt alone. `output`: tokens of every
-    answer; None: each row's max_new_tokens. `over`: the first rows above the limit. `largest`: the row that needs most.
+    answer; None: each row's max_new_tokens. `over`: the first rows above the limit. `largest`: the row that needs the
+    most tokens.
     """
 
     recorded_by: str
@@ -75,16 +76,16 @@ def recount(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Recount:
-    """Count every prompt of a dataset anew, each encoded whole.
+    """Count every prompt of a dataset again, encoding each whole.
 
-    Where the tokenizer's folder has a chat template, the messages are rendered with it, a text as one message of the
-    user, and what it adds is counted; else, or without `chat_template`, a chat is the sum over its messages' contents.
+    If the tokenizer's folder has a chat template, messages are rendered with it (a text as one user message) and what
+    it adds is counted. Otherwise, or without `chat_template`, a chat counts as the sum of its messages' contents.
 
     tokenizer: as a recipe names one. limit: tokens that no prompt with its answer should exceed; None: the row's
     nominal length, for the prompt alone. output: tokens of an answer; None: the row's max_new_tokens. csv_file: gets
     id, config, length, prompt_tokens, tokens and output of every row. jobs: processes; None decides by size.
-    Raises ContractError for a folder that is no dataset, TokenizerError, also for prompts that the chat template
-    refuses, IntegrityError for rows that cannot be read.
+    Raises ContractError if the folder is not a dataset, TokenizerError (also for prompts that the chat template
+    refuses), IntegrityError if rows cannot be read.
     """
     dataset = open_dataset(folder)
     manifest, files = dataset.manifest, dataset.files()
@@ -92,7 +93,7 @@ def recount(
         raise IntegrityError(f"{folder}: no file with rows is listed; verify the dataset, and build it again")
     template = find_chat_template(tokenizer) if chat_template else None
     counted_by = find_tokenizer(tokenizer).name
-    found = Recount(manifest.tokenizer.name, counted_by, template.file if template else None, limit, output, {}, [])
+    counts = Recount(manifest.tokenizer.name, counted_by, template.file if template else None, limit, output, {}, [])
     pieces = [piece for file in files for piece in row_groups_of(folder, file.entry.path)]
     if progress:
         progress.start(manifest.rows, manifest.tokens)
@@ -103,16 +104,16 @@ def recount(
             table.write(_csv([Recounted._fields]))
         for rows in over_row_groups(_piece_counter, _CountSetup(folder, tokenizer, template, output), pieces, jobs):
             for row in rows:
-                _add(found, row)
+                _add(counts, row)
             if table:
                 table.write(_csv(rows))
             if progress:
                 progress.advance(len(rows), sum(row.prompt_tokens for row in rows))
-    return found
+    return counts
 
 
 def _config(path: str) -> str:
-    """The config that a data file belongs to: the folder that it stands in."""
+    """The config of a data file: the folder that it is in."""
     return path.rpartition("/")[0].rpartition("/")[2]
 
 
@@ -122,16 +123,16 @@ def _csv(rows: Sequence[tuple[object, ...]]) -> bytes:
     return text.getvalue().encode()
 
 
-def _add(found: Recount, row: Recounted) -> None:
-    tally = found.configs.setdefault(row.config, Tally())
+def _add(counts: Recount, row: Recounted) -> None:
+    tally = counts.configs.setdefault(row.config, Tally())
     tally.recorded.append(row.prompt_tokens)
     tally.tokens.append(row.tokens)
-    if found.largest is None or row.tokens + row.output > found.largest.tokens + found.largest.output:
-        found.largest = row
-    if 0 < row.length < row.tokens if found.limit is None else row.tokens + row.output > found.limit:
+    if counts.largest is None or row.tokens + row.output > counts.largest.tokens + counts.largest.output:
+        counts.largest = row
+    if 0 < row.length < row.tokens if counts.limit is None else row.tokens + row.output > counts.limit:
         tally.over += 1
-        if len(found.over) < SHOWN_PROBLEMS:
-            found.over.append(row)
+        if len(counts.over) < SHOWN_PROBLEMS:
+            counts.over.append(row)
 
 
 class _CountSetup(NamedTuple):
@@ -183,51 +184,51 @@ def _is_row(row: Any) -> bool:
         prompt = row["prompt"]
         texts = [prompt] if isinstance(prompt, str) else [m[name] for m in prompt for name in ("role", "content")]
         for text in (row["id"], *texts):
-            text.encode()  # half a surrogate pair is no text
+            text.encode()  # half a surrogate pair is not text
         whole = all(type(row[name]) is int for name in ("prompt_tokens", "max_new_tokens"))
         return whole and (row["length"] is None or type(row["length"]) is int)
     except (KeyError, TypeError, AttributeError, ValueError):
         return False
 
 
-def report(found: Recount) -> Iterator[str]:
+def report(counts: Recount) -> Iterator[str]:
     """The lines to print: a table by config, what the largest row needs, and the first rows above the limit."""
-    if found.limit is None:
+    if counts.limit is None:
         limit = "its length"
-    elif found.output is None:
-        limit = f"{found.limit} tokens with max_new_tokens of output"
+    elif counts.output is None:
+        limit = f"{counts.limit} tokens with max_new_tokens of output"
     else:
-        limit = f"{found.limit} tokens" + (f" with {found.output} of output" if found.output else "")
-    head = ("config", "rows", found.recorded_by, "min", "mean", "max", "ratio", "over")
-    body = [_line(name, tally) for name, tally in found.configs.items()]
-    if len(found.configs) > 1:
-        tallies = found.configs.values()
+        limit = f"{counts.limit} tokens" + (f" with {counts.output} of output" if counts.output else "")
+    head = ("config", "rows", counts.recorded_by, "min", "mean", "max", "ratio", "over")
+    body = [_line(name, tally) for name, tally in counts.configs.items()]
+    if len(counts.configs) > 1:
+        tallies = counts.configs.values()
         everything = Tally(
             [tokens for tally in tallies for tokens in tally.recorded],
             [tokens for tally in tallies for tokens in tally.tokens],
             sum(tally.over for tally in tallies),
         )
         body.append(_line("all", everything))
-    under = found.counted_by + (f" with {found.template.name}" if found.template else "")
-    if found.template and found.template.suffix == ".json":
-        under = f"{found.counted_by} with the chat template of {found.template.name}"
-    yield f"Tokens as recorded by {found.recorded_by}, under {under} (min, mean, max); over: above {limit}."
+    under = counts.counted_by + (f" with {counts.template.name}" if counts.template else "")
+    if counts.template and counts.template.suffix == ".json":
+        under = f"{counts.counted_by} with the chat template of {counts.template.name}"
+    yield f"Tokens as recorded by {counts.recorded_by}, under {under} (min, mean, max); over: above {limit}."
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
     for line in (head, *body):
         cells = [cell.rjust(width) for cell, width in zip(line, widths, strict=True)]
         cells[0] = line[0].ljust(widths[0])
         yield "  ".join(cells)
-    if found.largest:
-        row = found.largest
+    if counts.largest:
+        row = counts.largest
         needs = f"{row.tokens + row.output} tokens, {row.tokens} of prompt and {row.output} of output"
         yield f"The largest row needs {needs}."
-    over = sum(tally.over for tally in found.configs.values())
+    over = sum(tally.over for tally in counts.configs.values())
     if over:
         yield f"{over} rows are above {limit}:"
-    for row in found.over:
-        yield f"  {row.id} {row.tokens}" + ("" if found.limit is None else f" + {row.output}")
-    if over > len(found.over):
-        yield f"  and {over - len(found.over)} more"
+    for row in counts.over:
+        yield f"  {row.id} {row.tokens}" + ("" if counts.limit is None else f" + {row.output}")
+    if over > len(counts.over):
+        yield f"  and {over - len(counts.over)} more"
 
 
 def _line(name: str, tally: Tally) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ class RowProver:
         self._kinds = column_kinds(recipe.form)
 
     def prove(self, value: object, config: str) -> ProvedRow:
-        """Prove a row. `value`: what its file holds, of whatever type; `config`: the one that the file belongs to."""
+        """Prove a row. `value`: what its file holds, of any type; `config`: the config of the file."""
         problems = list(wrong_types(value, self._kinds))
         if not problems and (part := cast(Row, value)["part"]) not in self._parts:
             problems.append(f"part is {shown(part)}; the recipe has {', '.join(map(str, self._parts))}")

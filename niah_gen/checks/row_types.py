@@ -1,4 +1,4 @@
-"""Checks that a value is a row: every column there, of its type, and no other."""
+"""Checks that a value is a row: that it has every column, of the right type, and no other."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def wrong_types(value: object, kinds: Mapping[str, ColumnKind]) -> Iterator[str]
 
 
 def _fits(value: Any, kind: pa.DataType) -> bool:
-    """Whether a value is of an Arrow type of the contract. Numbers are finite, texts are encodable."""
+    """Whether a value is of an Arrow type of the contract. Numbers must be finite, texts encodable."""
     import pyarrow.types as kinds
 
     if kinds.is_list(kind):
@@ -76,9 +76,9 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
 
 
 def digest_of(value: object) -> str:
-    """`row_digest` of whatever a file holds as a row; empty where it has none."""
+    """`row_digest` of whatever a file holds as a row; empty if it has none."""
     try:
         return sha256_hex(canonical_json(value))
-    # Half a surrogate pair; a type that JSON has not; brackets nested without end.
+    # Half a surrogate pair; a type that JSON does not have; brackets nested too deeply.
     except (ValueError, TypeError, RecursionError):
         return ""

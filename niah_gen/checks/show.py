@@ -1,4 +1,4 @@
-"""Shows one row as a person reads it: its coordinates, its truth, and its prompt with the needles marked."""
+"""Shows one row to a person: its coordinates, its truth, and its prompt with the needles marked."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from niah_gen.checks.find_row import FoundRow
 _MARKS = ("\x1b[1;7m", "\x1b[0m", "\x1b[2m", "\x1b[0m")
 _PLAIN_MARKS = (">>>", "<<<", "[", "]")
 _SHOWN_AROUND = 240
-# Columns that only some rows have a value for.
-_AT_TIMES = ("part", "control", "leak")
+# Left out of rows that have no value for them.
+_OPTIONAL = ("part", "control", "leak")
 
 Columns = Mapping[str, Any]
 
 
-def describe(found: FoundRow, whole: bool, colour: bool) -> Iterator[str]:
-    """The lines to print. `whole`: the prompt in full, else the text around needles and at both ends.
+def describe(match: FoundRow, whole: bool, colour: bool) -> Iterator[str]:
+    """The lines to print. `whole`: the prompt in full, else only the text around needles and at both ends.
 
-    A column that the row has not, or that is of another type, is shown as `-`.
+    A column that is missing or of another type is shown as `-`.
     """
-    row = found.row
+    row = match.row
     yield from _columns(row, "id")
-    yield f"{'row':16} {found.number} of {found.of}"
+    yield f"{'row':16} {match.number} of {match.of}"
     yield from _columns(row, "task", "part", "control", "language", "corpus", "placement", "template", "tokenizer")
     yield from _columns(row, "length", "prompt_tokens")
     tokens, passes = row.get("haystack_tokens"), row.get("haystack_passes")
@@ -48,7 +48,7 @@ def describe(found: FoundRow, whole: bool, colour: bool) -> Iterator[str]:
 
 def _columns(row: Columns, *names: str) -> Iterator[str]:
     for name in names:
-        if row.get(name) is not None or name not in _AT_TIMES:
+        if row.get(name) is not None or name not in _OPTIONAL:
             yield f"{name:16} {_clean(row.get(name))}"
 
 
@@ -58,7 +58,7 @@ def _list(row: Columns, name: str) -> list[Any]:
 
 
 def _groups(row: Columns, name: str) -> str:
-    """Groups of texts any one of which will do."""
+    """Groups of texts, any one of which will do."""
     groups = (group for group in _list(row, name) if isinstance(group, list))
     return " + ".join(" / ".join(map(str, group)) for group in groups)
 
@@ -78,7 +78,7 @@ def _percent(value: Any) -> str:
 
 
 def _needles(row: Columns) -> Iterator[tuple[int, int, str]]:
-    """Where each needle stands, and what to say about it: its number in a set, and the depth it obtained."""
+    """The span of each needle and its label: its number in a set, and its actual depth."""
     depths, spans = _list(row, "needle_depths"), _list(row, "needle_spans")
     for number, span in enumerate(spans):
         start, end = (span.get("start"), span.get("end")) if isinstance(span, dict) else (None, None)
@@ -88,7 +88,7 @@ def _needles(row: Columns) -> Iterator[tuple[int, int, str]]:
 
 
 def _marked(text: str, needles: list[tuple[int, int, str]], whole: bool, marks: tuple[str, str, str, str]) -> str:
-    """A prompt with its needles marked and labelled, control characters shown."""
+    """A prompt with its needles marked and labelled, control characters escaped."""
     shown: list[str] = []
     at = 0
     for start, end, label in [*sorted(needles), (len(text), len(text), "")]:
@@ -108,7 +108,7 @@ def _elided(text: str, whole: bool) -> str:
 
 
 def _clean(value: object, keep_lines: bool = False) -> str:
-    """A value as text whose control and bidi characters are shown, not obeyed by the terminal."""
+    """A value as text, with control and bidi characters escaped, so that the terminal does not obey them."""
     return "".join(
         char if char.isprintable() or (char == "\n" and keep_lines) or char == " " else _escape(char)
         for char in str("-" if value is None else value)

@@ -1,4 +1,4 @@
-"""Proves where a row says that its scored text stands, in characters and in tokens."""
+"""Proves the spans of a row's scored text, in characters and in tokens."""
 
 from __future__ import annotations
 

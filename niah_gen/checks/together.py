@@ -1,4 +1,4 @@
-"""Says what is wrong with the rows of one format taken together: their ids, their order, their number and digest."""
+"""Checks the rows of one format against each other and the manifest: their ids, order, number and digest."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from niah_score.contract import MANIFEST, RECIPE, VERSION, Manifest, Row, conten
 
 
 class ProvedLine(NamedTuple):
-    """What of a row is compared with other rows. `family`: what its id should begin with.
+    """What is compared between rows. `family`: what the id should begin with.
 
-    `row`: the row itself, of a family whose rows prove each other.
+    `row`: the row itself, kept only for families whose rows prove each other.
     """
 
     path: str
@@ -36,7 +36,7 @@ class ProvedLine(NamedTuple):
 class FormatRows:
     """All rows of one format, in row order; `whole`: none of its files is missing, damaged or unreadable.
 
-    `followers`: of the parts whose rows prove each other, what is given their rows in order (`Task.in_order`).
+    `followers`: the functions made by `Task.in_order`, by part, for parts whose rows prove each other.
     """
 
     suffix: str
@@ -46,7 +46,7 @@ class FormatRows:
     tokens: int = 0
 
     def take(self, lines: Iterable[ProvedLine]) -> Iterator[str]:
-        """Add the next lines, and say what is wrong with their rows after those before them."""
+        """Add the next lines, and say what is wrong with their rows, given the rows before them."""
         for line in lines:
             self.lines.append(line._replace(row=None))
             if line.row is not None:
@@ -54,7 +54,7 @@ class FormatRows:
                     yield f"{line}: {problem}"
 
     def end(self) -> Iterator[str]:
-        """What is wrong with the rows before the end."""
+        """What is wrong with the rows, now that none follows."""
         for follow in self.followers.values():
             yield from follow(None)
 
@@ -62,7 +62,7 @@ class FormatRows:
 def followers_of(
     recipe: Recipe, tasks: Sequence[Task], tokenizer: Tokenizer
 ) -> dict[str | None, Callable[[Row | None], Iterator[str]]]:
-    """What the rows of each part are given to that prove each other. `tasks`: the family of each part."""
+    """The function made by `Task.in_order` for each part whose rows prove each other. `tasks`: each part's family."""
     return {
         part.name: task.in_order(tokenizer)
         for part, task in zip(recipe.parts, tasks, strict=True)
@@ -79,7 +79,7 @@ def wrong_together(rows: FormatRows, recipe: Recipe, tasks: Sequence[Task], mani
     yield from repeated
     yield from _wrong_order(once)
     if not rows.whole:
-        return  # what they add up to cannot be right
+        return  # their totals cannot be right
     known = None not in {line.rank for line in lines}
     of_parts = Counter(line.rank[2] for line in lines if line.rank is not None)
     for axes, task in zip(axes_of(recipe, tasks, manifest).values(), tasks, strict=True):
@@ -100,16 +100,16 @@ def wrong_together(rows: FormatRows, recipe: Recipe, tasks: Sequence[Task], mani
 
 
 def _wrong_families(lines: Sequence[ProvedLine], manifest: Manifest) -> Iterator[str]:
-    """Rows whose id begins with another digest than their part's; one sentence where all ids of a part begin alike."""
+    """Rows whose id does not begin with their part's digest; one sentence if all ids of a part begin with another."""
     parts: dict[str, list[ProvedLine]] = {}
     for line in lines:
         if line.id is not None and line.family:
             parts.setdefault(line.family, []).append(line)
     for family, named in parts.items():
-        found = {(line.id or "")[:8] for line in named}
-        if len(named) > 1 and len(found) == 1 and family not in found:
+        beginnings = {(line.id or "")[:8] for line in named}
+        if len(named) > 1 and len(beginnings) == 1 and family not in beginnings:
             yield (
-                f"{RECIPE}: ids of its rows begin with {family}, those of this dataset with {found.pop()}"
+                f"{RECIPE}: its row ids begin with {family}, those of this dataset with {beginnings.pop()}"
                 + other_release(manifest)
             )
             continue
@@ -119,7 +119,7 @@ def _wrong_families(lines: Sequence[ProvedLine], manifest: Manifest) -> Iterator
 
 
 def _once(lines: Iterable[ProvedLine]) -> tuple[list[ProvedLine], list[str]]:
-    """The lines without those whose id or coordinates an earlier one has, and a sentence for each of these."""
+    """The lines that share neither id nor coordinates with an earlier one, and a sentence for each other line."""
     once: list[ProvedLine] = []
     repeated: list[str] = []
     ids: set[str] = set()
@@ -139,21 +139,21 @@ def _once(lines: Iterable[ProvedLine]) -> tuple[list[ProvedLine], list[str]]:
 
 
 def _wrong_order(lines: Iterable[ProvedLine]) -> Iterator[str]:
-    """Rows that do not stand where their coordinates put them."""
+    """Rows that are not where their coordinates put them."""
     ranked = [(line.rank, line) for line in lines if line.rank is not None]
     for (rank, line), (expected, other) in zip(ranked, sorted(ranked, key=lambda item: item[0]), strict=True):
         if rank != expected:
-            yield f"{line}: stands where row {other.id} belongs"
+            yield f"{line}: is where row {other.id} belongs"
 
 
 def _missing(suffix: str, lines: Sequence[ProvedLine], axes: Axes, task: Task) -> Iterator[str]:
-    """Rows that a part asks for and a format does not hold."""
-    # Where coordinates cannot be read, the row was named; how many repeats there are only the corpus can tell.
+    """Rows that a part asks for and a format lacks."""
+    # Rows with unreadable coordinates have been reported; how many repeats there are only the corpus can tell.
     if any(line.rank is None for line in lines) or axes.part.placing.corpus_may_end:
         return
-    there = {line.rank for line in lines}
-    pairs = Counter(axes.corpus_and_language(rank) for rank in there if rank is not None and rank[2] == axes.number)
-    # A corpus is of the language that most of its rows have; what reads no corpus may ask in several.
+    present = {line.rank for line in lines}
+    pairs = Counter(axes.corpus_and_language(rank) for rank in present if rank is not None and rank[2] == axes.number)
+    # A corpus has the language of most of its rows; a family that reads no corpus may ask in several.
     languages = {corpus: {language} for (corpus, language), _ in reversed(pairs.most_common())}
     if task.corpus is not None:
         languages = {task.corpus: {code for code in axes.languages if axes.grid.needles[code]}}
@@ -162,7 +162,7 @@ def _missing(suffix: str, lines: Sequence[ProvedLine], axes: Axes, task: Task) -
         if corpus not in languages:
             yield f"{MANIFEST}: corpus {corpus} has no row in the .{suffix} files{of_part}"
     for cell in axes.cells():
-        if cell.language in languages.get(cell.corpus, ()) and axes.rank(cell) not in there:
+        if cell.language in languages.get(cell.corpus, ()) and axes.rank(cell) not in present:
             twin = f", control {cell.control}" if cell.control else ""
             yield (
                 f"{MANIFEST}: the .{suffix} files lack the row of {cell.language}, {cell.corpus}, "
@@ -172,7 +172,7 @@ def _missing(suffix: str, lines: Sequence[ProvedLine], axes: Axes, task: Task) -
 
 
 def other_release(manifest: Manifest) -> str:
-    """A hint to end a sentence with, where another release made the dataset."""
+    """The end of a sentence about a dataset that another release made; empty for one made by this release."""
     if manifest.generator_version == VERSION:
         return ""
     return f"; niah {manifest.generator_version} made the dataset, this is {VERSION}: prove it with that one"

@@ -2,70 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from niah_gen.cli.recipe_options import (
-    CorpusOption,
-    DepthsOption,
-    DiffOption,
-    FormOption,
-    GuideOption,
-    LanguageOption,
-    LengthOption,
-    NameOption,
-    NeedleOption,
-    ParaphraseOption,
-    PlacementOption,
-    QuestionLanguageOption,
-    QuestionOption,
-    RecipeArgument,
-    RepeatingOption,
-    RepeatsOption,
-    ReserveOption,
-    SetOption,
-    SpreadOption,
-    SystemFileOption,
-    SystemOption,
-    TemplateOption,
-    TokenizerOption,
-    recipe_of,
-)
+from niah_gen.cli.recipe_options import recipe_of, takes_recipe
 from niah_gen.cli.reporting import notice
 
 
+@takes_recipe
 def build(
-    recipe: RecipeArgument = None,
-    name: NameOption = None,
-    length: LengthOption = None,
-    depths: DepthsOption = None,
-    repeats: RepeatsOption = None,
-    corpus: CorpusOption = None,
-    needle: NeedleOption = None,
-    tokenizer: TokenizerOption = None,
-    placement: PlacementOption = None,
-    template: TemplateOption = None,
-    system: SystemOption = None,
-    system_file: SystemFileOption = None,
-    language: LanguageOption = None,
-    reserve: ReserveOption = None,
-    diff: DiffOption = None,
-    spread: SpreadOption = None,
-    question: QuestionOption = None,
-    paraphrase: ParaphraseOption = None,
-    question_language: QuestionLanguageOption = None,
-    guide: GuideOption = None,
-    chat: FormOption = None,
-    allow_repeats: RepeatingOption = None,
-    set_: SetOption = None,
+    flags: dict[str, Any],
     format_: Annotated[
-        str, typer.Option("--format", help="parquet, jsonl, jsonl.gz, jsonl.zst, comma separated.")
+        str, typer.Option("--format", help="parquet, jsonl, jsonl.gz, jsonl.zst, separated by commas.")
     ] = "parquet",
     out: Annotated[
-        str, typer.Option("--out", help="Folder that dataset folders are made in, or an address such as s3://b/niah.")
+        str, typer.Option("--out", help="Folder to make dataset folders in, or an address such as s3://b/niah.")
     ] = "build",
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Worker processes; by default as the size asks.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Worker processes; by default chosen by size.")] = None,
     engine: Annotated[
         str,
         typer.Option(
@@ -77,15 +31,15 @@ def build(
         typer.Option(
             "--ray-address",
             metavar="HOST:PORT",
-            help="The Ray cluster, or auto; else $RAY_ADDRESS, else one is started for the build.",
+            help="The Ray cluster, or auto; by default $RAY_ADDRESS, or one started for the build.",
         ),
     ] = None,
     shard: Annotated[
-        str | None, typer.Option("--shard", metavar="I/N", help="Write every Nth file only, then run merge.")
+        str | None,
+        typer.Option("--shard", metavar="I/N", help="Write only every Nth file; run merge once all are written."),
     ] = None,
 ) -> None:
     """Build a dataset folder and print its path."""
-    flags = dict(locals())
     from niah_gen.dataset.build import build as build_dataset
     from niah_gen.dataset.build import build_at
     from niah_gen.progress import ProgressBar
@@ -107,7 +61,7 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     part, slash, of = text.partition("/")
-    # Nine digits are more shards than anybody has, and no digits of other scripts.
+    # ASCII digits alone, at most nine of them: more shards than anybody has.
     if not (slash and (part + of).isascii() and all(digits.isdigit() and len(digits) < 10 for digits in (part, of))):
         raise typer.BadParameter(f"{text!r}: expected I/N, such as 1/4", param_hint="--shard")
     return int(part), int(of)
@@ -124,33 +78,9 @@ def merge(
     typer.echo(str((merge_at if is_address(folder) else merge_parts)(folder, notice=notice)))
 
 
-def plan(
-    recipe: RecipeArgument = None,
-    name: NameOption = None,
-    length: LengthOption = None,
-    depths: DepthsOption = None,
-    repeats: RepeatsOption = None,
-    corpus: CorpusOption = None,
-    needle: NeedleOption = None,
-    tokenizer: TokenizerOption = None,
-    placement: PlacementOption = None,
-    template: TemplateOption = None,
-    system: SystemOption = None,
-    system_file: SystemFileOption = None,
-    language: LanguageOption = None,
-    reserve: ReserveOption = None,
-    diff: DiffOption = None,
-    spread: SpreadOption = None,
-    question: QuestionOption = None,
-    paraphrase: ParaphraseOption = None,
-    question_language: QuestionLanguageOption = None,
-    guide: GuideOption = None,
-    chat: FormOption = None,
-    allow_repeats: RepeatingOption = None,
-    set_: SetOption = None,
-) -> None:
-    """Say what build would make: rows, tokens, bytes, time. Builds nothing."""
-    flags = dict(locals())
+@takes_recipe
+def plan(flags: dict[str, Any]) -> None:
+    """Show what build would make: rows, tokens, bytes, time. Builds nothing."""
     from niah_gen.rows.assemble import check_fit
     from niah_gen.rows.forecast import forecast, foreseen
     from niah_gen.rows.plan import make_plan

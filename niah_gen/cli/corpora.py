@@ -27,7 +27,7 @@ def _by_default(context: typer.Context) -> None:
 @app.command("list")
 @reported
 def corpora_list() -> None:
-    """List the corpora that can be named, and where they are."""
+    """List the corpora that can be used by name, and where they are."""
     from niah_gen.corpora.declarations import hub_corpora, known_corpora
     from niah_gen.corpora.find import installed_names, locate
     from niah_gen.errors import CorpusError
@@ -36,12 +36,12 @@ def corpora_list() -> None:
     for name in sorted({*installed, *known_corpora(), *hub_corpora()}):
         if name in installed:
             try:
-                found = locate(name)
+                located = locate(name)
             except CorpusError as error:
                 typer.echo(f"{name:16} ?  {error}")
                 continue
-            language = found.declaration.language or "?"
-            typer.echo(f"{name:16} {language} {len(found.declaration.files):4} files  {found.folder}")
+            language = located.declaration.language or "?"
+            typer.echo(f"{name:16} {language} {len(located.declaration.files):4} files  {located.folder}")
         else:
             where = f"not here: niah-gen corpora fetch {name}"
             if hub := hub_corpora().get(name):
@@ -88,10 +88,10 @@ def corpora_fetch(
     url: Annotated[str | None, typer.Option("--url", help="Fetch from a mirror: a URL that /FILE is added to.")] = None,
     revision: Annotated[
         str | None,
-        typer.Option("--revision", help="Of pg19, gutenberg_zh: a commit, not the newest."),
+        typer.Option("--revision", help="For pg19 and gutenberg_zh: this commit instead of the newest."),
     ] = None,
 ) -> None:
-    """Install a corpus known by name; what has pinned files is checked by sha256, the others are pinned then."""
+    """Install a corpus known by name; pinned files are checked by sha256, others are pinned as they arrive."""
     from niah_gen.corpora.declarations import hub_corpora
     from niah_gen.corpora.fetch import fetch_corpus
     from niah_gen.corpora.hub import fetch_from_hub
@@ -101,7 +101,7 @@ def corpora_fetch(
     if on_hub and url is not None:
         raise CorpusError(f"corpus {name!r} comes from the Hub: give no --url; $HF_ENDPOINT names a mirror of the Hub")
     if not on_hub and revision is not None:
-        raise CorpusError(f"corpus {name!r} has pinned files, and no --revision to choose")
+        raise CorpusError(f"corpus {name!r} has pinned files; give no --revision")
     with _fetch_progress(rows=on_hub) as progress:
         if on_hub:
             folder = fetch_from_hub(name, revision=revision, source=from_, progress=progress)
@@ -125,18 +125,18 @@ def corpora_add(
     column: Annotated[str, typer.Option("--column", help="Field or column that holds the text.")] = "text",
     split: Annotated[str, typer.Option("--split", help="Split of the repository.")] = "train",
     config: Annotated[str | None, typer.Option("--config", help="Config of the repository.")] = None,
-    documents: Annotated[int, typer.Option("--documents", help="Rows to take of the repository.")] = 1000,
+    documents: Annotated[int, typer.Option("--documents", help="Rows to take from the repository.")] = 1000,
     language: Annotated[
-        str | None, typer.Option("--language", help="Such as fr; by default told by script and common words.")
+        str | None, typer.Option("--language", help="Such as fr; by default recognised by script and common words.")
     ] = None,
     license_: Annotated[str, typer.Option("--license", help="Licence, for the manifest and the card.")] = "not stated",
 ) -> None:
-    """Make a corpus of your own from files, or from a column of a `datasets` repository."""
+    """Make your own corpus from files, or from a column of a `datasets` repository."""
     from niah_gen.corpora.add import add_corpus, add_dataset
     from niah_gen.errors import CorpusError
 
     if bool(sources) == (dataset is not None):
-        raise CorpusError(f"corpus {name!r}: expected files or --dataset, one of them")
+        raise CorpusError(f"corpus {name!r}: expected either files or --dataset")
     if dataset is not None:
         with _fetch_progress(rows=True) as progress:
             folder = add_dataset(
@@ -150,7 +150,7 @@ def corpora_add(
 
 @contextmanager
 def _fetch_progress(*, rows: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """One line on a terminal that says what is being fetched and how much of it is there; what follows is below it."""
+    """Shows on one line of a terminal what is being fetched and how much has arrived, and ends the line."""
     shown = 0.0
     opened = False
 

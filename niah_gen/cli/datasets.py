@@ -23,21 +23,21 @@ def list_datasets(
     if is_address(folder):
         from niah_gen.dataset.listing_at import datasets_at
 
-        found = datasets_at(folder)
+        listing = datasets_at(folder)
     else:
-        found = datasets_below(Path(folder))
-    for line in listing_lines(found.folders):
+        listing = datasets_below(Path(folder))
+    for line in listing_lines(listing.folders):
         typer.echo(line)
-    if not found.folders:
+    if not listing.folders:
         notice(f"no dataset below {folder}; `niah-gen build` makes one")
-    if found.hidden:
-        some = "1 folder whose name begins" if found.hidden == 1 else f"{found.hidden} folders whose names begin"
+    if listing.hidden:
+        some = "1 folder whose name begins" if listing.hidden == 1 else f"{listing.hidden} folders whose names begin"
         notice(f"{some} with a dot: not looked into")
 
 
 def show(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset folder or address.")],
-    row_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Row id, or how it begins or ends.")] = None,
+    row_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="Row id, or its beginning or end.")] = None,
     row: Annotated[int | None, typer.Option("--row", metavar="N", help="The Nth row, from 1.")] = None,
     length: Annotated[str | None, typer.Option("--length", help="First row of this length: 8k or 8000.")] = None,
     depth: Annotated[float | None, typer.Option("--depth", help="First row of this depth, in percent.")] = None,
@@ -45,11 +45,13 @@ def show(
     corpus: Annotated[str | None, typer.Option("--corpus", help="First row over this corpus.")] = None,
     needle: Annotated[str | None, typer.Option("--needle", help="First row of this needle (needle_id).")] = None,
     repeat: Annotated[int | None, typer.Option("--repeat", help="First row of this repeat, from 0.")] = None,
-    control: Annotated[str | None, typer.Option("--control", help="First row of this control; none: of none.")] = None,
-    part: Annotated[str | None, typer.Option("--part", help="First row of this part; none: of none.")] = None,
+    control: Annotated[
+        str | None, typer.Option("--control", help="First row of this control; none: of no control.")
+    ] = None,
+    part: Annotated[str | None, typer.Option("--part", help="First row of this part; none: of no part.")] = None,
     whole: Annotated[bool, typer.Option("--whole", help="Print the prompt in full.")] = False,
 ) -> None:
-    """Print a row with its needles marked: by id, by number, or the first with some coordinates."""
+    """Print a row with its needles marked: by id, by number, or the first with given coordinates."""
     from niah_gen.checks.find_row import row_by_coordinates, row_by_id, row_by_number
     from niah_gen.checks.show import describe
     from niah_gen.errors import NiahError
@@ -67,29 +69,29 @@ def show(
     given = [name for name, value in asked.items() if value is not None]
     if (row_id is not None) + (row is not None) + bool(given) > 1:
         named = [word for word, there in (("an id", row_id is not None), ("--row", row is not None)) if there]
-        told = " and ".join([*named, *(f"--{name}" for name in given[:1])])
-        raise NiahError(f"{told}: give an id, --row, or coordinates such as --length and --depth, not two of these")
+        several = " and ".join([*named, *(f"--{name}" for name in given[:1])])
+        raise NiahError(f"{several}: give an id, --row, or coordinates such as --length and --depth, not two of these")
     with dataset_here(dataset) as folder:
         if row_id is not None:
-            found = row_by_id(folder, row_id)
+            match = row_by_id(folder, row_id)
         elif given:
-            found = row_by_coordinates(folder, asked)
+            match = row_by_coordinates(folder, asked)
         else:
-            found = row_by_number(folder, 1 if row is None else row)
-    for line in describe(found, whole, sys.stdout.isatty()):
+            match = row_by_number(folder, 1 if row is None else row)
+    for line in describe(match, whole, sys.stdout.isatty()):
         typer.echo(line)
-    if found.others is not None:
-        notice(found.others)
+    if match.others is not None:
+        notice(match.others)
 
 
 def page(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="The page; by default NAME-DIGEST.html, here.")
+        Path | None, typer.Option("--out", metavar="FILE", help="The page; by default NAME-DIGEST.html in this folder.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Draw a dataset as one HTML file: what each cell holds, and prompts with what stands in them."""
+    """Draw a dataset as one HTML file: what each cell holds, and prompts with their needles marked."""
     from niah_gen.page.render import write_page
     from niah_gen.progress import ProgressBar
 
@@ -101,31 +103,29 @@ def page(
 
 def verify(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset folder or address.")],
-    full: Annotated[
-        bool, typer.Option("--full", help="Prove every row anew: needles, depths, counts, digests.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Prove every row: needles, depths, counts, digests.")] = False,
     tokenizer: Annotated[
-        str | None, typer.Option("--tokenizer", help="The dataset's own, where its name is not found here (--full).")
+        str | None, typer.Option("--tokenizer", help="The dataset's tokenizer, if its name is not found here (--full).")
     ] = None,
     corpus: Annotated[
         list[str] | None,
-        typer.Option("--corpus", help="One of the dataset's own, where its name is not found here (--full)."),
+        typer.Option("--corpus", help="A corpus of the dataset, if its name is not found here (--full)."),
     ] = None,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild/--no-rebuild", help="Build the rows again where corpora are here (--full).")
+        bool, typer.Option("--rebuild/--no-rebuild", help="Build the rows again if the corpora are here (--full).")
     ] = True,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Processes for --full; by default as the size asks.")
+        int | None, typer.Option("--jobs", min=1, help="Processes for --full; by default chosen by size.")
     ] = None,
 ) -> None:
-    """Re-hash every file of a dataset; exit code 4 if anything is not as its manifest says."""
+    """Re-hash every file of a dataset; exit code 4 if anything differs from its manifest."""
     from niah_gen.errors import IntegrityError, listed
     from niah_score.machine.addresses import is_address
     from niah_score.machine.fetched import dataset_here
 
     proved = ""
-    far = is_address(dataset)
-    if far:
+    remote = is_address(dataset)
+    if remote:
         from niah_gen.checks.at_address import verify_at
 
         manifest, problems = verify_at(dataset, read=not full)
@@ -135,7 +135,7 @@ def verify(
 
         manifest, problems = verify_dataset(Path(dataset))
         count = len(problems)
-    if full and not (far and problems):
+    if full and not (remote and problems):
         from niah_gen.checks.prove import prove
         from niah_gen.progress import ProgressBar
 
@@ -168,12 +168,15 @@ def recount(
         int, typer.Option("--output", min=0, help="Tokens of an answer that must fit as well; by default none.")
     ] = 0,
     chat_template: Annotated[
-        bool, typer.Option("--chat-template/--no-chat-template", help="Apply the model folder's, where it has one.")
+        bool,
+        typer.Option(
+            "--chat-template/--no-chat-template", help="Apply the model folder's chat template, if it has one."
+        ),
     ] = True,
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write the count of every row to a CSV file.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default as the size asks.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default chosen by size.")] = None,
 ) -> None:
     """Count a dataset under a model's tokenizer and chat template: each config's lengths, and what does not fit."""
     from niah_gen.checks.recount import recount as recount_dataset
@@ -181,11 +184,11 @@ def recount(
     from niah_gen.progress import ProgressBar
 
     with ProgressBar() as bar:
-        found = recount_dataset(
+        counts = recount_dataset(
             dataset, tokenizer, limit=limit, output=output, chat_template=chat_template, csv_file=csv, jobs=jobs,
             progress=bar,
         )  # fmt: skip
-    for line in report(found):
+    for line in report(counts):
         typer.echo(line)
 
 
@@ -193,10 +196,12 @@ def card(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
     word_overlap: Annotated[
         list[Path] | None,
-        typer.Option("--word-overlap", metavar="DIR", help="Scores of a system that only matches words, to be stated."),
+        typer.Option(
+            "--word-overlap", metavar="DIR", help="Scores of a system that only matches words, to state on it."
+        ),
     ] = None,
 ) -> None:
-    """Write the dataset card anew; figures of word overlap that it states already stay."""
+    """Rewrite the dataset card, keeping the figures of word overlap that it states."""
     from niah_gen.dataset.card import rewrite_card
 
     typer.echo(str(rewrite_card(dataset, *(word_overlap or ()))))
@@ -205,13 +210,13 @@ def card(
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="Dataset folder.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="Dataset folder of a later version.")],
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default as the size asks.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; by default chosen by size.")] = None,
 ) -> None:
-    """Say which rows and columns two versions of a dataset differ in, and what that means for the version."""
+    """Show in which rows and columns two versions of a dataset differ, and what that means for the version."""
     from niah_gen.checks.diff import compare, difference_lines
     from niah_gen.progress import ProgressBar
 
     with ProgressBar() as bar:
-        found = compare(old, new, jobs=jobs, progress=bar)
-    for line in difference_lines(found):
+        difference = compare(old, new, jobs=jobs, progress=bar)
+    for line in difference_lines(difference):
         typer.echo(line)

@@ -23,20 +23,26 @@ def export(
     body: Annotated[
         list[str] | None,
         typer.Option(
-            "--body", metavar="KEY=VALUE", help="A field of every request, such as thinking.type=enabled; null: none."
+            "--body",
+            metavar="KEY=VALUE",
+            help="A field of every request, such as thinking.type=enabled; null: leave it out.",
         ),
     ] = None,
     system: Annotated[
         str | None, typer.Option("--system", metavar="TEXT", help="A system message before every prompt.")
     ] = None,
-    api: Annotated[str | None, typer.Option("--api", help="Of openai-batch: chat (default) or responses.")] = None,
+    api: Annotated[str | None, typer.Option("--api", help="For openai-batch: chat (default) or responses.")] = None,
     max_tokens: Annotated[
         str | None,
-        typer.Option("--max-tokens", metavar="N|+N", help="Of a reply: instead of the row's own, or on top of it."),
+        typer.Option(
+            "--max-tokens", metavar="N|+N", help="Limit of a reply: instead of the row's own, or on top of it."
+        ),
     ] = None,
     only_missing: Annotated[
         list[Path] | None,
-        typer.Option("--only-missing", metavar="ANSWERS", help="Leave out rows with an answer there; errors are none."),
+        typer.Option(
+            "--only-missing", metavar="ANSWERS", help="Leave out rows that have an answer there; errors do not count."
+        ),
     ] = None,
     subset: Annotated[
         list[str] | None,
@@ -48,14 +54,14 @@ def export(
         str, typer.Option("--order", help="as-is, prefix (for a server's prefix cache), shuffled (against it).")
     ] = "as-is",
     max_requests: Annotated[
-        int | None, typer.Option("--max-requests", min=1, help="Of a file, if less than the service takes.")
+        int | None, typer.Option("--max-requests", min=1, help="Requests per file, if fewer than the service takes.")
     ] = None,
     max_bytes: Annotated[
-        int | None, typer.Option("--max-bytes", min=1, help="Of a file, if less than the service takes.")
+        int | None, typer.Option("--max-bytes", min=1, help="Bytes per file, if fewer than the service takes.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files of an earlier export.")] = False,
 ) -> None:
-    """Write prompts as the files of a service, engine or platform, or tasks for a harness; prints what was written."""
+    """Write prompts as the files of a service, engine or platform, or tasks for a harness, and print their paths."""
     from niah_gen.export.base import ExportOptions
     from niah_gen.export.export import export as export_dataset
     from niah_gen.export.requests import read_fields
@@ -75,7 +81,7 @@ def export(
 
 
 def _limit(text: str | None) -> tuple[int | None, int]:
-    """`2000`: instead of each row's limit; `+2000`: on top of it."""
+    """The limit that replaces each row's (`2000`), and the tokens to add to each row's (`+2000`)."""
     from niah_gen.errors import NiahError
 
     if text is None:

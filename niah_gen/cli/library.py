@@ -14,13 +14,9 @@ if TYPE_CHECKING:
 NamedArgument = Annotated[
     list[str] | None, typer.Argument(metavar="[list | show NAME]", help="List them all (default), or print one.")
 ]
-
-
 NeedlesArgument = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[list | show] [NAME]", help="All (default), or a needle, a library file or a file of yours."
-    ),
+    typer.Argument(metavar="[list | show] [NAME]", help="All (default), or a needle, a library file or your own file."),
 ]
 
 
@@ -47,7 +43,7 @@ def presets(words: NamedArgument = None) -> None:
 
 
 def needles(words: NeedlesArgument = None) -> None:
-    """List the needles that come with the package or those of a file, or print some as such a file."""
+    """List the needles that come with the package or are in a file, or print some as a needle file."""
     import tomli_w
 
     from niah_gen.tasks.needle_doubts import doubts
@@ -59,19 +55,19 @@ def needles(words: NeedlesArgument = None) -> None:
             typer.echo(f"{file}:")
             _list_needles(members)
         return
-    found = find_needles(name)
-    if words and words[0] != "show" and len(found) > 1:
-        _list_needles(found)
+    matches = find_needles(name)
+    if words and words[0] != "show" and len(matches) > 1:
+        _list_needles(matches)
     else:
-        tables = {needle.id: needle.table() for needle in found}
+        tables = {needle.id: needle.table() for needle in matches}
         typer.echo(tomli_w.dumps({name: {k: v for k, v in t.items() if k != "id"} for name, t in tables.items()}))
-    for needle in found:
+    for needle in matches:
         for doubt in doubts(needle):
             typer.echo(f"{needle.id}: {doubt}", err=True)
 
 
-def _list_needles(found: Iterable[Needle]) -> None:
-    for needle in found:
+def _list_needles(members: Iterable[Needle]) -> None:
+    for needle in members:
         kind = needle.kind if needle.kind == "single" else f"{needle.kind} of {len(needle.needles)}"
         typer.echo(f"  {needle.id:28} {needle.language}  {kind:10}  {needle.question.strip()}")
 
@@ -79,10 +75,10 @@ def _list_needles(found: Iterable[Needle]) -> None:
 def tokenizers(
     tiktoken_cache: Annotated[
         Path | None,
-        typer.Option("--tiktoken-cache", metavar="DIR", help="Fill a cache folder of tiktoken's with what is bundled."),
+        typer.Option("--tiktoken-cache", metavar="DIR", help="Fill this tiktoken cache with the bundled encodings."),
     ] = None,
 ) -> None:
-    """List the tokenizers that can be named, and whether each is on this machine."""
+    """List the tokenizers that can be used by name, and whether each is on this machine."""
     if tiktoken_cache is not None:
         from niah_gen.tokenizers.tiktoken_cache import CACHE_VARIABLE, fill_tiktoken_cache
 

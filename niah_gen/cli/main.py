@@ -1,4 +1,4 @@
-"""Starts the command `niah-gen`, and ends it whatever happens, from its first import on."""
+"""Starts the command `niah-gen`, and ends it cleanly whatever happens from its first import on."""
 
 from __future__ import annotations
 

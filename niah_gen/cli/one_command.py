@@ -9,9 +9,9 @@ import typer
 
 
 class Program(typer.Typer):
-    """A typer application that, called without arguments, looks at the first one of the process.
+    """A typer application that, called without arguments, looks at the first argument of the process.
 
-    Where that names none of its own commands, such as in `--help` or a mistake, all of them are made.
+    If that names none of its commands, as `--help` or a mistake does, all of them are built.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

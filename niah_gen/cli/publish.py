@@ -12,7 +12,7 @@ from niah_gen.cli.reporting import notice
 
 def publish(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder.")],
-    repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="Dataset repository of the Hub.")],
+    repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="Dataset repository on the Hub.")],
     private: Annotated[bool, typer.Option("--private", help="Make the repository private.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the files, their sizes and the card; make no request.")
@@ -22,13 +22,13 @@ def publish(
     ] = False,
     i_hold_the_rights: Annotated[
         bool,
-        typer.Option("--i-hold-the-rights", help="You may publish these corpora; the card will say that you state so."),
+        typer.Option("--i-hold-the-rights", help="State that you may publish these corpora; the card will say so."),
     ] = False,
     tokenizer: Annotated[
-        str | None, typer.Option("--tokenizer", help="The dataset's own, where its name is not found here.")
+        str | None, typer.Option("--tokenizer", help="The dataset's tokenizer, if its name is not found here.")
     ] = None,
     corpus: Annotated[
-        list[str] | None, typer.Option("--corpus", help="One of the dataset's own, where its name is not found here.")
+        list[str] | None, typer.Option("--corpus", help="A corpus of the dataset, if its name is not found here.")
     ] = None,
 ) -> None:
     """Publish a dataset on the Hub: prove it, upload it to a pull request, check its hashes there, merge."""

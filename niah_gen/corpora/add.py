@@ -1,6 +1,6 @@
-"""Adds corpora of the user's own: checked copies of files, or a column of a `datasets` repository.
+"""Adds the user's own corpora: checked copies of files, or a column of a `datasets` repository.
 
-<folder>/<name>/    the corpus with its corpus.toml, which appears whole
+<folder>/<name>/    the corpus with its corpus.toml, which appears only when complete
 """
 
 from __future__ import annotations
@@ -25,23 +25,21 @@ from niah_gen.corpora.declarations import (
     suffix_of,
     wrong_language,
 )
-from niah_gen.corpora.documents import Document, read_documents
+from niah_gen.corpora.documents import read_documents
 from niah_gen.corpora.fetch import Progress
 from niah_gen.corpora.find import bundled_folder, corpus_files, data_folder, search_folders
 from niah_gen.corpora.install import alone, copy_checked, install
-from niah_gen.corpora.language import language_of
+from niah_gen.corpora.language import LanguageSample
 from niah_gen.errors import SHOWN_PROBLEMS, CorpusError, ResourceError, listed
 from niah_score.contract import file_sha256, is_safe_path
 from niah_score.machine.files import atomic_file
 
 DOCUMENTS = "documents.jsonl"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-# An owner is asked for: `load_dataset("json")` and the like are loaders, which would read the working directory.
+# An owner is required: `load_dataset("json")` and the like name loaders, which would read the working directory.
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-# As much as `language_of` looks at.
-_SAMPLE_CHARACTERS = 100_000
 
 
 def add_corpus(
@@ -54,27 +52,27 @@ def add_corpus(
     folder: Path | None = None,
     text_field: str = "text",
 ) -> Path:
-    """Copy files of the user's own into a corpus, however large they are; returns `<folder>/<name>`.
+    """Copy the user's own files, of any size, into a corpus; returns `<folder>/<name>`.
 
-    sources: files in reading order, or folders, of which the files that `corpus_files` names are taken, sorted.
-    language: one that has a file, by default told by the script and by common words. text_field: the .jsonl field or
-    .parquet column that holds the texts.
+    sources: files in reading order, or folders, whose `corpus_files` are taken, sorted. language: one that has a
+    language file; by default recognised by the script and by common words. text_field: the .jsonl field or .parquet
+    column that holds the texts.
 
-    Raises CorpusError listing every file that cannot be a part of a corpus, each with its first bad line, or saying why
-    the name cannot be had; ResourceError (the disk is too small), LockedError (another process adds this name), and
-    OSError. Nothing is installed then.
+    Raises CorpusError listing every file that cannot be part of a corpus, each with its first bad line, or saying why
+    the name cannot be used; ResourceError (the disk is too small), LockedError (another process adds this name), and
+    OSError. Then nothing is installed.
     """
     _check_name(name, language)
     files = _own_files(name, sources)
     with _new_corpus(name, folder) as (staging, target):
         _check_disk(name, staging, sum(file.stat().st_size for file in files))
         hashes = {file: file_sha256(file) for file in files}
-        found = _checked_language(name, files, text_field)
+        recognised = _checked_language(name, files, text_field)
         for file, sha256 in hashes.items():
             if copy_checked(file, staging / file.name) != sha256:
                 raise CorpusError(f"{file}: changed while it was copied; add it again once nothing writes to it")
         pins = tuple(CorpusFile(file.name, sha256) for file, sha256 in hashes.items())
-        declaration = Declaration(name, language or found, license, source, pins, text_field=text_field)
+        declaration = Declaration(name, language or recognised, license, source, pins, text_field=text_field)
         install(staging, target, pins, declaration_toml(declaration))
     return target
 
@@ -95,15 +93,15 @@ def add_dataset(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Make a corpus of a string column of the first rows of a `datasets` repository; returns `<folder>/<name>`.
+    """Make a corpus from a string column of the first rows of a `datasets` repository; returns `<folder>/<name>`.
 
-    repository: `OWNER/NAME` on the Hub, with the 40 hex digits of a commit as `revision`, or a local folder, without.
-    documents: how many rows to take, fewer if there are fewer. known: the name may be one that `niah-gen corpora fetch`
-    installs. progress(path, rows_done, rows_wanted).
+    repository: `OWNER/NAME` on the Hub, with the 40 hex digits of a commit as `revision`, or a local folder without a
+    revision. documents: the rows to take, fewer if there are fewer. known: the name may be one that `niah-gen corpora
+    fetch` installs. progress(path, rows_done, rows_wanted).
 
-    Raises CorpusError (no such repository, config, split or column; offline; no pinned revision; a row that holds no
-    string; a name that cannot be had), ResourceError (the disk is full), LockedError (another process adds this name),
-    and OSError. Nothing is installed then.
+    Raises CorpusError (no such repository, config, split or column; offline; no pinned revision; a row without a
+    string; a name that cannot be used), ResourceError (the disk is full), LockedError (another process adds this name),
+    and OSError. Then nothing is installed.
     """
     _check_name(name, language, known=known)
     if documents < 1:
@@ -131,16 +129,16 @@ def add_dataset(
         if not path.stat().st_size:
             raise CorpusError(f"{origin}: split {split!r} holds no rows")
         pins = (CorpusFile(DOCUMENTS, file_sha256(path)),)
-        found = _checked_language(name, [path], "text")
-        said = " ".join(part for part in (origin, config, split, "column", column) if part)
-        declaration = Declaration(name, language or found, license, said, pins, description)
+        recognised = _checked_language(name, [path], "text")
+        source = " ".join(part for part in (origin, config, split, "column", column) if part)
+        declaration = Declaration(name, language or recognised, license, source, pins, description)
         install(staging, target, pins, declaration_toml(declaration))
     return target
 
 
 @contextmanager
 def _new_corpus(name: str, folder: Path | None) -> Iterator[tuple[Path, Path]]:
-    """An empty staging folder, gone in the end, and the target it is for. Raises CorpusError if the name is taken."""
+    """An empty staging folder, removed in the end, and its target. Raises CorpusError if the name is taken."""
     target = (folder or data_folder()) / name
     with alone(target):
         for place in (target.parent, *search_folders()):
@@ -157,7 +155,7 @@ def _new_corpus(name: str, folder: Path | None) -> Iterator[tuple[Path, Path]]:
 
 
 def _check_disk(name: str, staging: Path, needed: int) -> None:
-    """Raises ResourceError where the disk is too small for the copies."""
+    """Raise ResourceError if the disk is too small for the copies."""
     free = shutil.disk_usage(staging).free
     if needed > free:
         raise ResourceError(
@@ -169,7 +167,7 @@ def _check_disk(name: str, staging: Path, needed: int) -> None:
 def _check_name(name: str, language: str | None, *, known: bool = False) -> None:
     if not _NAME.fullmatch(name):
         raise CorpusError(f"corpus name {name!r}: expected letters, digits, _ and -, a letter or digit first")
-    # Without regard to case, as some file systems would put both into one folder.
+    # Ignoring case, as some file systems would put both into one folder.
     if not known and name.lower() in fetchable():
         raise CorpusError(f"corpus {name!r}: the name belongs to a corpus that `niah-gen corpora fetch` installs")
     if (bundled_folder() / name.lower()).exists():
@@ -179,14 +177,14 @@ def _check_name(name: str, language: str | None, *, known: bool = False) -> None
 
 
 def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
-    """The files to copy, in reading order. Raises CorpusError listing all that cannot be."""
+    """The files to copy, in reading order. Raises CorpusError listing those that cannot be."""
     files: list[Path] = []
     problems = []
     for path in (Path(source).expanduser() for source in sources):
         if path.is_dir():
-            found = corpus_files(path)
-            files += [path / file for file in found]
-            if not found:
+            names = corpus_files(path)
+            files += [path / file for file in names]
+            if not names:
                 problems.append(f"{path}: the folder holds no {', '.join(SUFFIXES)} file")
         elif not path.is_file():
             problems.append(f"{path}: no such file or folder")
@@ -196,7 +194,7 @@ def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
             files.append(path)
     first: dict[str, Path] = {}
     for file in files:
-        # Without regard to case, as some file systems would keep only one of them.
+        # Ignoring case, as some file systems would keep only one of them.
         other = first.setdefault(file.name.casefold(), file)
         if other is not file:
             problems.append(f"{file}: has the same name as {other}; rename one, or give it once")
@@ -210,25 +208,22 @@ def _own_files(name: str, sources: Iterable[Path]) -> list[Path]:
 
 
 def _checked_language(name: str, files: Sequence[Path], field: str) -> str:
-    """The language of files that are all sound. Raises CorpusError with the first problem of every file."""
+    """The language of the files. Raises CorpusError with the first problem of every file that has one."""
     problems = []
-    sample: list[Document] = []
-    characters = 0
+    sample = LanguageSample()
     has_text = False
     for file in files:
         try:
             for document in read_documents(file, file.name, field):
                 has_text = has_text or bool(document.text.strip())
-                if characters < _SAMPLE_CHARACTERS:
-                    sample.append(document)
-                    characters += len(document.text)
+                sample.add(document)
         except CorpusError as error:
             problems.append(str(error))
     if not problems and not has_text:
         problems.append(f"{', '.join(file.name for file in files[:SHOWN_PROBLEMS])}: no document holds any text")
     if problems:
         raise CorpusError(listed(f"corpus {name!r}: nothing was installed", problems))
-    return language_of(sample)
+    return sample.language()
 
 
 def _origin(repository: str, revision: str | None) -> tuple[str, str]:
@@ -258,7 +253,7 @@ def _origin(repository: str, revision: str | None) -> tuple[str, str]:
 def _rows(
     place: str, origin: str, config: str | None, split: str, revision: str | None, column: str
 ) -> Iterator[Mapping[str, Any]]:
-    """The rows of a repository, one at a time. Raises CorpusError where the library raises anything."""
+    """The rows of a repository, one at a time. Raises CorpusError if the library raises anything."""
     import datasets
 
     try:
@@ -268,16 +263,16 @@ def _rows(
             stream = stream.select_columns([column])
         yield from stream
     except Exception as error:
-        # A dozen libraries lie below it, each with errors of its own.
-        said = " ".join(str(error).split()) or type(error).__name__
+        # A dozen libraries are below it, each with its own errors.
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise CorpusError(
-            f"{origin}: cannot be loaded as split {split!r}{f' of config {config!r}' if config else ''} ({said}); "
+            f"{origin}: cannot be loaded as split {split!r}{f' of config {config!r}' if config else ''} ({reason}); "
             "check the names, the revision and the network"
         ) from error
 
 
 def _texts(rows: Iterable[Mapping[str, Any]], origin: str, column: str) -> Iterator[bytes]:
-    """The lines of a .jsonl file with a column's values. Raises CorpusError with the number of a row without one."""
+    """The lines of a .jsonl file with a column's values. Raises CorpusError naming a row without one."""
     for number, row in enumerate(rows, 1):
         if column not in row:
             raise CorpusError(f"{origin}: row {number}: no column {column!r}; it has {', '.join(map(str, row))}")

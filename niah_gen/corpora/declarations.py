@@ -10,8 +10,8 @@
     path = "first.txt"                  # .txt, .jsonl (field `text`), .parquet (column `text`), .md, .html
     sha256 = "..."
 
-Corpora that users fetch by name are declared in files of the package, with where to fetch them; those on the Hub by
-their repository (niah_gen.corpora.hub).
+Corpora that users fetch by name are declared in files of the package, with the place to fetch them from; those on the
+Hub are declared by their repository (niah_gen.corpora.hub).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HUB = _LIBRARY / "hub_corpora"
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """One file of a corpus; `sha256` is None where no declaration or pin gives it."""
+    """One file of a corpus; `sha256` is None if no declaration or pin gives it."""
 
     path: str
     sha256: str | None
@@ -62,7 +62,7 @@ class Declaration:
 
 
 class HubCorpus(NamedTuple):
-    """A corpus of the first `documents` rows of a column. `bytes`: of their texts; None where that is not known."""
+    """A corpus made of the first `documents` rows of a column. `bytes`: the size of their texts; None if unknown."""
 
     name: str
     language: str
@@ -76,19 +76,19 @@ class HubCorpus(NamedTuple):
 
 
 def suffix_of(path: str) -> str | None:
-    """The suffix that says how a file of a corpus is read, `.jsonl.gz` in one; None for a file that is none."""
+    """The suffix that says how a corpus file is read, `.jsonl.gz` as one; None if it cannot be part of one."""
     name = path.rpartition("/")[2]
     return next((suffix for suffix in SUFFIXES if name.endswith(suffix) and name != suffix), None)
 
 
 def of_first_kind(names: Sequence[str]) -> list[str]:
-    """Those of the files in a folder that a corpus without a declaration is made of: of the first kind there is.
+    """The files of a folder that make up a corpus without a declaration: those of the first kind present.
 
     The kinds are .txt, .jsonl and .parquet; then compressed .jsonl; then Markdown and HTML.
     """
     for kind in (PLAIN, COMPRESSED, MARKUP):
-        if found := [name for name in names if suffix_of(name) in kind]:
-            return found
+        if of_kind := [name for name in names if suffix_of(name) in kind]:
+            return of_kind
     return []
 
 
@@ -124,7 +124,7 @@ def parse_declaration(record: dict[str, Any], where: str) -> Declaration:
 
 
 def wrong_language(code: str) -> str | None:
-    """Why no corpus can be in a language, a sentence that says what to write; None where it can be."""
+    """Why no corpus can be in a language, and what to write instead; None if it can."""
     try:
         find_language(code)
     except LanguageError as error:
@@ -158,15 +158,15 @@ def declaration_toml(declaration: Declaration) -> bytes:
 @lru_cache(maxsize=1)
 def known_corpora() -> dict[str, Declaration]:
     """The corpora that users fetch by name, with their pins."""
-    found = [parse_declaration(tomllib.loads(file.read_text("utf-8")), str(file)) for file in sorted(_KNOWN.iterdir())]
-    return {item.name: item for item in found}
+    known = [parse_declaration(tomllib.loads(file.read_text("utf-8")), str(file)) for file in sorted(_KNOWN.iterdir())]
+    return {corpus.name: corpus for corpus in known}
 
 
 @lru_cache(maxsize=1)
 def hub_corpora() -> dict[str, HubCorpus]:
     """The corpora that users fetch from the Hub by name."""
-    found = [HubCorpus(**tomllib.loads(file.read_text("utf-8"))) for file in sorted(_HUB.iterdir())]
-    return {item.name: item for item in found}
+    on_hub = [HubCorpus(**tomllib.loads(file.read_text("utf-8"))) for file in sorted(_HUB.iterdir())]
+    return {corpus.name: corpus for corpus in on_hub}
 
 
 def fetchable() -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Reads the documents of one file of a corpus, one after another, whatever its size.
 
-.txt, .md, .markdown, .html and .htm files are one document each; .jsonl files, also compressed, one a line; .parquet
-files one a row. What is not wanted is passed over unread.
+.txt, .md, .markdown, .html and .htm files are one document each; .jsonl files, also compressed, have one per line,
+.parquet files one per row. Documents that are not wanted are skipped unread.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from niah_score.machine.unpacking import batch_rows, bomb, packed_group
 # A line of a .jsonl file, or a file that is one document, in bytes; reading one takes about four times as much memory.
 LONGEST_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
-# Parquet: so many bytes of a column are read from the disk at once, and about so many turned into rows.
+# Parquet: the bytes of a column that are read from the disk at once, and about how many are turned into rows at once.
 _BUFFER_BYTES = 1024 * 1024
 _BATCH_BYTES = 1024 * 1024
 _MOST_BATCH_ROWS = 256
@@ -31,9 +31,9 @@ _MOST_BATCH_ROWS = 256
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text and where it stands. Offsets of everything later are into `text` joined in corpus order.
+    """One text and where it comes from. All later offsets are into `text` joined in corpus order.
 
-    `summary`: what it says in short, where its file has a field of that name; else empty.
+    `summary`: a summary of the text, if its file has a field of that name; else empty.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Document:
     summary: str = ""
 
 
-# Asked before each document, in order, whether it is to be read.
+# Called before each document, in order, to ask whether it should be read.
 Wanted = Callable[[], bool]
 
 
@@ -59,17 +59,17 @@ def read_documents(path: Path, name: str, field: str = "text") -> Iterator[Docum
 def wanted_documents(path: Path, name: str, field: str, wanted: Wanted) -> Iterator[Document | None]:
     """The documents of one file, None for each that is not wanted. Raises what `read_documents` does.
 
-    Of those that are not wanted, only their number is found out: what is wrong with them is not noticed.
+    Documents that are not wanted are only counted: what is wrong with them goes unnoticed.
     """
     suffix = suffix_of(path.name)
     if suffix == ".parquet":
-        found = _read_parquet(path, name, field, wanted)
+        documents = _read_parquet(path, name, field, wanted)
     elif suffix is not None and suffix.startswith(".jsonl"):
-        found = _read_jsonl(path, name, field, wanted)
+        documents = _read_jsonl(path, name, field, wanted)
     else:
-        found = _read_whole(path, name, wanted)
+        documents = _read_whole(path, name, wanted)
     empty = True
-    for document in found:
+    for document in documents:
         empty = False
         yield document
     if empty:
@@ -86,7 +86,7 @@ def _read_whole(path: Path, name: str, wanted: Wanted) -> Iterator[Document | No
         if size > LONGEST_BYTES:
             raise CorpusError(
                 f"{path}: {size:,} bytes, and a {path.suffix} file is one document, of at most {LONGEST_BYTES:,} "
-                "bytes; split it, or write it as .jsonl, a document on each line"
+                "bytes; split it, or write it as .jsonl, one document per line"
             )
         data = file.readall()
     text = markup_text(data, str(path)) if path.suffix in MARKUP else decode_utf8(data, str(path))
@@ -107,7 +107,7 @@ def _lines(path: Path) -> Iterator[_RawLine]:
     """The lines of a file, unpacked. Raises CorpusError for one that is too long, and for damage."""
     number, offset, unpacked = 1, 0, 0
     packed = None if path.suffix == ".jsonl" else path.stat().st_size
-    begun: list[bytes] = []
+    pieces: list[bytes] = []
     held = 0
     with _opened(path) as file:
         while chunk := _read(file, path):
@@ -115,20 +115,20 @@ def _lines(path: Path) -> Iterator[_RawLine]:
             if packed is not None and (problem := bomb(path, unpacked, packed)) is not None:
                 raise ResourceError(problem)
             first, *more = chunk.split(b"\n")
-            begun.append(first)
+            pieces.append(first)
             held += len(first)
-            for after in more:
-                line = b"".join(begun) if len(begun) > 1 else begun[0]
+            for rest in more:
+                line = b"".join(pieces) if len(pieces) > 1 else pieces[0]
                 yield _RawLine(number, offset, line)
                 number += 1
                 offset += held + 1
-                begun, held = [after], len(after)
+                pieces, held = [rest], len(rest)
             if held > LONGEST_BYTES:
                 raise CorpusError(
-                    f"{path}:{number}: the line is longer than {LONGEST_BYTES:,} bytes; write each document on a line "
-                    "of its own, and split documents that are longer"
+                    f"{path}:{number}: the line is longer than {LONGEST_BYTES:,} bytes; write each document on its "
+                    "own line, and split documents that are longer"
                 )
-    yield _RawLine(number, offset, b"".join(begun))
+    yield _RawLine(number, offset, b"".join(pieces))
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -136,7 +136,7 @@ def _opened(path: Path) -> IO[bytes]:
         return path.open("rb", buffering=0)
     import pyarrow as pa
 
-    # Arrow's stream raises where the file breaks off, and where unpacking would take too much memory.
+    # Arrow's stream raises if the file is cut off, or if unpacking would take too much memory.
     file: IO[bytes] = pa.input_stream(str(path), compression={".gz": "gzip", ".zst": "zstd"}[path.suffix])
     return file
 
@@ -154,7 +154,7 @@ def _read_jsonl(path: Path, name: str, field: str, wanted: Wanted) -> Iterator[D
     import orjson
 
     for line in _lines(path):
-        # What does not begin as an object may be a line of blanks of any script, or a mistake, and is looked at.
+        # A line that does not begin as an object may be white space of any script, or a mistake: it is always read.
         if line.data[:1] != b"{" or not line.offset:
             if not line.data:
                 continue
@@ -167,9 +167,9 @@ def _read_jsonl(path: Path, name: str, field: str, wanted: Wanted) -> Iterator[D
                 record = orjson.loads(line.data)
             except orjson.JSONDecodeError:
                 record = {}
-            if isinstance(found := record.get(field), str):
+            if isinstance(value := record.get(field), str):
                 summary = record.get("summary")
-                yield Document(found, name, line.number, summary if isinstance(summary, str) else "")
+                yield Document(value, name, line.number, summary if isinstance(summary, str) else "")
             else:
                 text = decode_utf8(line.data, str(path), line.offset, line.number)
                 yield _parsed(text, path, name, field, line.number)
@@ -178,15 +178,15 @@ def _read_jsonl(path: Path, name: str, field: str, wanted: Wanted) -> Iterator[D
 
 
 def _parsed(line: str, path: Path, name: str, field: str, number: int) -> Document:
-    """The document of a line, by a parser that takes more than the fast one does, and tells what is wrong."""
+    """The document of a line, by a parser that accepts more than the fast one and says what is wrong."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path}:{number}: not a JSON object ({error})") from None
     text = record.get(field) if isinstance(record, dict) else None
     if not isinstance(text, str):
-        found = ", ".join(record) if isinstance(record, dict) else type(record).__name__
-        raise CorpusError(f"{path}:{number}: expected a string field {field!r}, found {found}")
+        fields = ", ".join(record) if isinstance(record, dict) else type(record).__name__
+        raise CorpusError(f"{path}:{number}: expected a string field {field!r}, found {fields}")
     summary = record.get("summary")
     short = _checked(summary, path, number) if isinstance(summary, str) else ""
     return Document(_checked(text, path, number), name, number, short)
@@ -234,15 +234,16 @@ def _read_parquet(path: Path, name: str, field: str, wanted: Wanted) -> Iterator
 
 
 def _batch_rows(file: Any, field: str) -> int:
-    """Rows of about 1 MiB, by what the row groups say of the column's size."""
-    about = file.metadata
-    rows: int = about.num_rows
-    column = about.schema.names.index(field) if field in about.schema.names else None
+    """Rows of about 1 MiB, by the column's size in the row groups."""
+    metadata = file.metadata
+    rows: int = metadata.num_rows
+    column = metadata.schema.names.index(field) if field in metadata.schema.names else None
     if column is None or not rows:
         return 1
-    held: int = sum(about.row_group(n).column(column).total_uncompressed_size for n in range(about.num_row_groups))
-    most = batch_rows(about, _MOST_BATCH_ROWS, {field, "summary"})
-    return max(1, min(most, _BATCH_BYTES * rows // max(held, 1)))
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    size: int = sum(group.column(column).total_uncompressed_size for group in groups)
+    most = batch_rows(metadata, _MOST_BATCH_ROWS, {field, "summary"})
+    return max(1, min(most, _BATCH_BYTES * rows // max(size, 1)))
 
 
 def _value(column: Any, place: int, path: Path, number: int, field: str) -> Any:

@@ -1,9 +1,8 @@
-"""Draws documents of a corpus that is too large to be read whole, in one pass and bounded memory.
+"""Draws documents from a corpus that is too large to be read whole, in one pass and bounded memory.
 
-Each document has a lot, the sha256 of the digest of the corpus's files, a seed and the document's number. Those with
-the lowest lots are drawn until their text reaches a size, and stand in their own order. So which ones are drawn depends
-on the corpus and the seed, and not on the pieces in which its files are read; a larger size adds documents to those of
-a smaller one.
+Each document has a lot: the sha256 of the digest of the corpus's files, a seed and the document's number. Those with
+the lowest lots are drawn until their text reaches a size, and keep their order. So the choice depends on the corpus and
+the seed alone, not on the pieces in which its files are read, and a larger size only adds documents.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from niah_gen.corpora.documents import Document
 
 # In words, for manifests. The number counts the documents of the corpus from 0.
 RULE = "lowest sha256 of '<sha256 of the files>/<seed>/<number>', in reading order, until they reach the size"
-# What holding a document takes besides its text, in bytes; counted with it, so that many tiny ones fit in memory too.
+# Bytes that a document takes besides its text; counted with it, so that many tiny ones fit in memory too.
 DOCUMENT_BYTES = 256
 _MOST_UTF8 = 4  # bytes of a character
 
@@ -26,8 +25,8 @@ _MOST_UTF8 = 4  # bytes of a character
 class Bounds(NamedTuple):
     """How much of a corpus is read. A corpus of at most `whole` bytes is read whole.
 
-    Of a larger one documents of `drawn` bytes, and a part of a document more, are drawn by `seed`. A document counts
-    the UTF-8 bytes of its text and summary and 256 more.
+    From a larger one, documents are drawn by `seed` until they reach `drawn` bytes. A document counts as the UTF-8
+    bytes of its text and summary, plus 256.
     """
 
     whole: int
@@ -54,7 +53,7 @@ class _Ticket(NamedTuple):
 
 
 class Reservoir:
-    """Takes a corpus's documents one after another and holds those that are drawn so far.
+    """Takes a corpus's documents one after another and holds those drawn so far.
 
     Usage: for each document in order, `wanted()` tells whether to read it; then `add` it, or None.
     """
@@ -65,14 +64,14 @@ class Reservoir:
         self._all: list[Document] | None = []
         self._tickets: list[_Ticket] = []
         self._size = 0
-        # While the corpus is read whole: how large it can be at most, so that small ones need no measuring.
+        # While the corpus is read whole: the most that it can measure, so that small ones need not be measured.
         self._most = self._measured = 0
         self._number = 0
-        self._lowest_lost = 1 << 256
+        self._lowest_dropped = 1 << 256
 
     def wanted(self) -> bool:
         """Whether the next document may be drawn."""
-        return self._all is not None or self._lot(self._number) < self._lowest_lost
+        return self._all is not None or self._lot(self._number) < self._lowest_dropped
 
     def add(self, document: Document | None) -> None:
         """Take the next document, None for one that was not wanted."""
@@ -85,11 +84,11 @@ class Reservoir:
             self._most += _MOST_UTF8 * (len(document.text) + len(document.summary)) + DOCUMENT_BYTES
             if self._most > self._bounds.whole:
                 self._measure(self._all)
-        elif (lot := self._lot(number)) < self._lowest_lost:
+        elif (lot := self._lot(number)) < self._lowest_dropped:
             size = document_size(document)
             self._size += size
             heappush(self._tickets, _Ticket(-lot, number, size, document))
-            self._lose()
+            self._drop()
 
     def documents(self) -> tuple[Document, ...]:
         """What was read or drawn, in the corpus's order."""
@@ -118,16 +117,16 @@ class Reservoir:
         self._all = None
         for number, document in enumerate(documents):
             heappush(self._tickets, _Ticket(-self._lot(number), number, document_size(document), document))
-        self._lose()
+        self._drop()
 
-    def _lose(self) -> None:
-        """Let go of the highest lots, as long as the others' text reaches the size; what follows them is lost too."""
+    def _drop(self) -> None:
+        """Drop the highest lots while the others' text reaches the size; no lot above them is drawn any more."""
         while self._size - self._tickets[0].size >= self._bounds.drawn:
-            lost = heappop(self._tickets)
-            self._size -= lost.size
-            self._lowest_lost = -lost.lot
+            dropped = heappop(self._tickets)
+            self._size -= dropped.size
+            self._lowest_dropped = -dropped.lot
 
 
 def document_size(document: Document) -> int:
-    """What a document counts, in bytes."""
+    """The bytes that a document counts as."""
     return len(document.text.encode()) + len(document.summary.encode()) + DOCUMENT_BYTES

@@ -1,4 +1,4 @@
-"""Decodes the bytes of texts and pages, or says where and why they cannot be."""
+"""Decodes the bytes of texts and pages, or says where and why they cannot be decoded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from niah_gen.errors import CorpusError
 
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-# A page states its encoding within its first 1024 bytes, the HTML standard says.
+# By the HTML standard, a page states its encoding within its first 1024 bytes.
 _STATED_WITHIN = 1024
 _COMMENT = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
 _META = re.compile(rb"<meta\s[^>]*?charset\s*=\s*[\"']?\s*([^\s\"'/>;]+)", re.IGNORECASE)
@@ -37,12 +37,12 @@ def decode_utf8(data: bytes, where: str, offset: int = 0, line: int = 1) -> str:
 def decode_page(data: bytes, where: str) -> str:
     """An HTML page as text, in the encoding that it states, or UTF-8. Raises CorpusError naming the encoding.
 
-    A byte order mark counts more than what is stated, as in browsers.
+    A byte order mark overrides the stated encoding, as in browsers.
     """
-    found = _META.search(_COMMENT.sub(b"", data[:_STATED_WITHIN]))
-    if found is None or data.startswith((codecs.BOM_UTF8, *_UTF16_MARKS)):
+    match = _META.search(_COMMENT.sub(b"", data[:_STATED_WITHIN]))
+    if match is None or data.startswith((codecs.BOM_UTF8, *_UTF16_MARKS)):
         return decode_utf8(data, where)
-    stated = found[1].decode("ascii", "replace").lower()
+    stated = match[1].decode("ascii", "replace").lower()
     try:
         name = _LABELS.get(stated) or codecs.lookup(stated).name
         "".encode(name)

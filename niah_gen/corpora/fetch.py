@@ -1,10 +1,10 @@
 """Fetches the corpora known by name from the network or a folder, checks them, and installs them.
 
-    <folder>/<name>/              the corpus with its corpus.toml, which appears whole
-    <folder>/.<name>.fetching/    finished files and `.part` files of an interrupted fetch; used again by the next
+    <folder>/<name>/              the corpus with its corpus.toml, which appears only when complete
+    <folder>/.<name>.fetching/    finished files and `.part` files of an interrupted fetch; reused by the next
 
 Bytes are trusted by their pinned sha256 alone. A damaged corpus is repaired file by file, its corpus.toml last, once
-all that it lacks has arrived.
+everything that was missing has arrived.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Progress = Callable[[str, int, int], None]
 PART = ".part"
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 _TIMEOUT_SECONDS = 30.0
-# Between tries that brought nothing; a try that brought bytes starts the count anew.
+# Seconds between tries that brought nothing; a try that brings bytes resets the count.
 _PAUSES = (0.5, 1.0, 2.0, 4.0)
 _CHUNK_BYTES = 64 * 1024
 
@@ -52,7 +52,7 @@ def fetch_corpus(
     source: copy from this folder, or from the folder of that name in it, instead of the network. url: fetch from here
     instead; a URL with `{path}`, or one to which `/<path>` is added. progress(path, bytes_done, bytes_total).
 
-    What is there and intact is kept, what arrived of an interrupted fetch is used again. Raises CorpusError (unknown
+    Intact files are kept, and what an interrupted fetch left behind is reused. Raises CorpusError (unknown
     name, offline, refused by the server, files missing in `source`), IntegrityError (bytes that are not the pinned
     ones), LockedError (another process fetches this corpus), and OSError.
     """
@@ -66,7 +66,7 @@ def fetch_corpus(
     toml = declaration_toml(pins)
     if not lacking(target, pins) and holds(target / DECLARATION, toml):
         return target
-    tell = progress or (lambda path, done, total: None)
+    report = progress or (lambda path, done, total: None)
     with alone(target):
         if target.exists() and not target.is_dir():
             raise CorpusError(f"{target}: expected a folder or nothing, found a file; move it away")
@@ -74,16 +74,16 @@ def fetch_corpus(
         staging.mkdir(exist_ok=True)
         missing = lacking(target, pins)
         if source is not None:
-            _copy_all(name, source.expanduser(), missing, staging, tell)
+            _copy_all(name, source.expanduser(), missing, staging, report)
         else:
             base = url or pins.url or ""
             for file in missing:
-                _fetch_file(name, _file_url(base, file.path), file, staging, tell)
+                _fetch_file(name, _file_url(base, file.path), file, staging, report)
         install(staging, target, missing, toml)
     return target
 
 
-def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Path, tell: Progress) -> None:
+def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Path, report: Progress) -> None:
     """Copy pinned files from a folder. Raises CorpusError or IntegrityError listing all that are missing or wrong."""
     if not source.is_dir():
         raise CorpusError(f"{source}: expected a folder with the files of corpus {name!r}")
@@ -92,40 +92,40 @@ def _copy_all(name: str, source: Path, files: Sequence[CorpusFile], staging: Pat
     problems = []
     damaged = False
     for file in files:
-        path, goal = folder / file.path, staging / file.path
-        if not is_intact(goal, file):
+        path, staged = folder / file.path, staging / file.path
+        if not is_intact(staged, file):
             try:
-                found = file_sha256(path)
+                sha256 = file_sha256(path)
             except FileNotFoundError:
                 problems.append(f"{file.path}: missing")
                 continue
             except OSError as error:
                 problems.append(f"{file.path}: cannot be read ({error.strerror})")
                 continue
-            if found == file.sha256:
-                found = copy_checked(path, goal)
-            if found != file.sha256:
+            if sha256 == file.sha256:
+                sha256 = copy_checked(path, staged)
+            if sha256 != file.sha256:
                 damaged = True
-                problems.append(f"{file.path}: sha256 is {found}, expected {file.sha256}")
+                problems.append(f"{file.path}: sha256 is {sha256}, expected {file.sha256}")
                 continue
-        size = goal.stat().st_size
-        tell(file.path, size, size)
+        size = staged.stat().st_size
+        report(file.path, size, size)
     if problems:
         head = f"{folder}: {len(problems)} of {len(files)} files are not those of corpus {name!r}, nothing installed"
         raise (IntegrityError if damaged else CorpusError)(listed(head, problems))
 
 
 class _InterruptedError(Exception):
-    """A try that may go better the next time."""
+    """A failed try that is worth repeating."""
 
 
 def _file_url(base: str, path: str) -> str:
     """Where a file is. Raises CorpusError for anything but http and https, and for a URL with a name or password."""
     if "@" in base.partition("://")[2].partition("/")[0]:
-        # Not repeated here: what stands before the @ is a secret, and urllib would take it for a part of the host.
+        # The URL is not repeated: what precedes the @ is a secret. urllib would take it for a part of the host.
         raise CorpusError(
-            "the URL holds a name or a password before its host, which is not sent; give it without, or fetch the "
-            "files by other means and use --from FOLDER"
+            "the URL holds a name or a password before its host, which is not sent; give the URL without it, or get "
+            "the files by other means and use --from FOLDER"
         )
     quoted = urllib.parse.quote(path)
     url = base.replace("{path}", quoted) if "{path}" in base else f"{base.rstrip('/')}/{quoted}"
@@ -139,26 +139,26 @@ def _file_url(base: str, path: str) -> str:
     return url
 
 
-def _fetch_file(name: str, url: str, file: CorpusFile, staging: Path, tell: Progress) -> None:
+def _fetch_file(name: str, url: str, file: CorpusFile, staging: Path, report: Progress) -> None:
     """Bring one pinned file into the staging folder. Raises IntegrityError if the server sends other bytes."""
-    goal = staging / file.path
-    if is_intact(goal, file):
-        size = goal.stat().st_size
-        tell(file.path, size, size)
+    staged = staging / file.path
+    if is_intact(staged, file):
+        size = staged.stat().st_size
+        report(file.path, size, size)
         return
-    part = goal.with_name(goal.name + PART)
+    part = staged.with_name(staged.name + PART)
     part.parent.mkdir(parents=True, exist_ok=True)
-    found = ""
-    # Twice, as the partial file that the first try goes on with may be of another time or server.
+    sha256 = ""
+    # Twice, as the partial file that the first try continues may be from another time or server.
     for _ in range(2):
-        _download(name, url, part, lambda done, total: tell(file.path, done, total))
-        found = file_sha256(part)
-        if found == file.sha256:
-            move_file(part, goal)
+        _download(name, url, part, lambda done, total: report(file.path, done, total))
+        sha256 = file_sha256(part)
+        if sha256 == file.sha256:
+            move_file(part, staged)
             return
         part.unlink()
     raise IntegrityError(
-        f"{url}: {file.path} has sha256 {found}, but corpus {name!r} pins {file.sha256}; nothing was installed: the "
+        f"{url}: {file.path} has sha256 {sha256}, but corpus {name!r} pins {file.sha256}; nothing was installed: the "
         f"server, or a proxy on the way, sends another file; fetch it from another URL, or {_way_out(name)}"
     )
 
@@ -167,19 +167,19 @@ def _way_out(name: str) -> str:
     return f"get the files elsewhere and run `niah-gen corpora fetch {name} --from FOLDER`"
 
 
-def _download(name: str, url: str, part: Path, tell: Callable[[int, int], None]) -> None:
-    """Bring a partial file to its end. Raises CorpusError if the server refuses or too many tries bring nothing."""
+def _download(name: str, url: str, part: Path, report: Callable[[int, int], None]) -> None:
+    """Complete a partial file. Raises CorpusError if the server refuses or too many tries bring nothing."""
     longest = _size(part)
     failures = 0
     while True:
         try:
-            _go_on(name, url, part, tell)
+            _continue(name, url, part, report)
         except _InterruptedError as error:
             size = _size(part)
             failures = failures + 1 if size <= longest else 1
             longest = max(longest, size)
             if failures > len(_PAUSES):
-                kept = "what arrived is kept, and the same command goes on from there; " if size else ""
+                kept = "what arrived is kept, and the same command continues from there; " if size else ""
                 raise CorpusError(
                     f"{url}: {error} ({failures} tries); {kept}without network, {_way_out(name)}"
                 ) from None
@@ -192,15 +192,15 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _go_on(name: str, url: str, part: Path, tell: Callable[[int, int], None]) -> None:
-    """One request for what a partial file lacks. Raises _InterruptedError with what arrived kept."""
+def _continue(name: str, url: str, part: Path, report: Callable[[int, int], None]) -> None:
+    """Make one request for the rest of a partial file. Raises _InterruptedError, keeping what arrived."""
     start = _size(part)
     headers = {"User-Agent": f"niah-gen/{VERSION}"}
     if start:
         headers["Range"] = f"bytes={start}-"
     try:
         request = urllib.request.Request(url, headers=headers)  # noqa: S310 - _file_url lets only http and https through
-        # An opener of its own: the shared one keeps the proxies of the first request ever made.
+        # A new opener: the shared one keeps the proxies of the first request ever made.
         response = urllib.request.build_opener().open(request, timeout=_TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         with error:
@@ -223,18 +223,18 @@ def _go_on(name: str, url: str, part: Path, tell: Callable[[int, int], None]) ->
             stated = _CONTENT_RANGE.match(response.headers.get("Content-Range", ""))
             if stated is None or int(stated[1]) != start:
                 part.unlink(missing_ok=True)
-                raise _InterruptedError("the server went on at another place than asked for")
+                raise _InterruptedError("the server continued at another place than asked for")
         else:
             start = 0
         stated_length = response.headers.get("Content-Length", "")
         total = start + int(stated_length) if stated_length.isdecimal() else 0
         done = start
-        tell(done, total)
+        report(done, total)
         with part.open("ab" if start else "wb") as file:
             while chunk := _received(response, min(_CHUNK_BYTES, total - done) if total else _CHUNK_BYTES):
                 file.write(chunk)
                 done += len(chunk)
-                tell(done, total)
+                report(done, total)
             file.flush()
             os.fsync(file.fileno())
         if done < total:
@@ -252,5 +252,5 @@ def _received(response: http.client.HTTPResponse, most: int) -> bytes:
     try:
         return response.read1(most) if most else b""
     except (OSError, http.client.HTTPException) as error:
-        # Not OSError: one that comes from writing the file must not look like one of the network.
+        # Not OSError: an error of writing the file must not look like one of the network.
         raise _InterruptedError(f"the connection broke ({error or type(error).__name__})") from None

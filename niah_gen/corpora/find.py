@@ -1,7 +1,7 @@
-"""Finds corpora on this machine, by name or path, or fetched from an address.
+"""Finds corpora by name, path or address.
 
 A corpus is a folder with a `corpus.toml`. A folder or a single file without one is a corpus too; its files are read in
-sorted order and its language is told by its script. Names are looked up in `$NIAH_CORPORA` (a path list), the user's
+sorted order and its language is recognised from them. Names are looked up in `$NIAH_CORPORA` (a path list), the user's
 data folder, and the bundled corpora; `name/file-stem` is one file of a corpus.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from niah_gen.corpora.at_address import fetched_corpus
@@ -37,7 +37,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A corpus found on disk: its recipe name, its folder, and the files it reads."""
+    """A corpus on disk: its name in recipes, its folder, and what is declared about it."""
 
     name: str
     folder: Path
@@ -45,13 +45,13 @@ class Located:
 
 
 def data_folder() -> Path:
-    """Where corpora of the user's own are installed: `$XDG_DATA_HOME/niah/corpora`, by default under ~/.local/share."""
+    """Where the user's own corpora are installed: `$XDG_DATA_HOME/niah/corpora`, by default under ~/.local/share."""
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "niah" / "corpora"
 
 
 def bundled_folder() -> Path:
-    """The corpora that come with the package; in a checkout they stand beside it."""
+    """The corpora that come with the package; in a checkout they are beside it."""
     installed = _PACKAGE / "bundled_corpora"
     return installed if installed.is_dir() else _PACKAGE.parent / "corpora"
 
@@ -60,7 +60,7 @@ def search_folders() -> list[Path]:
     """Folders in which a corpus name is looked up, first match wins."""
     listed = [Path(part) for part in os.environ.get(CORPORA_VARIABLE, "").split(os.pathsep) if part]
     own = data_folder()
-    # Nobody named it, so one that may not be read, such as another user's, holds nothing.
+    # Nobody named it, so if it may not be read, such as another user's, it counts as empty.
     return [*listed, *([own] if os.access(own, os.R_OK | os.X_OK) else []), bundled_folder()]
 
 
@@ -80,18 +80,18 @@ def installed_names() -> list[str]:
 def locate(spec: str) -> Located:
     """Find a corpus by name, `name/file-stem`, path, or address, from which it is fetched.
 
-    A corpus known by name is found in a plain folder of that name too; its files must then match the pins. Raises
-    CorpusError that says where it looked, and for an address what `fetched_corpus` does.
+    A corpus known by name may also be a plain folder of that name; its files must then match the pins. Raises
+    CorpusError saying where it looked, and for an address what `fetched_corpus` does.
     """
     if is_address(spec):
         spec = str(fetched_corpus(spec))
     name, _, part = spec.partition("/")
     try:
-        found = _find(spec, name, part)
+        located = _find(spec, name, part)
     except (OSError, RuntimeError, ValueError):
-        found = None  # too long for a path, a NUL in it, no such home
-    if found:
-        return found
+        located = None  # too long for a path, a NUL in it, no such home
+    if located:
+        return located
     spec, name = spec[:100], name[:100]
     if name in fetchable():
         raise CorpusError(
@@ -107,14 +107,12 @@ def locate(spec: str) -> Located:
 def _find(spec: str, name: str, part: str) -> Located | None:
     is_path = spec.startswith((".", "/", "~")) or spec.endswith("/")
     for folder in () if is_path else search_folders():
-        found = _in_folder(folder, name)
-        if found:
-            return _one_file(found, spec, part) if part else found
+        if located := _in_folder(folder, name):
+            return _one_file(located, spec, part) if part else located
     path = Path(spec).expanduser()
     if path.is_dir():
-        declared = _declared(path) or _undeclared(path, path.resolve().name)
-        if declared:
-            return declared
+        if located := _declared(path) or _undeclared(path, path.resolve().name):
+            return located
         raise CorpusError(f"{spec}: the folder holds no {', '.join(SUFFIXES)} file")
     if path.is_file():
         if suffix_of(path.name) is None:
@@ -129,8 +127,8 @@ def _in_folder(folder: Path, name: str) -> Located | None:
         return None
     inside = folder / name
     if inside.is_dir():
-        if found := _declared(inside):
-            return found
+        if declared := _declared(inside):
+            return declared
         if name in known_corpora():
             return Located(name, inside, known_corpora()[name])
         return _undeclared(inside, name)
@@ -148,7 +146,7 @@ def _declared(folder: Path) -> Located | None:
         declaration = parse_declaration(tomllib.loads(path.read_text("utf-8")), str(path))
     except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path}: not valid TOML ({error})") from None
-    # The folder's name, as that is what a name is looked up by.
+    # Under the folder's name, by which it is looked up.
     return Located(folder.resolve().name, folder, declaration)
 
 
@@ -158,17 +156,16 @@ def _undeclared(folder: Path, name: str) -> Located | None:
 
 
 def corpus_files(folder: Path) -> list[str]:
-    """Names of the files in a folder that a corpus is made of, sorted: those of the first kind that it has any of.
+    """Names of the files in a folder that make up a corpus, sorted: those of the first kind present (`of_first_kind`).
 
-    The kinds are .txt, .jsonl and .parquet; then compressed .jsonl; then Markdown and HTML. So neither a README.md
-    beside texts nor a compressed copy of them becomes a part of the corpus.
+    So neither a README.md beside texts nor a compressed copy of them becomes part of the corpus.
     """
     names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
     return of_first_kind(names)
 
 
 def left_out_files(located: Located) -> list[str]:
-    """Names of the files in an undeclared corpus's folder that could be a part of it and are not, sorted."""
+    """Names of the files in an undeclared corpus's folder that could be part of it and are not, sorted."""
     read = {file.path for file in located.declaration.files}
     is_folder = located.name == located.folder.resolve().name
     if not is_folder or (located.folder / DECLARATION).is_file() or read != set(corpus_files(located.folder)):
@@ -182,12 +179,10 @@ def _no_declaration(name: str, files: Sequence[str]) -> Declaration:
 
 
 def _one_file(located: Located, spec: str, part: str) -> Located:
-    whole = located.declaration
-    for file in whole.files:
+    declared = located.declaration
+    for file in declared.files:
         if part in (file.path, Path(file.path).stem, stem_of(file.path)):
-            narrowed = Declaration(
-                spec, whole.language, whole.license, whole.source, (file,), whole.description, None, whole.text_field
-            )
+            narrowed = replace(declared, name=spec, files=(file,), url=None)
             return Located(f"{located.name}/{stem_of(file.path)}", located.folder, narrowed)
-    stems = [stem_of(file.path) for file in whole.files]
+    stems = [stem_of(file.path) for file in declared.files]
     raise CorpusError(f"corpus {spec!r}: {located.folder} has no file {part!r}" + suggestion(part, stems))

@@ -1,7 +1,7 @@
-"""Fetches the corpora known by name that are on the Hugging Face Hub, by the library `datasets`.
+"""Fetches the corpora known by name that are on the Hugging Face Hub, with the library `datasets`.
 
-Their commit is not pinned here but found when they are fetched, and written into the corpus.toml with the sha256 of
-what came; a later fetch keeps what is there.
+Their commit is not pinned here: it is looked up when they are fetched, and written into corpus.toml with the sha256 of
+what arrived. A later fetch keeps what is there.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def fetch_from_hub(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Path:
-    """Install a corpus of the Hub into `folder`, by default the user's data folder; returns `<folder>/<name>`.
+    """Install a corpus from the Hub into `folder`, by default the user's data folder; returns `<folder>/<name>`.
 
     revision: the commit to take, 40 hex digits; by default the newest. source: a folder with a copy of the repository,
     instead of the Hub. progress(path, rows_done, rows_wanted).
 
-    What is there and intact is kept, whatever its commit. Raises CorpusError (the Hub is out of reach, or has no such
-    commit, split or column; a revision together with a folder; another commit is there), IntegrityError (what is there
+    An intact corpus is kept, whatever its commit. Raises CorpusError (the Hub cannot be reached, or has no such commit,
+    split or column; a revision together with a folder; another commit is installed), IntegrityError (what is installed
     is damaged), ResourceError (the disk is full), LockedError (another process adds this name), and OSError.
     """
     known = hub_corpora()[name]
@@ -53,7 +53,7 @@ def fetch_from_hub(
 
 
 def _kept(target: Path, known: HubCorpus, revision: str | None) -> Path:
-    """The folder that is there already, if it is intact and of the commit that is asked for."""
+    """The existing folder, if it is intact and of the commit that is asked for."""
     path = target / DECLARATION
     try:
         declared = parse_declaration(tomllib.loads(path.read_text("utf-8")), str(path))
@@ -67,18 +67,18 @@ def _kept(target: Path, known: HubCorpus, revision: str | None) -> Path:
 
 
 def _newest_commit(known: HubCorpus) -> str:
-    """The commit that the repository is at. Raises CorpusError where the Hub cannot be asked."""
+    """The newest commit of the repository. Raises CorpusError if the Hub cannot be asked."""
     import huggingface_hub
 
     try:
-        found = huggingface_hub.HfApi().dataset_info(known.repository, timeout=_TIMEOUT_SECONDS).sha
+        commit = huggingface_hub.HfApi().dataset_info(known.repository, timeout=_TIMEOUT_SECONDS).sha
     except Exception as error:
-        # Several libraries lie below it, each with errors of its own.
-        said = " ".join(str(error).split()) or type(error).__name__
+        # Several libraries are below it, each with its own errors.
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise CorpusError(
-            f"corpus {known.name!r}: {known.repository} cannot be looked up on the Hub ({said}); check the network, or "
-            f"copy the repository and run `niah-gen corpora fetch {known.name} --from FOLDER`"
+            f"corpus {known.name!r}: {known.repository} cannot be looked up on the Hub ({reason}); check the network, "
+            f"or copy the repository and run `niah-gen corpora fetch {known.name} --from FOLDER`"
         ) from error
-    if not found:
-        raise CorpusError(f"corpus {known.name!r}: the Hub states no commit of {known.repository}; say --revision")
-    return found
+    if not commit:
+        raise CorpusError(f"corpus {known.name!r}: the Hub names no commit of {known.repository}; give --revision")
+    return commit

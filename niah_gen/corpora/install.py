@@ -24,10 +24,10 @@ from niah_score.machine.files import (
 
 @contextmanager
 def alone(target: Path) -> Iterator[None]:
-    """Hold a corpus alone. Raises LockedError at once if another process holds it; a killed holder leaves no lock."""
-    with ExitStack() as held:
+    """Hold the lock of a corpus. Raises LockedError at once if another process does; a killed holder leaves no lock."""
+    with ExitStack() as stack:
         try:
-            held.enter_context(locked(target.with_name(f".{target.name}.lock")))
+            stack.enter_context(locked(target.with_name(f".{target.name}.lock")))
         except HeldError as error:
             raise LockedError(
                 f"{target}: another process is installing it ({error.path} is held); wait for it to end"
@@ -36,7 +36,7 @@ def alone(target: Path) -> Iterator[None]:
 
 
 def lacking(folder: Path, pins: Declaration) -> list[CorpusFile]:
-    """The files that a folder does not hold, or holds damaged."""
+    """The files that are missing from a folder, or damaged in it."""
     return [file for file in pins.files if not is_intact(folder / file.path, file)]
 
 
@@ -49,7 +49,7 @@ def holds(path: Path, data: bytes) -> bool:
 
 
 def install(staging: Path, target: Path, files: Sequence[CorpusFile], toml: bytes) -> None:
-    """Give a complete staging folder its name, or move its files over the damaged ones of a corpus that is there."""
+    """Give a complete staging folder its name, or move its files over the damaged ones of an existing corpus."""
     write_atomically(staging / DECLARATION, toml)
     if target.exists():
         # Not the whole folder: the user may keep other files in it.
@@ -62,8 +62,8 @@ def install(staging: Path, target: Path, files: Sequence[CorpusFile], toml: byte
     sync_folder(target.parent)
 
 
-def copy_checked(path: Path, goal: Path) -> str:
+def copy_checked(path: Path, target: Path) -> str:
     """Copy a file; returns the sha256 of the copy."""
-    with path.open("rb") as file, atomic_file(goal) as copy:
+    with path.open("rb") as file, atomic_file(target) as copy:
         shutil.copyfileobj(file, copy)
-    return file_sha256(goal)
+    return file_sha256(target)

@@ -1,4 +1,4 @@
-"""Tells which language texts are in, by their script and by common words."""
+"""Recognises the language of texts by their script and by common words."""
 
 from __future__ import annotations
 
@@ -12,22 +12,43 @@ from niah_gen.errors import CorpusError
 from niah_score.text.language import LANGUAGES_VARIABLE, find_language, language_codes
 
 SAMPLE_CHARACTERS = 100_000
-# Shares of Chinese characters in real text of either language lie near 0 and near 1.
+# In real texts the share of Chinese characters is either near 0 or near 1.
 _CHINESE_SHARE = 0.2
 # Japanese text has a third to two thirds of kana, Chinese hardly any.
 _KANA_SHARE = 0.1
 # Common words are a third of a French or Spanish text, and two or three in a hundred of an English one.
 _WORD_SHARE, _CLEARLY = 0.15, 1.5
-# Fewer letters of a script that no file names say little.
+# Fewer letters of a script that no language file names say little.
 _FEWEST_LETTERS = 1_000
 
 
-def language_of(documents: Sequence[Document]) -> str:
-    """The language of the first 100,000 characters, told by their script, and by common words where several share it.
+class LanguageSample:
+    """The first documents of a corpus, as many as are needed to recognise its language."""
 
-    Japanese where a tenth of what is not white space is kana; Chinese where a fifth is Chinese; another language where
-    half of the letters are of its script. English is what nothing else tells. Raises CorpusError where a thousand
-    letters and half of all are of a script that no language file names.
+    def __init__(self, full: bool = False) -> None:
+        """`full`: take none, as the language is known."""
+        self.full = full
+        self._documents: list[Document] = []
+        self._characters = 0
+
+    def add(self, document: Document) -> None:
+        """Take the next document, if more are needed."""
+        if not self.full:
+            self._documents.append(document)
+            self._characters += len(document.text)
+            self.full = self._characters >= SAMPLE_CHARACTERS
+
+    def language(self) -> str:
+        """The language that the documents are in."""
+        return language_of(self._documents)
+
+
+def language_of(documents: Sequence[Document]) -> str:
+    """The language of the first 100,000 characters, by their script, and by common words if several languages share it.
+
+    Japanese if a tenth of what is not white space is kana; Chinese if a fifth is Chinese; another language if half of
+    the letters are of its script; otherwise English. Raises CorpusError if at least a thousand letters, and half of
+    all, are of a script that no language file names.
     """
     text = "".join(document.text for document in documents)[:SAMPLE_CHARACTERS]
     sample = "".join(text.split())
@@ -38,9 +59,10 @@ def language_of(documents: Sequence[Document]) -> str:
         return "ja"
     if chinese >= _CHINESE_SHARE * len(sample):
         return "zh"
-    scripts = Counter(
-        script for char, times in Counter(sample).items() if (script := _script(char)) for _ in range(times)
-    )
+    scripts: Counter[str] = Counter()
+    for char, times in Counter(sample).items():
+        if script := _script(char):
+            scripts[script] += times
     script, count = scripts.most_common(1)[0] if scripts else ("LATIN", 0)
     known = any(script in find_language(code).scripts for code in language_codes())
     if 2 * count <= scripts.total() or (not known and count < _FEWEST_LETTERS):
@@ -49,18 +71,18 @@ def language_of(documents: Sequence[Document]) -> str:
 
 
 def _script(char: str) -> str | None:
-    """The script of a letter, the first word of its Unicode name; None for what is no letter."""
+    """The script of a letter, the first word of its Unicode name; None for other characters."""
     return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else None
 
 
 def _by_words(text: str, script: str) -> str:
-    """The language of a script whose common words a text has most of; English where none has a fair share of them."""
-    found = [find_language(code) for code in language_codes()]
-    own = [language for language in found if script in language.scripts]
+    """The language of a script whose common words are most frequent in a text; English if none are frequent enough."""
+    languages = [find_language(code) for code in language_codes()]
+    own = [language for language in languages if script in language.scripts]
     if not own:
         raise CorpusError(
             f"the texts are in {script.title()} script, which no language file names; say which language they are in "
-            f"(--language, or language in corpus.toml); one without a file needs one in ${LANGUAGES_VARIABLE} "
+            f"(--language, or language in corpus.toml); a language without a file needs one in ${LANGUAGES_VARIABLE} "
             "(docs/languages.md)"
         )
     if len(own) == 1:
@@ -70,5 +92,6 @@ def _by_words(text: str, script: str) -> str:
         language.code: sum(words[word] for word in language.common_words) / max(1, words.total()) for language in own
     }
     best = max(shares, key=lambda code: shares[code])
-    usual = shares.get("en", 0.0)
-    return best if shares[best] >= _WORD_SHARE and shares[best] > _CLEARLY * usual else "en" if "en" in shares else best
+    if shares[best] >= _WORD_SHARE and shares[best] > _CLEARLY * shares.get("en", 0.0):
+        return best
+    return "en" if "en" in shares else best

@@ -1,7 +1,7 @@
 """Reads Markdown and HTML as plain text: what a reader sees of headings, paragraphs, lists, tables and code.
 
-Blocks become paragraphs with a blank line between them; items of a list, rows of a table and lines of code stand on a
-line each. Markdown is made HTML first, so that both are read alike.
+Blocks become paragraphs with a blank line between them; items of a list, rows of a table and lines of code get a line
+each. Markdown is converted to HTML first, so that both are read alike.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from selectolax.lexbor import LexborNode  # type: ignore[import-not-found, unused-ignore]
 
-# Line feeds around elements, at least.
+# The fewest line feeds around elements.
 _PARAGRAPHS = """
     address article aside blockquote body center details dialog dir dl fieldset figcaption figure footer form h1 h2 h3
     h4 h5 h6 header hgroup hr legend main menu ol p pre search section summary table ul div
@@ -28,7 +28,7 @@ _LINES = "br caption dd dt li tr tbody thead tfoot optgroup option"
 _BREAKS = dict.fromkeys(_PARAGRAPHS.split(), 2) | dict.fromkeys(_LINES.split(), 1)
 _LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _CELLS = frozenset({"td", "th"})
-# Not the page's text: programs, styles, ways to other pages, controls, drawings, and how characters are pronounced.
+# Not the page's text: scripts, styles, navigation, controls, drawings, and how characters are pronounced.
 _NOT_TEXT = """
     head script style template noscript nav iframe object embed svg canvas audio video map button select textarea input
     datalist rp rt annotation annotation-xml
@@ -39,9 +39,9 @@ _SPACES = re.compile(r"[ \t\n\r\f]+")
 
 
 def markup_text(data: bytes, where: str) -> str:
-    """The text of a Markdown or HTML file. `where`: its path, whose suffix tells which it is.
+    """The text of a Markdown or HTML file. `where`: its path, whose suffix says which it is.
 
-    Raises CorpusError for an encoding that cannot be read, or where a library that this needs is not installed.
+    Raises CorpusError if the encoding cannot be read, or a library that this needs is not installed.
     """
     try:
         if where.endswith((".md", ".markdown")):
@@ -55,7 +55,7 @@ def markup_text(data: bytes, where: str) -> str:
 
 @lru_cache(maxsize=1)
 def _markdown() -> MarkdownIt:
-    """CommonMark with the extensions that most Markdown in use has. HTML inside it stays HTML."""
+    """CommonMark with the most common extensions. HTML inside it stays HTML."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.footnote import footnote_plugin  # type: ignore[import-not-found, unused-ignore]
     from mdit_py_plugins.front_matter import front_matter_plugin  # type: ignore[import-not-found, unused-ignore]
@@ -90,9 +90,9 @@ def _html_text(html: str) -> str:
 
 
 def _walk(root: LexborNode | None) -> Iterator[tuple[LexborNode, bool]]:
-    """Every element that counts, before (True) and after (False) what it holds, and every text; in page order.
+    """Every element that counts, before (True) and after (False) its content, and every text, in page order.
 
-    Without recursion, as pages may nest as deeply as they like.
+    Without recursion, as pages may nest to any depth.
     """
     stack = [(root, True)] if root is not None else []
     while stack:
@@ -118,16 +118,16 @@ def _walk(root: LexborNode | None) -> Iterator[tuple[LexborNode, bool]]:
 def _is_dropped(node: LexborNode) -> bool:
     if node.tag in _DROPPED:
         return True
-    about = node.attributes
-    if not about:
+    attributes = node.attributes
+    if not attributes:
         return False
-    if "hidden" in about or about.get("aria-hidden") == "true" or about.get("role") == "navigation":
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true" or attributes.get("role") == "navigation":
         return True
-    return not _DROPPED_CLASSES.isdisjoint((about.get("class") or "").split())
+    return not _DROPPED_CLASSES.isdisjoint((attributes.get("class") or "").split())
 
 
 class _Text:
-    """Text that grows. Spaces are collapsed; breaks and spaces are written once something follows them."""
+    """Builds a text. Spaces are collapsed; breaks and spaces are written once something follows them."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -137,7 +137,7 @@ class _Text:
         self._space = ""
 
     def add(self, text: str, as_it_is: bool) -> None:
-        """Append what stands in one place of a page; `as_it_is` inside <pre>."""
+        """Append a text of the page; `as_it_is`: with its spaces, as inside <pre>."""
         if as_it_is:
             self._write(text if self._break < 2 else text.lstrip("\n"))
             return
@@ -149,17 +149,17 @@ class _Text:
         self._write(text[start:])
 
     def end_line(self, feeds: int) -> None:
-        """End the line, or with two line feeds the paragraph; no feeds, nothing."""
+        """End the line, or, with two line feeds, the paragraph; zero does nothing."""
         if feeds:
             self._break = max(self._break, feeds)
             self._space = ""
 
     def end_cell(self) -> None:
-        """End a cell: a tab parts it from the next one of its row."""
+        """End a cell: a tab separates it from the next one of its row."""
         self._space = "\t"
 
     def joined(self) -> str:
-        """All of it, each line without blanks at its end, with a line feed at the end if there is any."""
+        """The whole text, without blanks at line ends, and with a line feed at its end unless it is empty."""
         lines = "".join(self._parts).split("\n")
         text = "\n".join(line.rstrip(" \t") for line in lines).strip("\n")
         return text + "\n" if text else ""
@@ -170,7 +170,7 @@ class _Text:
         if self._break:
             between = "\n" * (self._break - self._ended)
         elif self._space == "\n":
-            # Where a line is broken between characters of Chinese or Japanese, none of them writes a space.
+            # A line break between Chinese or Japanese characters does not stand for a space.
             between = "" if _is_wide(self._last) and _is_wide(text[0]) else " "
         else:
             between = self._space
@@ -183,6 +183,6 @@ class _Text:
 
 
 def _is_wide(char: str) -> bool:
-    """Whether a character is of a script that is written without spaces. Korean, as wide, is written with them."""
+    """Whether a character is of a script that is written without spaces. Korean, though wide, is written with them."""
     korean = "\u1100" <= char <= "\u11ff" or "가" <= char <= "힣"
     return char != "" and east_asian_width(char) in "WF" and not korean

@@ -1,6 +1,6 @@
 """Reads a corpus: its files checked against their hashes, its documents whole or drawn.
 
-Reading takes two passes over the files: one hashes them, the other one reads documents.
+Reading takes two passes over the files: one hashes them, the other reads documents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from niah_gen.corpora.declarations import MARKUP, CorpusFile
 from niah_gen.corpora.documents import Document, read_documents, wanted_documents
 from niah_gen.corpora.draw import Bounds, CorpusDraw, Reservoir
 from niah_gen.corpora.find import Located
-from niah_gen.corpora.language import SAMPLE_CHARACTERS, language_of
+from niah_gen.corpora.language import LanguageSample
 from niah_gen.errors import CorpusError, IntegrityError
 from niah_score.contract import file_sha256, sha256_hex
 from niah_score.machine.files import file_state
@@ -27,7 +27,7 @@ _EVERYTHING = Bounds(1 << 62, 1 << 62, 0)
 class Corpus:
     """Documents in reading order with their provenance; `sha256` is over the names and hashes of the files.
 
-    `draw`: how `documents` were drawn from a corpus too large to be read whole; None where they are all of it.
+    `draw`: how `documents` were drawn from a corpus too large to be read whole; None if they are all of it.
     """
 
     name: str
@@ -53,7 +53,7 @@ class CorpusFigures(NamedTuple):
 def corpus_digest(files: Sequence[CorpusFile], texts: Mapping[str, str] | None = None) -> str:
     """sha256 over names and hashes of files in reading order.
 
-    texts: by name, the sha256 of what a library reads in files of markup, which another release may read otherwise.
+    texts: by file name, the sha256 of the text that a library reads from markup; another release may read another text.
     """
     lines = []
     for file in files:
@@ -64,31 +64,25 @@ def corpus_digest(files: Sequence[CorpusFile], texts: Mapping[str, str] | None =
 
 
 def checked_files(located: Located) -> tuple[CorpusFile, ...]:
-    """The files with their true hashes.
-
-    Raises IntegrityError where a pin says otherwise, CorpusError if one is missing.
-    """
+    """The files with their actual hashes. Raises IntegrityError if a pin differs, CorpusError if a file is missing."""
     files = []
     for file in located.declaration.files:
         path = located.folder / file.path
         try:
-            found = file_sha256(path)
+            sha256 = file_sha256(path)
         except OSError as error:
             raise CorpusError(f"{path}: cannot be read ({error.strerror}); corpus {located.name!r} needs it") from None
-        if file.sha256 not in (None, found):
+        if file.sha256 not in (None, sha256):
             raise IntegrityError(
-                f"{path}: sha256 is {found}, but corpus {located.name!r} pins {file.sha256}; "
+                f"{path}: sha256 is {sha256}, but corpus {located.name!r} pins {file.sha256}; "
                 "the file was changed or damaged: restore or fetch it again, or declare it as a corpus of another name"
             )
-        files.append(CorpusFile(file.path, found))
+        files.append(CorpusFile(file.path, sha256))
     return tuple(files)
 
 
 def corpus_sha256(located: Located) -> str:
-    """The digest of a corpus as `read_corpus` gives it, found without reading documents of plain files.
-
-    Raises what `read_corpus` does.
-    """
+    """The digest that `read_corpus` gives a corpus, without parsing plain files. Raises what `read_corpus` does."""
     files = checked_files(located)
     marked = [file for file in files if file.path.endswith(MARKUP)]
     return corpus_digest(files, dict(map(_text_hash, _documents(located, marked))))
@@ -97,15 +91,14 @@ def corpus_sha256(located: Located) -> str:
 def read_corpus(located: Located, bounds: Bounds = _EVERYTHING) -> Corpus:
     """Check and read a corpus, whole or as much as the bounds allow.
 
-    Raises CorpusError or IntegrityError naming file and line. What is wrong with documents that are not drawn is not
-    noticed.
+    Raises CorpusError or IntegrityError naming file and line. Problems in documents that are not drawn go unnoticed.
     """
     declared = located.declaration
     paths = [located.folder / file.path for file in declared.files]
     before = _states(paths)
     files = checked_files(located)
     reservoir = Reservoir(corpus_digest(files), bounds)
-    sample = _Sample(full=declared.language is not None)
+    sample = LanguageSample(full=declared.language is not None)
     texts: dict[str, str] = {}
     for file, path in zip(files, paths, strict=True):
         marked = file.path.endswith(MARKUP)
@@ -133,7 +126,7 @@ def corpus_figures(located: Located) -> CorpusFigures:
     files = checked_files(located)
     documents = characters = 0
     has_text = False
-    sample = _Sample(full=located.declaration.language is not None)
+    sample = LanguageSample(full=located.declaration.language is not None)
     texts: dict[str, str] = {}
     for document in _documents(located, files):
         documents += 1
@@ -149,32 +142,14 @@ def corpus_figures(located: Located) -> CorpusFigures:
 
 def corpus_language(located: Located) -> str:
     """The language of a corpus: the declared one, else that of its first documents. Raises CorpusError."""
-    sample = _Sample(full=False)
-    for document in () if located.declaration.language else _documents(located, located.declaration.files):
+    if located.declaration.language:
+        return located.declaration.language
+    sample = LanguageSample()
+    for document in _documents(located, located.declaration.files):
         sample.add(document)
         if sample.full:
             break
-    return located.declaration.language or sample.language()
-
-
-class _Sample:
-    """The first documents of a corpus, as many as its language is told by; none where it is `full` from the start."""
-
-    def __init__(self, full: bool) -> None:
-        self.full = full
-        self._documents: list[Document] = []
-        self._characters = 0
-
-    def add(self, document: Document) -> None:
-        """Take the next document, if more are needed."""
-        if not self.full:
-            self._documents.append(document)
-            self._characters += len(document.text)
-            self.full = self._characters >= SAMPLE_CHARACTERS
-
-    def language(self) -> str:
-        """The language that the documents are in."""
-        return language_of(self._documents)
+    return sample.language()
 
 
 def _documents(located: Located, files: Sequence[CorpusFile]) -> Iterator[Document]:
@@ -182,7 +157,7 @@ def _documents(located: Located, files: Sequence[CorpusFile]) -> Iterator[Docume
         yield from read_documents(located.folder / file.path, file.path, located.declaration.text_field)
 
 
-def _is_wanted(reservoir: Reservoir, sample: _Sample, always: bool) -> bool:
+def _is_wanted(reservoir: Reservoir, sample: LanguageSample, always: bool) -> bool:
     return always or not sample.full or reservoir.wanted()
 
 
@@ -196,11 +171,11 @@ def _refuse_blank(located: Located, has_text: bool) -> None:
 
 
 def _states(paths: Sequence[Path]) -> list[tuple[int, ...] | None]:
-    """What changes when files are written to; None for one that is missing."""
-    found: list[tuple[int, ...] | None] = []
+    """What changes when files are written to; None for a missing file."""
+    states: list[tuple[int, ...] | None] = []
     for path in paths:
         try:
-            found.append(file_state(path))
+            states.append(file_state(path))
         except OSError:
-            found.append(None)
-    return found
+            states.append(None)
+    return states

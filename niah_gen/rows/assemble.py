@@ -31,7 +31,7 @@ Bytes = tuple[bytes | memoryview, ...]
 
 
 class PendingMessage(NamedTuple):
-    """A message ready to be written. `role`: None for a prompt that is one text; `utf8`: its content in pieces."""
+    """A message ready to be written. `role`: None for a prompt that is one text; `utf8`: the content in pieces."""
 
     role: str | None
     utf8: Bytes
@@ -41,8 +41,8 @@ class PendingMessage(NamedTuple):
 class PendingRow:
     """A row whose prompt is still in pieces: slices of the haystack that many rows share, never copied until written.
 
-    `json` is the prompt's canonical JSON. `notes`: what is worth telling the user about it, a sentence each, the same
-    for all rows that it is true of.
+    `json` is the prompt's canonical JSON. `notes`: what to tell the user about the row, a sentence each, identical for
+    all rows that it is true of.
     """
 
     truth: Truth
@@ -76,9 +76,9 @@ class PendingRow:
 
 
 class _Asked(NamedTuple):
-    """What all depths of a cell share. `shown`: the item, or its twin, whose question `frame` asks.
+    """What all depths of a cell share. `shown`: the item or its control's twin, whose question `frame` asks.
 
-    `filled`: the frame of the item itself, around which the haystack is filled.
+    `filled`: the frame of the item itself, which the haystack is filled for.
     """
 
     key: Cell
@@ -92,7 +92,7 @@ class _Asked(NamedTuple):
 class _Prompt(NamedTuple):
     """A prompt in pieces, and what it asks. `at`: the message that holds the needles.
 
-    `template`: its name; `before`: code points in front of the context in the message that holds it.
+    `template`: its name; `before`: code points before the context in its message.
     """
 
     template: str
@@ -104,7 +104,7 @@ class _Prompt(NamedTuple):
 
 
 class Assembler:
-    """Makes the rows of a plan. What consecutive cells share is kept."""
+    """Makes the rows of a plan, keeping what consecutive cells share."""
 
     def __init__(self, plan: Plan) -> None:
         counter = Counter(plan.tokenizer)
@@ -115,7 +115,7 @@ class Assembler:
         return map(self.pending_row, cells)
 
     def pending_row(self, cell: Cell) -> PendingRow:
-        """The row of one cell. Raises FitError where its length cannot hold it."""
+        """The row of one cell. Raises FitError if its length cannot hold it."""
         return self._parts[cell.part].pending_row(cell)
 
 
@@ -131,7 +131,7 @@ class _PartAssembler:
         self._counter = counter
         bench = Workbench(
             tokenizer=plan.tokenizer,
-            counter=self._counter,
+            counter=counter,
             placement=part.placing,
             fillers=planned.fillers,
             longest=max(part.lengths),
@@ -148,7 +148,7 @@ class _PartAssembler:
         )
         task = planned.task
         self._exact = task.context.exact(part.placing)
-        # A published generator draws from the seed that it is given, in every part of a recipe.
+        # A published generator draws from the seed as given, whichever part of a recipe it is in.
         seed = part.seed if is_published(task) else part.own_seed
         self._replay = task.replay(replace(bench, seed=seed)) if task.replay else None
         self._make = task.context.make(bench) if task.replay is None else None
@@ -157,13 +157,13 @@ class _PartAssembler:
         self._hash = PrefixHash()
 
     def pending_row(self, cell: Cell) -> PendingRow:
-        """The row of one cell. Raises FitError where its length cannot hold it."""
+        """The row of one cell. Raises FitError if its length cannot hold it."""
         part = self._part
         template, shown, context, prompt, at, before = self._prompt(cell)
         fragments = [[piece.fragment() for piece in message.pieces] for message in prompt]
         is_text = prompt[0].role is None
         hidden = tuple(map(part.placing.hidden, shown.hide))
-        utf8 = tuple(tuple(part for fragment in found for part in fragment.utf8) for found in fragments)
+        utf8 = tuple(tuple(data for fragment in pieces for data in fragment.utf8) for pieces in fragments)
         json = tuple(prompt_json(prompt, fragments))
         tokens = count_tokens(prompt, self._counter)
         spans = _spans(prompt[at].pieces, fragments[at], hidden)
@@ -233,7 +233,7 @@ class _PartAssembler:
         return _Prompt(asked.template.name, asked.shown, context, messages, at, before)
 
     def _in_form(self, cell: Cell, messages: tuple[PromptMessage, ...]) -> tuple[PromptMessage, ...]:
-        """A published prompt as the recipe's form has it: a text is one message of the user in a chat."""
+        """A published prompt in the recipe's form: in a chat, a text becomes one user message."""
         if self._form == "text" and messages[0].role is not None:
             raise RecipeError([f"form: the prompts of {cell.needle!r} are chats; ask for --chat"])
         if self._form == "chat" and messages[0].role is None:
@@ -254,15 +254,16 @@ class _PartAssembler:
             yield f"some prompts over {corpus} of length {length} end more than {MOST_BELOW} tokens below their budget"
 
     def _check_budget(self, cell: Cell, tokens: int) -> None:
-        # A control's twin may say more than the item that its haystack was filled for, but no more than the length.
+        # A control's twin may be longer than the item that its haystack was filled for, but must fit the length.
         budget = cell.length - (self._part.reserve if cell.control is None else 0)
-        if tokens > budget and cell.control is not None:
+        if tokens <= budget:
+            return
+        if cell.control is not None:
             raise FitError(f"{cell}: the prompt of the control has {tokens} tokens, above its length; hide less in it")
-        if tokens > budget:
-            raise FitError(
-                f"{cell}: the prompt has {tokens} tokens, above {budget}; ask for a reserve of "
-                f"{self._part.reserve + tokens - budget} (--reserve), and please report this"
-            )
+        raise FitError(
+            f"{cell}: the prompt has {tokens} tokens, above {budget}; ask for a reserve of "
+            f"{self._part.reserve + tokens - budget} (--reserve), and please report this"
+        )
 
     def _ask(self, cell: Cell) -> _Asked:
         """The item of a cell, its twin, and the prompt around the context."""
@@ -274,8 +275,8 @@ class _PartAssembler:
                 raise FitError(f"template {part.template!r} has no form for {cell.language}; choose another one")
             item = self._item(cell)
             shown = shown_of(planned.task, cell, item)
-            for asked in (item, shown) if part.guide else ():
-                problem = guide_problem(template, part.placement, asked.id, asked.question or "")
+            for each in (item, shown) if part.guide else ():
+                problem = guide_problem(template, part.placement, each.id, each.question or "")
                 if problem:
                     raise RecipeError([problem])
             filled = self._frame(template, item)
@@ -299,20 +300,20 @@ class _PartAssembler:
 def check_fit(plan: Plan) -> None:
     """Make one row of each item and control of each part at its shortest length, and one of each corpus at its longest.
 
-    Raises FitError before anything is written: where a length cannot hold what must go into it, and where a corpus is
-    repeated that must not be.
+    Raises FitError, before anything is written, if a length cannot hold what must go into it, or a corpus is repeated
+    that must not be.
     """
-    first: dict[tuple[object, ...], Cell] = {}
+    shortest: dict[tuple[object, ...], Cell] = {}
     longest: dict[tuple[object, ...], Cell] = {}
     for cell in plan.cells:
         key: tuple[object, ...] = (cell.part, cell.language, cell.corpus, cell.needle, cell.control)
-        if key not in first or cell.length < first[key].length:
-            first[key] = cell
+        if key not in shortest or cell.length < shortest[key].length:
+            shortest[key] = cell
         key = (cell.part, cell.corpus)
         if cell.control is None and (key not in longest or cell.length > longest[key].length):
             longest[key] = cell
     assembler = Assembler(plan)
-    for cell in (*first.values(), *longest.values()):
+    for cell in (*shortest.values(), *longest.values()):
         try:
             row = assembler.pending_row(cell)
             refuse_repeats(plan.recipe, row.truth)
@@ -350,8 +351,8 @@ def _spans(pieces: Sequence[Piece], fragments: Sequence[Fragment], needles: Sequ
         at += fragment.chars
     for number, needle in enumerate(needles):
         if counts[number] > 1:
-            # gkamradt can put a needle before the last space of an earlier one. That one still reads whole where the
-            # next begins with a space; its span says so.
+            # gkamradt can put a needle before the last space of an earlier one. The earlier one still reads whole if
+            # the next begins with a space, and its span says so.
             start = extents[number][0]
             if "".join(fragment.text for fragment in fragments).startswith(needle, start):
                 extents[number][1] = start + len(needle)

@@ -1,4 +1,4 @@
-"""Reads the corpora that a recipe names: whole, or documents drawn from those that are too large for that."""
+"""Reads the corpora that a recipe names: whole, or, of those that are too large, documents drawn from them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LEAST, _MOST = 4 * 1024 * 1024, 64 * 1024 * 1024
 
 
 def draw_size(recipe: Recipe) -> int:
-    """Bytes that are drawn of each corpus too large to be read whole: the recipe's `corpus_draw`, or as follows.
+    """Bytes to draw from each corpus too large to be read whole: the recipe's `corpus_draw`, or a default.
 
-    16 for each token of the longest length times its repeats, the largest of all parts; at most 64 MiB, or 16 for each
-    token of the longest row alone if that is more; at least 4 MiB; rounded up to a power of two, so that most lengths
-    and repeats can be added without drawing other documents.
+    The default is 16 for each token of the longest length times its repeats, the largest of all parts; at most 64 MiB,
+    or 16 for each token of the longest row if that is more; at least 4 MiB; rounded up to a power of two, so that most
+    lengths and repeats can be added without drawing other documents.
     """
     if recipe.corpus_draw:
         return recipe.corpus_draw
@@ -32,13 +32,13 @@ def draw_size(recipe: Recipe) -> int:
 
 
 def bounds_of(recipe: Recipe, spec: str) -> Bounds:
-    """How much of a corpus a recipe reads. Drawn is by the seed of the first part that names it."""
+    """How much of a corpus a recipe reads. Documents are drawn by the seed of the first part that names it."""
     seed = next((part.seed for part in recipe.parts if spec in part.corpora), recipe.parts[0].seed)
     return Bounds(recipe.corpus_whole, draw_size(recipe), seed)
 
 
 def read_sources(recipe: Recipe, known: Mapping[str, Corpus] | None = None) -> dict[str, Corpus]:
-    """The corpora of a recipe, by what it calls them. `known`: those that were read already.
+    """The corpora of a recipe, by its names for them. `known`: those already read.
 
     Raises what `read_corpus` does.
     """
@@ -47,20 +47,20 @@ def read_sources(recipe: Recipe, known: Mapping[str, Corpus] | None = None) -> d
 
 
 def with_draw(recipe: Recipe, corpora: Collection[Corpus]) -> Recipe:
-    """A recipe to be recorded: it says what was drawn of corpora, and nothing where that made no difference."""
+    """The recipe to record: it says how much was drawn from corpora, unless all were read whole."""
     if any(corpus.draw for corpus in corpora):
         return replace(recipe, corpus_draw=draw_size(recipe))
     return replace(recipe, corpus_draw=0, corpus_whole=max(recipe.corpus_whole, CORPUS_WHOLE))
 
 
 def draw_entry(corpus: Corpus) -> DrawEntry | None:
-    """What a manifest says of how a corpus's documents were drawn."""
+    """How a corpus's documents were drawn, for the manifest."""
     draw = corpus.draw
     return None if draw is None else DrawEntry(RULE, draw.seed, draw.size, draw.of)
 
 
 def draw_notes(corpora: Collection[Corpus]) -> Iterator[str]:
-    """A sentence about each corpus of which documents were drawn."""
+    """A sentence about each corpus that documents were drawn from."""
     for corpus in corpora:
         if corpus.draw:
             yield (

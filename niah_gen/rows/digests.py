@@ -10,7 +10,7 @@ from niah_gen.tasks.base import Task
 from niah_gen.tasks.own_files import file_pin, own_files
 from niah_score.contract import ROW_REVISION, SCHEMA_VERSION, canonical_json, sha256_hex
 
-# What a recipe pins the file of a language of the user's own as, with the language's code behind it.
+# A recipe pins the file of a user's own language under this, followed by the language's code.
 LANGUAGE_PIN = "language "
 
 
@@ -47,11 +47,10 @@ def plan_digest(
 
 
 def family_digest(recipe: Recipe, part: Part, task: Task, tokenizer_sha256: str, language: str = "en") -> str:
-    """family8 of the ids of a part's rows in a language: a digest of what they share, so that axes may grow without new
-    ids. English and Chinese have the same one.
+    """family8 of the ids of a part's rows in a language: a digest of what they share; axes can grow without new ids.
 
-    A family's options, the files that they name and the name of a recipe's part are in it; version 1 of a task without
-    options adds nothing.
+    English and Chinese have the same one. A family's options, the files that they name and the name of a recipe's part
+    are in it; version 1 of a task without options adds nothing.
     """
     placing = part.placing
     shared: dict[str, object] = {

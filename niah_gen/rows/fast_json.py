@@ -1,4 +1,4 @@
-"""Writes the canonical JSON of a row's columns, as `niah_score.contract.canonical_json` does, and far faster."""
+"""Writes the canonical JSON of a row's columns, as `niah_score.contract.canonical_json` does, but far faster."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _SMALLEST_PLAIN_FLOAT = 1e-4
 
 
 def fast_json(value: object, floats: Iterable[float]) -> bytes:
-    """`canonical_json` of a value, whose `floats` are all that it holds; none is negative or above 1e16.
+    """`canonical_json` of a value. `floats`: all floats in it, none of them negative or above 1e16.
 
-    orjson writes the same but for floats that need an exponent.
+    orjson writes the same, except for floats that need an exponent.
     """
     if all(number == 0 or number >= _SMALLEST_PLAIN_FLOAT for number in floats):
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -12,25 +12,23 @@ from niah_gen.rows.precision import half_width, needles_for
 from niah_gen.tasks.records import Cell
 from niah_score.text.language import find_language
 
-# Rows made and written per second on one core of a small machine, in tokens; and what starting costs, in seconds.
+# Tokens of rows that one core of a small machine makes and writes per second, and the time that starting takes.
 _TOKENS_PER_SECOND = 50_000_000
 _START_SECONDS = 0.7
-
-
-# A cell known to this many percentage points tells a weak spot from noise.
+# A cell whose score is known to within this many percentage points tells a weak spot from noise.
 _WANTED_POINTS = 15
 
 
-def _trust(configs: Sequence[Sequence[Cell]]) -> Iterator[str]:
-    """How precise scores over the rows of each config will be; the rows of controls are none of a cell's."""
-    scored = [found for cells in configs if (found := [cell for cell in cells if cell.control is None])]
+def _precision(configs: Sequence[Sequence[Cell]]) -> Iterator[str]:
+    """How precise scores over the rows of each config will be; rows of controls do not count."""
+    scored = [cells for config in configs if (cells := [cell for cell in config if cell.control is None])]
     if not scored:
         return
     needles, rows, depths = min(
         (len({cell.needle for cell in cells}), len(cells), len({cell.depth for cell in cells})) for cells in scored
     )
-    each, length = max(1, rows // depths // needles), max(1, rows // needles)
-    of_cell, of_length = half_width(needles, each), half_width(needles, length)
+    in_cell, in_length = max(1, rows // depths // needles), max(1, rows // needles)
+    of_cell, of_length = half_width(needles, in_cell), half_width(needles, in_length)
     if of_cell is None or of_length is None:
         yield "interval     one needle: its rows, however many, will not tell what other needles would give"
     else:
@@ -39,11 +37,11 @@ def _trust(configs: Sequence[Sequence[Cell]]) -> Iterator[str]:
             f"{rows} of a length to within {of_length:.0f} (95 %, at a score of 50 %, {needles} needles that differ by "
             "a logit)"
         )
-    enough = needles_for(_WANTED_POINTS, each)
+    enough = needles_for(_WANTED_POINTS, in_cell)
     if enough > needles:
         yield (
             f"advice       {enough} needles tell every cell to within {_WANTED_POINTS} points, "
-            f"{needles_for(_WANTED_POINTS, length)} every length; repeats of the same needles help little"
+            f"{needles_for(_WANTED_POINTS, in_length)} every length; repeats of the same needles help little"
         )
 
 
@@ -60,16 +58,17 @@ def _parts(plan: Plan) -> Iterator[str]:
 
 
 def foreseen(plan: Plan) -> tuple[str, ...]:
-    """The notes that building a plan will give, as far as one row of each item, control and length tells.
+    """The notes that building a plan will give, as far as one row of each item, control and length shows.
 
-    Made is the deepest row of the first repeat; what other repeats and depths alone hold, such as a keyword in their
-    haystacks, is not foreseen. Raises FitError where a length cannot hold what must go into it.
+    That is the deepest row of the first repeat. Notes on other repeats and depths alone, such as a keyword in their
+    haystacks, are not foreseen. Raises FitError if a length cannot hold what must go into it.
     """
     deepest: dict[Cell, Cell] = {}
     for cell in plan.cells:
-        known = deepest.setdefault(cell._replace(repeat=0, depth=0.0), cell)
+        key = cell._replace(repeat=0, depth=0.0)
+        known = deepest.setdefault(key, cell)
         if cell.repeat == known.repeat and (cell.depth or 0.0) > (known.depth or 0.0):
-            deepest[cell._replace(repeat=0, depth=0.0)] = cell
+            deepest[key] = cell
     notes = dict.fromkeys(plan.notes)
     for row in Assembler(plan).pending_rows(deepest.values()):
         notes |= dict.fromkeys(row.notes)
@@ -77,12 +76,12 @@ def foreseen(plan: Plan) -> tuple[str, ...]:
 
 
 def text_bytes(plan: Plan) -> int:
-    """The bytes of all prompts in UTF-8, about, and rather more than fewer."""
+    """About how many bytes all prompts take in UTF-8, rather too many than too few."""
     return int(sum(cell.length * find_language(cell.language).bytes_per_token for cell in plan.cells))
 
 
 def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
-    """What building a plan will make, line by line; `notes` come last, as a build will tell them."""
+    """What building a plan will make, line by line; `notes` come last, as a build will give them."""
     configs: dict[str, list[Cell]] = {}
     for cell in plan.cells:
         configs.setdefault(cell.config, []).append(cell)
@@ -115,9 +114,9 @@ def forecast(plan: Plan, notes: Sequence[str] = ()) -> Iterator[str]:
                 each = f"no depth asked for, {len(scored)} rows"
         yield f"  {name:10} {len(cells)}: {each}{twins}"
     yield from _parts(plan)
-    # Windows have log-probabilities, and no score in points.
-    counted = {one.part.name for one in plan.parts if one.part.weight > 0 and one.task.in_order is None}
-    yield from _trust([[cell for cell in cells if cell.part in counted] for cells in configs.values()])
+    # Windows have log-probabilities, not scores in points.
+    scored_parts = {one.part.name for one in plan.parts if one.part.weight > 0 and one.task.in_order is None}
+    yield from _precision([[cell for cell in cells if cell.part in scored_parts] for cells in configs.values()])
     yield f"tokens       {plan.tokens():,} at most"
     yield f"prompt text  {size / 1e6:,.1f} MB, far less on disk: neighbouring rows are near-copies"
     yield f"time         about {seconds:,.0f} s on one core"

@@ -1,4 +1,4 @@
-"""Lays out the grid of a part: which needles stand at which lengths and depths, and which twins beside them."""
+"""Lays out the grid of a part: which needles have rows at which lengths and depths, and which controls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from niah_gen.tasks.check_item import item_ids
 from niah_gen.tasks.controls import NO_CONTEXT
 from niah_gen.tasks.records import Cell, Coordinates, GridAxes, Settings
 
-# The depths at which each needle stands at each length.
+# The depths of each needle at each length.
 Places = Mapping[tuple[str, int], Sequence[float]]
 
 
@@ -24,7 +24,7 @@ Places = Mapping[tuple[str, int], Sequence[float]]
 class Grid:
     """The coordinates of a part. `needles`: the ids of the items of each language, in order.
 
-    `listed`: the rows of each language in order, where the family lists them; None for a product of axes.
+    `listed`: the rows of each language in order, if the family lists them; None for a product of axes.
     """
 
     part: Part
@@ -33,44 +33,44 @@ class Grid:
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """The lengths that rows have, in tokens, ascending; 0 for rows that have none."""
+        """The lengths of rows, in tokens, ascending; 0 for rows without one."""
         if self.listed is None:
             return self.part.lengths
         return tuple(sorted({row.length for rows in self.listed.values() for row in rows}))
 
     @cached_property
     def depths(self) -> tuple[float | None, ...]:
-        """The depths that rows are made for, in percent, ascending; None first, where rows are asked for at none."""
+        """The depths of rows, in percent, ascending; None, for rows without one, comes first."""
         if self.listed is None:
             return self.part.placed_depths()
-        found = {row.depth for rows in self.listed.values() for row in rows}
-        return tuple(sorted(found, key=lambda depth: -1.0 if depth is None else depth))
+        depths = {row.depth for rows in self.listed.values() for row in rows}
+        return tuple(sorted(depths, key=lambda depth: -1.0 if depth is None else depth))
 
     @cached_property
     def repeats(self) -> int:
-        """How many repeats rows have at most."""
+        """The most repeats that a row has."""
         if self.listed is None:
             return self.part.repeats
         return max((row.repeat + 1 for rows in self.listed.values() for row in rows), default=0)
 
     @cached_property
     def _order(self) -> Mapping[str, Mapping[Coordinates, int]] | None:
-        """The number of each row that the family lists, by language."""
+        """The place of each row in the family's list, by language."""
         if self.listed is None:
             return None
         return {language: {row: number for number, row in enumerate(rows)} for language, rows in self.listed.items()}
 
     @cached_property
     def _first(self) -> Mapping[tuple[str, str], Coordinates]:
-        """The first row of each item that the family lists, by language and item: a question alone is asked once."""
-        found: dict[tuple[str, str], Coordinates] = {}
+        """The first listed row of each item, by language and item: it alone asks the question without a context."""
+        first: dict[tuple[str, str], Coordinates] = {}
         for language, rows in (self.listed or {}).items():
             for row in rows:
-                found.setdefault((language, row.needle), row)
-        return found
+                first.setdefault((language, row.needle), row)
+        return first
 
     def number(self, cell: Cell) -> int | None:
-        """The number of a row that the family lists, in row order; None where it is none of them."""
+        """A cell's place in the family's list of rows; None if it is not there."""
         if self._order is None:
             return None
         return self._order.get(cell.language, {}).get(Coordinates(cell.length, cell.needle, cell.repeat, cell.depth))
@@ -81,12 +81,12 @@ class Grid:
 
     @cached_property
     def _control_depths(self) -> frozenset[float]:
-        """Those of the depths that are nearest to the ones asked for, the shallower of two that are as near."""
+        """The depths nearest to those asked for, the shallower of two equally near."""
         placed = np.array(self.part.placed_depths())
         return frozenset(float(placed[np.abs(placed - wanted).argmin()]) for wanted in self.part.control_depths)
 
     def cells(self, language: str, length: int, corpora: Sequence[str]) -> Iterator[Cell]:
-        """The cells of a length, in row order: rows that share a haystack side by side, a control's behind them."""
+        """The cells of a length, in row order: rows that share a haystack side by side, a control's after them."""
         if self.listed is not None:
             rows = [row for row in self.listed[language] if row.length == length]
             for corpus in corpora:
@@ -105,7 +105,7 @@ class Grid:
                             yield Cell(language, corpus, length, needle, repeat, depth, control, self.part.name)
 
     def asks(self, cell: Cell) -> bool:
-        """Whether the part asks for coordinates whose values are all on its axes."""
+        """Whether the part asks for a cell whose coordinates are all on its axes."""
         if self.listed is not None:
             row = Coordinates(cell.length, cell.needle, cell.repeat, cell.depth)
             first = cell.control != NO_CONTEXT or self._first.get((cell.language, cell.needle)) == row
@@ -113,18 +113,18 @@ class Grid:
         return cell.depth in self._depths(cell.language, cell.length, cell.needle, cell.repeat, cell.control)
 
     def _depths(self, language: str, length: int, needle: str, repeat: int, control: str | None) -> Sequence[float]:
-        found = self._places[language]
-        depths = found[needle, length]
+        depths_at = self._places[language]
+        depths = depths_at[needle, length]
         if control is None:
             return depths
         if control == NO_CONTEXT:  # a question without a context is asked once
-            first = next((known for known in self.part.lengths if found[needle, known]), None)
+            first = next((known for known in self.part.lengths if depths_at[needle, known]), None)
             return depths[:1] if length == first and repeat == 0 else ()
         return [depth for depth in depths if not self.part.control_depths or depth in self._control_depths]
 
 
 def grid_of(part: Part, task: Task, settings: Settings, languages: Sequence[str]) -> Grid:
-    """The coordinates that a part asks for in some languages. Raises RecipeError where the family's ids are none."""
+    """The coordinates that a part asks for in some languages. Raises RecipeError if the family's ids are invalid."""
     ids = {language: item_ids(task, settings, language) for language in languages}
     if task.coordinates is None:
         return Grid(part, ids)
@@ -137,30 +137,30 @@ def grid_of(part: Part, task: Task, settings: Settings, languages: Sequence[str]
 
 
 def places(part: Part, needles: Sequence[str]) -> Places:
-    """The depths at which each of a language's needles stands at each length: all, unless `needles_per_cell` says less.
+    """The depths of each of a language's needles at each length: all, unless `needles_per_cell` asks for fewer.
 
     Then the design is cyclic. Lengths are cut into bands of needles / needles_per_cell, and at each depth of a band
-    every needle stands at one length. From each depth to the next it moves on, so that over the depths it stands at
-    each length of a band about equally often, with other needles beside it. Where numbers do not divide, or the last
-    band is not full, some needles are left out of some depths.
+    every needle has one length. From each depth to the next it moves on, so that over all depths it has each length of
+    a band about equally often, with other needles beside it. If the numbers do not divide evenly, or the last band is
+    not full, some needles are left out of some depths.
     """
     each, depths = part.needles_per_cell, part.placed_depths()
     if not 0 < each < len(needles):
         return {(needle, length): depths for needle in needles for length in part.lengths}
     band = math.ceil(len(needles) / each)
     slots = band * each
-    # Where there are fewer lengths than a band has, the next depth takes needles that had no place at this one.
+    # If there are fewer lengths than a band has, the next depth takes needles that had no place at this one.
     least = each if band <= len(part.lengths) else each * len(part.lengths)
     steps = [step for step in range(least, least + slots) if math.gcd(step, slots) == 1]
     step = next((step for step in steps if step % slots != 1), steps[0])
     order = list(needles)
     random.Random(f"{part.own_seed}/places").shuffle(order)
-    found: dict[tuple[str, int], list[float]] = {(needle, length): [] for needle in needles for length in part.lengths}
+    chosen: dict[tuple[str, int], list[float]] = {(needle, length): [] for needle in needles for length in part.lengths}
     for row, depth in enumerate(depths):
         for place, length in enumerate(part.lengths):
             number, within = divmod(place, band)
             for slot in range(within * each, (within + 1) * each):
                 at = (slot - row * step - number * (each + 1)) % slots
                 if at < len(order):
-                    found[order[at], length].append(depth)
-    return found
+                    chosen[order[at], length].append(depth)
+    return chosen

@@ -15,7 +15,7 @@ _LOOKS_LIKE_COORDINATES = re.compile(r"\d-d\d{4}")
 def row_id(family: str, row: Truth) -> str:
     """The row's id: `<family8>-<corpus>-<length>-d<depth x 10>-<needle>-r<repeat>-<row12>`, at most 64 characters.
 
-    row12 digests prompt, question, answers and keywords, and a control's name; where the readable part cannot spell the
+    row12 digests prompt, question, answers and keywords, and a control's name; if the readable part cannot spell the
     coordinates in full (a name shortened, a depth finer than 0.1), it digests those too, so that no two rows of a
     dataset share an id.
     """
@@ -28,7 +28,7 @@ def row_id(family: str, row: Truth) -> str:
         corpus = corpus[: room - len(needle)]
     truth: list[object] = [row["prompt_sha256"], row["question"], row["answers"], row["keywords"]]
     spelled = (corpus, needle, depth / 10) == (row["corpus"], row["needle_id"], row["depth_percent"])
-    # A name that holds what looks like coordinates could be read in two ways.
+    # A name that contains something like coordinates could be read in two ways.
     if not spelled or _LOOKS_LIKE_COORDINATES.search(f"{corpus} {needle}"):
         truth.append([row["corpus"], row["needle_id"], row["depth_percent"]])
     if row["control"] is not None:

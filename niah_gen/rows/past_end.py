@@ -1,4 +1,4 @@
-"""Tells where the needles of a set, a fixed distance apart, would stand past the end of the haystack."""
+"""Notes where the needles of a set, a fixed distance apart, would be past the end of the haystack."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from niah_score.contract import Truth
 
 
 def past_end(part: Part, row: Truth) -> Iterator[str]:
-    """A note where the last needle of a row would stand deeper than 100 %; the same for all rows of a set.
+    """A note if the last needle of a row would be deeper than 100 %, identical for all rows of a set.
 
-    Every placement puts such a needle at the end, where it stands beside others and not at a depth of its own.
+    Every placement puts such a needle at the end, beside others instead of at its own depth.
     """
     count = len(row["needles"])
     depth = row["depth_percent"]
@@ -20,6 +20,6 @@ def past_end(part: Part, row: Truth) -> Iterator[str]:
         return
     where = f"at depths above {100 - last:g} %" if last <= 100 else "at every depth"
     yield (
-        f"{row['needle_id']}: {where} the last of {count} needles, {part.diff:g} % apart, would stand past the end, "
-        "and stands at it; a smaller --diff keeps them apart"
+        f"{row['needle_id']}: {where} the last of {count} needles, {part.diff:g} % apart, would be past the end, "
+        "and is put at it; a smaller --diff keeps them apart"
     )

@@ -26,7 +26,7 @@ from niah_gen.tasks.registry import chosen_task
 from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_score.text.language import find_language, is_own_language, language_codes
 
-# A file holds about this much prompt text at most: one is written, hashed, reused or rebuilt as a whole.
+# The most prompt text in a file, about: a file is written, hashed, reused or rebuilt as a whole.
 _FILE_BYTES = 256 * 1024 * 1024
 
 
@@ -48,11 +48,10 @@ class Shard:
 
 @dataclass(frozen=True)
 class PlannedPart:
-    """A part of a recipe bound to its task family and to the corpora that it names. `fillers`: of each corpus.
+    """A part of a recipe bound to its task family and to the corpora that it names.
 
-    `families`: family8 of the ids of its rows, by language. `grid`: its coordinates in the languages that are
-    asked for. `part` is the one to be recorded, in which corpora have
-    their names.
+    `part` is the one to record, with corpora under their names. `fillers`: by corpus. `families`: family8 of its row
+    ids, by language. `grid`: its coordinates in the languages that are asked for.
     """
 
     part: Part
@@ -65,25 +64,25 @@ class PlannedPart:
 
     @property
     def family(self) -> str:
-        """family8 of the ids of its rows in its first language."""
+        """family8 of its row ids in its first language."""
         return next(iter(self.families.values()))
 
     def secrets(self, corpus: Corpus) -> list[Secret]:
         """What the part hides in a corpus, at its first length and repeat."""
-        found = []
-        for name in item_ids(self.task, self.settings, corpus.language):
-            length, depth = self.grid.lengths[0], self.grid.depths[0]
-            cell = Cell(corpus.language, corpus.name, length, name, 0, depth, part=self.part.name)
-            found.append(secret_of(item_of(self.task, self.settings, cell), self.part.placing.hidden))
-        return found
+        length, depth = self.grid.lengths[0], self.grid.depths[0]
+        cells = [
+            Cell(corpus.language, corpus.name, length, name, 0, depth, part=self.part.name)
+            for name in item_ids(self.task, self.settings, corpus.language)
+        ]
+        return [secret_of(item_of(self.task, self.settings, cell), self.part.placing.hidden) for cell in cells]
 
 
 @dataclass(frozen=True)
 class Plan:
     """A recipe bound to the task families, the corpora and the tokenizer that it names on this machine.
 
-    `given` is the recipe as it was asked for, with this machine's paths; `recipe` is the one to be recorded, in which
-    corpora and tokenizer are named. `sources`: the corpora by what `given` calls them.
+    `given` is the recipe as it was asked for, with this machine's paths; `recipe` is the one to record, with the names
+    of corpora and tokenizer. `sources`: the corpora by their names in `given`.
     """
 
     given: Recipe
@@ -98,7 +97,7 @@ class Plan:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What planning noticed, a sentence each: documents that were drawn, and lengths that corpora end before."""
+        """What planning noticed, a sentence each: documents that were drawn, and corpora that end too soon."""
         return (*draw_notes(self.corpora), *self.shortfalls)
 
     @cached_property
@@ -119,15 +118,15 @@ class Plan:
         return {planned.part.name: planned for planned in self.parts}
 
     def usage(self, corpus: Corpus) -> Usage:
-        """How much of a corpus the parts use: the share never used is that of the part that uses most of it."""
-        found = [
+        """How much of a corpus the parts use, told by the part that uses most of it."""
+        usages = [
             planned.fillers[corpus.name].usage(max(planned.grid.lengths), planned.secrets(corpus))
             for planned in self.parts
             if corpus.name in planned.fillers
         ]
-        if not found:  # read by families alone that take a corpus as it is
+        if not usages:  # read only by families that take a corpus as it is
             return Usage(sum(self.tokenizer.count(document.text) for document in corpus.documents), 0.0)
-        return min(found, key=lambda usage: usage.share_left_out)
+        return min(usages, key=lambda usage: usage.share_left_out)
 
     def tokens(self) -> int:
         """Nominal tokens of all rows: the sum of their lengths."""
@@ -144,76 +143,75 @@ def make_plan(
 ) -> Plan:
     """Bind a recipe to this machine and lay out its cells.
 
-    tasks (one a part), tokenizer, corpora: those to take instead of looking the recipe's names up. known: corpora that
-    were read already, by what the recipe calls them. Raises RecipeError where corpora, needles and templates do not go
-    together, and what `find_tokenizer` and `read_corpus` raise.
+    tasks (one per part), tokenizer, corpora: used instead of looking up the recipe's names. known: corpora already
+    read, by the recipe's names for them. Raises RecipeError if corpora, needles and templates do not go together, and
+    what `find_tokenizer` and `read_corpus` raise.
     """
     tokenizer = tokenizer or find_tokenizer(recipe.tokenizer)
     sources = read_sources(recipe, known) if corpora is None else {corpus.name: corpus for corpus in corpora}
     kept = {spec: c for spec, c in sources.items() if not recipe.languages or c.language in recipe.languages}
     tasks = tasks or [chosen_task(part.task, part.options) for part in recipe.parts]
-    found = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in kept.values()}
-    found |= _file_digests(recipe, tasks)
-    found |= _language_digests(recipe, [corpus.language for corpus in kept.values()])
+    pins = {f"tokenizer {tokenizer.name}": tokenizer.sha256} | {f"corpus {c.name}": c.sha256 for c in kept.values()}
+    pins |= _file_digests(recipe, tasks)
+    pins |= _language_digests(recipe, [corpus.language for corpus in kept.values()])
     resolved = replace(
         with_draw(recipe, kept.values()),
         tokenizer=tokenizer.name,
         parts=tuple(
-            replace(part, corpora=tuple(_named(sources, part.corpora)), options=named(task.options, part.options))
+            replace(
+                part,
+                corpora=tuple(sources[spec].name if spec in sources else spec for spec in part.corpora),
+                options=named(task.options, part.options),
+            )
             for part, task in zip(recipe.parts, tasks, strict=True)
         ),
-        pins=tuple(sorted(found.items())),
+        pins=tuple(sorted(pins.items())),
     )
     parts = _planned_parts(recipe, resolved, tasks, tokenizer, kept)
     cells, shortfalls = _fillable(parts, tokenizer, list(_cells(recipe, parts)))
     if not cells:
         raise FitError(f"recipe {recipe.name!r} makes no rows: {'; '.join(shortfalls)}; ask for shorter lengths")
     for what, sha256 in recipe.pins:
-        if found.get(what, sha256) != sha256:
+        if pins.get(what, sha256) != sha256:
             raise IntegrityError(
-                f"{what}: sha256 is {found[what]}, but the recipe was built with {sha256}; "
+                f"{what}: sha256 is {pins[what]}, but the recipe was built with {sha256}; "
                 "put that one first where names are looked up, or take the pin out of the recipe"
             )
     return Plan(recipe, resolved, parts, tokenizer, tuple(kept.values()), cells, _shards(cells), shortfalls, sources)
 
 
 def _file_digests(recipe: Recipe, tasks: Sequence[Task]) -> dict[str, str]:
-    """sha256 of the user's own files that options name, by what a recipe pins them as.
+    """sha256 of the user's own files that options name, under the names of their pins.
 
-    Raises RecipeError where a file is not on this machine, or two of them share a name.
+    Raises RecipeError if a file is not on this machine, or two of them share a name.
     """
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for part, task in zip(recipe.parts, tasks, strict=True):
         for option, specs in own_files(task.options, part.options).items():
             for spec in specs:
                 name, sha256 = file_pin(spec), own_file_digest(spec)
-                if found.setdefault(name, sha256) != sha256:
+                if digests.setdefault(name, sha256) != sha256:
                     raise RecipeError([f"options.{option}: two files are called {Path(spec).name!r}; rename one"])
-    return found
+    return digests
 
 
 def _language_digests(recipe: Recipe, languages: Sequence[str]) -> dict[str, str]:
-    """sha256 of the files of the user's own languages, by what a recipe pins them as. `languages`: of the corpora."""
+    """sha256 of the files of the user's own languages, under the names of their pins. `languages`: of the corpora."""
     used = {*languages, *recipe.languages, *(code for part in recipe.parts for code in part.languages)}
     return {f"{LANGUAGE_PIN}{code}": find_language(code).sha256 for code in sorted(used) if is_own_language(code)}
-
-
-def _named(sources: Mapping[str, Corpus], specs: Sequence[str]) -> Iterator[str]:
-    for spec in specs:
-        yield sources[spec].name if spec in sources else spec
 
 
 def _planned_parts(
     given: Recipe, resolved: Recipe, tasks: Sequence[Task], tokenizer: Tokenizer, corpora: Mapping[str, Corpus]
 ) -> tuple[PlannedPart, ...]:
-    """The parts, bound. Corpora are encoded once for all parts that fill from them in the same way."""
+    """The parts, bound. A corpus is encoded once for all parts that fill from it alike."""
     bound = [
-        (part, own, task, settings_of(part, task), tuple(corpora[spec] for spec in part.corpora if spec in corpora))
-        for part, own, task in zip(given.parts, resolved.parts, tasks, strict=True)
+        (part, recorded, task, settings_of(part, task), tuple(corpora[s] for s in part.corpora if s in corpora))
+        for part, recorded, task in zip(given.parts, resolved.parts, tasks, strict=True)
     ]
     names = [corpus.name for corpus in corpora.values()]
-    again = sorted({name for name in names if names.count(name) > 1})
-    problems = [f"corpora: two corpora are called {name!r}" for name in again]
+    shared = sorted({name for name in names if names.count(name) > 1})
+    problems = [f"corpora: two corpora are called {name!r}" for name in shared]
     for part, _, task, settings, own_corpora in bound:
         wrong = [*_wrong_corpora(given, part, task, settings, own_corpora), *_wrong_template(given, part, task)]
         problems += [f"parts.{part.name}: {problem}" if part.name else problem for problem in wrong]
@@ -223,17 +221,17 @@ def _planned_parts(
     fillers: dict[tuple[str, str, str, str], CorpusFiller] = {}
     planned: list[PlannedPart] = []
     for _, part, task, settings, own_corpora in bound:
-        own: dict[str, CorpusFiller] = {}
+        part_fillers: dict[str, CorpusFiller] = {}
         for corpus in own_corpora:
             if task.reads_corpora:
                 continue
             key = (corpus.name, part.placement, part.boundary, part.leaks)
             if key not in fillers:
                 fillers[key] = part.placing.fill(corpus, tokenizer, part.boundary, part.leaks)
-            own[corpus.name] = fillers[key]
+            part_fillers[corpus.name] = fillers[key]
         families = {code: family_digest(resolved, part, task, tokenizer.sha256, code) for code in languages}
         grid = grid_of(part, task, settings, languages)
-        planned.append(PlannedPart(part, task, settings, own_corpora, own, families, grid))
+        planned.append(PlannedPart(part, task, settings, own_corpora, part_fillers, families, grid))
     return tuple(planned)
 
 
@@ -253,8 +251,10 @@ def _wrong_corpora(
                 if needle.id in ids and problem:
                     yield problem
         if not ids and not task.hides_needles:
-            asked = f"languages: task {task.name!r} has nothing to ask in {corpus.language}"
-            yield f"{asked}, the language of corpus {corpus.name!r}"
+            yield (
+                f"languages: task {task.name!r} has nothing to ask in {corpus.language}, "
+                f"the language of corpus {corpus.name!r}"
+            )
         elif not ids:
             yield (
                 f"needles: none is in {corpus.language}, the language of corpus {corpus.name!r}; "
@@ -285,7 +285,7 @@ def _asked_languages(recipe: Recipe) -> list[str]:
 
 
 def _cells(recipe: Recipe, parts: Sequence[PlannedPart]) -> Iterator[Cell]:
-    """All cells in row order: by language, length and part, so that each config's stand together."""
+    """All cells in row order: by language, length and part, so that those of each config are together."""
     lengths = sorted({length for one in parts for length in one.grid.lengths})
     for language in _asked_languages(recipe):
         for length in lengths:
@@ -301,27 +301,27 @@ def _fillable(
 ) -> tuple[tuple[Cell, ...], tuple[str, ...]]:
     """The cells that the corpora have text for, and a sentence for each group that falls short."""
     part_of = {one.part.name: one for one in parts}
-    held: dict[tuple[str | None, str, int, str], int | None] = {}
+    available: dict[tuple[str | None, str, int, str], int | None] = {}
     for cell in cells:
         key = (cell.part, cell.corpus, cell.length, cell.needle)
-        if key not in held:
-            held[key] = _repeats_held(part_of[cell.part], tokenizer, cell)
+        if key not in available:
+            available[key] = _repeats_available(part_of[cell.part], tokenizer, cell)
     shortfalls = [
         f"{corpus}, length {length}: the corpus ends after {count} of {part_of[part].grid.repeats} records"
-        for (part, corpus, length, _), count in held.items()
+        for (part, corpus, length, _), count in available.items()
         if count is not None and count < part_of[part].grid.repeats
     ]
     if not shortfalls:
         return tuple(cells), ()
 
-    def there(cell: Cell) -> bool:
-        count = held[cell.part, cell.corpus, cell.length, cell.needle]
+    def has_text(cell: Cell) -> bool:
+        count = available[cell.part, cell.corpus, cell.length, cell.needle]
         return count is None or cell.repeat < count
 
-    return tuple(filter(there, cells)), tuple(dict.fromkeys(shortfalls))
+    return tuple(filter(has_text, cells)), tuple(dict.fromkeys(shortfalls))
 
 
-def _repeats_held(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int | None:
+def _repeats_available(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int | None:
     """How many repeats of a cell its corpus has text for; None for any number."""
     if planned.task.reads_corpora:
         return None
@@ -330,13 +330,15 @@ def _repeats_held(planned: PlannedPart, tokenizer: Tokenizer, cell: Cell) -> int
     hide = item_of(planned.task, planned.settings, cell).hide
     most = placing.most_needles
     if filler and most is not None and len(hide) > most:
-        raise RecipeError([f"placement: {placing.name!r} hides {most} needle a row, item {cell.needle!r} {len(hide)}"])
+        raise RecipeError(
+            [f"placement: {placing.name!r} hides {most} needle a row, but item {cell.needle!r} has {len(hide)}"]
+        )
     tokens = sum(tokenizer.count(placing.hidden(text)) for text in hide)
     return filler.repeats(cell.length, planned.part.reserve, tokens) if filler else None
 
 
 def _shards(cells: Sequence[Cell]) -> tuple[Shard, ...]:
-    """Cut each config into files of about equal rows, none far above the size limit."""
+    """Cut each config into files of about equally many rows, none far above the size limit."""
     shards: list[Shard] = []
     start = 0
     while start < len(cells):

@@ -1,7 +1,7 @@
 """Forecasts how precisely needles and rows will tell a score: half the width of its interval, in percentage points.
 
-The scorer's interval is over needles: where a model would score with other needles like these. How much needles differ
-is unknown before there are answers; the forecast takes a standard deviation of one on the logit scale and a score of
+The scorer's interval is over needles: what a model would score with other needles like these. How much needles differ
+is unknown before there are answers; the forecast assumes a standard deviation of one on the logit scale and a score of
 50 %, where intervals are widest.
 """
 
@@ -16,12 +16,12 @@ _CORRELATION = 0.1735
 
 
 def half_width(needles: int, rows_each: int) -> float | None:
-    """Half of the 95 % interval that so many needles with so many rows each will give; None of one needle or no row.
+    """Half the width of the 95 % interval over `needles` with `rows_each` rows; None for one needle or no rows.
 
-    The rows divided by the design effect 1 + (m - 1) x correlation, times (z / t)^2 with needles - 1 degrees of freedom
-    (E. L. Korn and B. I. Graubard, Surv. Methodol. 24, 1998), at least the needles, make the number of independent rows
-    n. Of these the half width is that of Wilson's interval with continuity correction, (1 + z sqrt(z^2 + n - 1/n)) /
-    (2n + 2z^2), which is near the exact interval that the scorer takes (R. G. Newcombe, Stat. Med. 17, 1998).
+    The number of independent rows n is the rows divided by the design effect 1 + (m - 1) x correlation, times (z / t)^2
+    with needles - 1 degrees of freedom (E. L. Korn and B. I. Graubard, Surv. Methodol. 24, 1998), at least the number
+    of needles. The half width is that of Wilson's interval with continuity correction, (1 + z sqrt(z^2 + n - 1/n)) /
+    (2n + 2z^2), which is near the exact interval that the scorer computes (R. G. Newcombe, Stat. Med. 17, 1998).
     """
     if needles < 2 or rows_each < 1:
         return None
@@ -31,7 +31,7 @@ def half_width(needles: int, rows_each: int) -> float | None:
 
 
 def needles_for(points: float, rows_each: int) -> int:
-    """The fewest needles with so many rows each whose interval is at most that many percentage points to each side."""
+    """The fewest needles of `rows_each` rows whose interval is at most `points` percentage points to each side."""
     low, high = 1, 2
     while _wider(high, rows_each, points):
         low, high = high, 2 * high
@@ -42,12 +42,12 @@ def needles_for(points: float, rows_each: int) -> int:
 
 
 def _wider(needles: int, rows_each: int, points: float) -> bool:
-    found = half_width(needles, rows_each)
-    return found is None or found > points
+    width = half_width(needles, rows_each)
+    return width is None or width > points
 
 
 def t_quantile(df: int) -> float:
-    """How far from 0 95 % of Student's t distribution with `df` degrees of freedom reaches, to both sides."""
+    """The distance from 0 within which 95 % of Student's t distribution with `df` degrees of freedom lies."""
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2

@@ -1,6 +1,6 @@
-"""Hashes prompts of which many begin alike: what a prompt shares with the one before it is hashed once.
+"""Hashes prompts, many of which begin alike: what a prompt shares with the one before it is hashed only once.
 
-Rows over one haystack share it up to their first needle, on average half of the prompt where depths ascend.
+Rows over one haystack share it up to their first needle, which is half of the prompt on average if depths ascend.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 _LONG = 50_000
 
 
-class _Begun(NamedTuple):
-    """A hash of the texts `before` a stretch and of the first bytes of the memory that `stretch` views."""
+class _LastHash(NamedTuple):
+    """The state of a hash that has taken the bytes `before` a stretch, and the stretch."""
 
     before: bytes
     stretch: memoryview
@@ -24,10 +24,10 @@ class _Begun(NamedTuple):
 
 
 class PrefixHash:
-    """sha256 of texts in pieces, one after the other."""
+    """sha256 of texts in pieces, one text after another."""
 
     def __init__(self) -> None:
-        self._begun: _Begun | None = None
+        self._last: _LastHash | None = None
 
     def hexdigest(self, pieces: Sequence[bytes | memoryview]) -> str:
         """The digest of pieces laid end to end."""
@@ -43,18 +43,18 @@ class PrefixHash:
         return total.hexdigest()
 
     def _begin(self, before: bytes, stretch: memoryview) -> Any:
-        """A hash of a text and a stretch, from as far as the last one went into the same memory."""
-        begun = self._begun
-        if begun and begun.before == before and _address(begun.stretch) == _address(stretch) and (
-            len(begun.stretch) <= len(stretch)
+        """A hash of a text and a stretch, continuing the last one if that covers a beginning of the same memory."""
+        last = self._last
+        if last and last.before == before and _address(last.stretch) == _address(stretch) and (
+            len(last.stretch) <= len(stretch)
         ):  # fmt: skip
-            state = begun.state.copy()
-            state.update(stretch[len(begun.stretch) :])
+            state = last.state.copy()
+            state.update(stretch[len(last.stretch) :])
         else:
             state = hashlib.sha256(before)
             state.update(stretch)
-        # The view keeps its memory from being used for anything else.
-        self._begun = _Begun(before, stretch, state)
+        # Holding the view keeps its memory from being reused.
+        self._last = _LastHash(before, stretch, state)
         return state.copy()
 
 

@@ -1,6 +1,7 @@
-"""Tells rows whose haystack holds its corpus more than once, and refuses them unless the recipe allows it.
+"""Detects rows whose haystack repeats its corpus, and refuses them unless the recipe allows it.
 
-Beyond one pass every line of the haystack stands twice but the needle: "find what is not repeated" finds it unread.
+Beyond one pass every line of the haystack but the needle occurs twice: a model can find what is not repeated without
+understanding it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from niah_gen.errors import FitError
 from niah_gen.recipe.recipe import Recipe
 from niah_score.contract import Truth
 
-# A corpus a few sentences short of a length is no repeated corpus yet.
+# A corpus a few sentences short of a length does not count as repeated.
 _REPEATED = 1.01
 _CLEARLY_REPEATED = 1.1
 
@@ -20,7 +21,7 @@ def repeats(truth: Truth) -> bool:
 
 
 def repeated_note(truth: Truth) -> str:
-    """What a user should know of a row that repeats its corpus."""
+    """A sentence for the user about a row that repeats its corpus."""
     return f"{truth['corpus']} is repeated to fill length {truth['length']}, {_times(truth)} times over"
 
 
@@ -32,7 +33,7 @@ def refuse_repeats(recipe: Recipe, truth: Truth) -> None:
     most = _most(length, truth["haystack_passes"])
     raise FitError(
         f"corpus {truth['corpus']!r}: to fill length {length:,} it would be repeated {_times(truth)} times over; then "
-        "every line but the needle stands more than once, and a model can find the needle unread; ask for lengths up "
+        "every line but the needle occurs more than once, and a model can find the needle unread; ask for lengths up "
         f"to about {most:,} tokens, take a larger corpus (`niah-gen corpora list`), or allow it: --allow-repeats"
     )
 
@@ -44,5 +45,5 @@ def _times(truth: Truth) -> str:
 
 def _most(length: int, passes: float) -> int:
     """A round length that the corpus fills without repeating, in tokens."""
-    found = int(length / passes)
-    return found // 1000 * 1000 or found
+    most = int(length / passes)
+    return most // 1000 * 1000 or most

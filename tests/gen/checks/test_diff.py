@@ -61,7 +61,7 @@ def last_line(found: Difference) -> str:
 def test_a_dataset_is_no_different_from_itself(old: Path) -> None:
     found = compare(old, old)
     assert (counts(found), found.level) == ((6, 0, 0, 0, 0), NOTHING)
-    assert last_line(found) == "nothing is different: no new version"
+    assert last_line(found) == "nothing differs: no new version"
 
 
 def test_another_prompt_with_another_id_is_found_at_its_coordinates_and_is_major(old: Path, new: Path) -> None:

@@ -115,7 +115,7 @@ def test_rows_are_not_built_again_from_another_corpus_of_that_name(own_corpora: 
     assert prove(folder, corpora=[str(tmp_path / "notes.txt")]).not_rebuilt is None
     (own_corpora / "notes.txt").write_text(text + "More.", "utf-8")
     assert "another corpus is called notes" in str(prove(folder).not_rebuilt)
-    with pytest.raises(IntegrityError, match="which is none of the dataset's corpora"):
+    with pytest.raises(IntegrityError, match="which is not that of any of the dataset's corpora"):
         prove(folder, corpora=["notes"])
 
 
@@ -166,7 +166,7 @@ def test_a_recipe_that_was_changed_belies_rows_and_plan(copy: Path) -> None:
     problems = problems_of(copy)
     assert "plan_digest" in problems[0]
     assert sum("seed is" in problem for problem in problems) == 6
-    assert any("ids of its rows begin with" in problem for problem in problems)
+    assert any("its row ids begin with" in problem for problem in problems)
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_parquet_rows_are_named_across_row_groups_and_other_schemas_told(tmp_pat
             file.write_table(pa.Table.from_pylist([row], schema))
     seal(folder, path, (folder / path).read_bytes(), 3)
     problems = problems_of(folder)
-    assert problems[0] == f"{path}: its schema is not that of rows: length"
+    assert problems[0] == f"{path}: its schema differs from that of rows: length"
     assert_only(problems[1:], 3, rows[2], "haystack_tokens is", path=path)
 
 
@@ -227,7 +227,7 @@ def test_a_column_too_many_or_in_another_place_is_told(tmp_path: Path) -> None:
     ):
         pq.write_table(changed, folder / path)
         seal(folder, path, (folder / path).read_bytes(), 3)
-        assert problems_of(folder)[0] == f"{path}: its schema is not that of rows: {words}"
+        assert problems_of(folder)[0] == f"{path}: its schema differs from that of rows: {words}"
 
 
 @pytest.mark.parametrize(

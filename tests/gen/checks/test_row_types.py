@@ -54,12 +54,12 @@ def test_a_missing_column_is_named(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"", "no row can be read (Expecting value"),
-        (b"{", "no row can be read (Expecting property name"),
-        (b"\xff{}", "no row can be read ('utf-8' codec"),
-        ('{"id": 1}'.encode("utf-16-le"), "no row can be read"),
-        (b"[" * 100_000, "no row can be read (maximum recursion"),
-        (b'{"length": ' + b"9" * 5000 + b"}", "no row can be read (Exceeds the limit"),
+        (b"", "the row cannot be read (Expecting value"),
+        (b"{", "the row cannot be read (Expecting property name"),
+        (b"\xff{}", "the row cannot be read ('utf-8' codec"),
+        ('{"id": 1}'.encode("utf-16-le"), "the row cannot be read"),
+        (b"[" * 100_000, "the row cannot be read (maximum recursion"),
+        (b'{"length": ' + b"9" * 5000 + b"}", "the row cannot be read (Exceeds the limit"),
         (b"null", "the row is None, expected an object"),
         (b"[1]", "the row is [1], expected an object"),
     ],

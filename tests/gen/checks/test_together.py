@@ -40,8 +40,8 @@ def test_swapped_rows_are_named(copy: Path) -> None:
     write(copy, [rows[1], rows[0], rows[2]])
     own_up(copy)
     first, second = problems_of(copy)
-    assert first == f"{ENGLISH} row 1 ({rows[1]['id']}): stands where row {rows[0]['id']} belongs"
-    assert second == f"{ENGLISH} row 2 ({rows[0]['id']}): stands where row {rows[1]['id']} belongs"
+    assert first == f"{ENGLISH} row 1 ({rows[1]['id']}): is where row {rows[0]['id']} belongs"
+    assert second == f"{ENGLISH} row 2 ({rows[0]['id']}): is where row {rows[1]['id']} belongs"
 
 
 @pytest.mark.parametrize("at", [1, 3])

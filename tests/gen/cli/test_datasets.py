@@ -147,7 +147,7 @@ def test_one_digest_names_a_dataset_from_its_folder_to_the_report(
 def test_diff_ends_with_0_whatever_is_different_and_says_what_it_means(built: Path, tmp_path: Path) -> None:
     same = run("diff", built, built)
     assert (same.returncode, same.stderr) == (0, "")
-    assert same.stdout.endswith("same: 6 rows\nnothing is different: no new version\n")
+    assert same.stdout.endswith("same: 6 rows\nnothing differs: no new version\n")
     other = niah_gen.build({**RECIPE, "seed": 5}, tmp_path)
     done = run("diff", built, other)
     assert done.returncode == 0

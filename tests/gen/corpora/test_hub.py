@@ -129,7 +129,7 @@ def test_the_command_fetches_by_name_and_lists_what_can_be_fetched(
     assert (done.exit_code, done.stdout) == (0, f"{tmp_path}/home/niah/corpora/pg19\n")
     assert "not here: niah-gen corpora fetch gutenberg_zh" in run(app, ["corpora", "list"]).output
     assert "give no --url" in run(app, ["corpora", "fetch", "gutenberg_zh", "--url", "https://x"]).output
-    assert "no --revision to choose" in run(app, ["corpora", "fetch", "cdme", "--revision", COMMIT]).output
+    assert "give no --revision" in run(app, ["corpora", "fetch", "cdme", "--revision", COMMIT]).output
 
 
 def test_the_names_are_kept_for_them(copies: dict[str, Path], tmp_path: Path) -> None:

@@ -93,5 +93,5 @@ def test_a_control_whose_prompt_passes_the_length_is_refused(tmp_path: Path) -> 
 
 
 def test_a_placement_that_hides_one_needle_refuses_an_item_of_three() -> None:
-    with pytest.raises(RecipeError, match="'opencompass-processed' hides 1 needle a row, item 'one' 3"):
+    with pytest.raises(RecipeError, match="'opencompass-processed' hides 1 needle a row, but item 'one' has 3"):
         list(niah_gen.iter_rows({"task": "test_three:THREE", "placement": "opencompass-processed", "lengths": [1000]}))
