@@ -298,3 +298,9 @@ def test_there_is_a_preset_for_every_task_and_one_for_all() -> None:
         name for name in preset_names() if name.startswith("ruler")
     }
     assert set(QUESTION_SETS) < set(TASKS)
+
+
+def test_more_repeats_than_questions_are_refused(tmp_path: Path) -> None:
+    recipe = recipe_of("qa_1", 700, 12, corpora=["en_essays"], options={"questions": str(squad(tmp_path))})
+    with pytest.raises(FitError, match="repeat 11: the file has 11 questions, one for each repeat; ask for fewer"):
+        list(niah_gen.iter_rows(recipe))
