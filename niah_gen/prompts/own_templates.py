@@ -1,7 +1,7 @@
-"""Reads templates of one's own: from a file in the shape of the library's, or from a recipe that recorded them.
+"""Reads users' own templates, from a file like the library's or from a recipe that recorded them.
 
-`my.toml` holds tables such as `[mine-en]` and `[mine-zh]`, and stands for the name `mine`; `my.toml#mine` tells which,
-where a file has templates of several names. The tables become part of the recipe, so that nobody needs the file again.
+`my.toml` with tables such as `[mine-en]` and `[mine-zh]` means the template `mine`; `my.toml#mine` picks one if a file has
+several. The tables become part of the recipe, so that the file is not needed again.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _RULE_FIELDS = ("split", "insert", "append")
 
 
 class OwnTemplate(NamedTuple):
-    """What a file's path stands for: the name for a recipe's `template`, and the tables that it needs."""
+    """What a file's path means: the name for a recipe's `template`, and the tables that it needs."""
 
     name: str
     tables: dict[str, Any]
 
 
 def is_file(spec: object) -> bool:
-    """Whether a recipe's `template` is a file's path, `my.toml` or `my.toml#name`, and no name."""
+    """Whether a recipe's `template` is a file's path, `my.toml` or `my.toml#name`, instead of a name."""
     return isinstance(spec, str) and spec.partition("#")[0].endswith(".toml")
 
 
@@ -65,30 +65,30 @@ def read_template_file(spec: str) -> OwnTemplate:
     problems = [f"{path}:{_line_of(problem, text)}: {problem}" for problem in wrong_tables(tables)]
     if problems:
         raise RecipeError(problems)
-    names = sorted({base_name(found) for found in tables})
+    names = sorted({base_name(table_name) for table_name in tables})
     if not name and len(names) > 1:
-        raise RecipeError([f"{path}: holds {', '.join(names)}; say which, such as {path}#{names[0]}"])
+        raise RecipeError([f"{path}: has templates {', '.join(names)}; say which, such as {path}#{names[0]}"])
     name = name or names[0]
-    chosen = {found: table for found, table in tables.items() if name in (found, base_name(found))}
+    chosen = {full: table for full, table in tables.items() if name in (full, base_name(full))}
     if not chosen:
-        raise RecipeError([f"{path}: holds no template {name!r}{suggestion(name, names)}"])
+        raise RecipeError([f"{path}: has no template {name!r}{suggestion(name, names)}"])
     return OwnTemplate(name, chosen)
 
 
 def _line_of(problem: str, text: str) -> int:
     """The line of the table that a problem begins with."""
     name = re.escape(problem[1 : problem.index("]")].split(".")[0])
-    found = re.search(rf"^[ \t]*\[*[ \t]*[\"']?{name}(?![\w-])", text, re.MULTILINE)
-    return text.count("\n", 0, found.start()) + 1 if found else 1
+    match = re.search(rf"^[ \t]*\[*[ \t]*[\"']?{name}(?![\w-])", text, re.MULTILINE)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
 
 
 def own_templates(tables: Tables) -> dict[str, Template]:
-    """The templates of tables that nothing is wrong with, by name."""
+    """The templates of valid tables, by name."""
     return {name: parse_template(name, table) for name, table in tables.items()}
 
 
 def wrong_tables(tables: object) -> Iterator[str]:
-    """Everything that is wrong with templates, a sentence each, which begins with the table's name in brackets."""
+    """Everything that is wrong with tables of templates, a sentence each, which begins with the table in brackets."""
     if not isinstance(tables, Mapping):
         yield f"[templates]: expected a table of templates, found {tables!r}"
         return
@@ -97,9 +97,9 @@ def wrong_tables(tables: object) -> Iterator[str]:
             yield f"[{name}]: expected a name of at most 64 letters, digits, - and _"
             continue
         if any(template_for(name, code) for code in language_codes()) or named_template(base_name(name), {}):
-            yield f"[{name}]: a template of the package has this name; call yours another"
+            yield f"[{name}]: a template of the package has this name; rename yours"
         if base_name(name) != name and base_name(name) in tables:
-            yield f"[{name}]: stands beside [{base_name(name)}], which is for every language; call one of them another"
+            yield f"[{name}]: clashes with [{base_name(name)}], which is for every language; rename one of them"
         if not isinstance(table, Mapping):
             yield f"[{name}]: expected a table with language and text or chat, found {table!r}"
             continue
@@ -190,7 +190,7 @@ def _wrong_guide(where: str, guide: object) -> Iterator[str]:
 
 
 def with_system(template: Template, system: str) -> Template:
-    """A template whose chats begin with a message of role system that says `system`, in place of any of its own."""
+    """A template whose chats begin with the system message `system`, instead of any of their own."""
     first = Message(role="system", content=system)
     wordings = {
         position: Wording(
@@ -202,7 +202,7 @@ def with_system(template: Template, system: str) -> Template:
 
 
 def wrong_system(name: str, tables: Tables, form: PromptForm) -> list[str]:
-    """Why prompts of a template can have no system message of the recipe's own, if they cannot. `tables`: own ones."""
+    """Why a recipe cannot set the system message of a template's prompts; empty if it can. `tables`: the user's own."""
     if form == "text":
         return [
             'system: a prompt that is one text has no messages; ask for chat (--chat, or form = "chat"), or leave '
