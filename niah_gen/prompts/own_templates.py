@@ -1,7 +1,7 @@
 """Reads users' own templates, from a file like the library's or from a recipe that recorded them.
 
-`my.toml` with tables such as `[mine-en]` and `[mine-zh]` means the template `mine`; `my.toml#mine` picks one if a file has
-several. The tables become part of the recipe, so that the file is not needed again.
+`my.toml` with tables such as `[mine-en]` and `[mine-zh]` means the template `mine`; `my.toml#mine` picks one if a
+file has several. The tables become part of the recipe, so that the file is not needed again.
 """
 
 from __future__ import annotations

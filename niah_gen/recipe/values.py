@@ -14,7 +14,7 @@ from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, depth_schedule, lengt
 from niah_score.text.language import language_codes
 
 _MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
-# The lengths of rows that have none.
+# The lengths of a recipe for rows without a length.
 WITHOUT_LENGTH = (0,)
 
 
@@ -24,7 +24,7 @@ class WrongValueError(ValueError):
 
 def parse_lengths(value: object) -> tuple[int, ...]:
     """Lengths in tokens, ascending: `8k` (eight even lengths up to it), `8000`, `1k,2k`, a list, or a table with max,
-    steps and optionally min and rounding. 0 alone: rows have no length, in families that know such rows."""
+    steps and optionally min and rounding. 0 alone: rows without a length, in families that have them."""
     if isinstance(value, str):
         if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
             return _lengths(length_schedule(parse_tokens(value), 8))
@@ -102,7 +102,7 @@ def parse_percent(value: object) -> float:
     """A number from 0 to 100."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
         raise WrongValueError("expected percent, 0 to 100")
-    return float(value) + 0.0  # no minus before a zero
+    return float(value) + 0.0  # turns -0.0 into 0.0
 
 
 def parse_weight(value: Any) -> float:
@@ -124,7 +124,7 @@ def whole(low: int, high: int) -> Callable[[Any], int]:
 
 
 def one_of(names: Sequence[str] | Mapping[str, object]) -> Callable[[Any], str]:
-    """Reads one of some names."""
+    """Reads one of the names."""
 
     def parse(value: Any) -> str:
         if not isinstance(value, str) or value not in names:
