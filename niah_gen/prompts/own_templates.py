@@ -186,7 +186,7 @@ def _wrong_guide(where: str, guide: object) -> Iterator[str]:
             or ("append" in rule) == ("split" in rule)
             or rule.get("split") == ""
         ):
-            yield f"{where}.{placement}: expected append, or split and insert, and neither with the other"
+            yield f"{where}.{placement}: expected either append, or split and insert"
 
 
 def with_system(template: Template, system: str) -> Template:

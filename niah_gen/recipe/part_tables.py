@@ -85,15 +85,15 @@ def read_parts(
     overrides: Mapping[str, Any],
     problems: list[str],
     here: bool,
-    told: list[str],
+    notes: list[str],
 ) -> tuple[Part, ...]:
     """The parts of a recipe. `base`: the recipe's own fields, which theirs replace; `here`: see `load_recipe`.
 
-    Adds notes about files to `told`.
+    Adds notes about files to `notes`.
     """
     tasks = [table.overrides.get("task", table.own.get("task", base.get("task"))) for table in tables]
     read = [
-        _read(table, _usable(base, task, here), _overrides_of(overrides, table, task, tasks, here), here, told)
+        _read(table, _usable(base, task, here), _overrides_of(overrides, table, task, tasks, here), here, notes)
         for table, task in zip(tables, tasks, strict=True)
     ]
     problems += _problems_of([(part.name or "", wrong) for part, wrong in read])
@@ -135,14 +135,14 @@ def _usable(base: Mapping[str, Any], task: object, here: bool) -> dict[str, Any]
 
 
 def _read(
-    table: PartTable, base: Mapping[str, Any], overrides: Mapping[str, Any], here: bool, told: list[str]
+    table: PartTable, base: Mapping[str, Any], overrides: Mapping[str, Any], here: bool, notes: list[str]
 ) -> tuple[Part, list[str]]:
     problems: list[str] = []
     merged = {name: value for name, value in base.items() if name not in SHARED_FIELDS} | dict(table.own)
     raw = overridden(merged, {key: value for key, value in overrides.items() if key not in SHARED_FIELDS}, here)
     reader = PartReader(raw, problems, here)
     part = reader.part(table.name, table.weight)
-    told += reader.told
+    notes += reader.notes
     return part, problems
 
 

@@ -53,7 +53,6 @@ def load_recipe(
     raw, where = _raw(source)
     problems: list[str] = []
     overrides = dict(overrides or {})
-    named = "corpora" in overrides or (not _is_preset(source) and "corpora" in raw)
     tables = part_tables(raw, problems, overrides)
     if "parts" in raw:
         del raw["parts"]
@@ -67,31 +66,32 @@ def load_recipe(
     merged = overridden(raw, overrides, here)
     unknown = [name for name in merged if name not in FIELDS]
     problems += [f"{name}: unknown field{suggestion(name, (*FIELDS, 'parts'))}" for name in unknown]
-    parts: tuple[Part, ...]
-    told: list[str] = []
-    if not tables:
+    notes: list[str] = []
+    if tables:
+        parts = read_parts(tables, raw, overrides, problems, here, notes)
+    else:
         reader = PartReader(merged, problems, here)
         parts = (reader.part(),)
-        told = reader.told
-    else:
-        parts = read_parts(tables, raw, overrides, problems, here, told)
+        notes = reader.notes
     recipe = _shared(merged, parts, problems, here)
     if problems:
         raise RecipeError(problems, where)
     if notice is not None and not isinstance(source, Recipe):
-        for sentence in dict.fromkeys(told):
+        for sentence in dict.fromkeys(notes):
             notice(sentence)
-    if here and _is_preset(source) and "corpora" in overrides and not _names_needles(overrides):
+    if not here:
+        return recipe
+    if _is_preset(source) and "corpora" in overrides and not _names_needles(overrides):
         # Users who bring texts in other languages want questions about them.
         parts = tuple(with_needles_of_corpora(part, notice) for part in recipe.parts)
         recipe = replace(recipe, parts=parts)
-    if named or not here:
+    if "corpora" in overrides or (not _is_preset(source) and "corpora" in raw):
         return recipe
-    own = {table.name for table in tables if not _is_preset(source) and "corpora" in {**table.own, **table.overrides}}
-    asked = tuple(
-        part if part.name in own else without_unasked_corpora(part, recipe.languages, notice) for part in recipe.parts
+    named = {table.name for table in tables if not _is_preset(source) and "corpora" in {**table.own, **table.overrides}}
+    parts = tuple(
+        part if part.name in named else without_unasked_corpora(part, recipe.languages, notice) for part in recipe.parts
     )
-    return replace(recipe, parts=asked)
+    return replace(recipe, parts=parts)
 
 
 def _names_needles(overrides: Mapping[str, Any]) -> bool:
@@ -153,7 +153,7 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
         with path.open("rb") as file:
             data = file.read(_MOST_RECIPE + 1)
         if len(data) > _MOST_RECIPE:
-            raise ResourceError(f"{path}: a recipe of more than {_MOST_RECIPE:,} bytes; put long texts into files")
+            raise ResourceError(f"{path}: the recipe has more than {_MOST_RECIPE:,} bytes; put long texts into files")
         raw = tomllib.loads(data.decode())
     except RecursionError:
         raise RecipeError(["cannot be read as TOML: its brackets are nested too deep"], str(path)) from None

@@ -67,21 +67,18 @@ class Fields:
 
 
 class PartReader(Fields):
-    """Reads a part. `here`: its corpora and task family must be on this machine. `told`: notes about its files."""
+    """Reads a part. `here`: its corpora and task family must be on this machine. `notes`: sentences about its files."""
 
     def __init__(self, raw: Mapping[str, Any], problems: list[str], here: bool) -> None:
         super().__init__(raw, problems)
         self.here = here
-        self.told: list[str] = []
+        self.notes: list[str] = []
 
     def part(self, name: str | None = None, weight: float = 1.0) -> Part:
         """The part. Adds everything that is wrong with it to the problems."""
         task_name, task = self._task()
         replays = task is not None and is_published(task)
-        placement = self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")
-        if replays != (placement == "published") and (task is not None or self.here):
-            what = "replays a published generator; leave placement out" if replays else "replays none"
-            self.problems.append(f"placement: {placement!r}, but task {task_name!r} {what}")
+        placement = self._placement(task_name, replays, task is not None or self.here)
         kind = PLACEMENTS[placement]
         template, templates = self._template(kind.template)
         needles = self._needles(task)
@@ -93,8 +90,7 @@ class PartReader(Fields):
         task = task and as_chosen(task, options)
         controls = self._controls(task)
         needles = [needle.for_use(bool(options.get("distractors")), controls, question_language) for needle in needles]
-        usual = "diff" if "diff" in self.raw else "apart" if options.get("distractors") else kind.spread
-        spread: str | tuple[float, ...] = self.take("spread", parse_spread, parse_spread(usual))
+        spread = self._spread("apart" if options.get("distractors") else kind.spread)
         depths = tuple(depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
         boundaries = BOUNDARIES if "boundary" in kind.choices else (kind.boundary,)
         leaks = LEAKS if "leaks" in kind.choices else (kind.leaks,)
@@ -119,7 +115,7 @@ class PartReader(Fields):
             needles=tuple(needles),
             options=options,
             controls=controls,
-            control_depths=self._control_depths(),
+            control_depths=self._take_list("control_depths", parse_depths),
             needles_per_cell=self.take("needles_per_cell", whole(0, 100_000), 0),
             system=self.take("system", parse_system, ""),
             templates=templates,
@@ -128,7 +124,7 @@ class PartReader(Fields):
             question_language=question_language,
         )
         if replays and part.system:
-            self.problems.append(f"system: task {task_name!r} makes its prompts whole; leave system out")
+            self.problems.append(f"system: task {task_name!r} builds whole prompts itself; leave system out")
         self._check_together(part, task)
         return part
 
@@ -144,6 +140,18 @@ class PartReader(Fields):
             if self.here or not is_own(name):
                 self.problems += [f"task: {problem}" for problem in error.problems]
             return name, None
+
+    def _placement(self, task_name: str, replays: bool, checked: bool) -> str:
+        """The placement; `published` is for the tasks that replay a published generator, and for no other."""
+        placement = self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")
+        if checked and replays != (placement == "published"):
+            what = "replays a published generator; leave placement out" if replays else "replays none"
+            self.problems.append(f"placement: {placement!r}, but task {task_name!r} {what}")
+        return placement
+
+    def _spread(self, usual: str) -> str | tuple[float, ...]:
+        """How a set's needles are spread; a recipe that gives `diff` means the spread of that name."""
+        return self.take("spread", parse_spread, parse_spread("diff" if "diff" in self.raw else usual))
 
     def _needles(self, task: Task | None) -> list[Needle]:
         if task is not None and not task.hides_needles:
@@ -220,13 +228,11 @@ class PartReader(Fields):
         except RecipeError as error:
             self.problems += error.problems
             return options
-        self.told += settled.told
+        self.notes += settled.told
         return settled.options
 
     def _controls(self, task: Task | None) -> tuple[str, ...]:
-        controls: tuple[str, ...] = (
-            () if self.raw.get("controls") in ([], ()) else self.take("controls", parse_names, ())
-        )
+        controls = self._take_list("controls", parse_names)
         if task is not None:
             for name in controls:
                 if name not in task.controls:
@@ -260,8 +266,9 @@ class PartReader(Fields):
             )
         return language
 
-    def _control_depths(self) -> tuple[float, ...]:
-        return () if self.raw.get("control_depths") in ([], ()) else self.take("control_depths", parse_depths, ())
+    def _take_list(self, name: str, parse: Callable[[Any], tuple[Value, ...]]) -> tuple[Value, ...]:
+        """The values of a field that may be empty, although its parser expects some."""
+        return () if self.raw.get(name) in ([], ()) else self.take(name, parse, ())
 
     def _check_together(self, part: Part, task: Task | None) -> None:
         """Checks what involves several fields."""
@@ -319,7 +326,7 @@ def wrong_position(part: Part, languages: Sequence[str]) -> Iterator[str]:
         if template and part.question_position not in template.wordings:
             yield (
                 f"question_position: template {template.name!r} asks at the {', '.join(template.wordings)} only, "
-                f'not at {part.question_position!r}; template "niah" has all'
+                f'not at {part.question_position!r}; template "niah" has all positions'
             )
             return
 

@@ -15,7 +15,7 @@ from niah_score.contract import PromptForm, sha256_hex
 from niah_score.text.language import ALWAYS_READ
 
 # Fields that a table leaves out if they are empty, so that recipes that do not use them keep their digests.
-_ONLY_WHERE_USED = (
+_OMITTED_IF_EMPTY = (
     "options", "controls", "control_depths", "needles_per_cell", "system", "templates", "question_language",
 )  # fmt: skip
 
@@ -117,7 +117,7 @@ class Part:
         table["needles"] = [needle.table() for needle in self.needles]
         table["options"] = dict(sorted(self.options.items()))
         table["templates"] = dict(sorted(self.templates.items()))
-        for name in _ONLY_WHERE_USED:
+        for name in _OMITTED_IF_EMPTY:
             if not table[name]:
                 del table[name]
         del table["name"], table["weight"]

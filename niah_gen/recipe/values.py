@@ -101,7 +101,7 @@ def _number(value: object) -> float:
 def parse_percent(value: object) -> float:
     """A number from 0 to 100."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-        raise WrongValueError("expected percent, 0 to 100")
+        raise WrongValueError("expected a percentage from 0 to 100")
     return float(value) + 0.0  # turns -0.0 into 0.0
 
 
@@ -158,7 +158,7 @@ def parse_text(value: Any) -> str:
 def parse_system(value: Any) -> str:
     """What a system message says; empty for none."""
     if not isinstance(value, str) or (value and not value.strip()) or value != value.encode(errors="replace").decode():
-        raise WrongValueError("expected a text, in UTF-8 and not blank; an empty one for none")
+        raise WrongValueError("expected a UTF-8 text that is not blank, or an empty one for none")
     return value
 
 
@@ -195,12 +195,16 @@ def parse_languages(value: Any) -> tuple[str, ...]:
     """Languages that corpora can have; empty for all."""
     names = () if value in ([], ()) else parse_names(value)
     if not set(names) <= set(language_codes()):
-        raise WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md tells how to add one)")
+        raise _wrong_language()
     return names
 
 
 def parse_question_language(value: Any) -> str:
     """The language that questions are asked in; empty for that of the texts."""
     if value not in ("", *language_codes()):
-        raise WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md tells how to add one)")
+        raise _wrong_language()
     return str(value)
+
+
+def _wrong_language() -> WrongValueError:
+    return WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md says how to add one)")

@@ -179,7 +179,7 @@ def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workben
     texts = [passage.text(first=int(number == place)) for number, passage in enumerate(chosen)]
     note = (
         f"{cell.corpus} has {summaries} documents with a summary, fewer than {count}: a sentence taken out of the "
-        "paragraph stands for its abstract"
+        "paragraph serves as its abstract"
     )
     return _Filling(_numbered(kind, texts), chosen[place].sentences[0], answers, (note,))
 
@@ -251,14 +251,14 @@ def _is_row(row: Any) -> bool:
 
 
 def _check(dataset: str, row: Row, item: Item) -> Iterator[str]:
-    """Yields where a row over paragraphs of a corpus does not fit its prompt."""
+    """Yields what a row over paragraphs of a corpus says that its prompt contradicts."""
     kind = SETS[dataset]
     context = yield from _context(dataset, row)
     if context is None:
         return
     paragraphs = split_paragraphs(kind, context)
     if [name for name, _ in paragraphs] != [str(number) for number in range(1, len(paragraphs) + 1)]:
-        yield "the paragraphs are not numbered from 1 on"
+        yield "the paragraphs are not numbered from 1"
         return
     texts = [text.partition(kind.marker.format(name).rstrip())[2].strip() for name, text in paragraphs]
     if kind.metric == "longbench_count":
@@ -283,10 +283,10 @@ def _context(dataset: str, row: Row) -> Generator[str, None, str | None]:
 
 
 def _check_file(row: Row, item: Item) -> Iterator[str]:
-    """Yields where a row of a file is not as published; its metric and language show which set it is from."""
+    """Yields what is not as published in a row of a file; metric and language show which set it is from."""
     names = [name for name, kind in SETS.items() if (kind.metric, kind.language) == (row["metric"], row["language"])]
     if not names:
-        yield f"metric is {row['metric']!r}; no set of LongBench in {row['language']} has it"
+        yield f"metric is {row['metric']!r}, which no LongBench set in {row['language']} has"
         return
     yield from _context(names[0], row)
 

@@ -67,15 +67,16 @@ def bin_of(tokens: int) -> int:
     return max(_SHORTEST, 1 << (tokens - 1).bit_length())
 
 
-def _listed(options: MrcrOptions, longest: int) -> tuple[_Listed, ...]:
+def _version(options: MrcrOptions) -> tuple[Path, int, int]:
+    """The file, and its time and size, so that caches read a file again that has changed."""
     path = _path(options)
     status = path.stat()
-    return _list(path, status.st_mtime_ns, status.st_size, longest)
+    return path, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=8)
 def _list(path: Path, changed: int, size: int, longest: int) -> tuple[_Listed, ...]:
-    """The rows of a file up to a length, in order. `changed`, `size`: so that a file that has changed is read again."""
+    """The rows of a file up to a length, in order."""
     listed = []
     repeats: Counter[tuple[int, int]] = Counter()
     count = find_tokenizer(_BINS_OF).count
@@ -111,7 +112,7 @@ def _sizes(row: MrcrRow, count: Callable[[str], int], longest: int) -> list[int]
 
 
 def _place_of(row: MrcrRow, sizes: Sequence[int], count: Callable[[str], int]) -> tuple[int, int]:
-    """Tokens of the conversation before the reply, and without the reply. The question is not part of it."""
+    """Tokens of the conversation before the reply, and of all of it but the reply. The question is not part of it."""
     at = row.needle_message or 0
     if row.messages[0][0] is not None:
         before, after = sum(sizes[:at]), sum(sizes[at + 1 : -1])
@@ -128,11 +129,7 @@ def _context_of(row: MrcrRow) -> str:
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    if language != _ENGLISH:
-        return []
-    path = _path(settings.options)
-    status = path.stat()
-    return _needle_ids(path, status.st_mtime_ns, status.st_size)
+    return _needle_ids(*_version(settings.options)) if language == _ENGLISH else []
 
 
 @lru_cache(maxsize=8)
@@ -146,10 +143,10 @@ def _needle_id(row: MrcrRow) -> str:
 
 def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
     options = settings.options
-    listed = _listed(options, max(axes.lengths))
+    listed = _list(*_version(options), max(axes.lengths))
     asked = [one for one in listed if one.at.length in axes.lengths]
     if not asked:
-        there = sorted({one.at.length for one in _listed(options, _ENDLESS)})
+        there = sorted({one.at.length for one in _list(*_version(options), _ENDLESS)})
         raise RecipeError(
             [f"lengths: the rows of {options.file} have {', '.join(map(str, there)) or 'none'}; ask for those"]
         )
@@ -169,7 +166,7 @@ class _Reader:
     def __call__(self, cell: Cell) -> Replayed:
         """The prompt of a cell."""
         if not self._numbers:
-            listed = _listed(self._bench.options, self._bench.longest)
+            listed = _list(*_version(self._bench.options), self._bench.longest)
             self._numbers = {(one.at.length, one.at.needle, one.at.repeat): one.number for one in listed}
         row = self._read(self._numbers[cell.length, cell.needle, cell.repeat])
         return Replayed(_item(cell, row), _context(row, self._bench.tokenizer))
@@ -181,7 +178,9 @@ class _Reader:
             self._at = row.number
             if row.number == number:
                 return row
-        raise RecipeError([f"options.file: {self._path.name} no longer has row {number}: it has changed meanwhile"])
+        raise RecipeError(
+            [f"options.file: {self._path.name} no longer has row {number}, so it was changed; build again"]
+        )
 
 
 def _item(cell: Cell, row: MrcrRow) -> Item:
@@ -235,7 +234,7 @@ def _check(row: Row, item: Item) -> Iterator[str]:
         if answer.removeprefix(prefix).strip() != needle.strip():
             yield "the needle is not what the answer repeats"
         elif (reply := _asked_reply(row)) is not None and reply.strip() != needle.strip():
-            yield f"the requested reply is {reply[:80]!r}, but the needle is another"
+            yield f"the requested reply is {reply[:80]!r}, but the needle is a different one"
 
 
 def _asked_reply(row: Row) -> str | None:

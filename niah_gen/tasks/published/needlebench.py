@@ -59,7 +59,7 @@ class NeedleBenchOptions:
     def __post_init__(self) -> None:
         counts = self.counts(())
         if not all(1 <= count <= _MOST_FACTS for count in counts) or len(set(counts)) < len(counts):
-            raise ValueError(f"count is {self.count}; expected numbers of facts, 1 to {_MOST_FACTS}, each once")
+            raise ValueError(f"count is {self.count}; expected numbers of facts from 1 to {_MOST_FACTS}, none twice")
         if self.buffer is not None and self.buffer < 0:
             raise ValueError(f"buffer is {self.buffer}; expected 0 tokens or more")
         if self.position not in ("end", "start"):
@@ -249,7 +249,7 @@ def _prompt(
 
 def _ends_early(haystack: Haystack, cell: Cell) -> Iterator[str]:
     if not haystack.tokens:
-        yield f"length {cell.length} less the buffer and the needles leaves no haystack; options.buffer sets the buffer"
+        yield f"length {cell.length} minus buffer and needles leaves no haystack; options.buffer sets the buffer"
     elif haystack.end == len(haystack.source.data):
         yield f"{cell.corpus} ends early: length {cell.length} holds {haystack.tokens} tokens of filler"
 

@@ -25,7 +25,7 @@ def check_keywords(row: Row, item: Item) -> Iterator[str]:
 
 
 def check_ancestry(row: Row, item: Item) -> Iterator[str]:
-    """Yields an answer that the facts in the prompt do not lead to."""
+    """Yields what is wrong with the facts in the prompt, and an answer that they do not lead to."""
     parents = yield from _parents(row)
     if parents is None:
         return

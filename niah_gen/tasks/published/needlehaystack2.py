@@ -43,7 +43,7 @@ class NeedleHaystack2Options:
         if not 2 <= self.chain_length <= _LONGEST_CHAIN:
             raise ValueError(f"chain_length is {self.chain_length}; expected 2 to {_LONGEST_CHAIN} members")
         if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds are {list(self.seeds)}; expected each once")
+            raise ValueError(f"seeds are {list(self.seeds)}; expected no seed twice")
 
     def seed(self, repeat: int) -> int:
         """The seed of a repeat."""

@@ -134,14 +134,15 @@ def with_distractor(
 ) -> tuple[str, int, int]:
     """A window with needle and distractor, and the characters where each begins. `wanted`: the distractor's depth.
 
-    The distractor is first put into a window of its own. The 50 characters before it (25 in windows below 500 tokens)
-    are then looked up in the needle's window. Raises FitError unless they occur there exactly once.
+    The distractor is first put into a window of its own. As published, the 50 characters before it (25 in windows below
+    500 tokens) are then looked up in the needle's window, and the distractor goes 49 (23) characters after they begin.
+    Raises FitError unless they occur there exactly once.
     """
     before, after = sides(book, window(book, length, wanted))
-    near, step = (50, 49) if length >= _SHORT else (25, 23)
-    own = f"{before} {distractor}\n{after}"
-    place = own.index(distractor)
-    sought = own[max(place - near, 0) : place - 1]
+    lead, step = (50, 49) if length >= _SHORT else (25, 23)
+    own_window = f"{before} {distractor}\n{after}"
+    place = own_window.index(distractor)
+    sought = own_window[max(place - lead, 0) : place - 1]
     before, after = sides(book, window(book, length, depth))
     text = f"{before} {needle}\n{after}"
     if text.count(sought) != 1:
@@ -242,7 +243,7 @@ def _leak(book: Book, first: int, last: int, keywords: Sequence[Sequence[str]]) 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
     if settings.options.needle_set is None:
-        return ["unknown"]  # a preset names no file; that one is needed is reported when rows are made
+        return ["unknown"]  # presets name no file; the error that one is needed comes when rows are made
     return list(settings.options.pairs())
 
 

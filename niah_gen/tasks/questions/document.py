@@ -110,7 +110,7 @@ def _check(find: FindQuestion, mode: str, placement: Placement, proof: ContextPr
     question = find(proof.row["needle_id"] or "")
     document, row = question.document, proof.row
     if row["haystack_id"] != document_id(document):
-        yield f"haystack_id is {shown(row['haystack_id'])}, expected {document_id(document)!r} of the document"
+        yield f"haystack_id is {shown(row['haystack_id'])}, expected the document's {document_id(document)!r}"
     if proof.context != document:
         if row["length"] is None:
             yield f"the context is not the file's document: {shown(proof.context)}"
@@ -134,13 +134,13 @@ def _wrong_cut(context: str, question: ExternalQuestion, mode: str) -> Iterator[
     for passage in passages:
         text = document[passage.start : passage.end]
         if context.count(text) != 1:
-            yield f"a passage of the evidence stands {context.count(text)} times in the context: {shown(text)}"
+            yield f"a passage of the evidence occurs {context.count(text)} times in the context: {shown(text)}"
     if passages:
         strange = next((line for line in context.split(GAP) if line not in document), None)
         if strange is not None:
             yield f"the document has no such line: {shown(strange)}"
     elif not _is_cut(context, document, mode):
-        yield f"the context is not the document cut between sentences as options.cut = {mode!r} says"
+        yield f"the context is not the document cut between sentences by options.cut = {mode!r}"
 
 
 def _is_cut(context: str, document: str, mode: str) -> bool:

@@ -142,7 +142,7 @@ def _wrong_settings(settings: Settings) -> Iterator[str]:
     if without:
         shown = ", ".join(without[:_SHOWN]) + (", ..." if len(without) > _SHOWN else "")
         yield (
-            f"options.pad: {len(without)} questions have no evidence to hide ({shown}); give each the field evidence, "
+            f"options.pad: {len(without)} questions have no evidence to hide ({shown}); give each a field evidence, "
             'or set options.pad = "document"'
         )
 

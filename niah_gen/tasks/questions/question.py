@@ -78,7 +78,7 @@ def open_truth(asked: str, answers: Sequence[str], metric: str) -> QuestionTruth
 
 
 def choice_truth(question: str, options: Sequence[str], right: Sequence[int], language: str) -> QuestionTruth:
-    """The truth of a choice: the letters of the options numbered `right`, or the option itself if it is only one.
+    """The truth of a choice: the letters of the options numbered `right`, and the option itself if it is only one.
 
     The options are listed below the question, each after its letter.
     """

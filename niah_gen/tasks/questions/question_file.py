@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,7 +65,6 @@ class QuestionFile:
     labels: tuple[str, ...]
     places: Mapping[str, QuestionPlace]
     _kept: dict[int, list[ExternalQuestion]] = field(default_factory=dict)
-    _rows: list[_ParquetRows] = field(default_factory=list)
 
     def question(self, name: str) -> ExternalQuestion:
         """A question with its document, by its id."""
@@ -81,15 +80,15 @@ class QuestionFile:
 
     def _read(self, place: RowPlace) -> list[ExternalQuestion]:
         try:
-            fields = self._parquet(place) if self.path.suffix == ".parquet" else _line_at(self.path, place)
+            is_parquet = self.path.suffix == ".parquet"
+            fields = self._parquet.row(place.number) if is_parquet else _line_at(self.path, place)
             return list(self.form.read(RowFields(_renamed(fields, self.columns), self.labels)))
         except (WrongFieldsError, ValueError):
             raise _changed(self.path, place) from None
 
-    def _parquet(self, place: RowPlace) -> Mapping[str, Any]:
-        if not self._rows:
-            self._rows.append(_ParquetRows(self.path))
-        return self._rows[0].row(place.number)
+    @cached_property
+    def _parquet(self) -> _ParquetRows:
+        return _ParquetRows(self.path)
 
 
 def _changed(path: Path, place: RowPlace) -> RecipeError:
@@ -112,14 +111,8 @@ def read_questions(path: Path, form: str, columns: Sequence[str]) -> QuestionFil
 def _read_through(path: Path, changed: int, size: int, name: str, columns: tuple[str, ...]) -> QuestionFile:
     renamed = dict(text.split("=", 1) for text in columns)
     rows = _parquet_rows if path.suffix == ".parquet" else _json_lines
-    form = FORMS[name] if name else None
-    labels: tuple[str, ...] = ()
-    if form is None:
-        form = _recognised(path, rows, renamed)
-    if form.labels:
-        column = renamed.get(form.labels, form.labels)
-        values = (fields.get(column) for _, fields in rows(path) if isinstance(fields, Mapping))
-        labels = tuple(dict.fromkeys(value.strip() for value in values if isinstance(value, str) and value.strip()))
+    form = FORMS[name] if name else _recognised(path, rows, renamed)
+    labels = _values(rows(path), renamed.get(form.labels, form.labels)) if form.labels else ()
     problems: list[str] = []
     count = 0
     places: list[tuple[str, QuestionPlace]] = []
@@ -145,6 +138,12 @@ def _read_through(path: Path, changed: int, size: int, name: str, columns: tuple
     return QuestionFile(path, form, renamed, labels, dict(_with_ids(places)))
 
 
+def _values(rows: Iterable[_Row], column: str) -> tuple[str, ...]:
+    """The different texts of a column, in file order."""
+    values = (fields.get(column) for _, fields in rows if isinstance(fields, Mapping))
+    return tuple(dict.fromkeys(value.strip() for value in values if isinstance(value, str) and value.strip()))
+
+
 def _with_ids(places: Sequence[tuple[str, QuestionPlace]]) -> Iterator[tuple[str, QuestionPlace]]:
     """The places by the file's own ids if every question has a different one, else by the numbers of the rows."""
     times = Counter(own for own, _ in places)
@@ -166,8 +165,7 @@ def _recognised(path: Path, rows: Callable[[Path], Iterable[_Row]], renamed: Map
     for place, fields in rows(path):
         if isinstance(fields, str):
             raise RecipeError([f"options.file: {path.name}:{place.number}: {fields}"])
-        names = [*_renamed(fields, renamed)]
-        form = form_of(names)
+        form = form_of([*_renamed(fields, renamed)])
         if form is not None:
             return FORMS[form]
         there = ", ".join(name[:_SHOWN] for name in list(fields)[:_MOST_PROBLEMS]) or "none"

@@ -109,7 +109,7 @@ def test_sets_of_needles_and_the_place_of_the_question_come_from_flags(tmp_path:
             ["--spread", "sideways"],
             "spread: expected even, diff, random, apart, or the depth of each needle in percent",
         ),
-        (["--spread", "10,110"], "spread: expected percent, 0 to 100"),
+        (["--spread", "10,110"], "spread: expected a percentage from 0 to 100"),
         (["--question", "middle"], "question_position: expected one of end, start, both"),
         (["--question", "start", "--template", "opencompass"], "asks at the end only"),
         (["--placement", "opencompass", "--spread", "even"], "placement 'opencompass' only has 'diff'"),

@@ -31,11 +31,10 @@ class CodedWords:
         self._seed = seed
         self._draw = random.Random(seed)
         self._model_template = model_template
-        budget = length - _REPLY
+        self._budget = budget = length - _REPLY
         self._vocabulary = budget // 50
         self._first = budget // 6
         self._step = budget // 32
-        self._budget = budget
 
     def size(self, length: int, counter: Counter) -> int:
         """The last N, in even steps from the first, whose prompt is shorter than the budget."""

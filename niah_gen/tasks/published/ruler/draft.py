@@ -33,7 +33,7 @@ class RulerDraft(NamedTuple):
         return counter.count([self.before, *(piece.content for piece in self.context), self.after + self.prefix])
 
     def depths(self, counter: Counter) -> tuple[int, tuple[float, ...]]:
-        """Tokens of the context without its needles, and how many percent of them are before each needle."""
+        """Tokens of the context without its needles, and the percentage of them before each needle."""
         before: dict[int, int] = {}
         total, run = 0, []
         for piece in self.context:

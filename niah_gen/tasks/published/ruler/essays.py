@@ -76,7 +76,7 @@ class Essays:
         return len(self._words)
 
     def sentences(self, words: int) -> CutEssay:
-        """The sentences of the first `words` words, of a repeated corpus if it has fewer."""
+        """The sentences of the first `words` words; the corpus is repeated if it has fewer."""
         if self._last is None or self._last[0] != words:
             self._last = words, self._split(words)
         return self._last[1]

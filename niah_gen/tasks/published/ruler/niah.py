@@ -118,8 +118,8 @@ class Niah:
         places = sorted(self._draw.sample(range(size), len(needles)), reverse=True)
         pieces: list[Piece] = []
         at = 0
-        # Needle k goes in front of line places[k]; the last of the list stands first in the text.
-        for number, place in sorted(enumerate(places), key=lambda item: item[1]):
+        # Needle k goes before line places[k], so the last needle comes first in the text.
+        for number, place in reversed(list(enumerate(places))):
             start = ends[place - 1] + 1 if place else 0
             if at < start:
                 pieces.append(Piece(Slice(source, at, start)))

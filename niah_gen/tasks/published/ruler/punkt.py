@@ -38,7 +38,7 @@ def _splitter() -> Any:
     for name, sha256 in DIGESTS.items():
         actual = file_sha256(folder / name)
         if actual != sha256:
-            raise RecipeError([f"{folder / name}: sha256 is {actual}; RULER's prompts need the file with {sha256}"])
+            raise RecipeError([f"{folder / name}: sha256 is {actual}; RULER's prompts need {sha256}"])
     parameters = PunktParameters()
     parameters.abbrev_types = set(_lines(folder / "abbrev_types.txt"))
     parameters.sent_starters = set(_lines(folder / "sent_starters.txt"))

@@ -195,7 +195,7 @@ def test_a_row_whose_needle_is_another_reply_is_refused(tmp_path: Path) -> None:
     assert wrong(row) == []
     prompt = [message for message in row["prompt"] if not isinstance(message, str)]
     first = {**row, "needles": [prompt[4]["content"]], "answers": [f"{row['answer_prefix']}{prompt[4]['content']}"]}
-    assert any("the needle is another" in problem for problem in wrong(first))
+    assert any("the needle is a different one" in problem for problem in wrong(first))
     assert wrong({**row, "needles": ["A poem"]}) == ["the needle is not what the answer repeats"]
     assert any("expected a text that begins with" in problem for problem in wrong({**row, "answers": ["A poem"]}))
 

@@ -211,9 +211,9 @@ def test_a_file_that_is_not_there_or_not_named_is_told_in_a_sentence(own: dict[s
 
 def test_mistakes_are_told_in_a_sentence(own: dict[str, Any]) -> None:
     for task, overrides, problem in (
-        ("atc", {"options.count": 0}, "options: count is 0; expected numbers of facts, 1 to 10000, each once"),
+        ("atc", {"options.count": 0}, "options: count is 0; expected numbers of facts from 1 to 10000, none twice"),
         ("atc", {"options.count": [2, 2]},
-            "options: count is (2, 2); expected numbers of facts, 1 to 10000, each once"),
+            "options: count is (2, 2); expected numbers of facts from 1 to 10000, none twice"),
         ("single", {"options.buffer": -1}, "options: buffer is -1; expected 0 tokens or more"),
         ("single", {"options.position": "middle"}, "options: position is 'middle'; expected end or start"),
         ("reasoning", {"options.position": "start"},

@@ -328,5 +328,5 @@ def test_a_passage_that_was_lost_from_a_cut_is_found(tmp_path: Path, cl100k: Byt
     rename(rows[0], cl100k)
     write(folder, rows, path)
     found = of_rows(problems_of(folder))
-    assert any("a passage of the evidence stands 0 times" in problem for problem in found)
+    assert any("a passage of the evidence occurs 0 times" in problem for problem in found)
     assert any("is not at its span" in problem for problem in found)

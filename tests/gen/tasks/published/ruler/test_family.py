@@ -270,7 +270,7 @@ def test_what_a_task_lacks_is_said_before_anything_is_built(tmp_path: Path) -> N
     (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "placement": "native"})
     assert "replays a published generator; leave placement out" in problem
     (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "form": "chat", "system": "Be brief."})
-    assert "makes its prompts whole; leave system out" in problem
+    assert "builds whole prompts itself; leave system out" in problem
     (problem,) = problems("plain", {"placement": "published"})
     assert "replays none" in problem
 
