@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,9 +103,7 @@ def wrong_tables(tables: object) -> Iterator[str]:
         if not isinstance(table, Mapping):
             yield f"[{name}]: expected a table with language and text or chat, found {table!r}"
             continue
-        for field in table:
-            if field not in _FIELDS:
-                yield f"[{name}].{field}: unknown field{suggestion(field, _FIELDS)}"
+        yield from _unknown_fields(f"[{name}]", table, _FIELDS)
         yield from _wrong_language(name, table)
         positions = {"end": table} if any(form in table for form in _FORMS) else {}
         positions |= {position: table[position] for position in _BESIDE_END if position in table}
@@ -115,6 +113,12 @@ def wrong_tables(tables: object) -> Iterator[str]:
             where = f"[{name}]" if position == "end" else f"[{name}.{position}]"
             yield from _wrong_wording(where, position, wording)
         yield from _wrong_guide(f"[{name}.guide]", table.get("guide", {}))
+
+
+def _unknown_fields(where: str, table: Tables, known: Sequence[str]) -> Iterator[str]:
+    for field in table:
+        if field not in known:
+            yield f"{where}.{field}: unknown field{suggestion(field, known)}"
 
 
 def _wrong_language(name: str, table: Tables) -> Iterator[str]:
@@ -135,9 +139,7 @@ def _wrong_wording(where: str, position: str, wording: object) -> Iterator[str]:
         yield f"{where}: expected a table with text or chat, found {wording!r}"
         return
     if position != "end":
-        for field in wording:
-            if field not in _FORMS:
-                yield f"{where}.{field}: unknown field{suggestion(field, _FORMS)}"
+        yield from _unknown_fields(where, wording, _FORMS)
         if not any(form in wording for form in _FORMS):
             yield f"{where}: has neither text nor chat; expected one of them, or both"
     text, chat = wording.get("text"), wording.get("chat")
@@ -161,9 +163,7 @@ def _wrong_messages(where: str, chat: object) -> Iterator[str]:
         if not isinstance(message, Mapping):
             yield f"{where}[{number}]: expected a table with role and content; found {message!r}"
             continue
-        for field in message:
-            if field not in ("role", "content"):
-                yield f"{where}[{number}].{field}: unknown field{suggestion(field, ('role', 'content'))}"
+        yield from _unknown_fields(f"{where}[{number}]", message, ("role", "content"))
         if message.get("role") not in _ROLES:
             yield f"{where}[{number}].role: expected {', '.join(_ROLES)}; found {message.get('role')!r}"
         if not isinstance(message.get("content"), str) or not message["content"]:
@@ -178,9 +178,7 @@ def _wrong_guide(where: str, guide: object) -> Iterator[str]:
         if not isinstance(rule, Mapping) or not rule or not all(isinstance(value, str) for value in rule.values()):
             yield f"{where}.{placement}: expected append, or split and insert, as texts; found {rule!r}"
             continue
-        for field in rule:
-            if field not in _RULE_FIELDS:
-                yield f"{where}.{placement}.{field}: unknown field{suggestion(field, _RULE_FIELDS)}"
+        yield from _unknown_fields(f"{where}.{placement}", rule, _RULE_FIELDS)
         if (
             ("split" in rule) != ("insert" in rule)
             or ("append" in rule) == ("split" in rule)

@@ -110,7 +110,7 @@ def _overrides_of(
     """
     kept = dict(table.overrides)
     for name, value in overrides.items():
-        if _can_use(task, name, here) or not any(_can_use(one, name, here) for one in tasks):
+        if _can_use(task, name, here) or not any(_can_use(other, name, here) for other in tasks):
             kept.setdefault(name, value)
     return kept
 

@@ -59,6 +59,6 @@ def with_needles_of_corpora(part: Part, tell: Callable[[str], None] | None) -> P
         for needle in needle_files()[f"single-{code}"][:_REPLACEMENTS]
     ]
     if tell is not None:
-        tell(f"asks for {', '.join(needle.id for needle in added)}: the preset has no needle in {', '.join(missing)}")
+        tell(f"added {', '.join(needle.id for needle in added)}: the preset has no needle in {', '.join(missing)}")
     kept = [needle for needle in part.needles if needle.language in languages]
     return replace(part, needles=(*kept, *added))

@@ -23,8 +23,11 @@ class WrongValueError(ValueError):
 
 
 def parse_lengths(value: object) -> tuple[int, ...]:
-    """Lengths in tokens, ascending: `8k` (eight even lengths up to it), `8000`, `1k,2k`, a list, or a table with max,
-    steps and optionally min and rounding. 0 alone: rows without a length, in families that have them."""
+    """Lengths in tokens, ascending; 0 alone means rows without a length, in families that have them.
+
+    Takes `8k` (eight even lengths up to it), `8000`, `1k,2k`, a list, or a table with max, steps and optionally min and
+    rounding.
+    """
     if isinstance(value, str):
         if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
             return _lengths(length_schedule(parse_tokens(value), 8))
@@ -43,8 +46,11 @@ def parse_lengths(value: object) -> tuple[int, ...]:
 
 
 def parse_depths(value: object) -> tuple[float, ...]:
-    """Depths in percent, ascending, each once: a list, a comma list, one number, or a table with steps, spacing,
-    rounding, keep_ends and optionally min and max."""
+    """Depths in percent, ascending, each once.
+
+    Takes a list, a comma list, one number, or a table with steps, spacing, rounding, keep_ends and optionally min and
+    max.
+    """
     if isinstance(value, str):
         value = [_number(part) for part in value.split(",")]
     if isinstance(value, Mapping):
@@ -129,7 +135,7 @@ def one_of(names: Sequence[str] | Mapping[str, object]) -> Callable[[Any], str]:
     def parse(value: Any) -> str:
         if not isinstance(value, str) or value not in names:
             near = suggestion(value, names).rstrip("?") if isinstance(value, str) else ""
-            raise WrongValueError(f"expected one of {', '.join(names)}{near if 'mean' in near else ''}")
+            raise WrongValueError(f"expected one of {', '.join(names)}{near if near.startswith('; did') else ''}")
         return value
 
     return parse

@@ -144,13 +144,13 @@ def _needle_id(row: MrcrRow) -> str:
 def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
     options = settings.options
     listed = _list(*_version(options), max(axes.lengths))
-    asked = [one for one in listed if one.at.length in axes.lengths]
+    asked = [row for row in listed if row.at.length in axes.lengths]
     if not asked:
-        there = sorted({one.at.length for one in _list(*_version(options), _ENDLESS)})
+        there = sorted({row.at.length for row in _list(*_version(options), _ENDLESS)})
         raise RecipeError(
             [f"lengths: the rows of {options.file} have {', '.join(map(str, there)) or 'none'}; ask for those"]
         )
-    yield from (one.at for one in asked if options.rows is None or one.at.repeat < options.rows)
+    yield from (row.at for row in asked if options.rows is None or row.at.repeat < options.rows)
 
 
 class _Reader:
@@ -167,7 +167,7 @@ class _Reader:
         """The prompt of a cell."""
         if not self._numbers:
             listed = _list(*_version(self._bench.options), self._bench.longest)
-            self._numbers = {(one.at.length, one.at.needle, one.at.repeat): one.number for one in listed}
+            self._numbers = {(known.at.length, known.at.needle, known.at.repeat): known.number for known in listed}
         row = self._read(self._numbers[cell.length, cell.needle, cell.repeat])
         return Replayed(_item(cell, row), _context(row, self._bench.tokenizer))
 
