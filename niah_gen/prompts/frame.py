@@ -1,4 +1,4 @@
-"""Fills in a template's question and puts contexts where the template has its hole."""
+"""Fills in a template's question, and puts contexts into its hole, the place of `{context}`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class FrameMessage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A prompt without its context: `before` and `after` stand around it in message number `hole`.
+    """A prompt without its context, which goes between `before` and `after` in message number `hole`.
 
-    `messages`: all of them; the content of the one with the hole is `before` and `after` together. `question`: as it is
-    asked.
+    `messages`: all of them; the one with the hole has `before` and `after` joined as its content. `question`: as the
+    prompt asks it.
     """
 
     messages: tuple[FrameMessage, ...]
@@ -34,18 +34,18 @@ class Frame:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Contents of the messages that do not hold the context."""
+        """The contents of the messages without the hole."""
         return tuple(message.content for n, message in enumerate(self.messages) if n != self.hole)
 
     def takes_turns(self) -> bool:
-        """Whether a conversation can replace the message with the hole: in a chat, where the hole is all of it."""
+        """Whether a conversation can replace the message with the hole: only in a chat, if it is all of the message."""
         return self.messages[self.hole].role is not None and not self.before and not self.after
 
     def around(self, turns: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
         """The prompt around a context.
 
         `turns`: one message without a role, whose pieces go into the hole, or the messages of a conversation, which
-        take the place of the message with the hole. Raises ValueError where the template takes no conversation.
+        replace the message with the hole. Raises ValueError if the template takes no conversation.
         """
         first, last = self.messages[: self.hole], self.messages[self.hole + 1 :]
         if len(turns) == 1 and turns[0].role is None:
@@ -59,7 +59,7 @@ class Frame:
 
     @property
     def alone(self) -> tuple[FrameMessage, ...]:
-        """The question as a prompt of its own, in the same form: no context, and nothing that speaks of one."""
+        """The question alone as a prompt of the same form: no context, and nothing that mentions one."""
         is_text = self.messages[0].role is None
         return (FrameMessage(None, f"{self.question}\n") if is_text else FrameMessage("user", self.question),)
 
@@ -83,8 +83,8 @@ def make_frame(
 ) -> Frame:
     """The prompt around a context, for one question.
 
-    `position`: where it is asked, a key of POSITIONS. `placement`: whose rule changes a guided question. `opening`:
-    what stands where the template has a place for it.
+    `position`: where the question goes, a key of POSITIONS. `placement`: whose rule changes a guided question.
+    `opening`: what replaces `{opening}` in the template.
     """
 
     def filled_in(text: str) -> str:

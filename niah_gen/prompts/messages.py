@@ -16,7 +16,7 @@ NO_NEEDLE = -1
 
 
 class Piece(NamedTuple):
-    """A piece of a message, in order. `needle`: the number of the needle that it is, or is part of; else -1."""
+    """A piece of a message. `needle`: the number of the needle that it is, or is part of; else -1."""
 
     content: Slice | str
     needle: int = NO_NEEDLE
@@ -51,9 +51,9 @@ def prompt_json(
         yield b'"'
         return
     opening = b'[{"content":"'
-    for message, found in zip(prompt, fragments, strict=True):
+    for message, parts in zip(prompt, fragments, strict=True):
         yield opening
-        for fragment in found:
+        for fragment in parts:
             yield from fragment.json
         yield b'","role":' + canonical_json(message.role) + b"}"
         opening = b',{"content":"'

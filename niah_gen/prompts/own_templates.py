@@ -1,14 +1,14 @@
-"""Reads templates of one's own: from a file in the shape of the library's, or from a recipe that recorded them.
+"""Reads users' own templates, from a file like the library's or from a recipe that recorded them.
 
-`my.toml` holds tables such as `[mine-en]` and `[mine-zh]`, and stands for the name `mine`; `my.toml#mine` tells which,
-where a file has templates of several names. The tables become part of the recipe, so that nobody needs the file again.
+`my.toml` with tables such as `[mine-en]` and `[mine-zh]` means the template `mine`; `my.toml#mine` picks one if a
+file has several. The tables become part of the recipe, so that the file is not needed again.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,14 +39,14 @@ _RULE_FIELDS = ("split", "insert", "append")
 
 
 class OwnTemplate(NamedTuple):
-    """What a file's path stands for: the name for a recipe's `template`, and the tables that it needs."""
+    """What a file's path means: the name for a recipe's `template`, and the tables that it needs."""
 
     name: str
     tables: dict[str, Any]
 
 
 def is_file(spec: object) -> bool:
-    """Whether a recipe's `template` is a file's path, `my.toml` or `my.toml#name`, and no name."""
+    """Whether a recipe's `template` is a file's path, `my.toml` or `my.toml#name`, instead of a name."""
     return isinstance(spec, str) and spec.partition("#")[0].endswith(".toml")
 
 
@@ -65,30 +65,30 @@ def read_template_file(spec: str) -> OwnTemplate:
     problems = [f"{path}:{_line_of(problem, text)}: {problem}" for problem in wrong_tables(tables)]
     if problems:
         raise RecipeError(problems)
-    names = sorted({base_name(found) for found in tables})
+    names = sorted({base_name(table_name) for table_name in tables})
     if not name and len(names) > 1:
-        raise RecipeError([f"{path}: holds {', '.join(names)}; say which, such as {path}#{names[0]}"])
+        raise RecipeError([f"{path}: has templates {', '.join(names)}; say which, such as {path}#{names[0]}"])
     name = name or names[0]
-    chosen = {found: table for found, table in tables.items() if name in (found, base_name(found))}
+    chosen = {full: table for full, table in tables.items() if name in (full, base_name(full))}
     if not chosen:
-        raise RecipeError([f"{path}: holds no template {name!r}{suggestion(name, names)}"])
+        raise RecipeError([f"{path}: has no template {name!r}{suggestion(name, names)}"])
     return OwnTemplate(name, chosen)
 
 
 def _line_of(problem: str, text: str) -> int:
     """The line of the table that a problem begins with."""
     name = re.escape(problem[1 : problem.index("]")].split(".")[0])
-    found = re.search(rf"^[ \t]*\[*[ \t]*[\"']?{name}(?![\w-])", text, re.MULTILINE)
-    return text.count("\n", 0, found.start()) + 1 if found else 1
+    match = re.search(rf"^[ \t]*\[*[ \t]*[\"']?{name}(?![\w-])", text, re.MULTILINE)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
 
 
 def own_templates(tables: Tables) -> dict[str, Template]:
-    """The templates of tables that nothing is wrong with, by name."""
+    """The templates of valid tables, by name."""
     return {name: parse_template(name, table) for name, table in tables.items()}
 
 
 def wrong_tables(tables: object) -> Iterator[str]:
-    """Everything that is wrong with templates, a sentence each, which begins with the table's name in brackets."""
+    """Everything that is wrong with tables of templates, a sentence each, which begins with the table in brackets."""
     if not isinstance(tables, Mapping):
         yield f"[templates]: expected a table of templates, found {tables!r}"
         return
@@ -97,15 +97,13 @@ def wrong_tables(tables: object) -> Iterator[str]:
             yield f"[{name}]: expected a name of at most 64 letters, digits, - and _"
             continue
         if any(template_for(name, code) for code in language_codes()) or named_template(base_name(name), {}):
-            yield f"[{name}]: a template of the package has this name; call yours another"
+            yield f"[{name}]: a template of the package has this name; rename yours"
         if base_name(name) != name and base_name(name) in tables:
-            yield f"[{name}]: stands beside [{base_name(name)}], which is for every language; call one of them another"
+            yield f"[{name}]: clashes with [{base_name(name)}], which is for every language; rename one of them"
         if not isinstance(table, Mapping):
             yield f"[{name}]: expected a table with language and text or chat, found {table!r}"
             continue
-        for field in table:
-            if field not in _FIELDS:
-                yield f"[{name}].{field}: unknown field{suggestion(field, _FIELDS)}"
+        yield from _unknown_fields(f"[{name}]", table, _FIELDS)
         yield from _wrong_language(name, table)
         positions = {"end": table} if any(form in table for form in _FORMS) else {}
         positions |= {position: table[position] for position in _BESIDE_END if position in table}
@@ -115,6 +113,12 @@ def wrong_tables(tables: object) -> Iterator[str]:
             where = f"[{name}]" if position == "end" else f"[{name}.{position}]"
             yield from _wrong_wording(where, position, wording)
         yield from _wrong_guide(f"[{name}.guide]", table.get("guide", {}))
+
+
+def _unknown_fields(where: str, table: Tables, known: Sequence[str]) -> Iterator[str]:
+    for field in table:
+        if field not in known:
+            yield f"{where}.{field}: unknown field{suggestion(field, known)}"
 
 
 def _wrong_language(name: str, table: Tables) -> Iterator[str]:
@@ -135,9 +139,7 @@ def _wrong_wording(where: str, position: str, wording: object) -> Iterator[str]:
         yield f"{where}: expected a table with text or chat, found {wording!r}"
         return
     if position != "end":
-        for field in wording:
-            if field not in _FORMS:
-                yield f"{where}.{field}: unknown field{suggestion(field, _FORMS)}"
+        yield from _unknown_fields(where, wording, _FORMS)
         if not any(form in wording for form in _FORMS):
             yield f"{where}: has neither text nor chat; expected one of them, or both"
     text, chat = wording.get("text"), wording.get("chat")
@@ -161,9 +163,7 @@ def _wrong_messages(where: str, chat: object) -> Iterator[str]:
         if not isinstance(message, Mapping):
             yield f"{where}[{number}]: expected a table with role and content; found {message!r}"
             continue
-        for field in message:
-            if field not in ("role", "content"):
-                yield f"{where}[{number}].{field}: unknown field{suggestion(field, ('role', 'content'))}"
+        yield from _unknown_fields(f"{where}[{number}]", message, ("role", "content"))
         if message.get("role") not in _ROLES:
             yield f"{where}[{number}].role: expected {', '.join(_ROLES)}; found {message.get('role')!r}"
         if not isinstance(message.get("content"), str) or not message["content"]:
@@ -178,19 +178,17 @@ def _wrong_guide(where: str, guide: object) -> Iterator[str]:
         if not isinstance(rule, Mapping) or not rule or not all(isinstance(value, str) for value in rule.values()):
             yield f"{where}.{placement}: expected append, or split and insert, as texts; found {rule!r}"
             continue
-        for field in rule:
-            if field not in _RULE_FIELDS:
-                yield f"{where}.{placement}.{field}: unknown field{suggestion(field, _RULE_FIELDS)}"
+        yield from _unknown_fields(f"{where}.{placement}", rule, _RULE_FIELDS)
         if (
             ("split" in rule) != ("insert" in rule)
             or ("append" in rule) == ("split" in rule)
             or rule.get("split") == ""
         ):
-            yield f"{where}.{placement}: expected append, or split and insert, and neither with the other"
+            yield f"{where}.{placement}: expected either append, or split and insert"
 
 
 def with_system(template: Template, system: str) -> Template:
-    """A template whose chats begin with a message of role system that says `system`, in place of any of its own."""
+    """A template whose chats begin with the system message `system`, instead of any of their own."""
     first = Message(role="system", content=system)
     wordings = {
         position: Wording(
@@ -202,7 +200,7 @@ def with_system(template: Template, system: str) -> Template:
 
 
 def wrong_system(name: str, tables: Tables, form: PromptForm) -> list[str]:
-    """Why prompts of a template can have no system message of the recipe's own, if they cannot. `tables`: own ones."""
+    """Why a recipe cannot set the system message of a template's prompts; empty if it can. `tables`: the user's own."""
     if form == "text":
         return [
             'system: a prompt that is one text has no messages; ask for chat (--chat, or form = "chat"), or leave '

@@ -1,13 +1,13 @@
 """Reads prompt templates: one text, chat messages, or both. Templates are data files.
 
-A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` stand once each, the question
-at the end. Tables `start` and `both` hold the same with the question before the context, or before and after it.
-`{opening}` may stand anywhere: what an item says before its context. A name without language (`niah`) stands for
-`niah-en`, `niah-zh` and so on. `guide` rules change a guided prompt's question. Functions that look names up take
-`own`: templates of a user's own, by name.
+A template has `text`, `chat` (a list of messages), or both; `{context}` and `{question}` occur once each, the question
+at the end. Tables `start` and `both` are the same with the question before the context, or before and after it.
+`{opening}`, what an item says before its context, may be anywhere. A name without a language (`niah`) means `niah-en`,
+`niah-zh` and so on. `guide` rules change a guided prompt's question. Functions that look names up take `own`: the
+user's own templates, by name.
 
-The templates `niah-<language>` are made of the words in the language's file: one instruction, wherever the question
-stands. Both forms ask the same; the text form ends where a base model would go on.
+The templates `niah-<language>` are made from the words in the language's file, with the same instruction for every
+position of the question. Both forms ask the same; the text form ends where a base model would continue.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from niah_score.text.language import ALWAYS_READ, Language, find_language, langu
 
 _FOLDER = Path(__file__).parents[1] / "library" / "templates"
 CONTEXT, QUESTION, OPENING = "{context}", "{question}", "{opening}"
-# The template that every language has.
+# The template that is made for every language.
 MADE = "niah"
 _GUIDED = ("opencompass", "opencompass-processed")
 
 
 class Position(NamedTuple):
-    """Where the question stands: in words, and how often before and after the context."""
+    """Where the question goes: in words, and how often it is before and after the context."""
 
     words: str
     before: int
@@ -46,9 +46,9 @@ POSITIONS = {
 
 @dataclass(frozen=True, slots=True)
 class GuideRule:
-    """How a guided prompt changes the question: parts split at a phrase are joined by another, or a text is appended.
+    """How a guided prompt changes the question: one phrase is replaced by another, or a text is appended.
 
-    Only the first two parts are kept, as the published generators do.
+    A question that holds the phrase several times is cut at the second, as in the published generators.
     """
 
     split: str | None = None
@@ -56,7 +56,7 @@ class GuideRule:
     append: str = ""
 
     def applies(self, question: str) -> bool:
-        """Whether the question holds the phrase to split at."""
+        """Whether the question has the phrase to split at."""
         return self.split is None or self.split in question
 
     def apply(self, question: str) -> str:
@@ -75,12 +75,11 @@ class Wording:
     chat: tuple[Message, ...] | None
 
     def forms(self) -> tuple[PromptForm, ...]:
-        """The forms that the wording itself has, the preferred one first."""
+        """The forms that the wording has, the preferred one first."""
         return (*(("text",) if self.text is not None else ()), *(("chat",) if self.chat is not None else ()))
 
     def messages(self, form: PromptForm) -> tuple[Message, ...]:
-        """The wording as messages. A text form is one message of role `user`; chat asked for as text is joined by
-        blank lines."""
+        """The wording as messages. Text is one message of role `user`; chat becomes text joined by blank lines."""
         if form == "text":
             joined = self.text
             if joined is None:
@@ -91,7 +90,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One prompt template: a wording for each position of the question that it has, the usual one first.
+    """One prompt template: a wording for each position of the question that it supports, the usual one first.
 
     `guide` maps a placement, or `default`, to its rule.
     """
@@ -102,27 +101,24 @@ class Template:
     guide: Mapping[str, GuideRule]
 
     def forms(self) -> tuple[PromptForm, ...]:
-        """The forms that the template itself has, the preferred one first."""
+        """The forms that the template has, the preferred one first."""
         return next(iter(self.wordings.values())).forms()
 
     def guide_rule(self, placement: str) -> GuideRule | None:
-        """The rule of a placement, if guided prompts differ at all."""
+        """The rule of a placement; None if its guided prompts do not differ."""
         return self.guide.get(placement, self.guide.get("default"))
 
 
 @lru_cache(maxsize=1)
 def _library() -> dict[str, Template]:
-    found: dict[str, Template] = {}
-    for file in sorted(_FOLDER.iterdir()):
-        for name, table in tomllib.loads(file.read_text("utf-8")).items():
-            found[name] = parse_template(name, table)
-    return found
+    files = (tomllib.loads(file.read_text("utf-8")) for file in sorted(_FOLDER.iterdir()))
+    return {name: parse_template(name, table) for tables in files for name, table in tables.items()}
 
 
 def template_library() -> dict[str, Template]:
-    """All templates that come with the package or are made of language files, by name, sorted.
+    """All templates that come with the package or are made from language files, by name, sorted.
 
-    Raises LanguageError where a language file is not what it should be.
+    Raises LanguageError if a language file is wrong.
     """
     made = (_made_of(find_language(code)) for code in language_codes())
     return dict(sorted((_library() | {template.name: template for template in made}).items()))
@@ -131,18 +127,18 @@ def template_library() -> dict[str, Template]:
 def named_template(name: str, own: Mapping[str, Template]) -> Template | None:
     """The template of exactly that name, of the recipe's `own` or the library's; None if there is none.
 
-    Only the language file that it is made of is read. Raises LanguageError where that is not what it should be.
+    Only the language file that it is made from is read. Raises LanguageError if that is wrong.
     """
-    found = own.get(name) or _library().get(name)
+    template = own.get(name) or _library().get(name)
     code = name.removeprefix(f"{MADE}-")
-    if found is None and code != name and code in language_codes():
+    if template is None and code != name and code in language_codes():
         return _made_of(find_language(code))
-    return found
+    return template
 
 
 @lru_cache(maxsize=64)
 def _made_of(language: Language) -> Template:
-    """The template that the words of a language make."""
+    """The template made from the words of a language."""
     words = language.prompt
     context = f"<{words.document}>\n{CONTEXT}\n</{words.document}>"
     # Where published placements guide their own prompts, ours are guided too.
@@ -164,13 +160,13 @@ def _made_of(language: Language) -> Template:
 
 
 def parse_template(name: str, table: Mapping[str, Any]) -> Template:
-    """The template of a table. Raises ValueError where the question or the context is misplaced."""
+    """The template of a table. Raises ValueError if the question or the context is misplaced."""
     guide = {placement: GuideRule(**rule) for placement, rule in table.get("guide", {}).items()}
     tables = {"end": table} if "text" in table or "chat" in table else {}
     tables |= {position: table[position] for position in POSITIONS if position in table}
     wordings = {
-        position: Wording(found.get("text"), tuple(map(_message, found["chat"])) if "chat" in found else None)
-        for position, found in tables.items()
+        position: Wording(worded.get("text"), tuple(map(_message, worded["chat"])) if "chat" in worded else None)
+        for position, worded in tables.items()
     }
     for position, wording in wordings.items():
         for form in wording.forms():
@@ -185,7 +181,7 @@ def _message(table: Mapping[str, str]) -> Message:
 
 
 def wrong_sides(position: str, contents: Sequence[str]) -> str | None:
-    """What is wrong with where context and question stand in a prompt's messages; None if nothing is."""
+    """What is wrong with the places of context and question in a prompt's messages; None if nothing is."""
     whole = "".join(contents)
     if whole.count(CONTEXT) != 1:
         return f"expected {CONTEXT} once, where the haystack goes; found it {whole.count(CONTEXT)} times"
@@ -206,8 +202,8 @@ def guide_problem(template: Template, placement: str, needle: str, question: str
     if rule is None or rule.applies(question):
         return None
     return (
-        f"guide: the question of needle {needle!r} lacks {rule.split!r}, where a guided prompt of template "
-        f"{template.name!r} is rewritten; add the phrase or set guide = false"
+        f"guide: the question of needle {needle!r} lacks {rule.split!r}, which guided prompts of template "
+        f"{template.name!r} rewrite; add the phrase or set guide = false"
     )
 
 
@@ -218,20 +214,20 @@ def base_name(name: str) -> str:
 
 
 def template_names(own: Mapping[str, Template] | None = None) -> list[str]:
-    """Names that a recipe may give: each template, and each name without its language."""
+    """The names that a recipe may use: each template's, with and without its language."""
     names = {*_library(), *(own or {}), *(f"{MADE}-{code}" for code in language_codes())}
     return sorted({*names, *map(base_name, names)})
 
 
 def template_for(name: str, language: str, own: Mapping[str, Template] | None = None) -> Template | None:
-    """The template that a name stands for in a language; None if there is none."""
+    """The template that a name means in a language; None if there is none."""
     return named_template(name, own or {}) or named_template(f"{name}-{language}", own or {})
 
 
 def template_family(
     name: str, own: Mapping[str, Template] | None = None, languages: Sequence[str] = ALWAYS_READ
 ) -> dict[str, object]:
-    """Everything that a template name stands for in some languages, which digests cover."""
+    """Everything that a template name means in some languages, for digests."""
     whole = named_template(name, own or {})
     members = [whole] if whole else [named_template(f"{name}-{code}", own or {}) for code in languages]
     return {member.name: _digested(member) for member in members if member}

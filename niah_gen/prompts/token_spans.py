@@ -29,7 +29,7 @@ def token_spans(pieces: Sequence[Piece], spans: Sequence[Span], counter: Counter
 
 
 def whole_token_spans(text: str, spans: Sequence[Span], tokenizer: Tokenizer) -> list[Span]:
-    """The same by encoding the whole text: what `token_spans` must equal."""
+    """The same, by encoding the whole text; `token_spans` must equal it."""
     if not spans:
         return []
     ends = tokenizer.encode(text).ends

@@ -11,23 +11,23 @@ from niah_gen.tasks.registry import find_task
 
 
 def overridden(raw: Mapping[str, Any], overrides: Mapping[str, Any], here: bool) -> dict[str, Any]:
-    """A raw recipe with some fields replaced, and without those that only what was replaced had a use for."""
+    """A raw recipe with some fields replaced, and without the fields that only made sense with the replaced ones."""
     raw = dict(raw)
     if "placement" in overrides:
         for name in ("spread", "boundary", "leaks", "fresh_haystacks"):
-            raw.pop(name, None)  # those of the placement replaced
+            raw.pop(name, None)  # they belong to the replaced placement
     if "template" in overrides:
-        raw.pop("templates", None)  # those of the template replaced
+        raw.pop("templates", None)  # they belong to the replaced template
     distracting = any(name == "options" or name.startswith("options.distractors") for name in overrides)
     if distracting or "task" in overrides:
-        raw.pop("spread", None)  # even would put the needle before all that distracts from it
+        raw.pop("spread", None)  # an even spread would put the needle before all its distractors
     if "diff" in overrides:
         raw["spread"] = "diff"
     if overrides.get("spread", "even") not in SPREADS and not any(name.startswith("depths") for name in overrides):
-        raw.pop("depths", None)  # the preset's own: a depth for each needle leaves no choice of the first one's
+        raw.pop("depths", None)  # depths of all needles include the first one's
     if "task" in overrides and overrides["task"] != raw.get("task"):
         for name in _not_for(overrides["task"], here):
-            raw.pop(name, None)  # the preset's own
+            raw.pop(name, None)
     for name, value in overrides.items():
         table = raw
         *parents, last = name.split(".")
@@ -40,11 +40,11 @@ def overridden(raw: Mapping[str, Any], overrides: Mapping[str, Any], here: bool)
 
 
 def _not_for(task: object, here: bool) -> list[str]:
-    """The fields that a family has no use for, or that only the family it replaces knew."""
+    """The fields that a family cannot use, or that belong to the family it replaces."""
     names = ["options", "controls"]
     try:
-        found = find_task(str(task), here=here)
+        family = find_task(str(task), here=here)
     except RecipeError:
-        return names  # which the reader will say again
-    names += [] if found.hides_needles else ["needles", "paraphrase"]
-    return names + ([] if found.corpus is None else ["corpora"])
+        return names  # the reader reports it
+    names += [] if family.hides_needles else ["needles", "paraphrase"]
+    return names + ([] if family.corpus is None else ["corpora"])

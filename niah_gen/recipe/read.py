@@ -1,4 +1,4 @@
-"""Reads a recipe (TOML, preset, mapping) into a Recipe, or says everything that is wrong with it at once."""
+"""Reads a recipe (TOML, preset, mapping) into a Recipe, or reports everything that is wrong with it at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from niah_score.contract import PromptForm
 
 FORMS = ("text", "chat")
 _MOST_BYTES = 2**50
-# Of a recipe, in bytes; those of presets have a few thousand.
+# The most bytes of a recipe; presets have a few thousand.
 _MOST_RECIPE = 16 * 2**20
 FIELDS = (*SHARED_FIELDS, *PART_FIELDS)
 
@@ -44,17 +44,15 @@ def load_recipe(
 ) -> Recipe:
     """A recipe from a preset's name, a TOML file, a mapping, or a recipe; `overrides` replace fields before checking.
 
-    An override's name may be dotted (`depths.steps`); of a recipe with parts it replaces the field in every part that
-    has a use for it, or in one alone (`parts.NAME.weight`). `here`: the corpora, the tokenizer and the task family must
-    be on this machine, and a family of the user's own may lie in the working folder. `notice` is told what files of the
-    user's own were read as, and of corpora that are left out because nothing is asked in their language; those that the
-    source or an override names stay.
-    Raises RecipeError with all problems.
+    An override's name may be dotted (`depths.steps`). In a recipe with parts it replaces the field in every part that
+    can use it, or only in one (`parts.NAME.weight`). `here`: the corpora, the tokenizer and the task family must be on
+    this machine; a user's own family may be in the working folder. `notice` gets sentences about the user's own files,
+    and about corpora that are left out because nothing is asked in their language; those that the source or
+    an override names are kept. Raises RecipeError with all problems.
     """
     raw, where = _raw(source)
     problems: list[str] = []
     overrides = dict(overrides or {})
-    named = "corpora" in overrides or (not _is_preset(source) and "corpora" in raw)
     tables = part_tables(raw, problems, overrides)
     if "parts" in raw:
         del raw["parts"]
@@ -65,34 +63,35 @@ def load_recipe(
     if "parts" in overrides:
         problems.append("parts: cannot be replaced as a whole; write parts.NAME.FIELD, or a recipe file")
         del overrides["parts"]
-    whole = overridden(raw, overrides, here)
-    unknown = [name for name in whole if name not in FIELDS]
+    merged = overridden(raw, overrides, here)
+    unknown = [name for name in merged if name not in FIELDS]
     problems += [f"{name}: unknown field{suggestion(name, (*FIELDS, 'parts'))}" for name in unknown]
-    parts: tuple[Part, ...]
-    told: list[str] = []
-    if not tables:
-        reader = PartReader(whole, problems, here)
-        parts = (reader.part(),)
-        told = reader.told
+    notes: list[str] = []
+    if tables:
+        parts = read_parts(tables, raw, overrides, problems, here, notes)
     else:
-        parts = read_parts(tables, raw, overrides, problems, here, told)
-    recipe = _shared(whole, parts, problems, here)
+        reader = PartReader(merged, problems, here)
+        parts = (reader.part(),)
+        notes = reader.notes
+    recipe = _shared(merged, parts, problems, here)
     if problems:
         raise RecipeError(problems, where)
     if notice is not None and not isinstance(source, Recipe):
-        for sentence in dict.fromkeys(told):
+        for sentence in dict.fromkeys(notes):
             notice(sentence)
-    if here and _is_preset(source) and "corpora" in overrides and not _names_needles(overrides):
-        # Whoever brings texts in a language of their own means to be asked about them.
+    if not here:
+        return recipe
+    if _is_preset(source) and "corpora" in overrides and not _names_needles(overrides):
+        # Users who bring texts in other languages want questions about them.
         parts = tuple(with_needles_of_corpora(part, notice) for part in recipe.parts)
         recipe = replace(recipe, parts=parts)
-    if named or not here:
+    if "corpora" in overrides or (not _is_preset(source) and "corpora" in raw):
         return recipe
-    own = {table.name for table in tables if not _is_preset(source) and "corpora" in {**table.own, **table.overrides}}
-    asked = tuple(
-        part if part.name in own else without_unasked_corpora(part, recipe.languages, notice) for part in recipe.parts
+    named = {table.name for table in tables if not _is_preset(source) and "corpora" in {**table.own, **table.overrides}}
+    parts = tuple(
+        part if part.name in named else without_unasked_corpora(part, recipe.languages, notice) for part in recipe.parts
     )
-    return replace(recipe, parts=asked)
+    return replace(recipe, parts=parts)
 
 
 def _names_needles(overrides: Mapping[str, Any]) -> bool:
@@ -105,8 +104,7 @@ def _shared(raw: Mapping[str, Any], parts: tuple[Part, ...], problems: list[str]
     known = next(filter(None, map(parts[0].template_in, parts[0].languages)), None)
     form = reader.take("form", one_of(FORMS), str(known.forms()[0]) if known else "text")
     asked: PromptForm = "chat" if form == "chat" else "text"
-    none: tuple[str, ...] = ()
-    languages = reader.take("languages", parse_languages, none)
+    languages: tuple[str, ...] = reader.take("languages", parse_languages, ())
     for part in parts:
         wrong = wrong_system(part.template, part.templates, asked) if part.system else []
         wrong += wrong_position(part, languages or part.languages)
@@ -155,7 +153,7 @@ def _raw(source: str | Path | Mapping[str, Any] | Recipe) -> tuple[dict[str, Any
         with path.open("rb") as file:
             data = file.read(_MOST_RECIPE + 1)
         if len(data) > _MOST_RECIPE:
-            raise ResourceError(f"{path}: a recipe of more than {_MOST_RECIPE:,} bytes; put long texts into files")
+            raise ResourceError(f"{path}: the recipe has more than {_MOST_RECIPE:,} bytes; put long texts into files")
         raw = tomllib.loads(data.decode())
     except RecursionError:
         raise RecipeError(["cannot be read as TOML: its brackets are nested too deep"], str(path)) from None

@@ -1,4 +1,4 @@
-"""Reads what the rows of a recipe, or of one of its parts, are made of, and collects everything that is wrong."""
+"""Reads the fields of a recipe, or of one of its parts, that decide its rows, and collects everything that is wrong."""
 
 from __future__ import annotations
 
@@ -41,20 +41,22 @@ from niah_gen.tasks.registry import as_chosen, find_task, is_own
 
 Value = TypeVar("Value")
 
+_DEFAULT_CORPORA: tuple[str, ...] = ("en_essays", "zh_articles")
+_DEFAULT_NEEDLES = tuple(tomllib.loads(preset_text("plain"))["needles"])
 LEAKS = ("drop", "refuse", "report")
-# `paraphrase` says which question of a needle is asked: a resolved recipe holds that question, no longer the choice.
+# `paraphrase` chooses which question of a needle is asked; a resolved recipe has that question instead.
 PART_FIELDS = (*(field.name for field in fields(Part) if field.name not in ("name", "weight")), "paraphrase")
 
 
 class Fields:
-    """Takes fields out of a raw table one by one and collects what is wrong."""
+    """Reads the fields of a raw table and collects what is wrong with them."""
 
     def __init__(self, raw: Mapping[str, Any], problems: list[str]) -> None:
         self.raw = raw
         self.problems = problems
 
     def take(self, name: str, parse: Callable[[Any], Value], default: Value) -> Value:
-        """The value of a field; the default where it is left out or wrong."""
+        """The value of a field; the default if it is left out or wrong."""
         if name not in self.raw:
             return default
         try:
@@ -65,21 +67,18 @@ class Fields:
 
 
 class PartReader(Fields):
-    """Reads a part. `here`: its corpora and its task family must be on this machine. `told`: what its files say."""
+    """Reads a part. `here`: its corpora and task family must be on this machine. `notes`: sentences about its files."""
 
     def __init__(self, raw: Mapping[str, Any], problems: list[str], here: bool) -> None:
         super().__init__(raw, problems)
         self.here = here
-        self.told: list[str] = []
+        self.notes: list[str] = []
 
     def part(self, name: str | None = None, weight: float = 1.0) -> Part:
-        """The part; what is wrong with it has been added to the problems."""
+        """The part. Adds everything that is wrong with it to the problems."""
         task_name, task = self._task()
         replays = task is not None and is_published(task)
-        placement = self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")
-        if replays != (placement == "published") and (task is not None or self.here):
-            what = "replays a published generator; leave placement out" if replays else "replays none"
-            self.problems.append(f"placement: {placement!r}, but task {task_name!r} {what}")
+        placement = self._placement(task_name, replays, task is not None or self.here)
         kind = PLACEMENTS[placement]
         template, templates = self._template(kind.template)
         needles = self._needles(task)
@@ -91,8 +90,7 @@ class PartReader(Fields):
         task = task and as_chosen(task, options)
         controls = self._controls(task)
         needles = [needle.for_use(bool(options.get("distractors")), controls, question_language) for needle in needles]
-        usual = "diff" if "diff" in self.raw else "apart" if options.get("distractors") else kind.spread
-        spread: str | tuple[float, ...] = self.take("spread", parse_spread, parse_spread(usual))
+        spread = self._spread("apart" if options.get("distractors") else kind.spread)
         depths = tuple(depth_schedule(21, "linear", "nearest", True)) if isinstance(spread, str) else spread[:1]
         boundaries = BOUNDARIES if "boundary" in kind.choices else (kind.boundary,)
         leaks = LEAKS if "leaks" in kind.choices else (kind.leaks,)
@@ -117,7 +115,7 @@ class PartReader(Fields):
             needles=tuple(needles),
             options=options,
             controls=controls,
-            control_depths=self._control_depths(),
+            control_depths=self._take_list("control_depths", parse_depths),
             needles_per_cell=self.take("needles_per_cell", whole(0, 100_000), 0),
             system=self.take("system", parse_system, ""),
             templates=templates,
@@ -126,61 +124,73 @@ class PartReader(Fields):
             question_language=question_language,
         )
         if replays and part.system:
-            self.problems.append(f"system: task {task_name!r} makes its prompts whole; leave system out")
+            self.problems.append(f"system: task {task_name!r} builds whole prompts itself; leave system out")
         self._check_together(part, task)
         return part
 
     def _task(self) -> tuple[str, Task | None]:
-        """The family's name, empty where none is named, and the family; None where it is not on this machine."""
+        """The family's name, empty if none is named, and the family; None if it is not on this machine."""
         name = self.take("task", parse_text, "")
         if not name:
             return "", None
         try:
             return name, find_task(name, here=self.here)
         except RecipeError as error:
-            # Whoever only reads a dataset's recipe needs no module of the user's.
+            # Reading a dataset's recipe does not require the user's module.
             if self.here or not is_own(name):
                 self.problems += [f"task: {problem}" for problem in error.problems]
             return name, None
 
+    def _placement(self, task_name: str, replays: bool, checked: bool) -> str:
+        """The placement; `published` is for the tasks that replay a published generator, and for no other."""
+        placement = self.take("placement", one_of(PLACEMENTS), "published" if replays else "native")
+        if checked and replays != (placement == "published"):
+            what = "replays a published generator; leave placement out" if replays else "replays none"
+            self.problems.append(f"placement: {placement!r}, but task {task_name!r} {what}")
+        return placement
+
+    def _spread(self, usual: str) -> str | tuple[float, ...]:
+        """How a set's needles are spread; a recipe that gives `diff` means the spread of that name."""
+        return self.take("spread", parse_spread, parse_spread("diff" if "diff" in self.raw else usual))
+
     def _needles(self, task: Task | None) -> list[Needle]:
         if task is not None and not task.hides_needles:
             if self.raw.get("needles"):
-                self.problems.append(f"needles: task {task.name!r} has items of its own; leave needles out")
+                self.problems.append(f"needles: task {task.name!r} has its own items; leave needles out")
             return []
         if task is None and is_own(str(self.raw.get("task", ""))) and not self.raw.get("needles"):
             return []
         listed = self.raw.get("needles", _DEFAULT_NEEDLES)
         paraphrase = self.take("paraphrase", parse_boolean, False)
-        found: list[Needle] = []
+        needles: list[Needle] = []
         for number, item in enumerate(listed if isinstance(listed, list | tuple) else [listed], 1):
             if isinstance(item, str):
                 try:
-                    found += find_needles(item)
+                    needles += find_needles(item)
                 except RecipeError as error:
                     self.problems += [f"needles[{number}]: {problem}" for problem in error.problems]
             elif isinstance(item, dict):
                 needle, problems = parse_needle({"id": f"needle-{number}", **item})
                 self.problems += [f"needles[{number}].{problem}" for problem in problems]
-                found += [needle] if needle else []
+                needles += [needle] if needle else []
             else:
                 self.problems.append(f"needles[{number}]: expected a name or a table, found {item!r}")
-        without = [needle.id for needle in found if paraphrase and not needle.paraphrase]
+        without = [needle.id for needle in needles if paraphrase and not needle.paraphrase]
         if without:
             self.problems.append(f"paraphrase: no paraphrased question for needle {', '.join(without)}")
-        ids = [needle.id for needle in found]
+        ids = [needle.id for needle in needles]
         for name in sorted({name for name in ids if ids.count(name) > 1}):
-            self.problems.append(f"needles: {name!r} is given twice; give each needle an id of its own")
-        if not found and not self.problems:
+            self.problems.append(f"needles: {name!r} is given twice; give each needle its own id")
+        if not needles and not self.problems:
             self.problems.append("needles: expected at least one name or table; found none")
-        return [needle.asked(paraphrase) for needle in found]
+        return [needle.asked(paraphrase) for needle in needles]
 
     def _corpora(self, task: Task | None, options: Mapping[str, Any]) -> tuple[str, ...]:
         if task is not None and as_chosen(task, options).corpus is not None:
             if self.raw.get("placement", "native") not in ("native", "published"):
-                self.problems.append(f"placement: task {task.name!r} makes contexts of its own; leave placement out")
-            # A published command line names the corpus for all tasks of its benchmark, those that read none among them;
-            # a family that reads corpora with other options leaves them in the recipe for those.
+                self.problems.append(f"placement: task {task.name!r} makes its own contexts; leave placement out")
+            # A published command line names the corpus for all tasks of its benchmark, also for those that read none.
+            # A family that reads corpora under other options leaves them in the recipe.
             if self.raw.get("corpora") and task.corpus is not None and task.replay is None:
                 self.problems.append(f"corpora: task {task.name!r} reads none; leave corpora out")
             return ()
@@ -202,7 +212,7 @@ class PartReader(Fields):
         return options_table(self._settled(task, options, table) if self.here else options)
 
     def _settled(self, task: Task, options: Any, table: Mapping[str, Any]) -> Any:
-        """Options whose files are on this machine, as these make them."""
+        """The options as their files settle them; these must be on this machine."""
         wrong = []
         for option, specs in own_files(task.options, table).items():
             for spec in specs:
@@ -218,22 +228,20 @@ class PartReader(Fields):
         except RecipeError as error:
             self.problems += error.problems
             return options
-        self.told += settled.told
+        self.notes += settled.told
         return settled.options
 
     def _controls(self, task: Task | None) -> tuple[str, ...]:
-        found: tuple[str, ...] = ()
-        if self.raw.get("controls") not in ([], ()):
-            found = self.take("controls", parse_names, ())
+        controls = self._take_list("controls", parse_names)
         if task is not None:
-            for name in found:
+            for name in controls:
                 if name not in task.controls:
                     known = suggestion(name, task.controls) or "; it has none"
                     self.problems.append(f"controls: task {task.name!r} has no control {name!r}{known}")
-        return found
+        return controls
 
     def _template(self, usual: str) -> tuple[str, Mapping[str, Any]]:
-        """The template's name, and the tables of those that are the user's own."""
+        """The template's name, and the tables of the user's own templates."""
         if is_file(self.raw.get("template")):
             try:
                 return read_template_file(self.raw["template"])
@@ -247,22 +255,23 @@ class PartReader(Fields):
         return self.take("template", one_of(template_names(own_templates(own))), usual), own
 
     def _question_language(self, task: Task | None) -> str:
-        found = self.take("question_language", parse_question_language, "")
-        if found and task is not None and not task.hides_needles:
+        language = self.take("question_language", parse_question_language, "")
+        if language and task is not None and not task.hides_needles:
             self.problems.append(
                 f"question_language: task {task.name!r} asks in the language of its texts; leave question_language out"
             )
-        if found and self.raw.get("paraphrase") is True:
+        if language and self.raw.get("paraphrase") is True:
             self.problems.append(
                 "question_language: a question in another language has one wording; leave paraphrase out"
             )
-        return found
+        return language
 
-    def _control_depths(self) -> tuple[float, ...]:
-        return () if self.raw.get("control_depths") in ([], ()) else self.take("control_depths", parse_depths, ())
+    def _take_list(self, name: str, parse: Callable[[Any], tuple[Value, ...]]) -> tuple[Value, ...]:
+        """The values of a field that may be empty, although its parser expects some."""
+        return () if self.raw.get(name) in ([], ()) else self.take(name, parse, ())
 
     def _check_together(self, part: Part, task: Task | None) -> None:
-        """Check what involves several fields."""
+        """Checks what involves several fields."""
         for spec in part.corpora if self.here else ():
             try:
                 locate(spec)
@@ -273,10 +282,9 @@ class PartReader(Fields):
         if task is not None and not self.problems:
             self.problems += task.wrong_settings(settings_of(part, task))
         template = named_template(part.template, own_templates(part.templates))
-        for needle in part.needles:
-            if part.guide and template:
-                problem = guide_problem(template, part.placement, needle.id, needle.question)
-                self.problems += [problem] if problem else []
+        if part.guide and template:
+            guided = (guide_problem(template, part.placement, needle.id, needle.question) for needle in part.needles)
+            self.problems += filter(None, guided)
         self._check_placement(part)
         self._check_spread(part)
 
@@ -285,7 +293,7 @@ class PartReader(Fields):
         for needle in part.needles:
             if most is not None and len(needle.needles) > most:
                 self.problems.append(
-                    f"needles: placement {part.placement!r} hides {most} a row, but {needle.id!r} is a set of "
+                    f"needles: placement {part.placement!r} hides {most} per row, but {needle.id!r} is a set of "
                     f"{len(needle.needles)}"
                 )
 
@@ -296,7 +304,7 @@ class PartReader(Fields):
                 ("spread", part.spread, kind.spread), ("fresh_haystacks", part.fresh_haystacks, False),
             ):  # fmt: skip
                 if value != own:
-                    self.problems.append(f'{name}: placement {part.placement!r} knows {own!r} only; use "native"')
+                    self.problems.append(f'{name}: placement {part.placement!r} only has {own!r}; use "native"')
             return
         if not isinstance(part.spread, str):
             if part.depths != part.spread[:1]:
@@ -312,22 +320,18 @@ class PartReader(Fields):
 
 
 def wrong_position(part: Part, languages: Sequence[str]) -> Iterator[str]:
-    """Why a part's template cannot ask where it is to ask, in any of some languages."""
+    """Why a part's template cannot ask at the part's position; the first of `languages` in which it cannot."""
     for language in languages:
         template = part.template_in(language)
         if template and part.question_position not in template.wordings:
             yield (
                 f"question_position: template {template.name!r} asks at the {', '.join(template.wordings)} only, "
-                f'not at {part.question_position!r}; template "niah" has all'
+                f'not at {part.question_position!r}; template "niah" has all positions'
             )
             return
 
 
 def settings_of(part: Part, task: Task) -> Settings:
-    """What a task family sees of a part that names it."""
+    """The settings that a task family gets from a part."""
     options, _ = read_options(task.options, part.options)
     return Settings(options, part.needles, part.own_seed, not part.placing.keeps_languages, part.question_language)
-
-
-_DEFAULT_CORPORA: tuple[str, ...] = ("en_essays", "zh_articles")
-_DEFAULT_NEEDLES = tuple(tomllib.loads(preset_text("plain"))["needles"])

@@ -1,4 +1,4 @@
-"""Defines the recipe: what a user asks for, every field resolved."""
+"""Defines the recipe: what a user asks for, with every field resolved."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from niah_gen.tasks.needle_library import Needle
 from niah_score.contract import PromptForm, sha256_hex
 from niah_score.text.language import ALWAYS_READ
 
-# Fields that are left out of a table where they are empty: recipes that do not use them keep their digests.
-_ONLY_WHERE_USED = (
+# Fields that a table leaves out if they are empty, so that recipes that do not use them keep their digests.
+_OMITTED_IF_EMPTY = (
     "options", "controls", "control_depths", "needles_per_cell", "system", "templates", "question_language",
 )  # fmt: skip
 
-# Bytes of text, and more for each document, up to which a corpus is read whole.
+# A corpus up to this size is read whole: bytes of text, and some more for each document.
 CORPUS_WHOLE = 64 * 1024 * 1024
 
 
@@ -27,16 +27,14 @@ CORPUS_WHOLE = 64 * 1024 * 1024
 class Part:
     """What the rows of a dataset, or of one of its parts, are made of.
 
-    `task`: the name of a family, or `module:NAME`; `options`: what that family alone knows, as TOML values;
-    `controls`: the twins of each row that are made beside it, at `control_depths` (empty: at all). `lengths` and
-    `reserve` are in tokens, `depths` and `diff` in percent. `needles_per_cell`: how many of a language's needles
-    stand in each cell of the grid; 0 for all. `spread`: how a set's needles are spread: even, diff (`diff` apart),
-    random, apart, or the depth of each. `boundary`: where native needles stand. `leaks`: what native does about
-    documents that hold a keyword. `fresh_haystacks`: every native row has filler of its own. `system`: what a chat's
-    system message says, empty for the template's own. `templates`: templates of the user's own, as TOML tables.
-    `name`: None where the recipe has no parts.
-    `weight`: of the part's mean in the headline of a score. `question_language`: what questions are asked in, empty
-    for the language of the texts.
+    `task`: the name of a family, or `module:NAME`; `options`: that family's own, as TOML values; `controls`: the
+    twins to make of each row, at `control_depths` (empty: at all depths). `lengths` and `reserve` are in tokens,
+    `depths` and `diff` in percent. `needles_per_cell`: how many of a language's needles each cell of the grid has; 0
+    for all. `spread`: how a set's needles are spread: even, diff (`diff` apart), random, apart, or the depth of each.
+    `boundary`: where native needles may stand. `leaks`: what native does about documents that hold a keyword.
+    `fresh_haystacks`: gives every native row its own filler. `system`: a chat's system message, empty for the
+    template's. `templates`: the user's own, as TOML tables. `name`: None if the recipe has no parts. `weight`: of the
+    part's mean in the headline of a score. `question_language`: empty for the language of the texts.
     """
 
     task: str
@@ -74,27 +72,27 @@ class Part:
 
     @property
     def own_seed(self) -> int:
-        """What the part's rows are drawn from: the seed, or for a named part one of its own that follows from it."""
+        """The seed of the part's rows: the recipe's, or for a named part one derived from it."""
         if self.name is None:
             return self.seed
         return int(sha256_hex(f"{self.seed}/{self.name}".encode())[:8], 16) >> 1
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """English, Chinese, and the other languages that its needles are in or that it asks in."""
+        """English, Chinese, and the other languages of its needles and questions."""
         others = {self.question_language, *(needle.language for needle in self.needles)} - {"", *ALWAYS_READ}
         return (*ALWAYS_READ, *sorted(others))
 
     def template_in(self, language: str) -> Template | None:
         """The template of prompts over texts in a language; None if there is none."""
         asked = self.question_language or language
-        found = template_for(self.template, asked, own_templates(self.templates))
-        return with_system(found, self.system) if found and self.system else found
+        template = template_for(self.template, asked, own_templates(self.templates))
+        return with_system(template, self.system) if template and self.system else template
 
     def template_family(self, language: str | None = None) -> dict[str, object]:
-        """What the template's name stands for in the prompts over texts of a language, for the digests of their rows.
+        """What the template's name means in prompts over texts of a language, for the digests of their rows.
 
-        Without a language, in all that the recipe asks in. English and Chinese are always together.
+        Without a language: in all languages of the part. English and Chinese always go together.
         """
         own = own_templates(self.templates)
         if language is not None:
@@ -119,7 +117,7 @@ class Part:
         table["needles"] = [needle.table() for needle in self.needles]
         table["options"] = dict(sorted(self.options.items()))
         table["templates"] = dict(sorted(self.templates.items()))
-        for name in _ONLY_WHERE_USED:
+        for name in _OMITTED_IF_EMPTY:
             if not table[name]:
                 del table[name]
         del table["name"], table["weight"]
@@ -132,10 +130,10 @@ class Recipe:
 
     `parts`: what the rows are made of; one without a name, unless the recipe lists several. `languages`: empty for all
     that the corpora have. `pins`: sha256 of the tokenizer and the corpora, by name, that a resolved recipe was built
-    with; another corpus of that name is refused.
-    `corpus_whole`: the bytes up to which a corpus is read whole; `corpus_draw`: those that are drawn of a larger one, 0
-    for as many as `rows.corpora.draw_size` says. A resolved recipe has them where they mattered.
-    `allow_repeats`: a corpus may be gone through more than once to fill a length. It changes no row, so no digest.
+    with; a different corpus of that name is refused. `corpus_whole`: the bytes up to which a corpus is read whole;
+    `corpus_draw`: how many are drawn from a larger one, 0 for as many as `rows.corpora.draw_size` says. A resolved
+    recipe has both if they mattered. `allow_repeats`: whether a corpus may be used more than once to fill a length. It
+    changes no row, so no digest.
     """
 
     name: str
@@ -165,7 +163,7 @@ class Recipe:
         return tuple(dict.fromkeys(name for part in self.parts for name in part.corpora))
 
     def table(self) -> dict[str, object]:
-        """The recipe as TOML values: reading them back gives the same recipe. What all parts share stands once."""
+        """The recipe as TOML values, which read back as the same recipe. Fields that all parts share are given once."""
         parts = [part.table() for part in self.parts]
         shared = {name: value for name, value in parts[0].items() if all(value == part.get(name) for part in parts)}
         table: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""Computes schedules of lengths and depths, those of the published systems among them."""
+"""Computes schedules of lengths and depths, including those of published systems."""
 
 from __future__ import annotations
 

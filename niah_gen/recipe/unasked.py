@@ -1,7 +1,6 @@
-"""Matches a preset's needles and corpora by language, where the user named the others.
+"""Matches a preset's corpora to the user's needles by language, and its needles to the user's corpora.
 
-Corpora in whose language nothing is asked are left out; needles are added for corpora in a language that it
-has none of.
+Corpora are left out if nothing is asked in their language; needles are added for corpora in languages without any.
 """
 
 from __future__ import annotations
@@ -17,13 +16,15 @@ from niah_gen.tasks.check_item import item_ids
 from niah_gen.tasks.needle_library import needle_files
 from niah_gen.tasks.registry import chosen_task
 
+# How many of a language's single needles replace those that a preset has in English and Chinese.
+_REPLACEMENTS = 3
+
 
 def without_unasked_corpora(part: Part, asked: Sequence[str], tell: Callable[[str], None] | None) -> Part:
-    """A part without the corpora of a language that none of its items is in; `tell` is told a sentence about them.
+    """A part without the corpora in whose language it has no items; `tell` gets a sentence about them.
 
-    Needles of one language are reason enough to read that language's corpora alone. Where a recipe names languages
-    (`asked`), or nothing is asked over any of the corpora, the part is left as it is: planning it says what does not
-    fit.
+    So a recipe with needles in one language reads only that language's corpora. A part is not changed if the recipe
+    names languages (`asked`), or if it asks nothing over any of its corpora: planning then reports what does not fit.
     """
     task = chosen_task(part.task, part.options)
     settings = settings_of(part, task)
@@ -39,30 +40,25 @@ def without_unasked_corpora(part: Part, asked: Sequence[str], tell: Callable[[st
     return replace(part, corpora=tuple(spec for spec in part.corpora if spec not in silent))
 
 
-# So many of a language's single needles stand in for those that a preset has in English and Chinese.
-_STANDING_IN = 3
-
-
 def with_needles_of_corpora(part: Part, tell: Callable[[str], None] | None) -> Part:
-    """A part that asks for single facts, with some of the library's in each language of its corpora that has no needle.
+    """A part of single facts, with needles of the library added for each language of its corpora that has none.
 
-    `tell` is told a sentence about them. A part with needles in none of its corpora's languages is left with these
-    alone.
+    `tell` gets a sentence about them. The part then keeps only needles in the languages of its corpora.
     """
     task = chosen_task(part.task, part.options)
     if not task.hides_needles or part.options.get("distractors") or not part.placing.keeps_languages:
         return part
     known = {needle.language for needle in part.needles}
     languages = dict.fromkeys(corpus_language(locate(spec)) for spec in part.corpora)
-    lacking = [code for code in languages if code not in known and f"single-{code}" in needle_files()]
-    if not lacking or any(len(needle.needles) > 1 for needle in part.needles):
+    missing = [code for code in languages if code not in known and f"single-{code}" in needle_files()]
+    if not missing or any(len(needle.needles) > 1 for needle in part.needles):
         return part
     added = [
         needle.asked(False).for_use(False, part.controls, part.question_language)
-        for code in lacking
-        for needle in needle_files()[f"single-{code}"][:_STANDING_IN]
+        for code in missing
+        for needle in needle_files()[f"single-{code}"][:_REPLACEMENTS]
     ]
     if tell is not None:
-        tell(f"asks for {', '.join(needle.id for needle in added)}: the preset has no needle in {', '.join(lacking)}")
+        tell(f"added {', '.join(needle.id for needle in added)}: the preset has no needle in {', '.join(missing)}")
     kept = [needle for needle in part.needles if needle.language in languages]
     return replace(part, needles=(*kept, *added))

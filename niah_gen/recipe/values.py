@@ -14,7 +14,7 @@ from niah_gen.recipe.schedules import ROUNDINGS, SPACINGS, depth_schedule, lengt
 from niah_score.text.language import language_codes
 
 _MOST_TOKENS = 2**31 - 1  # lengths are int32 columns
-# The lengths of rows that have none.
+# The lengths of a recipe for rows without a length.
 WITHOUT_LENGTH = (0,)
 
 
@@ -23,8 +23,11 @@ class WrongValueError(ValueError):
 
 
 def parse_lengths(value: object) -> tuple[int, ...]:
-    """Lengths in tokens, ascending: `8k` (eight even lengths up to it), `8000`, `1k,2k`, a list, or a table with max,
-    steps and optionally min and rounding. 0 alone: rows have no length, in families that know such rows."""
+    """Lengths in tokens, ascending; 0 alone means rows without a length, in families that have them.
+
+    Takes `8k` (eight even lengths up to it), `8000`, `1k,2k`, a list, or a table with max, steps and optionally min and
+    rounding.
+    """
     if isinstance(value, str):
         if re.fullmatch(r"[\d.]+[kKmM]", value.strip()):
             return _lengths(length_schedule(parse_tokens(value), 8))
@@ -43,8 +46,11 @@ def parse_lengths(value: object) -> tuple[int, ...]:
 
 
 def parse_depths(value: object) -> tuple[float, ...]:
-    """Depths in percent, ascending, each once: a list, a comma list, one number, or a table with steps, spacing,
-    rounding, keep_ends and optionally min and max."""
+    """Depths in percent, ascending, each once.
+
+    Takes a list, a comma list, one number, or a table with steps, spacing, rounding, keep_ends and optionally min and
+    max.
+    """
     if isinstance(value, str):
         value = [_number(part) for part in value.split(",")]
     if isinstance(value, Mapping):
@@ -101,8 +107,8 @@ def _number(value: object) -> float:
 def parse_percent(value: object) -> float:
     """A number from 0 to 100."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
-        raise WrongValueError("expected percent, 0 to 100")
-    return float(value) + 0.0  # no minus before a zero
+        raise WrongValueError("expected a percentage from 0 to 100")
+    return float(value) + 0.0  # turns -0.0 into 0.0
 
 
 def parse_weight(value: Any) -> float:
@@ -124,12 +130,12 @@ def whole(low: int, high: int) -> Callable[[Any], int]:
 
 
 def one_of(names: Sequence[str] | Mapping[str, object]) -> Callable[[Any], str]:
-    """Reads one of some names."""
+    """Reads one of the names."""
 
     def parse(value: Any) -> str:
         if not isinstance(value, str) or value not in names:
             near = suggestion(value, names).rstrip("?") if isinstance(value, str) else ""
-            raise WrongValueError(f"expected one of {', '.join(names)}{near if 'mean' in near else ''}")
+            raise WrongValueError(f"expected one of {', '.join(names)}{near if near.startswith('; did') else ''}")
         return value
 
     return parse
@@ -158,7 +164,7 @@ def parse_text(value: Any) -> str:
 def parse_system(value: Any) -> str:
     """What a system message says; empty for none."""
     if not isinstance(value, str) or (value and not value.strip()) or value != value.encode(errors="replace").decode():
-        raise WrongValueError("expected a text, in UTF-8 and not blank; an empty one for none")
+        raise WrongValueError("expected a UTF-8 text that is not blank, or an empty one for none")
     return value
 
 
@@ -195,12 +201,16 @@ def parse_languages(value: Any) -> tuple[str, ...]:
     """Languages that corpora can have; empty for all."""
     names = () if value in ([], ()) else parse_names(value)
     if not set(names) <= set(language_codes()):
-        raise WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md tells how to add one)")
+        raise _wrong_language()
     return names
 
 
 def parse_question_language(value: Any) -> str:
     """The language that questions are asked in; empty for that of the texts."""
     if value not in ("", *language_codes()):
-        raise WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md tells how to add one)")
+        raise _wrong_language()
     return str(value)
+
+
+def _wrong_language() -> WrongValueError:
+    return WrongValueError(f"expected {' or '.join(language_codes())} (docs/languages.md says how to add one)")

@@ -1,4 +1,4 @@
-"""Replays published benchmarks as task families, one file or folder each; `registry.py` above names them.
+"""Replays published benchmarks as task families, one file or folder each; `tasks/registry.py` lists them.
 
-They use the room's records and may know each other's rules, never the families of ours.
+They use the room's records and may import each other, but never this project's own families.
 """

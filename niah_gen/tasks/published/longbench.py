@@ -1,7 +1,7 @@
-"""Asks LongBench's passage tasks in their own words: of paragraphs of a corpus, or of their own files.
+"""Asks LongBench's passage tasks with the published prompts, about paragraphs of a corpus or of a published file.
 
 Prompts, markers, answers and metrics are the published ones (Y. Bai et al., ACL 2024). How the paragraphs of a prompt
-were chosen was never published; here they are drawn from the recipe's corpora. Rows have no length and no asked depth.
+were chosen was never published; here they are drawn from the recipe's corpora. Rows have no length and no set depth.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from niah_score.contract import Row, sha256_hex
 _FOLDER = Path(__file__).parents[2] / "library" / "longbench"
 _BETWEEN = "\n\n"
 _MAX_NEW_TOKENS = 32
-# Of the paragraphs of a prompt of passage_count, at least one in so many is different.
+# At least one in this many paragraphs of a passage_count prompt is different from all others.
 _LEAST_DIFFERENT = 3
 
 
 class PassageSet(NamedTuple):
-    """One of LongBench's passage tasks. `marker`: what stands before a paragraph, and `answer` what names it."""
+    """One of LongBench's passage tasks. `marker`: what precedes a paragraph; `answer`: how answers name it."""
 
     language: str
     metric: str
@@ -52,8 +52,8 @@ SETS = {
 class LongBenchOptions:
     """The recipe's [options].
 
-    `paragraphs`: how many a prompt has. `size`: tokens of a paragraph, at least, where it is no whole document.
-    `rows`: how many rows there are, 200 as published.
+    `paragraphs`: how many a prompt has. `size`: the fewest tokens of a paragraph that is not a whole document.
+    `rows`: how many rows there are; 200 as published.
     """
 
     paragraphs: int = 30
@@ -71,7 +71,7 @@ class LongBenchOptions:
 
 @dataclass(frozen=True, slots=True)
 class LongBenchFileOptions:
-    """The recipe's [options]. `file`: a JSONL file of LongBench. `dataset`: which one. `rows`: so many of its first."""
+    """The recipe's [options]. `file`: a JSONL file of LongBench, `dataset`: which one; `rows`: its first ones."""
 
     file: OwnFile
     dataset: str
@@ -86,7 +86,7 @@ class LongBenchFileOptions:
 
 @lru_cache(maxsize=1)
 def prompts() -> dict[str, str]:
-    """The published prompts by the name of the task, with `{context}` and `{input}` in them."""
+    """The published prompts by task name, with the fields `{context}` and `{input}`."""
     return tomllib.loads((_FOLDER / "prompts.toml").read_text("utf-8"))
 
 
@@ -100,10 +100,10 @@ def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[
 
 
 class _Filling(NamedTuple):
-    """What a prompt is filled with: `given` is the abstract, empty for counts; `answers` are the accepted ones."""
+    """What fills a prompt. `abstract`: empty for counts; `answers`: the accepted ones."""
 
     paragraphs: str
-    given: str
+    abstract: str
     answers: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
@@ -111,42 +111,42 @@ class _Filling(NamedTuple):
 def _replayed(dataset: str, cell: Cell, asked: _Filling, bench: Workbench) -> Replayed:
     kind = SETS[dataset]
     needle = _named_paragraph(kind, asked) if kind.metric == "longbench_retrieval" else None
-    first, last = prompts()[dataset].split("{context}")
-    around = (first, last.replace("{input}", asked.given))
-    haystack = asked.paragraphs
+    count = bench.tokenizer.count
     depths: tuple[float, ...] = ()
-    pieces = [Piece(asked.paragraphs)]
-    if needle is not None:
+    if needle is None:
+        pieces, haystack = [Piece(asked.paragraphs)], asked.paragraphs
+        tokens = count(haystack)
+    else:
         before, _, after = asked.paragraphs.partition(needle)
-        pieces = [Piece(before), Piece(needle, 0), Piece(after)]
-        haystack = before + after
-        depths = (100 * bench.tokenizer.count(before) / max(1, bench.tokenizer.count(haystack)),)
-    tokens = bench.tokenizer.count(haystack)
-    pieces = [piece for piece in (Piece(around[0]), *pieces, Piece(around[1])) if piece.content]
+        pieces, haystack = [Piece(before), Piece(needle, 0), Piece(after)], before + after
+        tokens = count(haystack)
+        depths = (min(100.0, 100 * count(before) / max(1, tokens)),)
+    first, last = prompts()[dataset].split("{context}")
+    last = last.replace("{input}", asked.abstract)
+    pieces = [piece for piece in (Piece(first), *pieces, Piece(last)) if piece.content]
     item = Item(
-        cell.needle, kind.language, asked.given or None, asked.answers, (asked.answers,), kind.metric,
+        cell.needle, kind.language, asked.abstract or None, asked.answers, (asked.answers,), kind.metric,
         () if needle is None else (needle,), max_new_tokens=_MAX_NEW_TOKENS,
     )  # fmt: skip
     context = Context(
-        (PromptMessage(None, tuple(pieces)),), sha256_hex(haystack.encode())[:12], tokens,
-        tuple(min(100.0, depth) for depth in depths), notes=asked.notes,
-    )  # fmt: skip
+        (PromptMessage(None, tuple(pieces)),), sha256_hex(haystack.encode())[:12], tokens, depths, notes=asked.notes
+    )
     return Replayed(item, context)
 
 
 def _named_paragraph(kind: PassageSet, asked: _Filling) -> str | None:
-    """The paragraph that the first answer names, as it stands in the prompt; None where it stands there not once."""
+    """The paragraph that the first answer names, as in the prompt; None unless it occurs there exactly once."""
     number = re.search(r"\d+", asked.answers[0])
-    found = [text for name, text in split_paragraphs(kind, asked.paragraphs) if number and name == number[0]]
-    return found[0] if len(found) == 1 and asked.paragraphs.count(found[0]) == 1 else None
+    named = [text for name, text in split_paragraphs(kind, asked.paragraphs) if number and name == number[0]]
+    return named[0] if len(named) == 1 and asked.paragraphs.count(named[0]) == 1 else None
 
 
 def split_paragraphs(kind: PassageSet, context: str) -> list[tuple[str, str]]:
-    """The paragraphs of a context in their order: the number of each, and its text with the marker before it."""
+    """The paragraphs of a context in order: the number of each, and its text with the marker."""
     before, after = map(re.escape, kind.marker.rstrip().split("{}"))
     marks = list(re.finditer(rf"(?:\A|\n){before}(\d+){after}", context))
     ends = [*(mark.start() for mark in marks[1:]), len(context)]
-    # A context without marks has one end and no paragraph.
+    # Without marks there is one end but no paragraph.
     return [(mark[1], context[mark.start() : end].strip()) for mark, end in zip(marks, ends, strict=False)]
 
 
@@ -164,40 +164,31 @@ def _numbered(kind: PassageSet, texts: Sequence[str]) -> str:
 
 
 def _retrieval(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Filling:
-    """Documents with summaries where the corpus has enough of them; else passages that lend their first sentence."""
+    """Asks about the summary of a document; if the corpus has too few, about a sentence taken out of a passage."""
     corpus, count = bench.corpora[cell.corpus], bench.options.paragraphs
     summaries = sum(bool(document.summary.strip()) for document in corpus.documents)
-    if summaries >= count:
-        found = [
-            passage for passage in passages_of(passage_source(corpus, bench.tokenizer, 0)) if passage.summary
-        ]  # fmt: skip
-        chosen = draw.sample(found, _enough(count, len(found), cell))
-        place = draw.randrange(count)
+    summarised = summaries >= count
+    cut = passages_of(passage_source(corpus, bench.tokenizer, 0 if summarised else bench.options.size))
+    passages = [passage for passage in cut if (passage.summary if summarised else len(passage.sentences) > 2)]
+    chosen = draw.sample(passages, _enough(count, len(passages), cell))
+    place = draw.randrange(count)
+    answers = (kind.answer.format(place + 1),)
+    if summarised:
         texts = [passage.text() for passage in chosen]
-        given = chosen[place].summary
-        notes: tuple[str, ...] = ()
-    else:
-        found = [
-            passage
-            for passage in passages_of(passage_source(corpus, bench.tokenizer, bench.options.size))
-            if len(passage.sentences) > 2
-        ]
-        chosen = draw.sample(found, _enough(count, len(found), cell))
-        place = draw.randrange(count)
-        texts = [passage.text(first=int(number == place)) for number, passage in enumerate(chosen)]
-        given = chosen[place].sentences[0]
-        notes = (
-            f"{cell.corpus} has {summaries} documents with a summary, fewer than {count}: a sentence taken out of the "
-            "paragraph stands for its abstract",
-        )
-    return _Filling(_numbered(kind, texts), given, (kind.answer.format(place + 1),), notes)
+        return _Filling(_numbered(kind, texts), chosen[place].summary, answers)
+    texts = [passage.text(first=int(number == place)) for number, passage in enumerate(chosen)]
+    note = (
+        f"{cell.corpus} has {summaries} documents with a summary, fewer than {count}: a sentence taken out of the "
+        "paragraph serves as its abstract"
+    )
+    return _Filling(_numbered(kind, texts), chosen[place].sentences[0], answers, (note,))
 
 
 def _count(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) -> _Filling:
     count = bench.options.paragraphs
-    found = passages_of(passage_source(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size))
+    passages = passages_of(passage_source(bench.corpora[cell.corpus], bench.tokenizer, bench.options.size))
     different = draw.randint(max(1, count // _LEAST_DIFFERENT), count)
-    chosen = draw.sample(found, _enough(different, len(found), cell))
+    chosen = draw.sample(passages, _enough(different, len(passages), cell))
     texts = [passage.text() for passage in (*chosen, *draw.choices(chosen, k=count - different))]
     draw.shuffle(texts)
     return _Filling(_numbered(kind, texts), "", (kind.answer.format(different),))
@@ -206,8 +197,8 @@ def _count(kind: PassageSet, cell: Cell, draw: random.Random, bench: Workbench) 
 def _enough(wanted: int, there: int, cell: Cell) -> int:
     if there < wanted:
         raise FitError(
-            f"corpus {cell.corpus!r} makes {there} paragraphs, expected {wanted}; use a larger corpus, or set "
-            "options.size or options.paragraphs lower"
+            f"corpus {cell.corpus!r} makes {there} paragraphs, expected {wanted}; use a larger corpus, or "
+            "lower options.size or options.paragraphs"
         )
     return wanted
 
@@ -216,7 +207,9 @@ def _of_file(bench: Workbench) -> Callable[[Cell], Replayed]:
     options = bench.options
     rows = _read(own_file(options.file), options.dataset)
     if len(rows) < options.rows:
-        raise RecipeError([f"options.rows: {options.rows}, but {options.file} has {len(rows)} rows; set options.rows"])
+        raise RecipeError(
+            [f"options.rows: {options.rows}, but {options.file} has {len(rows)} rows; lower options.rows"]
+        )
 
     def replay(cell: Cell) -> Replayed:
         return _replayed(options.dataset, cell, rows[int(cell.needle.removeprefix("row-")) - 1], bench)
@@ -225,8 +218,8 @@ def _of_file(bench: Workbench) -> Callable[[Cell], Replayed]:
 
 
 def _read(path: Path, dataset: str) -> list[_Filling]:
-    """The rows of one of LongBench's files. Raises RecipeError with the line that is none of them."""
-    found = []
+    """The rows of one of LongBench's files. Raises RecipeError with the line that is wrong."""
+    rows = []
     try:
         lines = path.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -236,7 +229,7 @@ def _read(path: Path, dataset: str) -> list[_Filling]:
             continue
         try:
             row: Any = json.loads(line)
-            json.dumps(row, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+            json.dumps(row, ensure_ascii=False).encode()  # fails on half of a surrogate pair
         except (ValueError, RecursionError) as error:
             raise RecipeError([f"options.file: {path}:{number}: not a JSON object ({error})"]) from None
         if not _is_row(row):
@@ -245,12 +238,12 @@ def _read(path: Path, dataset: str) -> list[_Filling]:
             )
         if row.get("dataset", dataset) != dataset:
             raise RecipeError([f"options.file: {path}:{number}: dataset is {row['dataset']!r}, expected {dataset!r}"])
-        found.append(_Filling(row["context"], row["input"], tuple(row["answers"])))
-    return found
+        rows.append(_Filling(row["context"], row["input"], tuple(row["answers"])))
+    return rows
 
 
 def _is_row(row: Any) -> bool:
-    """Whether a line of a file is a row with an abstract or nothing, paragraphs, and answers."""
+    """Whether a line of a file is a row with paragraphs, answers, and an abstract, which may be empty."""
     if not isinstance(row, dict) or not isinstance(row.get("answers"), list) or not row["answers"]:
         return False
     texts = [row.get("input"), row.get("context"), *row["answers"]]
@@ -258,29 +251,29 @@ def _is_row(row: Any) -> bool:
 
 
 def _check(dataset: str, row: Row, item: Item) -> Iterator[str]:
-    """What a row over paragraphs of a corpus says that its prompt does not."""
+    """Yields what a row over paragraphs of a corpus says that its prompt contradicts."""
     kind = SETS[dataset]
     context = yield from _context(dataset, row)
     if context is None:
         return
-    found = split_paragraphs(kind, context)
-    if [name for name, _ in found] != [str(number) for number in range(1, len(found) + 1)]:
-        yield "the paragraphs are not numbered from 1 on"
+    paragraphs = split_paragraphs(kind, context)
+    if [name for name, _ in paragraphs] != [str(number) for number in range(1, len(paragraphs) + 1)]:
+        yield "the paragraphs are not numbered from 1"
         return
-    texts = [text.partition(kind.marker.format(name).rstrip())[2].strip() for name, text in found]
+    texts = [text.partition(kind.marker.format(name).rstrip())[2].strip() for name, text in paragraphs]
     if kind.metric == "longbench_count":
         if row["answers"] != [str(len(set(texts)))]:
             yield f"{len(set(texts))} paragraphs are different, expected {shown(row['answers'])}"
         return
-    asked = [text for name, text in found if row["answers"] == [kind.answer.format(name)]]
+    asked = [text for name, text in paragraphs if row["answers"] == [kind.answer.format(name)]]
     if asked != row["needles"]:
-        yield f"the paragraph that answers name is {shown(asked)}, expected that of needles"
+        yield f"the paragraph named in answers is {shown(asked)}, expected the one in needles"
     if len(set(texts)) != len(texts):
-        yield "two paragraphs say the same"
+        yield "two paragraphs are the same"
 
 
 def _context(dataset: str, row: Row) -> Generator[str, None, str | None]:
-    """Whether a prompt is the published one; returns the paragraphs in it, None where it is not."""
+    """The paragraphs of a prompt; if it is not the published one, yields that and returns None."""
     prompt = row["prompt"] if isinstance(row["prompt"], str) else row["prompt"][-1]["content"]
     first, last = prompts()[dataset].replace("{input}", row["question"] or "").split("{context}")
     if not prompt.startswith(first) or not prompt.endswith(last) or len(prompt) < len(first) + len(last):
@@ -290,10 +283,10 @@ def _context(dataset: str, row: Row) -> Generator[str, None, str | None]:
 
 
 def _check_file(row: Row, item: Item) -> Iterator[str]:
-    """What of a row of their own file is not as published: whose it is, its metric tells."""
+    """Yields what is not as published in a row of a file; metric and language show which set it is from."""
     names = [name for name, kind in SETS.items() if (kind.metric, kind.language) == (row["metric"], row["language"])]
     if not names:
-        yield f"metric is {row['metric']!r}; no set of LongBench in {row['language']} has it"
+        yield f"metric is {row['metric']!r}, which no LongBench set in {row['language']} has"
         return
     yield from _context(names[0], row)
 

@@ -1,8 +1,8 @@
 """Asks the questions of MRCR's published files: openai/mrcr, and DeepMind's MRCR v2.
 
-A row of the file is a row of the dataset, with the published prompt and answer, judged by the published grader. Its
-length is the upper end of its published bin, a power of two. No depth is asked for in these files: `depth_percent` is
-where the reply stands, to the nearest ten percent, and `needle_depths` says it exactly.
+Each row of the file is a row of the dataset, with the published prompt, answer and grader. Its length is the upper end
+of its published bin, a power of two. The files request no depths: `depth_percent` is where the reply stands, to the
+nearest ten percent, and `needle_depths` is the exact place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from niah_gen.errors import RecipeError
-from niah_gen.prompts.messages import Piece, PromptMessage
+from niah_gen.prompts.messages import NO_NEEDLE, Piece, PromptMessage
 from niah_gen.tasks.base import Task, replayed
 from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.published.mrcr_files import MrcrRow, read_mrcr
@@ -26,7 +26,7 @@ from niah_gen.tokenizers.find import Tokenizer, find_tokenizer
 from niah_gen.tokenizers.spliced import Slice, encode
 from niah_score.contract import Row, canonical_json, sha256_hex
 
-# Bins are of these tokens, whatever tokenizer a dataset has.
+# Bins count the tokens of this encoding, whatever the dataset's tokenizer.
 _BINS_OF = "o200k_base"
 _SHORTEST = 8_192
 _STEP = 10
@@ -39,7 +39,7 @@ _QUESTION = re.compile(r"Prepend \S+ to the (\d+)(?:st|nd|rd|th) \(1 indexed\) (
 
 @dataclass(frozen=True, slots=True)
 class MrcrOptions:
-    """The recipe's [options]. `file`: of the user's own. `rows`: of each length and number of needles; None for all."""
+    """The recipe's [options]. `file`: the user's. `rows`: of each length and number of needles; None for all."""
 
     file: OwnFile | None = None
     rows: int | None = None
@@ -50,7 +50,7 @@ class MrcrOptions:
 
 
 class _Listed(NamedTuple):
-    """Where a row of the file stands in the dataset."""
+    """The number of a row in the file, and its coordinates in the dataset."""
 
     number: int
     at: Coordinates
@@ -67,22 +67,25 @@ def bin_of(tokens: int) -> int:
     return max(_SHORTEST, 1 << (tokens - 1).bit_length())
 
 
-def _listed(options: MrcrOptions, longest: int) -> tuple[_Listed, ...]:
+def _version(options: MrcrOptions) -> tuple[Path, int, int]:
+    """The file, and its time and size, so that caches read a file again that has changed."""
     path = _path(options)
     status = path.stat()
-    return _list(path, status.st_mtime_ns, status.st_size, longest)
+    return path, status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=8)
 def _list(path: Path, changed: int, size: int, longest: int) -> tuple[_Listed, ...]:
-    """The rows of a file of at most a length, in its order. `changed`, `size`: a file that is written anew is read."""
-    found = []
+    """The rows of a file up to a length, in order."""
+    listed = []
     repeats: Counter[tuple[int, int]] = Counter()
     count = find_tokenizer(_BINS_OF).count
     for row in read_mrcr(path):
         sizes = _sizes(row, count, longest)
-        length = None if sizes is None else bin_of(row.context_tokens or sum(sizes) + count(row.answer))
-        if sizes is None or length is None or length > longest:
+        if sizes is None:
+            continue
+        length = bin_of(row.context_tokens or sum(sizes) + count(row.answer))
+        if length > longest:
             continue
         depth = None
         if row.needle_message is not None:
@@ -90,12 +93,12 @@ def _list(path: Path, changed: int, size: int, longest: int) -> tuple[_Listed, .
             depth = float(_STEP * round(100 * before / max(1, tokens) / _STEP))
         repeat = repeats[length, row.needles]
         repeats[length, row.needles] += 1
-        found.append(_Listed(row.number, Coordinates(length, _needle_id(row), repeat, depth)))
-    return tuple(found)
+        listed.append(_Listed(row.number, Coordinates(length, _needle_id(row), repeat, depth)))
+    return tuple(listed)
 
 
 def _sizes(row: MrcrRow, count: Callable[[str], int], longest: int) -> list[int] | None:
-    """Tokens of each message; None for a row above `longest`, which is not counted any further."""
+    """Tokens of each message; None for a row above `longest`, where counting stops early."""
     if (row.context_tokens or 0) > longest:
         return None
     sizes: list[int] = []
@@ -109,7 +112,7 @@ def _sizes(row: MrcrRow, count: Callable[[str], int], longest: int) -> list[int]
 
 
 def _place_of(row: MrcrRow, sizes: Sequence[int], count: Callable[[str], int]) -> tuple[int, int]:
-    """Tokens of the conversation before the reply, and of all of it but the reply. The question is no part of it."""
+    """Tokens of the conversation before the reply, and of all of it but the reply. The question is not part of it."""
     at = row.needle_message or 0
     if row.messages[0][0] is not None:
         before, after = sum(sizes[:at]), sum(sizes[at + 1 : -1])
@@ -120,17 +123,13 @@ def _place_of(row: MrcrRow, sizes: Sequence[int], count: Callable[[str], int]) -
 
 
 def _context_of(row: MrcrRow) -> str:
-    """The conversation of a prompt that is one text, without the question."""
+    """The conversation without the question, of a prompt that is one text."""
     text = row.messages[0][1]
     return text[: max(text.rfind(f"User: {row.question}"), row.needle_start + len(row.needle))]
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
-    if language != _ENGLISH:
-        return []
-    path = _path(settings.options)
-    status = path.stat()
-    return _needle_ids(path, status.st_mtime_ns, status.st_size)
+    return _needle_ids(*_version(settings.options)) if language == _ENGLISH else []
 
 
 @lru_cache(maxsize=8)
@@ -144,18 +143,18 @@ def _needle_id(row: MrcrRow) -> str:
 
 def _coordinates(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
     options = settings.options
-    listed = _listed(options, max(axes.lengths))
-    asked = [one for one in listed if one.at.length in axes.lengths]
+    listed = _list(*_version(options), max(axes.lengths))
+    asked = [row for row in listed if row.at.length in axes.lengths]
     if not asked:
-        there = sorted({one.at.length for one in _listed(options, _ENDLESS)})
+        there = sorted({row.at.length for row in _list(*_version(options), _ENDLESS)})
         raise RecipeError(
-            [f"lengths: the rows of {options.file} have {', '.join(map(str, there)) or 'none'}; name those"]
+            [f"lengths: the rows of {options.file} have {', '.join(map(str, there)) or 'none'}; ask for those"]
         )
-    yield from (one.at for one in asked if options.rows is None or one.at.repeat < options.rows)
+    yield from (row.at for row in asked if options.rows is None or row.at.repeat < options.rows)
 
 
 class _Reader:
-    """Makes the prompts of one process; the file is read on from the row before, and again for an earlier one."""
+    """Makes the prompts of one process: reads on from the last row, or from the beginning for an earlier row."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
@@ -167,8 +166,8 @@ class _Reader:
     def __call__(self, cell: Cell) -> Replayed:
         """The prompt of a cell."""
         if not self._numbers:
-            listed = _listed(self._bench.options, self._bench.longest)
-            self._numbers = {(one.at.length, one.at.needle, one.at.repeat): one.number for one in listed}
+            listed = _list(*_version(self._bench.options), self._bench.longest)
+            self._numbers = {(known.at.length, known.at.needle, known.at.repeat): known.number for known in listed}
         row = self._read(self._numbers[cell.length, cell.needle, cell.repeat])
         return Replayed(_item(cell, row), _context(row, self._bench.tokenizer))
 
@@ -179,7 +178,9 @@ class _Reader:
             self._at = row.number
             if row.number == number:
                 return row
-        raise RecipeError([f"options.file: {self._path.name} has no row {number} any more; it was changed meanwhile"])
+        raise RecipeError(
+            [f"options.file: {self._path.name} no longer has row {number}, so it was changed; build again"]
+        )
 
 
 def _item(cell: Cell, row: MrcrRow) -> Item:
@@ -192,7 +193,7 @@ def _item(cell: Cell, row: MrcrRow) -> Item:
 
 
 def _like_replies(row: MrcrRow) -> Iterator[str]:
-    """The other replies to the request that is asked about; none where the prompt is one text."""
+    """The replies to the other requests of the same wording; none if the prompt is one text."""
     at = row.needle_message
     if at is None or len(row.messages) < 3:
         return
@@ -204,7 +205,7 @@ def _like_replies(row: MrcrRow) -> Iterator[str]:
 
 
 def _context(row: MrcrRow, tokenizer: Tokenizer) -> Context:
-    # Encoded once here, no message is counted again.
+    # Messages are encoded once here, so that none is counted again.
     encoded = [encode(text, tokenizer) for _, text in row.messages]
     messages = [
         PromptMessage(role, (Piece(Slice(text, 0, len(text.data))),) if text.data else ())
@@ -216,34 +217,33 @@ def _context(row: MrcrRow, tokenizer: Tokenizer) -> Context:
         return Context(tuple(messages), haystack_id, encoded[0].size)
     at, source = row.needle_message, encoded[row.needle_message]
     start = len(row.messages[at][1][: row.needle_start].encode())
-    edges = (0, start, start + len(row.needle.encode()), len(source.data))
-    pieces = (Piece(Slice(source, first, last), 0 if n == 1 else -1) for n, (first, last) in enumerate(pairwise(edges)))
-    messages[at] = messages[at]._replace(
-        pieces=tuple(piece for piece, (first, last) in zip(pieces, pairwise(edges), strict=True) if first < last)
-    )
+    end = start + len(row.needle.encode())
+    parts = ((0, start, NO_NEEDLE), (start, end, 0), (end, len(source.data), NO_NEEDLE))
+    pieces = tuple(Piece(Slice(source, first, last), needle) for first, last, needle in parts if first < last)
+    messages[at] = messages[at]._replace(pieces=pieces)
     before, tokens = _place_of(row, [text.size for text in encoded], tokenizer.count)
     return Context(tuple(messages), haystack_id, tokens, (100 * before / max(1, tokens),), needle_turn=at)
 
 
 def _check(row: Row, item: Item) -> Iterator[str]:
-    """What a row says of its prompt that is not true, as far as the published wording lets it be read."""
+    """Yields what is wrong with a row's answer and needle, as far as the published wording of the prompt shows it."""
     answer, prefix = row["answers"][0], row["answer_prefix"] or ""
     if not prefix or not answer.startswith(prefix) or prefix not in (row["question"] or ""):
         yield f"answers: expected a text that begins with the prefix {prefix!r}, which the question names"
     for needle in row["needles"]:
         if answer.removeprefix(prefix).strip() != needle.strip():
             yield "the needle is not what the answer repeats"
-        elif (place := _asked_reply(row)) is not None and place.strip() != needle.strip():
-            yield f"the reply that is asked for is {place[:80]!r}, but the needle is another"
+        elif (reply := _asked_reply(row)) is not None and reply.strip() != needle.strip():
+            yield f"the requested reply is {reply[:80]!r}, but the needle is a different one"
 
 
 def _asked_reply(row: Row) -> str | None:
-    """The reply of a chat that its question names; None where it cannot be read."""
+    """The reply that a chat's question names, empty if there is none; None if the question cannot be parsed."""
     prompt = row["prompt"]
-    found = _QUESTION.match(row["question"] or "")
-    if isinstance(prompt, str) or found is None or len(prompt) < 2:
+    match = _QUESTION.match(row["question"] or "")
+    if isinstance(prompt, str) or match is None or len(prompt) < 2:
         return None
-    place, asked = int(found.group(1)), found.group(2).lower()
+    place, asked = int(match[1]), match[2].lower()
     request = re.compile(rf"write an? {re.escape(asked)}\W*", re.IGNORECASE)
     replies = [
         reply["content"]

@@ -1,8 +1,8 @@
-"""Reads files of MRCR: openai/mrcr's Parquet files of chats, and DeepMind's MRCR v2 of texts, CSV or Parquet.
+"""Reads MRCR's files: chats of openai/mrcr (Parquet), and texts of DeepMind's MRCR v2 (CSV or Parquet).
 
 openai/mrcr has the columns `prompt` (a JSON list of messages), `answer`, `random_string_to_prepend`, `n_needles` and
-`desired_msg_index` (of the request that is asked about; the next message is its reply). MRCR v2 has `queries` and
-`answer`, and in some releases `num_relevant` and `context_len`. Files may be larger than memory: rows are read in turn.
+`desired_msg_index` (of the request in question; the next message is its reply). MRCR v2 has `queries` and `answer`, and
+in some releases `num_relevant` and `context_len`. Files may be larger than memory: rows are read one at a time.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Fields = Mapping[str, Any]
 class MrcrRow(NamedTuple):
     """A row of a published file. `number`: from 1, in its file.
 
-    `messages`: of a chat; of a text one message without a role. `needles`: like requests. `needle_message` and
-    `needle_start`: the message and the code point in it where the asked reply begins, None where it does not stand
-    there once. `context_tokens`: as the file says, None where it does not.
+    `messages`: those of a chat, or a text as one message without a role. `needles`: how many requests are alike.
+    `needle_message`, `needle_start`: the message, and the code point in it, where the requested reply begins; the
+    message is None unless the reply occurs exactly once. `context_tokens`: as given in the file, else None.
     """
 
     number: int
@@ -53,22 +53,19 @@ class MrcrRow(NamedTuple):
 
     @property
     def needle(self) -> str:
-        """The reply that is asked for."""
+        """The requested reply."""
         return self.answer[len(self.prefix) :].strip() if self.metric == "mrcr_v2" else self.answer[len(self.prefix) :]
 
 
 def read_mrcr(path: Path) -> Iterator[MrcrRow]:
-    """The rows of a file in their order.
-
-    Raises RecipeError that names the file, and row and column where one is wrong.
-    """
+    """The rows of a file in order. Raises RecipeError with the file, and the row and column that are wrong."""
     try:
         if path.suffix == ".parquet":
             yield from _read_parquet(path)
         elif path.suffix == ".csv":
             yield from _read_csv(path)
         else:
-            raise RecipeError([f"options.file: {path.name} is no .parquet and no .csv file"])
+            raise RecipeError([f"options.file: {path.name} is neither a .parquet nor a .csv file"])
     except OSError as error:
         raise RecipeError([f"options.file: {path} cannot be read ({error.strerror or error})"]) from None
 
@@ -85,15 +82,15 @@ def _read_parquet(path: Path) -> Iterator[MrcrRow]:
                 for fields in batch.to_pylist():
                     number += 1
                     yield make(path, number, fields)
-    # Damaged texts are no UTF-8; damaged pages are errors of Arrow, or of the system without a number.
+    # Damaged text raises UnicodeDecodeError; damaged pages raise errors of Arrow, or OSError without a number.
     except (pa.ArrowException, ValueError, OSError) as error:
         if is_refused(error):
             raise
-        raise RecipeError([f"options.file: {path.name} is no readable Parquet file ({error})"]) from None
+        raise RecipeError([f"options.file: {path.name} is not a readable Parquet file ({error})"]) from None
 
 
 def _read_csv(path: Path) -> Iterator[MrcrRow]:
-    # A field is a whole prompt; the module's limit of 128 KiB holds for the process.
+    # A field can be a whole prompt, above the module's limit of 128 KiB, which is set for the whole process.
     csv.field_size_limit(sys.maxsize)
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file, strict=True)
@@ -107,13 +104,13 @@ def _read_csv(path: Path) -> Iterator[MrcrRow]:
                     raise _wrong(path, number, names[min(len(line), len(names) - 1)], f"{len(names)} fields", len(line))
                 yield make(path, number, dict(zip(names, line, strict=True)))
         except csv.Error as error:
-            raise RecipeError([f"options.file: {path.name}, row {number + 1}: no readable CSV ({error})"]) from None
+            raise RecipeError([f"options.file: {path.name}, row {number + 1}: not readable as CSV ({error})"]) from None
         except UnicodeDecodeError as error:
             raise RecipeError([f"options.file: {path.name}, row {number + 1}: not UTF-8 ({error.reason})"]) from None
 
 
 def _form_of(path: Path, names: list[str]) -> tuple[list[str], Callable[[Path, int, Fields], MrcrRow]]:
-    """The columns to read, and what makes a row of them."""
+    """The columns to read, and the function that makes a row of them."""
     if set(_CHAT_COLUMNS) <= set(names):
         return list(_CHAT_COLUMNS), _chat_row
     if set(_TEXT_COLUMNS) <= set(names):
@@ -139,24 +136,26 @@ def _chat_row(path: Path, number: int, fields: Fields) -> MrcrRow:
             path, number, "desired_msg_index", "the message before the one that the answer repeats",
             messages[asked + 1]["content"],
         )  # fmt: skip
-    said = tuple((message["role"], message["content"]) for message in messages)
-    return MrcrRow(number, said, answer, prefix, said[-1][1], needles, asked + 1, 0, None, "mrcr")
+    chat = tuple((message["role"], message["content"]) for message in messages)
+    return MrcrRow(number, chat, answer, prefix, chat[-1][1], needles, asked + 1, 0, None, "mrcr")
 
 
 def _messages(path: Path, number: int, fields: Fields) -> list[Message]:
     wanted = "a JSON list of messages with role and content, the last one the user's"
     text = _text(path, number, fields, "prompt")
     try:
-        found = json.loads(text)
+        messages = json.loads(text)
     except (ValueError, RecursionError):
         raise _wrong(path, number, "prompt", wanted, text) from None
-    if not isinstance(found, list) or len(found) < 3 or not all(map(_is_message, found)) or found[-1]["role"] != "user":
+    if not isinstance(messages, list) or len(messages) < 3 or not all(map(_is_message, messages)):
         raise _wrong(path, number, "prompt", wanted, text)
-    return [Message(role=message["role"], content=message["content"]) for message in found]
+    if messages[-1]["role"] != "user":
+        raise _wrong(path, number, "prompt", wanted, text)
+    return [Message(role=message["role"], content=message["content"]) for message in messages]
 
 
-def _is_message(found: object) -> bool:
-    return isinstance(found, dict) and all(isinstance(found.get(name), str) for name in ("role", "content"))
+def _is_message(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in ("role", "content"))
 
 
 def _text_row(path: Path, number: int, fields: Fields) -> MrcrRow:
@@ -181,26 +180,26 @@ def _text_row(path: Path, number: int, fields: Fields) -> MrcrRow:
 
 
 def _text(path: Path, number: int, fields: Fields, name: str) -> str:
-    found = fields[name]
-    if not isinstance(found, str) or not found.strip():
-        raise _wrong(path, number, name, "a text", found)
+    value = fields[name]
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(path, number, name, "a text", value)
     try:
-        found.encode()
+        value.encode()
     except UnicodeEncodeError:
-        raise _wrong(path, number, name, "a text without half surrogate pairs", found) from None
-    return found
+        raise _wrong(path, number, name, "a text without half surrogate pairs", value) from None
+    return value
 
 
 def _whole(path: Path, number: int, fields: Fields, name: str) -> int:
-    """A whole number, which CSV gives as text and pandas may have written as 8.0."""
-    found = fields[name]
+    """A whole number, which is text in CSV, and may be 8.0 where pandas wrote it."""
+    value = fields[name]
     try:
-        value = float(found) if isinstance(found, str) else found
-        if not isinstance(value, bool) and value == int(value) and value >= 0:
-            return int(value)
+        parsed = float(value) if isinstance(value, str) else value
+        if not isinstance(parsed, bool) and parsed == int(parsed) and parsed >= 0:
+            return int(parsed)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise _wrong(path, number, name, "a whole number", found)
+    raise _wrong(path, number, name, "a whole number", value)
 
 
 def _wrong(path: Path, number: int, column: str, expected: str, found: object) -> RecipeError:

@@ -1,7 +1,7 @@
-"""Replays NeedleBench v2: single-needle retrieval, retrieval of many, reasoning, and the Ancestral Trace Challenge.
+"""Replays NeedleBench v2: single-needle retrieval, multi-needle retrieval, reasoning, the Ancestral Trace Challenge.
 
-Prompts are made whole as opencompass/datasets/needlebench_v2 makes them. Haystacks are those of OpenCompass's CDME, and
-so are the places of the needles, but for retrieval of many: there one prompt has a needle at every depth of the recipe.
+Whole prompts are built as in opencompass/datasets/needlebench_v2. Haystacks and the places of needles are those of
+OpenCompass's CDME, except in multi-needle retrieval, where one prompt has a needle at every depth of the recipe.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from niah_gen.tasks.records import Cell, Context, Coordinates, GridAxes, Item, R
 from niah_gen.tokenizers.spliced import Encoded, encode
 
 _CONTEXT = "{context}"
-# The buffers of the published set that goes to 4k; its longer sets have 3000 in English.
+# The buffers of the published set up to 4k; the longer sets have 3000 in English.
 _BUFFERS = {"en": 500, "zh": 200}
 _REASONING_COUNTS = (2, 3, 4, 5)
 _ATC_COUNTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -42,11 +42,11 @@ _MOST_FACTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class NeedleBenchOptions:
-    """The recipe's [options], the same for all four tasks; each takes what it has a use for.
+    """The recipe's [options], the same for all four tasks; each uses what it needs.
 
     `names`, `needles`: the user's copies of names.json and needles.jsonl. `count`: how many facts a prompt of reasoning
-    or the Ancestral Trace Challenge has, one number or several; left out, the published ones. `buffer`: tokens taken
-    off each length (`length_buffer`); left out, 500 in English and 200 in Chinese. `position`: whether single and
+    or the Ancestral Trace Challenge has, one number or several; the published ones by default. `buffer`: tokens taken
+    off each length (`length_buffer`); by default 500 in English and 200 in Chinese. `position`: whether single and
     retrieval ask at the `end` or the `start`.
     """
 
@@ -59,42 +59,42 @@ class NeedleBenchOptions:
     def __post_init__(self) -> None:
         counts = self.counts(())
         if not all(1 <= count <= _MOST_FACTS for count in counts) or len(set(counts)) < len(counts):
-            raise ValueError(f"count is {self.count}; expected numbers of facts, 1 to {_MOST_FACTS}, each once")
+            raise ValueError(f"count is {self.count}; expected numbers of facts from 1 to {_MOST_FACTS}, none twice")
         if self.buffer is not None and self.buffer < 0:
             raise ValueError(f"buffer is {self.buffer}; expected 0 tokens or more")
         if self.position not in ("end", "start"):
             raise ValueError(f"position is {self.position!r}; expected end or start")
 
     def counts(self, usual: tuple[int, ...]) -> tuple[int, ...]:
-        """How many facts prompts have. `usual`: the task's, where the recipe says nothing."""
+        """How many facts prompts have. `usual`: the task's own numbers, which hold if the recipe gives none."""
         if self.count is None:
             return usual
         return (self.count,) if isinstance(self.count, int) else self.count
 
     def own_names(self, language: str) -> tuple[str, ...]:
-        """The names of a language. Raises RecipeError where there is no file, or no names in it."""
+        """The names of a language. Raises RecipeError if there is no file, or no names in it."""
         if self.names is None:
             raise RecipeError(["options.names: expected the path of NeedleBench's names.json (docs/published.md)"])
         return read_names(own_file(self.names), language)
 
     def own_needles(self) -> tuple[NeedleLine, ...]:
-        """The needles of both languages. Raises RecipeError where there is no file, or no needles in it."""
+        """The needles of both languages. Raises RecipeError if there is no file, or no needles in it."""
         if self.needles is None:
             raise RecipeError(["options.needles: expected the path of NeedleBench's needles.jsonl (docs/published.md)"])
         return read_needles(own_file(self.needles))
 
     def notes(self, what: str) -> tuple[str, ...]:
-        """What to say where a file is not the published one. `what`: `names.json` or `needles.jsonl`."""
+        """A note if a file is not the published one. `what`: `names.json` or `needles.jsonl`."""
         spec = self.names if what == "names.json" else self.needles
         if spec is None or is_published(own_file(spec), what):
             return ()
         return (
-            f"{what} is another file than NeedleBench's: the prompts follow its rules, but are not the published ones",
+            f"{what} is not NeedleBench's published file: prompts follow its rules, but differ from the published ones",
         )
 
 
 class _Files:
-    """The user's files as one process has read them."""
+    """The user's files, each read once by a process."""
 
     def __init__(self, options: NeedleBenchOptions) -> None:
         self.needles = cache(options.own_needles)
@@ -103,7 +103,7 @@ class _Files:
 
 
 class _Haystacks:
-    """OpenCompass's haystacks for whole prompts, and the needles as tokens."""
+    """Fills OpenCompass's haystacks, and encodes needles."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
@@ -114,7 +114,7 @@ class _Haystacks:
         return [self._encoded(text) for text in texts]
 
     def filled(self, cell: Cell, needles: Sequence[Encoded]) -> Haystack:
-        """length - buffer - needle tokens of the corpus, in the repeat's order; none where that is less than none."""
+        """length - buffer - needle tokens of the corpus, in the repeat's order; none if that is negative."""
         buffer = self._bench.options.buffer
         taken = (_BUFFERS[cell.language] if buffer is None else buffer) + sum(needle.size for needle in needles)
         return self._fillers[cell.corpus].taken(cell.repeat, max(cell.length - taken, 0))
@@ -163,7 +163,7 @@ def _retrieval(bench: Workbench) -> Callable[[Cell], Replayed]:
 
 
 def place_at_once(haystack: Haystack, needles: Sequence[Encoded], depths: Sequence[float]) -> Spliced:
-    """Each needle at a depth of its own, the least first: what stands before it already is added to its place."""
+    """Each needle at its own depth, the least first; the tokens of earlier needles are added to its place."""
     ranges = [TokenRange(haystack.source, 0, haystack.tokens)]
     added = 0
     for number, (needle, depth) in enumerate(zip(needles, depths, strict=True)):
@@ -178,14 +178,14 @@ def _reasoning(bench: Workbench) -> Callable[[Cell], Replayed]:
     files, haystacks = _Files(bench.options), _Haystacks(bench)
 
     def make(cell: Cell) -> Replayed:
-        found = reasoning_ancestry(files.names(cell.language), cell.language, cell.repeat, _count_of(cell))
-        texts = tuple(map(_on_lines, found.facts))
+        line = reasoning_ancestry(files.names(cell.language), cell.language, cell.repeat, _count_of(cell))
+        texts = tuple(map(_on_lines, line.facts))
         needles = haystacks.needles(texts)
         haystack = haystacks.filled(cell, needles)
         known = prompts()[cell.language]
-        asked = {"last_person": found.people[-1]}
+        asked = {"last_person": line.people[-1]}
         question = fill(known["reasoning_question"], asked)
-        item = _boxed(cell, question, found.people[0], texts)
+        item = _boxed(cell, question, line.people[0], texts)
         context = place(haystack, needles, DepthTargets(cell.depth or 0.0, bench.diff), bench.tokenizer)
         values = {**asked, "retrieval_question": question}
         return _prompt(item, known["reasoning_end"], values, haystack, context, files, cell)
@@ -198,12 +198,12 @@ def _atc(bench: Workbench) -> Callable[[Cell], Replayed]:
 
     def make(cell: Cell) -> Replayed:
         kind = cell.needle.partition("-")[0]
-        found = atc_asked(files.names(cell.language), cell.language, kind, cell.repeat, _count_of(cell))
-        facts = found.ancestry.facts
-        before, _, after = found.prompt.partition("".join(facts))
+        asked = atc_asked(files.names(cell.language), cell.language, kind, cell.repeat, _count_of(cell))
+        facts = asked.ancestry.facts
+        before, _, after = asked.prompt.partition("".join(facts))
         pieces = (Piece(before), *(Piece(fact, number) for number, fact in enumerate(facts)), Piece(after))
-        item = _boxed(cell, found.question, found.answer, facts)
-        # The facts are all there is: nothing of a haystack stands before any of them.
+        item = _boxed(cell, asked.question, asked.answer, facts)
+        # There is no haystack, so nothing of one precedes a fact.
         depths = (0.0,) * len(facts)
         context = Context((PromptMessage(None, pieces),), None, 0, depths, notes=files.notes("names.json"))
         return Replayed(item, context)
@@ -212,7 +212,7 @@ def _atc(bench: Workbench) -> Callable[[Cell], Replayed]:
 
 
 def _on_lines(text: str) -> str:
-    """A needle as it is put in, between two line ends."""
+    """A needle as it is inserted, between two line ends."""
     return f"\n{text}\n"
 
 
@@ -249,7 +249,7 @@ def _prompt(
 
 def _ends_early(haystack: Haystack, cell: Cell) -> Iterator[str]:
     if not haystack.tokens:
-        yield f"length {cell.length} less the buffer and the needles leaves no haystack; options.buffer sets the buffer"
+        yield f"length {cell.length} minus buffer and needles leaves no haystack; options.buffer sets the buffer"
     elif haystack.end == len(haystack.source.data):
         yield f"{cell.corpus} ends early: length {cell.length} holds {haystack.tokens} tokens of filler"
 
@@ -267,14 +267,14 @@ def _atc_ids(settings: Settings, language: str) -> Sequence[str]:
 
 
 def _retrieval_rows(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
-    """A row for each length and repeat: all depths stand in one prompt."""
+    """One row for each length and repeat, since one prompt has all depths."""
     for length in axes.lengths:
         for repeat in range(axes.repeats):
             yield Coordinates(length, "parallel", repeat)
 
 
 def _atc_rows(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coordinates]:
-    """As many rows of each question kind as there are repeats, in the published order; they have no length or depth."""
+    """A row for each number of facts, question kind and repeat, in the published order, without a length or a depth."""
     for needle in _atc_ids(settings, language):
         for repeat in range(axes.repeats):
             yield Coordinates(0, needle, repeat)
@@ -282,19 +282,13 @@ def _atc_rows(settings: Settings, axes: GridAxes, language: str) -> Iterator[Coo
 
 def _at_the_end(settings: Settings) -> Iterator[str]:
     if settings.options.position != "end":
-        yield "options.position: only single and retrieval are asked at the start as well"
+        yield "options.position: only the single and retrieval tasks can ask at the start"
 
 
 SINGLE = Task(
-    "needlebench2-single",
-    1,
-    _one("single"),
-    replayed,
-    NeedleBenchOptions,
-    check=check_keywords,
-    replay=_single,
+    "needlebench2-single", 1, _one("single"), replayed, NeedleBenchOptions, check=check_keywords, replay=_single,
     drawn=True,
-)
+)  # fmt: skip
 RETRIEVAL = Task(
     "needlebench2-retrieval", 1, _one("parallel"), replayed, NeedleBenchOptions, check=check_keywords,
     coordinates=_retrieval_rows, replay=_retrieval, drawn=True

@@ -1,6 +1,6 @@
-"""Draws what NeedleBench v2 hides and asks, in the order of the published generators: the same seeds, the same draws.
+"""Draws what NeedleBench v2 hides and asks, with the seeds of the published generators and in their order.
 
-Each function states the seed of Python's generator that the published code sets before it; none touches the global one.
+Docstrings give the seed that the published code sets for Python's global generator, which is not touched here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _FOLDER = Path(__file__).parents[2] / "library" / "needlebench"
 # The question kinds of the Ancestral Trace Challenge in the published order; the seeds depend on it.
 ATC_KINDS = ("eldest", "ancestor", "descendant", "distance")
 _QUOTED = re.compile(r"'([^']*)'")
+_FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
 class Ancestry(NamedTuple):
-    """A line of relatives, the eldest first. `facts`: a sentence a link, shuffled; `generations`: of them all."""
+    """A line of relatives, the eldest first. `facts`: one for each link, shuffled; `generations`: of all links."""
 
     people: tuple[str, ...]
     facts: tuple[str, ...]
@@ -53,7 +54,7 @@ def kinship() -> Mapping[str, Any]:
 
 
 def single_needle(lines: Sequence[NeedleLine], language: str, repeat: int) -> NeedleLine:
-    """The needle of a repeat. Seed: the repeat. Raises RecipeError where the language has none."""
+    """The needle of a repeat. Seed: the repeat. Raises RecipeError if the language has none."""
     own = [line for line in lines if line.language == language]
     if not own:
         raise RecipeError([f"options.needles: no line is in {language!r}"])
@@ -61,18 +62,18 @@ def single_needle(lines: Sequence[NeedleLine], language: str, repeat: int) -> Ne
 
 
 def parallel_needles(lines: Sequence[NeedleLine], language: str, repeat: int, count: int) -> tuple[NeedleLine, ...]:
-    """The needles of a repeat, the one of the least depth first: the same in all repeats, in orders of their own.
+    """The needles of a repeat by ascending depth: the same ones in every repeat, in different orders.
 
-    The published choice is unseeded; here it is what it would be after seed 0: all lines of both languages are shuffled
-    and the first of the language are taken whose subjects and keywords all differ. Seed of the order: the repeat.
-    Raises RecipeError where there are too few.
+    The published choice is unseeded; here it is the one after seed 0: all lines of both languages are shuffled, and the
+    first ones of the language are taken whose subjects and keywords all differ. Seed of the order: the repeat.
+    Raises RecipeError if there are too few.
     """
     shuffled = list(lines)
     random.Random(0).shuffle(shuffled)
     chosen = list(_differing((line for line in shuffled if line.language == language), count))
     if len(chosen) < count:
         raise RecipeError(
-            [f"options.needles: {len(chosen)} lines of {language!r} differ in arg1 and arg2, fewer than {count} depths"]
+            [f"options.needles: {len(chosen)} {language!r} lines differ in arg1 and arg2, too few for {count} depths"]
         )
     random.Random(repeat).shuffle(chosen)
     return tuple(chosen)
@@ -91,23 +92,23 @@ def _differing(lines: Iterator[NeedleLine], count: int) -> Iterator[NeedleLine]:
 
 
 def parallel_question(needles: Sequence[NeedleLine], language: str) -> str:
-    """All questions in one, and the form of all answers, as published: no space between them in English."""
+    """All questions in one, then the form of the answers; as published, no space comes between the two in English."""
     mark, end = ("？", "。") if language == "zh" else ("?", ".")
     asked = "、".join(line.question.split(mark)[0] + mark for line in needles)
     quoted = [_QUOTED.search(line.question) for line in needles]
-    form = "、".join(found[1].split(end)[0] for found in quoted if found)
+    form = "、".join(match[1].split(end)[0] for match in quoted if match)
     if language == "zh":
         return f"{asked}请按照'{form}'的格式回答。"
     return f"{asked}Please answer in the format of '{form}'"
 
 
 def ancestry(draw: random.Random, names: Sequence[str], count: int, language: str) -> Ancestry:
-    """A line of `count` links: the people, then a sentence and a term for each link, then the order of the facts.
+    """A line of `count` links. Draws the people, then a sentence and a term for each link, then the order of the facts.
 
-    Raises RecipeError where there are too few names.
+    Raises RecipeError if there are too few names.
     """
     if len(names) < count + 1:
-        raise RecipeError([f"options.count: {count} facts name {count + 1} people; options.names has {len(names)}"])
+        raise RecipeError([f"options.count: {count} facts need {count + 1} names; options.names has {len(names)}"])
     known = kinship()[language]
     near, far = known["one_generation"], known["two_generations"]
     people = draw.sample(list(names), count + 1)
@@ -128,30 +129,27 @@ def reasoning_ancestry(names: Sequence[str], language: str, repeat: int, count: 
 
 
 def atc_asked(names: Sequence[str], language: str, kind: str, repeat: int, count: int) -> AtcPrompt:
-    """A prompt of the Ancestral Trace Challenge. Seed: the repeat, from 1 on, and 10,000 for each kind before it.
+    """A prompt of the Ancestral Trace Challenge. Seed: the repeat, counted from 1, plus 10,000 for each earlier kind.
 
-    Facts are joined by nothing at all, and English ordinals are 1th, 2th, 3th, as published.
+    As published, facts are joined without a space, and English ordinals are 1th, 2th, 3th.
     """
     number = ATC_KINDS.index(kind)
-    found = ancestry(random.Random(repeat + 1 + 10_000 * number), names, count, language)
-    eldest, youngest = found.people[0], found.people[-1]
+    line = ancestry(random.Random(repeat + 1 + 10_000 * number), names, count, language)
+    eldest, youngest = line.people[0], line.people[-1]
     filled = {
         "last_person": youngest,
         "person": eldest if kind == "descendant" else youngest,
         "person_a": eldest,
         "person_b": youngest,
-        "n": str(found.generations),
-        "shuffled_story": "".join(found.facts),
+        "n": str(line.generations),
+        "shuffled_story": "".join(line.facts),
     }
     template = prompts()[language][f"atc_{kind}"]
     prompt = fill(template, filled)
     question = fill(template.rstrip("\n").rpartition("\n")[2], filled)
-    return AtcPrompt(prompt, question, {"descendant": youngest, "distance": filled["n"]}.get(kind, eldest), found)
+    return AtcPrompt(prompt, question, {"descendant": youngest, "distance": filled["n"]}.get(kind, eldest), line)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """A template with its fields replaced; braces of LaTeX, and of the values, stay as they are."""
+    """A template with its fields filled in; LaTeX's braces, and those in the values, stay as they are."""
     return _FIELD.sub(lambda match: values.get(match[1], match[0]), template)
-
-
-_FIELD = re.compile(r"\{([a-z_]+)\}")

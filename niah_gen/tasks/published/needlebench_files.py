@@ -1,6 +1,6 @@
 """Reads the two files of NeedleBench that a user brings: names.json and needles.jsonl.
 
-They are part of the data set `opencompass/NeedleBench` (MIT), which this package does not carry.
+They are part of the data set `opencompass/NeedleBench` (MIT), which this package does not include.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from niah_gen.errors import RecipeError
 from niah_score.contract import sha256_hex
 
-# What the files call the languages.
+# The files' names of the languages.
 LANGUAGE_NAMES = {"en": "English", "zh": "Chinese"}
-# The files as they were published; others give other prompts.
+# The sha256 of the published files; other files give other prompts.
 PUBLISHED = {
     "names.json": "07f02b1687fbdbfb59d9ed5ff31ff5939aadc2ef7e14715af81142e38b25a98a",
     "needles.jsonl": "b7aee75f89d08a2b830b0392acb849bcbcd57ce53806d22d43f81c60e1746101",
@@ -24,7 +24,7 @@ _FIELDS = ("needle", "retrieval_question", "arg1", "arg2", "language")
 
 
 class NeedleLine(NamedTuple):
-    """A line of needles.jsonl: a fact about `subject`, whose `keyword` is what is asked for. `language`: en or zh."""
+    """A line of needles.jsonl: a fact about `subject`; the question asks for `keyword`. `language`: en or zh."""
 
     needle: str
     question: str
@@ -34,12 +34,12 @@ class NeedleLine(NamedTuple):
 
 
 def read_names(path: Path, language: str) -> tuple[str, ...]:
-    """The names of a language in the order of names.json. Raises RecipeError where the file has none."""
+    """The names of a language in the order of names.json. Raises RecipeError if the file has none."""
     return _names(_bytes(path, "names"), path.name)[language]
 
 
 def read_needles(path: Path) -> tuple[NeedleLine, ...]:
-    """All lines of needles.jsonl, of both languages, in their order. Raises RecipeError with the line that is wrong."""
+    """All lines of needles.jsonl, of both languages, in order. Raises RecipeError with the line that is wrong."""
     return _needles(_bytes(path, "needles"), path.name)
 
 
@@ -58,12 +58,12 @@ def _bytes(path: Path, option: str) -> bytes:
 @lru_cache(maxsize=4)
 def _names(data: bytes, name: str) -> dict[str, tuple[str, ...]]:
     where = f"options.names: {name}"
-    found = _json(data, where)
-    if not isinstance(found, dict):
-        raise RecipeError([f'{where}: expected {{"English": "name,name,...", "Chinese": "..."}}, found {type(found)}'])
+    table = _json(data, where)
+    if not isinstance(table, dict):
+        raise RecipeError([f'{where}: expected {{"English": "name,name,...", "Chinese": "..."}}, found {type(table)}'])
     listed: dict[str, tuple[str, ...]] = {}
     for code, language in LANGUAGE_NAMES.items():
-        names = found.get(language)
+        names = table.get(language)
         if not isinstance(names, str) or not names.strip():
             raise RecipeError([f"{where}: expected names joined by commas under {language!r}; found {names!r}"])
         listed[code] = tuple(names.split(","))
@@ -77,22 +77,22 @@ def _needles(data: bytes, name: str) -> tuple[NeedleLine, ...]:
         if not line.strip():
             continue
         where = f"options.needles: {name}:{number}"
-        found = _json(line, where)
-        if not isinstance(found, dict) or not all(isinstance(found.get(field), str) for field in _FIELDS):
+        row = _json(line, where)
+        if not isinstance(row, dict) or not all(isinstance(row.get(field), str) for field in _FIELDS):
             raise RecipeError([f"{where}: expected an object with the texts {', '.join(_FIELDS)}"])
-        code = {language: code for code, language in LANGUAGE_NAMES.items()}.get(found["language"])
+        code = {language: code for code, language in LANGUAGE_NAMES.items()}.get(row["language"])
         if code is None:
-            raise RecipeError([f"{where}: language is {found['language']!r}, expected English or Chinese"])
-        lines.append(NeedleLine(found["needle"], found["retrieval_question"], found["arg1"], found["arg2"], code))
+            raise RecipeError([f"{where}: language is {row['language']!r}, expected English or Chinese"])
+        lines.append(NeedleLine(row["needle"], row["retrieval_question"], row["arg1"], row["arg2"], code))
     if not lines:
-        raise RecipeError([f"options.needles: {name} holds no needles"])
+        raise RecipeError([f"options.needles: {name} has no needles"])
     return tuple(lines)
 
 
 def _json(data: bytes, where: str) -> Any:
     try:
-        found = json.loads(data.decode("utf-8-sig"))
-        json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair is no text
-        return found
+        value = json.loads(data.decode("utf-8-sig"))
+        json.dumps(value, ensure_ascii=False).encode()  # fails on half of a surrogate pair
+        return value
     except (ValueError, RecursionError) as error:
         raise RecipeError([f"{where}: not JSON in UTF-8 ({error})"]) from None

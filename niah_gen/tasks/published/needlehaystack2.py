@@ -1,7 +1,7 @@
-"""Asks what the tasks of needlehaystack 2 ask: one fact, three ingredients, a secret code, the end of a chain of codes.
+"""Asks the questions of needlehaystack 2: one fact, three ingredients, a secret code, the end of a chain of codes.
 
-Texts, questions and draws are the published ones. On the placement `needlehaystack2` the prompts are its prompts; other
-placements hide the same texts by rules of their own.
+Texts, questions and draws are the published ones. With the placement `needlehaystack2` the prompts are the published
+ones too; other placements hide the same texts by their own rules.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from niah_gen.haystacks.needlehaystack2 import NEEDLEHAYSTACK2, place_unsnapped
 from niah_gen.prompts.frame import Frame
@@ -29,9 +29,10 @@ _LONGEST_CHAIN = 1000
 class NeedleHaystack2Options:
     """The recipe's [options].
 
-    `seeds`: the published sweep's, one for each repeat, of which there are then as many; left out, repeat r has seed
-    r + 1. The codes follow from them; rows of `single` and `multi` are the same for every seed. `chain_length`: members
-    of a chain, one more than links. `snap`: needles go back to a period; false puts each before the token at its depth.
+    `seeds`: one for each repeat, as in the published sweep; their number replaces the recipe's `repeats`. Left out,
+    repeat r has seed r + 1. Codes are drawn from the seed; rows of `single` and `multi` do not depend on it.
+    `chain_length`: members of a chain, one more than its links. `snap`: move needles back to a period; false puts each
+    before the token at its depth.
     """
 
     seeds: tuple[int, ...] = ()
@@ -42,21 +43,18 @@ class NeedleHaystack2Options:
         if not 2 <= self.chain_length <= _LONGEST_CHAIN:
             raise ValueError(f"chain_length is {self.chain_length}; expected 2 to {_LONGEST_CHAIN} members")
         if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds are {list(self.seeds)}; expected each once")
+            raise ValueError(f"seeds are {list(self.seeds)}; expected no seed twice")
 
     def seed(self, repeat: int) -> int:
         """The seed of a repeat."""
         return self.seeds[repeat] if repeat < len(self.seeds) else repeat + 1
 
 
-class _Codes:
-    """UUIDs (version 4) from one seeded generator."""
-
-    def __init__(self, seed: int) -> None:
-        self._draw = random.Random(seed)
-
-    def next(self) -> str:
-        return str(uuid.UUID(int=self._draw.getrandbits(128), version=4))
+def _codes(seed: int) -> Iterator[str]:
+    """Endless UUIDs (version 4) from one seeded generator."""
+    draw = random.Random(seed)
+    while True:
+        yield str(uuid.UUID(int=draw.getrandbits(128), version=4))
 
 
 def _single(cell: Cell, options: NeedleHaystack2Options) -> Item:
@@ -65,20 +63,21 @@ def _single(cell: Cell, options: NeedleHaystack2Options) -> Item:
 
 
 def _multi(cell: Cell, options: NeedleHaystack2Options) -> Item:
-    needles = tuple(f"{one} one of the secret ingredients needed to build the perfect pizza." for one in _INGREDIENTS)
+    needles = tuple(
+        f"{start} one of the secret ingredients needed to build the perfect pizza." for start in _INGREDIENTS
+    )
     question = "What are the secret ingredients needed to build the perfect pizza?"
     return _item(cell, question, _PIZZA, needles)
 
 
 def _uuid(cell: Cell, options: NeedleHaystack2Options) -> Item:
-    code = _Codes(options.seed(cell.repeat)).next()
+    code = next(_codes(options.seed(cell.repeat)))
     return _item(cell, "What is the secret code?", (code,), (f"The secret code is {code}.",))
 
 
 def _chain(cell: Cell, options: NeedleHaystack2Options) -> Item:
-    codes = _Codes(options.seed(cell.repeat))
-    members = [codes.next() for _ in range(options.chain_length)]
-    links = tuple(f"{one} maps to {other}." for one, other in pairwise(members))
+    members = list(islice(_codes(options.seed(cell.repeat)), options.chain_length))
+    links = tuple(f"{code} maps to {following}." for code, following in pairwise(members))
     return _item(cell, f"What is the value associated with {members[0]}?", (members[-1],), links, "nh2_chain")
 
 
@@ -100,7 +99,7 @@ def _make(bench: Workbench) -> ContextMaker:
     def make(cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
         context = hide(cell, item, shown, frame)
         tokens = context.haystack_tokens
-        # The published figure is divided before it is multiplied, which can change its last digit.
+        # The published code divides before it multiplies, which can change the last digit.
         depths = tuple(round(depth * tokens / 100) / tokens * 100 for depth in context.needle_depths)
         return replace(context, needle_depths=depths)
 

@@ -1,8 +1,8 @@
 """Replays NoLiMa (A. Modarressi et al., ICML 2025) from a needle set and books that users bring.
 
-The needle stays where a line of the book ends, and a window of the book slides over it: depth changes the text around.
-Each book of the corpus is a repeat. Names, and the depths of distractors, are drawn in sequence over the depths of one
-test and book. The published numbers of books follow the file system's order; here it is the corpus's.
+The needle takes the place of a line end of the book, and the window of the book begins where it puts the needle at its
+depth. Each book of the corpus is a repeat. Names, and the depths of distractors, are drawn in sequence over the depths
+of one test and book. The published code numbers books in the file system's order; here they have the corpus's order.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from niah_gen.tokenizers.spliced import Encoded, Slice, encode
 from niah_score.contract import Row, sha256_hex
 from niah_score.text import fold, holds, stated
 
-_FREE = 0.2  # how far a distractor stands from the needle and from the ends, as a share of the window
-_SHORT = 500  # tokens: below it distractors stand at depths of their own
+_FREE = 0.2  # the least distance of a distractor from the needle and the ends, as a share of the window
+_SHORT = 500  # tokens: in shorter windows the needle's depth decides a distractor's
 _HAYSTACK, _QUESTION = "{haystack}", "{question}"
 
 
 @dataclass(frozen=True, slots=True)
 class NoLiMaOptions:
-    """The recipe's [options]. `needle_set`: the user's file. `questions`: the types asked; none for all but direct."""
+    """The recipe's [options]. `needle_set`: the user's file. `questions`: types to ask; empty for all but direct."""
 
     needle_set: OwnFile | None = None
     questions: tuple[str, ...] = ()
 
     def pairs(self) -> dict[str, Pair]:
-        """The pairs that are asked, by id. Raises RecipeError where the file is not there or wrong."""
+        """The pairs to ask, by id. Raises RecipeError if the file is missing or wrong."""
         if self.needle_set is None:
-            raise RecipeError(["options.needle_set: expected the path of a needle set of NoLiMa's (docs/published.md)"])
+            raise RecipeError(["options.needle_set: expected the path of a NoLiMa needle set (docs/published.md)"])
         return read_pairs(own_file(self.needle_set), self.questions)
 
 
 class Book(NamedTuple):
-    """A book as tokens. `lines`: the tokens that hold a line end, and the first of all: where a needle may stand."""
+    """A book as tokens. `lines`: where a needle may stand, that is token 0 and every token with a line end."""
 
     source: Encoded
     lines: Ints
 
 
 class Window(NamedTuple):
-    """A window of a book: tokens `first` to `last`. A needle follows byte `cut`; the rest begins at byte `rest`.
+    """A window of a book: tokens `first` to `last`. The needle follows byte `cut`; the rest begins at byte `rest`.
 
-    Between the two lies the line end that the needle takes over.
+    Between the two is the line end that the needle replaces.
     """
 
     first: int
@@ -64,24 +64,24 @@ class Window(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """What is drawn for a row: a name, where the pair has names, and the depth of its distractor, 0 to 1."""
+    """What is drawn for a row: a name, if the pair has names, and the depth of its distractor, 0 to 1."""
 
     name: str | None
     distractor_depth: float
 
 
 def book_of(source: Encoded) -> Book:
-    """A book with the places of its line ends."""
+    """A book and the tokens where its lines end."""
     ends = np.flatnonzero(np.frombuffer(source.data, dtype=np.uint8) == ord("\n"))
     tokens = np.unique(np.searchsorted(source.ends, ends, side="right"))
     return Book(source, np.concatenate([np.zeros(1, dtype=np.int64), tokens]))
 
 
 def window(book: Book, length: int, depth: float) -> Window:
-    """The window of `length` tokens whose needle stands at a depth, 0 to 1.
+    """The window of `length` tokens whose needle stands at `depth`, 0 to 1.
 
-    The line end is the first whose place over length + 1 is not above the depth's; the window begins round(length x
-    depth) tokens before it. Raises FitError where the book ends before it.
+    The needle replaces the book's first line end at or after token depth x (length + 1), and the window begins
+    round(length x depth) tokens before it. Raises FitError if the book is too short for that.
     """
     beyond = book.lines / (length + 1) - depth
     beyond[beyond < 0] = np.inf
@@ -89,21 +89,21 @@ def window(book: Book, length: int, depth: float) -> Window:
     first = place - int(np.round(length * depth))
     if first < 0 or first + length > book.source.size or not np.isfinite(beyond).any():
         raise FitError(
-            f"length {length}, depth {100 * depth:g}: a book of {book.source.size} tokens has no line end there with a "
-            "window around it; take books that are twice as long as the longest length (--corpus FOLDER)"
+            f"length {length}, depth {100 * depth:g}: a book of {book.source.size} tokens has no line end there with "
+            "room for a window around it; use books twice as long as the longest length (--corpus FOLDER)"
         )
     begin, after = book.source.byte_at(first), book.source.byte_at(place + 1)
     return Window(first, first + length, max(book.source.data.rfind(b"\n", begin, after), begin), after)
 
 
 def draws(pair: Pair, seed: int, book: int, depths: Sequence[float]) -> tuple[Draw, ...]:
-    """The draws of all depths (percent) of a test and a book, in their order.
+    """The draws for all depths (percent) of a test and a book, in order.
 
-    numpy's legacy generator is seeded with seed + the entry's number + the book's; for each depth the name is drawn,
-    then the depth of the distractor, uniform over what lies 0.2 and more from the needle and from the ends.
+    numpy's legacy generator is seeded with seed + the entry's number + the book's. For each depth it draws the name,
+    then the depth of the distractor, uniformly from all that is at least 0.2 from the needle and from the ends.
     """
     generator = np.random.RandomState(seed + pair.number + book)
-    found = []
+    drawn = []
     for percent in depths:
         depth = percent / 100
         name = pair.names[int(generator.choice(len(pair.names)))] if pair.names else None
@@ -112,19 +112,19 @@ def draws(pair: Pair, seed: int, book: int, depths: Sequence[float]) -> tuple[Dr
             left, right = max(0.0, depth - 2 * _FREE), max(0.0, 1 - (depth + 2 * _FREE))
             at = float(generator.uniform(0, left + right))
             at = depth + _FREE + (at - left) if at > left else at + _FREE
-        found.append(Draw(name, at))
-    return tuple(found)
+        drawn.append(Draw(name, at))
+    return tuple(drawn)
 
 
 def distractor_depth(drawn: float, length: int, depth: float) -> float:
-    """Where a distractor is wanted, 0 to 1: at the depth drawn; in short windows at one that the needle's decides."""
+    """A distractor's depth, 0 to 1: the drawn one; in short windows, one that the needle's depth decides."""
     if length >= _SHORT:
         return drawn
     return 0.7 if depth < 0.6 else 0.6 if depth > 0.75 else 0.5
 
 
 def sides(book: Book, at: Window) -> tuple[str, str]:
-    """The window as text: what stands before the needle, and what behind it."""
+    """The window's text before the needle, and after it."""
     source = book.source
     return source.text(source.byte_at(at.first), at.cut), source.text(at.rest, source.byte_at(at.last))
 
@@ -132,22 +132,23 @@ def sides(book: Book, at: Window) -> tuple[str, str]:
 def with_distractor(
     book: Book, length: int, depth: float, needle: str, distractor: str, wanted: float
 ) -> tuple[str, int, int]:
-    """A window with needle and distractor, and the characters at which each begins. `wanted`: the distractor's depth.
+    """A window with needle and distractor, and the characters where each begins. `wanted`: the distractor's depth.
 
-    The distractor is put into its own window first. The 50 characters before it, 25 in windows below 500 tokens, are
-    looked for in the needle's. Raises FitError where they are not there, or several times.
+    The distractor is first put into a window of its own. As published, the 50 characters before it (25 in windows below
+    500 tokens) are then looked up in the needle's window, and the distractor goes 49 (23) characters after they begin.
+    Raises FitError unless they occur there exactly once.
     """
     before, after = sides(book, window(book, length, wanted))
-    near, step = (50, 49) if length >= _SHORT else (25, 23)
-    own = f"{before} {distractor}\n{after}"
-    place = own.index(distractor)
-    sought = own[max(place - near, 0) : place - 1]
+    lead, step = (50, 49) if length >= _SHORT else (25, 23)
+    own_window = f"{before} {distractor}\n{after}"
+    place = own_window.index(distractor)
+    sought = own_window[max(place - lead, 0) : place - 1]
     before, after = sides(book, window(book, length, depth))
     text = f"{before} {needle}\n{after}"
     if text.count(sought) != 1:
         raise FitError(
-            f"length {length}, depth {100 * depth:g}: the distractor's place is {text.count(sought)} times in the "
-            "needle's window, expected once; leave this depth out, or take other books"
+            f"length {length}, depth {100 * depth:g}: the text before the distractor occurs {text.count(sought)} times "
+            "in the needle's window, expected once; leave this depth out, or use other books"
         )
     cut = text.index(sought) + step
     needle_at = len(before) + 1
@@ -181,7 +182,7 @@ def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
 
 
 def _replayed(cell: Cell, pair: Pair, book: Book, draw: Draw, depth: float) -> Replayed:
-    needle = pair.told(draw.name)
+    needle = pair.needle_about(draw.name)
     answers = pair.answers if draw.name is None else (draw.name,)
     length, at = cell.length, window(book, cell.length, depth)
     first, last = book.source.byte_at(at.first), book.source.byte_at(at.last)
@@ -199,7 +200,7 @@ def _replayed(cell: Cell, pair: Pair, book: Book, draw: Draw, depth: float) -> R
         inside = list(_pieces(text, sorted([(place, needle, 0), (other, pair.distractor, 1)])))
         shares.append(int(np.round(length * wanted)) / length)
     before, after = (part.replace(_QUESTION, pair.question) for part in pair.template.split(_HAYSTACK))
-    pieces = tuple(piece for piece in (Piece(before), *inside, Piece(after)) if _is_there(piece))
+    pieces = tuple(piece for piece in (Piece(before), *inside, Piece(after)) if _has_text(piece))
     item = Item(
         pair.id, cell.language, pair.question, answers, (answers,), "nolima_contains", hide,
         keyword_kinds=("text",), distractors=len(hide) - 1,
@@ -217,7 +218,7 @@ def _replayed(cell: Cell, pair: Pair, book: Book, draw: Draw, depth: float) -> R
 
 
 def _pieces(text: str, needles: Sequence[tuple[int, str, int]]) -> Iterator[Piece]:
-    """A text cut around its needles, each given as the character where it begins, itself, and its number."""
+    """A text cut around its needles; each is given as the character where it begins, its text and its number."""
     at = 0
     for place, needle, number in needles:
         yield Piece(text[at:place])
@@ -226,13 +227,13 @@ def _pieces(text: str, needles: Sequence[tuple[int, str, int]]) -> Iterator[Piec
     yield Piece(text[at:])
 
 
-def _is_there(piece: Piece) -> bool:
+def _has_text(piece: Piece) -> bool:
     content = piece.content
     return bool(content) if isinstance(content, str) else content.start < content.end
 
 
 def _leak(book: Book, first: int, last: int, keywords: Sequence[Sequence[str]]) -> str | None:
-    """The answers that the window already holds, joined by `, `; None if it holds none."""
+    """The answers that the window states without the needle, joined by `, `; None if there are none."""
 
     def held(word: str) -> bool:
         return holds(book.source.folded, word) and holds(fold(book.source.text(first, last)), word)
@@ -242,20 +243,20 @@ def _leak(book: Book, first: int, last: int, keywords: Sequence[Sequence[str]]) 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
     if settings.options.needle_set is None:
-        return ["unknown"]  # a preset names no file; that one is needed is told when rows are to be made
+        return ["unknown"]  # presets name no file; the error that one is needed comes when rows are made
     return list(settings.options.pairs())
 
 
 def check(row: Row, item: Item) -> Iterator[str]:
-    """A needle that does not end its line, and a question that does not follow the book."""
+    """Yields needles that do not end their line, and a question that does not follow the book."""
     prompt = row["prompt"]
     text = prompt if isinstance(prompt, str) else prompt[-1]["content"]
     for number, (needle, span) in enumerate(zip(row["needles"], row["needle_spans"], strict=False), 1):
         if text[span["start"] - 1 : span["start"]] != " " or text[span["end"] : span["end"] + 1] != "\n":
             yield f"needle {number} does not stand between a space and a line end: {needle!r}"
-    behind = max((span["end"] for span in row["needle_spans"]), default=0)
-    if row["question"] is None or row["question"] not in text[behind:]:
-        yield f"the prompt does not ask {row['question']!r} behind its needles"
+    needles_end = max((span["end"] for span in row["needle_spans"]), default=0)
+    if row["question"] is None or row["question"] not in text[needles_end:]:
+        yield f"the prompt does not ask {row['question']!r} after its needles"
 
 
 NOLIMA = Task("nolima", 1, _ids, replayed, NoLiMaOptions, check=check, replay=_replay)

@@ -1,8 +1,9 @@
-"""Reads needle sets of NoLiMa's form, which users bring: its own is non-commercial, and nothing of it is shipped.
+"""Reads needle sets in NoLiMa's format. Users bring the set: the published one is non-commercial, so none is shipped.
 
-A set is a JSON list of entries: `id`, `needle` (with `{CHAR}` for a name and `{1}`, `{2}`, ... for what a test fills
-in), `questions` by type (`onehop`, `twohop`, `direct`), `tests` by id (`input_args`, `gold_answers` if any), and where
-it has them `character_set` (names), `system_prompt`, `task_template` and `distractors` (by question type).
+A set is a JSON list of entries. Each has `id`, `needle` (with `{CHAR}` for a name and `{1}`, `{2}`, ... for a test's
+arguments), `questions` by type (`onehop`, `twohop`, `direct`) and `tests` by id (`input_args`, optionally
+`gold_answers`); optional are `character_set` (names), `system_prompt`, `task_template` and `distractors` (by question
+type).
 """
 
 from __future__ import annotations
@@ -15,12 +16,11 @@ from typing import Any, NamedTuple
 
 from niah_gen.errors import RecipeError
 
-# The question that repeats the needle's words; no score of the benchmark has part in it.
+# The question type that repeats the needle's words; it is in none of the benchmark's scores.
 DIRECT = "direct"
 _NAME = "{CHAR}"
-_TEXTS = ("id", "needle")
 _SYSTEM = "You are a helpful assistant"
-# The published prompt; entries may bring one of their own.
+# The published prompt; an entry may have its own.
 TASK_TEMPLATE = (
     "You will answer a question based on the following book snippet:\n\n{haystack}\n\n"
     "Use the information provided in the book snippet to answer the question. Your answer should be short and based on "
@@ -30,10 +30,10 @@ TASK_TEMPLATE = (
 
 
 class Pair(NamedTuple):
-    """A needle and a question about it, what a test fills in filled in; the name is not, as it is drawn for each row.
+    """A needle and a question about it, with a test's arguments filled in. The name is drawn later, for each row.
 
-    `id`: `<entry>_<test>_<question type>`; `number`: the entry's, which is added to the seed. `names`: empty where the
-    answers are fixed. `distractor`: a text beside the needle, or None.
+    `id`: `<entry>_<test>_<question type>`; `number`: the entry's, which is added to the seed. `names`: empty if the
+    answers are fixed. `distractor`: a text hidden beside the needle, or None.
     """
 
     id: str
@@ -46,15 +46,15 @@ class Pair(NamedTuple):
     system: str
     template: str
 
-    def told(self, name: str | None) -> str:
-        """The needle, said of a name."""
+    def needle_about(self, name: str | None) -> str:
+        """The needle with a name filled in."""
         return self.needle if name is None else self.needle.replace(_NAME, name)
 
 
 def read_pairs(path: Path, types: tuple[str, ...]) -> dict[str, Pair]:
-    """The pairs of a set by id, in its order. `types`: the question types asked; empty for all but `direct`.
+    """The pairs of a set by id, in file order. `types`: the question types to ask; empty for all but `direct`.
 
-    Raises RecipeError with the entry that is wrong, and where nothing is asked.
+    Raises RecipeError if the file is wrong, with the entry, or if it has no question of these types.
     """
     try:
         data = path.read_bytes()
@@ -68,19 +68,19 @@ def _pairs(data: bytes, name: str, types: tuple[str, ...]) -> dict[str, Pair]:
     where = f"options.needle_set: {name}"
     try:
         entries = json.loads(data.decode("utf-8-sig"))
-        json.dumps(entries, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+        json.dumps(entries, ensure_ascii=False).encode()  # fails on half of a surrogate pair
     except (ValueError, RecursionError) as error:
         raise RecipeError([f"{where}: not JSON in UTF-8 ({error})"]) from None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise RecipeError([f"{where}: expected a list of entries, one object each"])
-    found: dict[str, Pair] = {}
+    pairs: dict[str, Pair] = {}
     for number, entry in enumerate(entries, 1):
         for pair in _pairs_of(entry, f"{where}: entry {number}", types):
-            if found.setdefault(pair.id, pair) is not pair:
-                raise RecipeError([f"{where}: entry {number}: {pair.id!r} comes twice; give entries ids of their own"])
-    if not found:
-        raise RecipeError([f"{where}: no question of the types {', '.join(types) or 'other than direct'}"])
-    return found
+            if pairs.setdefault(pair.id, pair) is not pair:
+                raise RecipeError([f"{where}: entry {number}: {pair.id!r} occurs twice; give every entry its own id"])
+    if not pairs:
+        raise RecipeError([f"{where}: no question of type {' or '.join(types) or 'other than direct'}"])
+    return pairs
 
 
 def _pairs_of(entry: Mapping[str, Any], where: str, types: tuple[str, ...]) -> Iterator[Pair]:
@@ -111,12 +111,12 @@ def _filled(text: str, arguments: list[str]) -> str:
 
 
 def _wrong_entry(entry: Mapping[str, Any]) -> Iterator[str]:
-    for name in _TEXTS:
+    for name in ("id", "needle"):
         if not isinstance(entry.get(name), str) or not entry[name].strip():
             yield f"{name} is {entry.get(name)!r}, expected a text"
             return
     if not entry["id"][:4].isdecimal():
-        yield f"id is {entry['id']!r}, expected four digits first, which are added to the seed"
+        yield f"id is {entry['id']!r}, expected it to begin with four digits, which are added to the seed"
     for name in ("questions", "distractors"):
         table = entry.get(name) or {}
         if not isinstance(table, dict) or not all(isinstance(text, str) for text in table.values()):
@@ -126,7 +126,7 @@ def _wrong_entry(entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} is {entry[name]!r}, expected a text"
     template = entry.get("task_template")
     if isinstance(template, str) and template and (template.count("{haystack}") != 1 or "{question}" not in template):
-        yield "task_template lacks {question}, or does not hold {haystack} once"
+        yield "task_template must have {question}, and {haystack} exactly once"
     if not _are_texts(entry.get("character_set") or []):
         yield f"character_set is {entry['character_set']!r}, expected names"
     tests = entry.get("tests")
@@ -136,8 +136,8 @@ def _wrong_entry(entry: Mapping[str, Any]) -> Iterator[str]:
     for name, test in tests.items():
         gold = test.get("gold_answers") or []
         if not _are_texts(test.get("input_args", [])) or not (isinstance(gold, str) or _are_texts(gold)):
-            yield f"test {name!r} is {test!r}, expected lists of texts input_args and, at times, gold_answers"
+            yield f"test {name!r} is {test!r}, expected input_args and, optionally, gold_answers as lists of texts"
 
 
-def _are_texts(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(text, str) for text in found)
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)

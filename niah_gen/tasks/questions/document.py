@@ -21,21 +21,18 @@ from niah_score.contract import sha256_hex
 FindQuestion = Callable[[str], ExternalQuestion]
 
 
-def documents(find: FindQuestion, way: str) -> ContextKind:
-    """Documents as contexts: whole in rows without a length, else cut to it as `way` says.
+def documents(find: FindQuestion, mode: str) -> ContextKind:
+    """Documents as contexts: whole in rows without a length, else cut to it. `mode`: head, tail or middle.
 
-    A document that is shorter than the length stays as it is. Prompts are never above their budget.
+    A document shorter than the length stays whole. Prompts never exceed their budget.
     """
-    return ContextKind(partial(_DocumentMaker, find, way), partial(_check, find, way), exact=lambda placement: True)
+    return ContextKind(partial(_DocumentMaker, find, mode), partial(_check, find, mode), exact=lambda placement: True)
 
 
 def evidence_in(question: ExternalQuestion) -> list[Stretch]:
-    """Where the passages of a question stand in its document, in their order."""
-    found = []
-    for passage in question.evidence:
-        start = question.document.index(passage)
-        found.append(Stretch(start, start + len(passage)))
-    return sorted(found)
+    """Where the passages of a question's evidence are in its document, in order."""
+    starts = ((question.document.index(passage), passage) for passage in question.evidence)
+    return sorted(Stretch(start, start + len(passage)) for start, passage in starts)
 
 
 def document_id(document: str) -> str:
@@ -44,17 +41,17 @@ def document_id(document: str) -> str:
 
 
 class _DocumentMaker:
-    """Makes the contexts of one process; a document is encoded once for all consecutive cells about it."""
+    """Makes the contexts of one process; consecutive cells about a document encode it once."""
 
-    def __init__(self, find: FindQuestion, way: str, bench: Workbench) -> None:
+    def __init__(self, find: FindQuestion, mode: str, bench: Workbench) -> None:
         self._find = find
-        self._way = way
+        self._way = mode
         self._bench = bench
         self._text = ""
         self._source: Encoded | None = None
 
     def __call__(self, cell: Cell, item: Item, shown: Item, frame: Frame) -> Context:
-        """The context of a cell. Raises FitError where the length cannot hold it."""
+        """The context of a cell. Raises FitError if the length has no room for it."""
         question = self._find(cell.needle)
         document = question.document
         source = self._encoded(document)
@@ -100,25 +97,25 @@ class _DocumentMaker:
 
 
 def _pieces(cut: CutText, stretches: Sequence[Stretch]) -> tuple[Piece, ...]:
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for number, stretch in enumerate(stretches):
-        found += [Piece(GAP)] if number else []
-        found += [Piece(slice_, needle) for slice_, needle in cut.slices([stretch])]
-    return tuple(found)
+        pieces += [Piece(GAP)] if number else []
+        pieces += [Piece(slice_, needle) for slice_, needle in cut.slices([stretch])]
+    return tuple(pieces)
 
 
-def _check(find: FindQuestion, way: str, placement: Placement, proof: ContextProof) -> Iterator[str]:
+def _check(find: FindQuestion, mode: str, placement: Placement, proof: ContextProof) -> Iterator[str]:
     """What is wrong with a context, compared with its document in the file."""
     yield from misplaced(proof.needles, proof.context, proof.offset)
     question = find(proof.row["needle_id"] or "")
     document, row = question.document, proof.row
     if row["haystack_id"] != document_id(document):
-        yield f"haystack_id is {shown(row['haystack_id'])}, expected {document_id(document)!r} of the document"
+        yield f"haystack_id is {shown(row['haystack_id'])}, expected the document's {document_id(document)!r}"
     if proof.context != document:
         if row["length"] is None:
-            yield f"the context is not the document as the file has it: {shown(proof.context)}"
+            yield f"the context is not the file's document: {shown(proof.context)}"
         else:
-            yield from _wrong_cut(proof.context, question, way)
+            yield from _wrong_cut(proof.context, question, mode)
     needles = sorted(proof.needles, key=lambda needle: needle.start)
     rest, at = "", 0
     for needle in needles:
@@ -128,43 +125,46 @@ def _check(find: FindQuestion, way: str, placement: Placement, proof: ContextPro
         yield f"haystack_tokens is {row['haystack_tokens']}, expected {tokens}"
 
 
-def _wrong_cut(context: str, question: ExternalQuestion, way: str) -> Iterator[str]:
+def _wrong_cut(context: str, question: ExternalQuestion, mode: str) -> Iterator[str]:
     """What is wrong with a cut document, as far as it shows without the budget: building the row again proves the rest.
 
-    Without evidence a head, a tail, or both, cut between units. With evidence every line is one of the document's, and
-    every passage stands there once.
+    With evidence, every line is one of the document's, and every passage occurs exactly once.
     """
     document, passages = question.document, evidence_in(question)
     for passage in passages:
         text = document[passage.start : passage.end]
         if context.count(text) != 1:
-            yield f"a passage of the evidence stands {context.count(text)} times in the context: {shown(text)}"
+            yield f"a passage of the evidence occurs {context.count(text)} times in the context: {shown(text)}"
     if passages:
         strange = next((line for line in context.split(GAP) if line not in document), None)
         if strange is not None:
             yield f"the document has no such line: {shown(strange)}"
-        return
+    elif not _is_cut(context, document, mode):
+        yield f"the context is not the document cut between sentences by options.cut = {mode!r}"
+
+
+def _is_cut(context: str, document: str, mode: str) -> bool:
+    """Whether a context is what `mode` keeps of a document, cut between units; `middle` may keep one end alone."""
     edges = unit_edges(document)
     ends = {end for edge in edges for end in (edge, _before_space(document, edge))}
     starts = {start for edge in edges for start in (edge, _past_space(document, edge))}
-    head = _shared(document, context)
-    tail = _shared(document[::-1], context[::-1])
+    head, tail = _shared(document, context), _shared(document[::-1], context[::-1])
     size = len(context)
     is_head = head == size and size in ends
     is_tail = tail == size and len(document) - size in starts
-    is_middle = way == "middle" and any(
-        context.startswith(GAP, end)
-        and size - end - len(GAP) <= tail
-        and len(document) - (size - end - len(GAP)) in starts
-        for end in ends
-        if end <= head
-    )
-    if not {"head": is_head, "tail": is_tail, "middle": is_head or is_tail or is_middle}[way]:
-        yield f"the context is not the document cut between sentences as options.cut = {way!r} says"
+
+    def continues(end: int) -> bool:
+        """Whether a gap and a tail follow a head of `end` characters."""
+        rest = size - end - len(GAP)
+        return context.startswith(GAP, end) and rest <= tail and len(document) - rest in starts
+
+    if mode != "middle":
+        return is_head if mode == "head" else is_tail
+    return is_head or is_tail or any(continues(end) for end in ends if end <= head)
 
 
 def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common from their beginning on."""
+    """How many characters two texts share at their beginning."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

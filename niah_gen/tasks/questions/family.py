@@ -1,9 +1,11 @@
-"""Asks questions of external sets: about documents whole or cut, or about passages of them hidden in filler."""
+"""Asks questions of external sets: about whole or cut documents, or about passages of them hidden in filler."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from niah_gen.errors import FitError, RecipeError
@@ -11,7 +13,7 @@ from niah_gen.haystacks.cut_document import CUTS
 from niah_gen.prompts.frame import Frame
 from niah_gen.tasks.base import Settled, Task
 from niah_gen.tasks.controls import CONTROLS, NO_CONTEXT
-from niah_gen.tasks.hiding import IN_FILLER, ContextKind
+from niah_gen.tasks.hiding import IN_FILLER
 from niah_gen.tasks.own_files import OwnFile, own_file
 from niah_gen.tasks.questions.document import documents
 from niah_gen.tasks.questions.forms import FORMS
@@ -21,18 +23,19 @@ from niah_gen.tasks.records import Cell, Context, ContextMaker, Coordinates, Gri
 from niah_score.contract import METRIC_NAMES, unknown_metric
 
 PADS = ("none", "evidence", "document")
+_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionOptions:
     """The recipe's [options].
 
-    `file`: JSONL or Parquet of the user's own. `form`: a name of FORMS, empty to recognise it by its columns; a
-    resolved recipe holds the name. `columns`: texts `name=column`, for a file whose columns have other names. `cut`:
-    what is kept of a document that is longer than a length: head, tail, or both ends (middle). `pad`: what is hidden in
-    filler at an asked depth: nothing, the evidence, or the whole document. `metric`: that of all rows; empty for the
-    form's. `rows`: so many of the first questions of each language. `longest`: questions about documents of more
-    characters are left out.
+    `file`: the user's JSONL or Parquet file. `form`: a name of FORMS, empty to recognise it by its columns; a resolved
+    recipe holds the name. `columns`: texts `name=column`, for a file whose columns have other names. `cut`: what is
+    kept of a document that is longer than a length: head, tail, or both ends (middle). `pad`: what is hidden in filler
+    at the row's depth: nothing, the evidence, or the whole document. `metric`: that of all rows; empty for the form's.
+    `rows`: how many questions of each language, from the first on. `longest`: the most characters of a document;
+    questions about longer ones are left out.
     """
 
     file: OwnFile
@@ -63,44 +66,46 @@ def _file_of(options: QuestionOptions) -> QuestionFile:
     return read_questions(own_file(options.file), options.form, options.columns)
 
 
+def _is_too_long(place: QuestionPlace, options: QuestionOptions) -> bool:
+    return options.longest is not None and place.size > options.longest
+
+
 def _chosen_places(options: QuestionOptions) -> Mapping[str, QuestionPlace]:
-    """The questions that rows are made of: short enough, and the first of their language."""
-    counts: dict[str, int] = {}
-    found: dict[str, QuestionPlace] = {}
+    """The questions to make rows of: short enough, and the first of their language."""
+    counts: Counter[str] = Counter()
+    chosen: dict[str, QuestionPlace] = {}
     for name, place in _file_of(options).places.items():
-        if options.longest is not None and place.size > options.longest:
+        if _is_too_long(place, options):
             continue
-        counts[place.language] = counts.get(place.language, 0) + 1
+        counts[place.language] += 1
         if options.rows is None or counts[place.language] <= options.rows:
-            found[name] = place
-    return found
+            chosen[name] = place
+    return chosen
 
 
 def settle(options: QuestionOptions) -> Settled:
-    """The options with the form that the file has, and what the user is told of it.
+    """The options with the file's form, and sentences about the file for the user.
 
-    Raises RecipeError with all that is wrong with the file.
+    Raises RecipeError with everything that is wrong with the file.
     """
     file = _file_of(options)
     chosen = _chosen_places(options)
     if not chosen:
         raise RecipeError([f"options.longest: every document of {file.path.name} has more characters; set it higher"])
-    counts: dict[str, int] = {}
-    for place in chosen.values():
-        counts[place.language] = counts.get(place.language, 0) + 1
+    counts = Counter(place.language for place in chosen.values())
     asked = ", ".join(f"{count} in {language}" for language, count in sorted(counts.items()))
     told = [f"{file.path.name}: {file.form.what} form, {asked}"]
-    too_long = 0
-    if options.longest is not None:
-        too_long = sum(place.size > options.longest for place in file.places.values())
+    too_long = sum(_is_too_long(place, options) for place in file.places.values())
     if too_long:
-        told.append(f"{file.path.name}: {too_long} left out, whose document has more than {options.longest} characters")
+        told.append(
+            f"{file.path.name}: left out {too_long} questions about documents of more than {options.longest} characters"
+        )
     return Settled(replace(options, form=file.form.name), tuple(told))
 
 
 def _question(options: QuestionOptions, name: str) -> ExternalQuestion:
-    found = _file_of(options).question(name)
-    return found._replace(metric=options.metric) if options.metric else found
+    question = _file_of(options).question(name)
+    return question._replace(metric=options.metric) if options.metric else question
 
 
 def _ids(settings: Settings, language: str) -> Sequence[str]:
@@ -118,7 +123,7 @@ def _item(settings: Settings, cell: Cell) -> Item:
     question = _question(options, cell.needle)
     hide = question.evidence
     if options.pad == "none":
-        # In the document they stand in its order, whatever the file's is; needles are numbered by that.
+        # Needles are numbered in the order of the document, whatever order the file lists them in.
         hide = tuple(sorted(hide, key=question.document.index))
     if options.pad == "document":
         hide = (question.document.strip(),)
@@ -137,16 +142,13 @@ def _wrong_settings(settings: Settings) -> Iterator[str]:
     if without:
         shown = ", ".join(without[:_SHOWN]) + (", ..." if len(without) > _SHOWN else "")
         yield (
-            f"options.pad: {len(without)} questions have no evidence to hide ({shown}); give each the field evidence, "
+            f"options.pad: {len(without)} questions have no evidence to hide ({shown}); give each a field evidence, "
             'or set options.pad = "document"'
         )
 
 
-_SHOWN = 10
-
-
 def _hidden(bench: Workbench) -> ContextMaker:
-    """As IN_FILLER; where there is no room, the question is named."""
+    """As IN_FILLER, but an error that there is no room names the question."""
     make = IN_FILLER.make(bench)
     instead = ""
     if bench.options.pad == "document":
@@ -161,19 +163,11 @@ def _hidden(bench: Workbench) -> ContextMaker:
     return made
 
 
-_IN_FILLER: ContextKind = IN_FILLER._replace(make=_hidden)
-
-
 def _chosen(options: Any) -> Task:
     if options.pad != "none":
-        return QUESTIONS._replace(context=_IN_FILLER)
-
-    def find(name: str) -> ExternalQuestion:
-        return _question(options, name)
-
-    return QUESTIONS._replace(
-        corpus="questions", context=documents(find, options.cut), coordinates=_coordinates, without_length=True
-    )
+        return QUESTIONS._replace(context=IN_FILLER._replace(make=_hidden))
+    context = documents(partial(_question, options), options.cut)
+    return QUESTIONS._replace(corpus="questions", context=context, coordinates=_coordinates, without_length=True)
 
 
 QUESTIONS = Task(

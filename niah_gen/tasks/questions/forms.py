@@ -1,4 +1,4 @@
-"""Knows the columns of the published question sets, and a plain form of ours, and reads a row as its questions.
+"""Defines the columns of published question sets, and of a plain form of ours, and reads the questions of a row.
 
 The metric of a form is that of its own evaluator where it has one: docs/question-sets.md has the table.
 """
@@ -21,16 +21,18 @@ from niah_gen.tasks.questions.question import (
     listed_choice_truth,
     open_truth,
     options_in,
-    sure_question,
+    worded_question,
 )
 from niah_score.contract import METRIC_NAMES, unknown_metric
 
-# Those that the family's templates and ways to reply are written in.
+# Those that the family's templates and instructions to reply are written in.
 _LANGUAGES = ("en", "zh")
+_USUAL_OPTIONS = 4
+_LV_EVAL_TOKENS = 64
 
 
 class WrongFieldsError(ValueError):
-    """What is wrong with the fields of a row; `problems`: a sentence each, which begins with the field."""
+    """The fields of a row are wrong. `problems`: a sentence each, which begins with the field."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
@@ -38,7 +40,7 @@ class WrongFieldsError(ValueError):
 
 
 class RowFields:
-    """Takes the fields of a row and collects what is wrong with them. `labels`: all labels of the file."""
+    """Reads the fields of a row and collects what is wrong with them. `labels`: all labels of the file."""
 
     def __init__(self, fields: Mapping[str, Any], labels: Sequence[str] = ()) -> None:
         self.fields = fields
@@ -46,36 +48,36 @@ class RowFields:
         self.problems: list[str] = []
 
     def text(self, name: str, *, blank: bool = False) -> str:
-        """A text, which is not blank unless it may be."""
-        found = self.fields.get(name)
-        if not isinstance(found, str) or not (blank or found.strip()):
-            return self.wrong(name, "a text" if blank else "a text that is not blank", found)
-        return self._encodable(name, found)
+        """A text; a blank one is wrong unless `blank`."""
+        value = self.fields.get(name)
+        if not isinstance(value, str) or not (blank or value.strip()):
+            return self.wrong(name, "a text" if blank else "a text that is not blank", value)
+        return self._encodable(name, value)
 
     def texts(self, name: str) -> list[str]:
-        """A text or a list of texts, none of them blank, at least one."""
-        found = self.fields.get(name)
-        listed = [found] if isinstance(found, str) else found
+        """A text or a list of texts: at least one, and none blank."""
+        value = self.fields.get(name)
+        listed = [value] if isinstance(value, str) else value
         if not isinstance(listed, list) or not listed or not all(isinstance(n, str) and n.strip() for n in listed):
-            return [self.wrong(name, "a text or a list of texts, none of them blank", found)]
+            return [self.wrong(name, "a text or a list of texts, none of them blank", value)]
         return [self._encodable(name, text) for text in listed]
 
     def optional_texts(self, name: str) -> list[str]:
-        """The same; none where the field is not there or empty."""
+        """The same; none if the field is missing or empty."""
         return self.texts(name) if self.fields.get(name) not in (None, "", []) else []
 
     def wrong(self, name: str, expected: str, found: object) -> str:
-        """Collect a wrong field; returns a text to go on with."""
+        """Adds a problem about a field; returns a text to continue with."""
         there = f"found {shown(found)}" if name in self.fields else "there is none"
         self.problems.append(f"{name}: expected {expected}; {there}")
         return "-"
 
-    def _encodable(self, name: str, found: str) -> str:
+    def _encodable(self, name: str, text: str) -> str:
         try:
-            found.encode()
+            text.encode()
         except UnicodeEncodeError:
-            return self.wrong(name, "a text without half surrogate pairs", found)
-        return found
+            return self.wrong(name, "a text without half surrogate pairs", text)
+        return text
 
     def language(self, document: str, question: str) -> str:
         """The language that the row states, else that of its texts. Code is asked about in English."""
@@ -87,17 +89,11 @@ class RowFields:
             return "en"
         return str(stated)
 
-    def done(self, made: Callable[[], ExternalQuestion]) -> ExternalQuestion:
-        """A question, unless a field is wrong."""
-        if self.problems:
-            raise WrongFieldsError(self.problems)
-        return made()
-
 
 class QuestionForm(NamedTuple):
-    """The form of a question set. `what`: whose it is. `columns`: those by which it is recognised; all must be there.
+    """The form of a question set. `what`: whose form it is. `columns`: a file that has them all is of this form.
 
-    `read`: the questions of a row. `labels`: the column whose values, over the whole file, are what may be answered.
+    `read`: yields the questions of a row. `labels`: the column whose values in the whole file are the possible answers.
     """
 
     name: str
@@ -108,10 +104,11 @@ class QuestionForm(NamedTuple):
 
 
 def _question(row: RowFields, document: str, language: str, truth: QuestionTruth, **more: Any) -> ExternalQuestion:
-    return row.done(
-        lambda: ExternalQuestion(
-            "", language, document, truth.asked, truth.answers, truth.metric, truth.keywords, truth.decoys, **more
-        )
+    """A question. Raises WrongFieldsError if a field of its row was wrong."""
+    if row.problems:
+        raise WrongFieldsError(row.problems)
+    return ExternalQuestion(
+        "", language, document, truth.asked, truth.answers, truth.metric, truth.keywords, truth.decoys, **more
     )
 
 
@@ -132,13 +129,13 @@ def _plain(row: RowFields) -> Iterator[ExternalQuestion]:
 
 
 def _check_evidence(row: RowFields, document: str, evidence: Sequence[str]) -> None:
-    """Every passage stands in the document once, and no two of them overlap."""
+    """Every passage must occur in the document exactly once, and no two may overlap."""
     placed = []
     for passage in (text.strip() for text in evidence):
         at = document.find(passage)
         if at < 0 or document.find(passage, at + 1) >= 0:
             where = "nowhere in the document" if at < 0 else "in the document more than once"
-            expected = "evidence: expected a passage that stands in the document once"
+            expected = "evidence: expected a passage that is in the document once"
             row.problems.append(f"{expected}; {shown(passage)} is {where}")
         if at >= 0:
             placed.append((at, at + len(passage)))
@@ -156,33 +153,33 @@ def _of_options(
     answers: Sequence[str],
     language: str,
 ) -> QuestionTruth:
-    """The truth of a choice whose answers are letters or the options themselves."""
+    """The truth of a choice; its answers are letters, or the options themselves."""
     if not 2 <= len(options) <= len(LETTERS) or len(set(options)) < len(options):
         row.wrong(column, f"2 to {len(LETTERS)} different options", options)
         return open_truth(question, answers, "choice")
-    found: set[int] = set()
+    right: set[int] = set()
     bare_options = [option.strip() for option in options]
     for text in answers:
         bare = text.strip()
         if text in options:
-            found.add(options.index(text))
+            right.add(options.index(text))
         elif bare in bare_options:
-            found.add(bare_options.index(bare))
+            right.add(bare_options.index(bare))
         elif set(bare) <= set(LETTERS[: len(options)]):
-            found |= {LETTERS.index(letter) for letter in bare}
+            right |= {LETTERS.index(letter) for letter in bare}
         else:
-            row.wrong(answer, f"letters of A to {LETTERS[len(options) - 1]}, or an option as it stands", text)
+            row.wrong(answer, f"letters from A to {LETTERS[len(options) - 1]}, or an option verbatim", text)
             return open_truth(question, answers, "choice")
-    return choice_truth(question, options, sorted(found), language)
+    return choice_truth(question, options, sorted(right), language)
 
 
 def _l_eval(row: RowFields) -> Iterator[ExternalQuestion]:
-    """L-Eval's closed-ended tasks: a document, a list of instructions, and as many outputs."""
+    """L-Eval's closed-ended tasks: a document, a list of instructions, and an output for each."""
     document, asked, outputs = row.text("input"), row.texts("instructions"), row.texts("outputs")
     if len(asked) != len(outputs):
         row.problems.append(f"outputs: expected as many as instructions, {len(asked)}; found {len(outputs)}")
     pairs = list(zip(asked, outputs, strict=False))
-    # Said of all questions of a document or of none: it must not tell which of them has several answers.
+    # The same for all questions of a document, so that the wording does not give away which have several answers.
     several = any(len(output.strip()) > 1 and _is_letters(question, output.strip()) for question, output in pairs)
     for question, output in pairs:
         language, bare = row.language(document, question), output.strip()
@@ -196,12 +193,9 @@ def _l_eval(row: RowFields) -> Iterator[ExternalQuestion]:
 
 
 def _is_letters(question: str, output: str) -> bool:
-    """Whether an output is letters of options in their order: of those listed, or of A to D where none are."""
+    """Whether an output is option letters in order: of the listed options, or A to D if none are listed."""
     options = len(options_in(question)) or _USUAL_OPTIONS
     return set(output) <= set(LETTERS[:options]) and list(output) == sorted(set(output))
-
-
-_USUAL_OPTIONS = 4
 
 
 class _LongBenchSet(NamedTuple):
@@ -210,7 +204,7 @@ class _LongBenchSet(NamedTuple):
     blank: str = ""
 
 
-# LongBench's dataset2metric and dataset2maxlen. `_line`: its evaluator reads the first line alone.
+# LongBench's dataset2metric and dataset2maxlen. `_line`: its evaluator reads only the first line.
 LONGBENCH_SETS = {
     "narrativeqa": _LongBenchSet("longbench_qa_f1", 128),
     "qasper": _LongBenchSet("longbench_qa_f1", 128),
@@ -240,7 +234,7 @@ def _longbench(row: RowFields) -> Iterator[ExternalQuestion]:
     name = str(row.fields.get("dataset") or "").removesuffix("_e")
     if name in _PASSAGE_SETS:
         row.problems.append(
-            f"dataset: {name!r} has a published prompt of its own; build it with --set task=longbench-file "
+            f"dataset: {name!r} has its own published prompt; build it with --set task=longbench-file "
             f"--set options.dataset={name}"
         )
     usual = _LongBenchSet("longbench_qa_f1_zh" if language == "zh" else "longbench_qa_f1", 0)
@@ -248,11 +242,11 @@ def _longbench(row: RowFields) -> Iterator[ExternalQuestion]:
     if not question.strip() and not kind.blank:
         row.wrong("input", "a text that is not blank", question)
     classes = row.optional_texts("all_classes")
-    asked = sure_question(question, kind.blank or "summary", language)
+    asked = worded_question(question, kind.blank or "summary", language)
     if kind.metric == "longbench_classification" or (name not in LONGBENCH_SETS and classes):
         if not classes:
             row.wrong("all_classes", "a list of classes", row.fields.get("all_classes"))
-        truth = class_truth(asked, answers, classes, "longbench_classification", language)
+        truth = class_truth(asked, answers, classes, language)
     else:
         truth = open_truth(asked, answers, kind.metric)
     yield _question(row, document, language, truth, max_new_tokens=kind.max_new_tokens or None)
@@ -272,12 +266,12 @@ def _longbench_2(row: RowFields) -> Iterator[ExternalQuestion]:
 
 
 def _babilong(row: RowFields) -> Iterator[ExternalQuestion]:
-    """BABILong: what may be answered are the targets of the file; those that the question names do not count."""
+    """BABILong: the possible answers are the file's targets; those that the question names do not count."""
     document, question, target = row.text("input"), row.text("question"), row.text("target")
     language = row.language(document, question)
     wanted, asked = target.strip(), question.lower()
     if wanted.lower() in asked and "," not in wanted:
-        row.problems.append(f"target: the question names {wanted!r}, which BABILong's evaluator then never counts")
+        row.problems.append(f"target: the question names {wanted!r}, so BABILong's evaluator never counts it")
     own = {part.strip().lower() for part in wanted.split(",")} | {wanted.lower()}
     others = [label for label in row.labels if label.lower() not in own and label.lower() not in asked]
     truth = QuestionTruth(question, (wanted,), "babilong", ((wanted,),), tuple((label,) for label in others))
@@ -296,17 +290,14 @@ def _lv_eval(row: RowFields) -> Iterator[ExternalQuestion]:
     yield _question(row, document, language, truth, max_new_tokens=_LV_EVAL_TOKENS)
 
 
-_LV_EVAL_TOKENS = 64
-
-
 def _infinite_bench(row: RowFields) -> Iterator[ExternalQuestion]:
     document, question = row.text("context"), row.text("input", blank=True)
-    found = row.fields.get("answer")
-    if isinstance(found, int | float) and not isinstance(found, bool):
-        row.fields = {**row.fields, "answer": str(found)}
+    answer = row.fields.get("answer")
+    if isinstance(answer, int | float) and not isinstance(answer, bool):
+        row.fields = {**row.fields, "answer": str(answer)}
     answers, options = row.texts("answer"), row.optional_texts("options")
     language = row.language(document, question)
-    asked = sure_question(question, "summary", language)
+    asked = worded_question(question, "summary", language)
     if options:
         truth = _of_options(row, "options", "answer", asked, options, _once(answers, options), language)
     elif not question.strip():
@@ -317,12 +308,12 @@ def _infinite_bench(row: RowFields) -> Iterator[ExternalQuestion]:
 
 
 def _once(answers: Sequence[str], options: Sequence[str]) -> Sequence[str]:
-    """The answers of a choice: InfiniteBench names the option, and at times its letter beside it."""
+    """The answer of a choice: InfiniteBench gives the option, and sometimes its letter as well."""
     texts = [answer for answer in answers if answer.strip() in options]
     return texts[:1] or answers
 
 
-# The first form whose columns are all there is the file's, so narrower ones stand first.
+# The first form whose columns a file has is the file's, so forms with more columns come first.
 FORMS: dict[str, QuestionForm] = {
     form.name: form
     for form in (
@@ -343,5 +334,5 @@ FORMS: dict[str, QuestionForm] = {
 
 
 def form_of(columns: Sequence[str]) -> str | None:
-    """The form that some columns are; None where they are none."""
+    """The name of the form that some columns fit; None if they fit none."""
     return next((name for name, form in FORMS.items() if set(form.columns) <= set(columns)), None)

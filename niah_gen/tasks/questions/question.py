@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 LETTERS = string.ascii_uppercase
 
-# What stands behind or in place of a question, by language.
+# What follows a question or takes its place, by language.
 WORDINGS = {
     "en": {
         "one": "Reply with the letter of the right option alone.",
@@ -39,8 +39,8 @@ _LOOKED_AT = 4000
 class ExternalQuestion(NamedTuple):
     """A question of an external set about a document, and its truth.
 
-    `asked`: the question as the prompt asks it, options and how to reply included. `evidence`: stretches of the
-    document that hold the answer, each of which stands there once. `max_new_tokens`: None for the recipe's.
+    `asked`: the question as the prompt asks it, with options and how to reply. `evidence`: passages of the document
+    that hold the answer; each occurs there exactly once. `max_new_tokens`: None for the recipe's.
     """
 
     id: str
@@ -56,7 +56,7 @@ class ExternalQuestion(NamedTuple):
 
 
 class QuestionTruth(NamedTuple):
-    """What of a question depends on how it is judged: the fields of `ExternalQuestion` of the same names."""
+    """The fields of `ExternalQuestion` that depend on how the question is judged."""
 
     asked: str
     answers: tuple[str, ...]
@@ -66,30 +66,30 @@ class QuestionTruth(NamedTuple):
 
 
 def language_of(document: str, question: str) -> str:
-    """`zh` where at least three of ten letters at the beginning are Chinese characters, else `en`."""
+    """`zh` if at least three in ten letters at the beginning are Chinese characters, else `en`."""
     text = question + document[:_LOOKED_AT]
     letters = len(_LETTER.findall(text))
     return "zh" if letters and len(_HAN.findall(text)) >= _SHARE_OF_HAN * letters else "en"
 
 
 def open_truth(asked: str, answers: Sequence[str], metric: str) -> QuestionTruth:
-    """The truth of an open question: any of the answers is right, and the keyword is any of them."""
+    """The truth of an open question: any of the answers is right, and any of them is the keyword."""
     return QuestionTruth(asked, tuple(answers), metric, (tuple(dict.fromkeys(answers)),), ())
 
 
 def choice_truth(question: str, options: Sequence[str], right: Sequence[int], language: str) -> QuestionTruth:
-    """The truth of a choice: the letters of the options numbered `right`, and the text where it is one alone.
+    """The truth of a choice: the letters of the options numbered `right`, and the option itself if it is only one.
 
-    The options stand below the question, each behind its letter.
+    The options are listed below the question, each after its letter.
     """
     listed = "\n".join(f"{LETTERS[number]}. {option}" for number, option in enumerate(options))
     return _choice(f"{question}\n\n{listed}", options, right, language)
 
 
 def listed_choice_truth(question: str, letters: str, language: str, several: bool) -> QuestionTruth:
-    """The same for a question that lists its options itself, or whose options nobody knows.
+    """The same for a question that lists its options itself, or whose options are unknown.
 
-    `several`: say that more than one may be right, also where one is.
+    `several`: say that more than one may be right, even if one is.
     """
     right = [LETTERS.index(letter) for letter in letters]
     return _choice(question, options_in(question), right, language, several)
@@ -109,25 +109,25 @@ def _choice(
 
 
 def options_in(question: str) -> list[str]:
-    """The options that a question lists from A on, a line each; empty where it lists none."""
-    found: list[str] = []
+    """The options that a question lists from A on, one a line; empty if it lists none."""
+    options: list[str] = []
     for match in _OPTION.finditer(question):
-        if match[1] == LETTERS[len(found) % len(LETTERS)]:
-            found.append(match[2])
+        if match[1] == LETTERS[len(options) % len(LETTERS)]:
+            options.append(match[2])
         elif match[1] == "A":
-            found = [match[2]]
-    return found if len(found) >= _FEWEST_OPTIONS else []
+            options = [match[2]]
+    return options if len(options) >= _FEWEST_OPTIONS else []
 
 
-def class_truth(
-    question: str, answers: Sequence[str], classes: Sequence[str], metric: str, language: str
-) -> QuestionTruth:
-    """The truth of a classification: the classes are named behind the question, the wrong ones are decoys."""
+def class_truth(question: str, answers: Sequence[str], classes: Sequence[str], language: str) -> QuestionTruth:
+    """The truth of a classification: the classes are named after the question, and the wrong ones are decoys."""
     wording = WORDINGS[language]["class"].format(classes=_CLASS_JOINERS[language].join(classes))
     wrong = tuple((name,) for name in dict.fromkeys(classes) if name not in answers)
-    return QuestionTruth(f"{question}\n\n{wording}", tuple(answers), metric, (tuple(answers),), wrong)
+    return QuestionTruth(
+        f"{question}\n\n{wording}", tuple(answers), "longbench_classification", (tuple(answers),), wrong
+    )
 
 
-def sure_question(question: str, kind: str, language: str) -> str:
-    """A question; where it is blank, the wording for a `summary` or for `code` in its place."""
+def worded_question(question: str, kind: str, language: str) -> str:
+    """A question; if it is blank, the wording for a `summary` or for `code` instead."""
     return question if question.strip() else WORDINGS[language][kind]

@@ -65,12 +65,12 @@ def test_a_file_stands_for_the_name_that_its_tables_share(tmp_path: Path) -> Non
 def test_a_name_after_the_path_says_which_of_several(tmp_path: Path) -> None:
     text = MINE + '[other]\nlanguage = "en"\ntext = "{context} {question}"\n'
     (problem,) = problems_in(tmp_path, text)
-    assert problem.startswith(": holds mine, other; say which, such as ")
+    assert problem.startswith(": has templates mine, other; say which, such as ")
     path = str(tmp_path / "my.toml")
     assert list(read_template_file(f"{path}#mine").tables) == ["mine-en", "mine-zh"]
     assert read_template_file(f"{path}#mine-zh").name == "mine-zh"
     assert list(read_template_file(f"{path}#other").tables) == ["other"]
-    with pytest.raises(RecipeError, match="holds no template 'othr'; did you mean 'other'"):
+    with pytest.raises(RecipeError, match="has no template 'othr'; did you mean 'other'"):
         read_template_file(f"{path}#othr")
 
 
@@ -111,7 +111,7 @@ shape = 1
         ":6: [b].chat[1].name: unknown field; known: content, role",
         ":6: [b].chat[1].role: expected system, developer, user, assistant; found 'robot'",
         ":6: [b].chat[2].content: expected a text; found None",
-        ":10: [niah-en]: a template of the package has this name; call yours another",
+        ":10: [niah-en]: a template of the package has this name; rename yours",
         ":10: [niah-en].language: expected en or zh or ar or es or fr or ja; found 'de'",
         ":10: [niah-en].chat: expected {context} once, where the haystack goes; found it 2 times",
         ":14: [c].language: is missing; expected en or zh or ar or es or fr or ja",
@@ -132,7 +132,7 @@ BOTH = 'language = "en"\ntext = "{context}{question}"'
         (f'["a b"]\n{BOTH}', "expected a name of at most 64 letters"),
         (f"[niah]\n{BOTH}", "a template of the package has this name"),
         (f"[gkamradt-openai-en]\n{BOTH}", "a template of the package has this name"),
-        (f"{MINE}[mine]\n{BOTH}", "stands beside [mine], which is for every language"),
+        (f"{MINE}[mine]\n{BOTH}", "clashes with [mine], which is for every language"),
         ('[m]\nlanguage = "en"\ntext = "{context}"', "once after {context}; found it 0 times before and 0 times after"),
         ('[m]\nlanguage = "en"\nchat = []', "[m].chat: expected messages, each with role and content; found []"),
         ('[m]\nlanguage = "en"\nchat = ["x"]', "[m].chat[1]: expected a table with role and content; found 'x'"),

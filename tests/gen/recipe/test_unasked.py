@@ -118,7 +118,7 @@ def test_a_preset_asks_for_single_facts_in_the_language_of_a_corpus_that_it_is_g
     needles = recipe.parts[0].needles
     assert {needle.language for needle in needles} == {language}
     assert len(needles) == 3
-    assert told == [f"asks for {', '.join(n.id for n in needles)}: the preset has no needle in {language}"]
+    assert told == [f"added {', '.join(n.id for n in needles)}: the preset has no needle in {language}"]
     assert {row["language"] for row in niah_gen.iter_rows(recipe)} == {language}
 
 

@@ -135,7 +135,7 @@ def test_a_recipe_with_other_options_reads_corpora_only_for_essays() -> None:
 
 
 def test_a_placement_is_refused_where_no_corpus_is_read() -> None:
-    with pytest.raises(RecipeError, match="makes contexts of its own; leave placement out"):
+    with pytest.raises(RecipeError, match="makes its own contexts; leave placement out"):
         load_recipe({**RECIPE, "placement": "gkamradt"})
 
 

@@ -121,7 +121,7 @@ def test_a_field_of_a_needle_that_is_wrong_is_named(change: dict[str, Any], path
 
 def test_two_needles_of_one_id_are_refused() -> None:
     assert problems({"needles": ["velden-archive", "velden-archive"]}) == (
-        "needles: 'velden-archive' is given twice; give each needle an id of its own",
+        "needles: 'velden-archive' is given twice; give each needle its own id",
     )
     assert problems({"needles": [{**FACT, "id": "needle-2"}, FACT]})[0].startswith("needles: 'needle-2' is given twice")
 

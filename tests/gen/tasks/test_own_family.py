@@ -139,9 +139,9 @@ def test_the_command_finds_a_family_in_the_working_folder_but_not_one_that_a_dat
         ({"options": {"keys": "3"}}, "options.keys: expected a whole number; found '3'"),
         ({"options": 3}, "options: expected a table; found 3"),
         ({"controls": ["abset"]}, "has no control 'abset'; did you mean 'absent'"),
-        ({"needles": ["velden-archive"]}, "needles: task 'key-lines' has items of its own"),
+        ({"needles": ["velden-archive"]}, "needles: task 'key-lines' has its own items"),
         ({"corpora": ["en_essays"]}, "corpora: task 'key-lines' reads none"),
-        ({"placement": "gkamradt"}, "placement: task 'key-lines' makes contexts of its own; leave placement out"),
+        ({"placement": "gkamradt"}, "placement: task 'key-lines' makes its own contexts; leave placement out"),
     ],
 )
 def test_what_a_family_cannot_do_is_refused_by_field(changes: dict[str, Any], words: str) -> None:

@@ -1,5 +1,5 @@
-"""Replays the generators of NVIDIA/RULER (version 1, commit c3f5e3b) to the byte, each from its seed.
+"""Replays the generators of NVIDIA/RULER (version 1, commit c3f5e3b) byte for byte, each from its seed.
 
-One module a generator. The prompts of a run are drawn one after the other from one seeded generator, beginning with the
-search for the size that fits the length, so a sample can only be had after those before it.
+There is one module for each generator. A run draws its prompts in sequence from one seeded generator, starting with the
+search for the size that fits the length, so a sample can only be drawn after all earlier ones.
 """

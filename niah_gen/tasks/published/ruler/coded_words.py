@@ -20,25 +20,24 @@ _ALPHA = 2.0
 _ZETA = math.pi**2 / 6
 _LETTERS = 6
 _NOISE = "..."
-# Tokens kept for the answer.
+# Tokens reserved for the answer.
 _REPLY = 50
 
 
 class CodedWords:
-    """The generator of one run; a size is the number N of the zeta law, of which rank k gets N k^-2 / zeta(2)."""
+    """The generator of one run. A size is the N of the zeta law: the word of rank k occurs N k^-2 / zeta(2) times."""
 
     def __init__(self, seed: int, length: int, model_template: str) -> None:
         self._seed = seed
         self._draw = random.Random(seed)
         self._model_template = model_template
-        budget = length - _REPLY
+        self._budget = budget = length - _REPLY
         self._vocabulary = budget // 50
         self._first = budget // 6
         self._step = budget // 32
-        self._budget = budget
 
     def size(self, length: int, counter: Counter) -> int:
-        """The largest N of those tried, a step apart, whose prompt is shorter than the budget."""
+        """The last N, in even steps from the first, whose prompt is shorter than the budget."""
         words = self._drawn()
         size = self._first
         while self._draft(words, size).tokens(counter) < self._budget:
@@ -46,7 +45,7 @@ class CodedWords:
         return size - self._step
 
     def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
-        """The prompt of the next sample, of new words; fewer of them where it does not fit."""
+        """The prompt of the next sample, with new words; N is lowered until it fits."""
         words = self._drawn()
         while True:
             draft = self._draft(words, size)
@@ -69,7 +68,7 @@ class CodedWords:
         return "".join(self._draw.choices(string.ascii_lowercase, k=_LETTERS))
 
     def _draft(self, words: Sequence[str], size: int) -> RulerDraft:
-        # In numpy, as published: its powers need not be Python's to the last bit.
+        # With numpy, as published: its powers can differ from Python's in the last bit.
         counts = (size * np.arange(1, len(words) + 1) ** -_ALPHA / _ZETA).astype(int).tolist()
         text = [word for word, count in zip(words, counts, strict=True) for _ in range(count)]
         random.Random(self._seed).shuffle(text)

@@ -1,4 +1,4 @@
-"""Draws RULER's common words extraction: a numbered list in which ten words stand ten times as often as the others."""
+"""Draws RULER's common words extraction: a numbered list in which ten words are ten times as frequent as the others."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _SHORT = 4096
 
 @lru_cache(maxsize=4)
 def words_of_file(path: Path) -> tuple[str, ...]:
-    """The values of a JSON object, RULER's english_words.json. Raises RecipeError where the file is none."""
+    """The words of RULER's english_words.json, a JSON object's values. Raises RecipeError if the file is not one."""
     try:
-        found = orjson.loads(path.read_bytes())
+        words = orjson.loads(path.read_bytes())
     except (OSError, ValueError) as error:
         raise RecipeError([f"options.words: {path}: cannot be read as JSON ({error})"]) from None
-    if not isinstance(found, dict) or not all(isinstance(word, str) for word in found.values()):
+    if not isinstance(words, dict) or not all(isinstance(word, str) for word in words.values()):
         raise RecipeError([f"options.words: {path}: expected an object whose values are words"])
-    return tuple(found.values())
+    return tuple(words.values())
 
 
 class CommonWords:
-    """The generator of one run. `words`: the file that lists longer than the vocabulary are drawn from."""
+    """The generator of one run. `words`: the file to draw from for lists longer than the vocabulary."""
 
     reply = 120
     step = 10
@@ -50,13 +50,13 @@ class CommonWords:
         self._words = shuffled
 
     def size(self, length: int, counter: Counter) -> int:
-        """The number of words that samples begin with."""
+        """The number of words to try first in every sample."""
         probe = self.draft(_PROBE, 0)
         each = probe.tokens(counter) / _PROBE
         return largest_that_fits(self, self.step, int(length // each) * 2, length, counter) or self.step
 
     def draft(self, size: int, sample: int) -> RulerDraft:
-        """One prompt. Draws: the example's words, then those of the list."""
+        """One prompt. Draws the example's words, then those of the list."""
         example_times, times = ((3, 1), (6, 1)) if self._short else ((10, 3), (30, 3))
         context, answers = self._listed(20 if self._short else 40, *example_times)
         example = filled(COMMON_WORDS, "base")
@@ -73,7 +73,7 @@ class CommonWords:
         return fitting(self, size, number, length, counter)
 
     def _listed(self, size: int, common_times: int, other_times: int) -> tuple[str, list[str]]:
-        """A list of `size` different words, and those ten of them that are common."""
+        """A numbered list of `size` different words, and the ten common ones."""
         drawn = self._draw.sample(self._of_file(size) if size > len(self._words) else self._words, size)
         common, others = drawn[:_COMMON], drawn[_COMMON:]
         items = common * common_times + others * other_times
@@ -83,10 +83,10 @@ class CommonWords:
     def _of_file(self, size: int) -> tuple[str, ...]:
         if self._file is None:
             raise FitError(
-                f"RULER's lists of {size} words need its file english_words.json, as its word lists have "
+                f"RULER's lists of {size} words need its file english_words.json, since its word lists have only "
                 f"{len(self._words)}; give it with --set options.words=PATH, or ask for shorter lengths"
             )
-        found = words_of_file(self._file)
-        if len(found) < size:
-            raise FitError(f"{self._file} has {len(found)} words, and RULER's list needs {size}")
-        return found
+        words = words_of_file(self._file)
+        if len(words) < size:
+            raise FitError(f"{self._file} has {len(words)} words, but RULER's list needs {size}")
+        return words

@@ -1,4 +1,4 @@
-"""Defines a drafted RULER prompt, counts it, and finds the size that fits a length as RULER does."""
+"""Defines a draft of a RULER prompt, counts its tokens, and finds the size that fits a length as RULER does."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from niah_gen.tokenizers.spliced import Counter
 
 
 class RulerDraft(NamedTuple):
-    """A prompt as one draw of a generator makes it, up to its answer prefix.
+    """A prompt as a generator draws it, with its answer prefix apart.
 
-    `before`, `after`: what stands around the context inside the published template. `context`: its pieces; needle k
-    carries the number k. `outputs`: the published outputs, in order. `question`: as it is asked. `filler`:
-    units of the corpus used and units it has, where a corpus is gone through.
+    `before`, `after`: the text around the context in the published template. `context`: its pieces; needle k carries
+    the number k. `question`: as the prompt asks it. `outputs`: the published outputs, in order. `filler`: units of
+    the corpus used, and units that it has; None if no corpus is read.
     """
 
     before: str
@@ -33,7 +33,7 @@ class RulerDraft(NamedTuple):
         return counter.count([self.before, *(piece.content for piece in self.context), self.after + self.prefix])
 
     def depths(self, counter: Counter) -> tuple[int, tuple[float, ...]]:
-        """Tokens of the context without its needles, and of that before each needle, in percent."""
+        """Tokens of the context without its needles, and the percentage of them before each needle."""
         before: dict[int, int] = {}
         total, run = 0, []
         for piece in self.context:
@@ -47,34 +47,34 @@ class RulerDraft(NamedTuple):
 
     @property
     def passes(self) -> float:
-        """How often the corpus was gone through."""
+        """How many times the corpus was read through."""
         return passes_of(*self.filler) if self.filler else 1.0
 
 
 class Generator(Protocol):
-    """Draws the prompts of one run, one after the other: first the search for a size, then the samples in order."""
+    """Draws the prompts of one run in sequence: first those of the search for a size, then the samples in order."""
 
     def size(self, length: int, counter: Counter) -> int:
-        """The size that samples of a length (tokens) begin with; finding it takes draws."""
+        """The size to try first in every sample of a length (tokens); the search for it draws prompts."""
 
     def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
-        """The prompt of the next sample, which has this number. Raises FitError where none fits the length."""
+        """The prompt of the next sample, which has this number. Raises FitError if none fits the length."""
 
 
 class Drafter(Protocol):
-    """Draws a prompt of a given size. `step`: units by which a size changes; `reply`: tokens kept for the answer."""
+    """Draws a prompt of a given size. `step`: units by which sizes differ; `reply`: tokens reserved for the answer."""
 
     step: int
     reply: int
 
     def draft(self, size: int, sample: int) -> RulerDraft:
-        """One prompt with a context of `size` units, drawn anew. `sample`: its number; 0 while sizes are searched."""
+        """A new prompt with a context of `size` units. `sample`: its number; 0 during the search for a size."""
 
 
 def fitting(drafter: Drafter, size: int, sample: int, length: int, counter: Counter) -> RulerDraft:
-    """The sample's prompt: drawn again with fewer units until it fits. Raises FitError where the fewest do not fit.
+    """The sample's prompt, redrawn with fewer units until it fits. Raises FitError if the fewest do not fit.
 
-    RULER draws the fewest for ever there.
+    RULER loops forever in that case.
     """
     while True:
         drawn = drafter.draft(size, sample)
@@ -90,7 +90,7 @@ def fitting(drafter: Drafter, size: int, sample: int, length: int, counter: Coun
 
 
 def largest_that_fits(drafter: Drafter, low: int, high: int, length: int, counter: Counter) -> int | None:
-    """The largest size between two whose prompt fits, by bisection, one fresh prompt a probe; None where none fits."""
+    """The largest size from `low` to `high` whose prompt fits, by bisection with a new prompt per probe, or None."""
     best = None
     while low <= high:
         middle = (low + high) // 2
@@ -102,7 +102,7 @@ def largest_that_fits(drafter: Drafter, low: int, high: int, length: int, counte
 
 
 def searched_size(drafter: Drafter, length: int, counter: Counter) -> int:
-    """The size by the search that RULER's niah and vt share: one probe tells tokens a unit, then bisection."""
+    """The size that RULER's search finds: one prompt shows the tokens per unit, then bisection."""
     step = drafter.step
     each = drafter.draft(step, 0).tokens(counter) / step
     high = max(int(length / each * 3), 2 * step)

@@ -1,4 +1,4 @@
-"""Gives a corpus as RULER's essays: its files one after the other, cut to a number of words, split into sentences."""
+"""Turns a corpus into RULER's essays: its documents joined, cut to a number of words and split into sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from niah_gen.tasks.published.ruler.punkt import sentence_spans
 from niah_gen.tokenizers.find import Tokenizer
 from niah_gen.tokenizers.spliced import Encoded, Slice, encode
 
-# Punkt judges an end by the words around it, so the cut end of a text changes only its last sentences. So many are
+# Punkt judges a sentence end by the words around it, so cutting a text changes only its last sentences: this many are
 # split again.
 _AGAIN = 8
 
@@ -25,7 +25,7 @@ class _Joined(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CutEssay:
-    """The sentences of a cut text: the first `kept` of the whole, and those of its tail."""
+    """The sentences of a cut text: the first `kept` of the whole text, then those of the tail."""
 
     whole: _Joined
     kept: int
@@ -38,14 +38,14 @@ class CutEssay:
 
     def between(self, first: int, last: int) -> list[Slice | str]:
         """Sentences `first` to `last` (excluded), joined by single spaces."""
-        found: list[Slice | str] = []
+        parts: list[Slice | str] = []
         if first < min(last, self.kept):
-            found.append(_slice(self.whole, first, min(last, self.kept)))
+            parts.append(_slice(self.whole, first, min(last, self.kept)))
         if max(first, self.kept) < last:
-            if found:
-                found.append(" ")
-            found.append(_slice(self.tail, max(first, self.kept) - self.kept, last - self.kept))
-        return found
+            if parts:
+                parts.append(" ")
+            parts.append(_slice(self.tail, max(first, self.kept) - self.kept, last - self.kept))
+        return parts
 
 
 def _slice(joined: _Joined, first: int, last: int) -> Slice:
@@ -53,7 +53,7 @@ def _slice(joined: _Joined, first: int, last: int) -> Slice:
 
 
 class _Whole(NamedTuple):
-    """A corpus repeated: its text, the character where each word ends, and its sentences as spans and joined."""
+    """A repeated corpus: its text, the character where each word ends, and its sentences, as spans and joined."""
 
     text: str
     words: list[int]
@@ -62,7 +62,7 @@ class _Whole(NamedTuple):
 
 
 class Essays:
-    """A corpus as RULER's essays, as words parted by single spaces."""
+    """A corpus as RULER's essays: its words with single spaces between them."""
 
     def __init__(self, texts: list[str], tokenizer: Tokenizer) -> None:
         self._words = re.sub(r"\s+", " ", "".join(texts)).split(" ")
@@ -76,7 +76,7 @@ class Essays:
         return len(self._words)
 
     def sentences(self, words: int) -> CutEssay:
-        """The sentences of the first words, the whole repeated where there are more."""
+        """The sentences of the first `words` words; the corpus is repeated if it has fewer."""
         if self._last is None or self._last[0] != words:
             self._last = words, self._split(words)
         return self._last[1]

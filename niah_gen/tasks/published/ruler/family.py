@@ -1,4 +1,4 @@
-"""Makes RULER's thirteen tasks a task family: each run is replayed from its seed, sample i is repeat i."""
+"""Defines RULER's thirteen tasks as one task family: each run is replayed from its seed, and sample i is repeat i."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ NIAH_TASKS = {
     "niah_multiquery": NiahSettings("essay", queries=4),
 }
 QUESTION_SETS = {"qa_1": "squad", "qa_2": "hotpotqa"}
-# Every task and the tokens that its answers may have.
+# Every task, and the most tokens that its answers may have.
 TASKS = {**dict.fromkeys(NIAH_TASKS, 128), "vt": 30, "cwe": 120, "fwe": 50, **dict.fromkeys(QUESTION_SETS, 32)}
 
 
 @dataclass(frozen=True, slots=True)
 class RulerOptions:
-    """The recipe's [options]. `task`: a name of TASKS. `model_template`: what is written around the prompt.
+    """The recipe's [options]. `task`: a name of TASKS. `model_template`: what to put around the prompt.
 
-    `words`: RULER's english_words.json, which cwe needs for lists above its vocabulary of 8,169 words. `questions`:
+    `words`: RULER's english_words.json, which cwe needs for lists of more than its 8,169 words. `questions`:
     SQuAD's dev-v2.0.json for qa_1, hotpot_dev_distractor_v1.json for qa_2.
     """
 
@@ -75,14 +75,14 @@ def _wrong_settings(settings: Settings) -> Iterator[str]:
 
 
 def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
-    """Makes the samples of runs: one that follows the last is drawn next, any other from the seed on."""
+    """Returns the maker of samples: a later sample continues its run, an earlier one starts it again from the seed."""
     options: RulerOptions = bench.options
     runs: dict[tuple[str, int], _Run] = {}
     essays: dict[str, Essays] = {}
 
     def essays_of(corpus: str) -> Essays | None:
-        """A corpus as essays, made once; None where the task reads none."""
-        if bench.options.task not in NIAH_TASKS or NIAH_TASKS[bench.options.task].haystack != "essay":
+        """A corpus as essays, made once; None if the task reads none."""
+        if options.task not in NIAH_TASKS or NIAH_TASKS[options.task].haystack != "essay":
             return None
         if corpus not in essays:
             essays[corpus] = Essays([document.text for document in bench.corpora[corpus].documents], bench.tokenizer)
@@ -101,7 +101,7 @@ def _replay(bench: Workbench) -> Callable[[Cell], Replayed]:
 
 
 class _Run:
-    """A run as far as it has been drawn. `next`: the number of the next sample."""
+    """A run in progress. `next`: the number of the next sample."""
 
     def __init__(self, generator: Generator, length: int, bench: Workbench) -> None:
         self._generator = generator
@@ -134,12 +134,12 @@ def _generator(bench: Workbench, length: int, essays: Essays | None) -> Generato
 
 def _replayed(draft: RulerDraft, cell: Cell, options: RulerOptions, bench: Workbench) -> Replayed:
     task = options.task
-    part = task in QUESTION_SETS
+    any_output = task in QUESTION_SETS
     outputs = draft.outputs
     item = Item(
         cell.needle, cell.language, draft.question,
-        outputs if part else (", ".join(outputs),),
-        tuple((output,) for output in outputs), "ruler_part" if part else "ruler_all",
+        outputs if any_output else (", ".join(outputs),),
+        tuple((output,) for output in outputs), "ruler_part" if any_output else "ruler_all",
         draft.needles, draft.prefix, TASKS[task], keyword_kinds=("text",) * len(outputs),
     )  # fmt: skip
     tokens, depths = draft.depths(bench.counter)

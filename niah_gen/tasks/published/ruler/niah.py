@@ -1,9 +1,10 @@
-"""Draws RULER's eight niah tasks: keys with values hidden in noise, essays, or among others of their kind."""
+"""Draws RULER's eight niah tasks: keys with values, hidden in noise, in essays, or among others of their kind."""
 
 from __future__ import annotations
 
 import random
 import uuid
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ _DEPTHS = tuple(int(depth) for depth in np.round(np.linspace(0, 100, 40)))
 
 
 class NiahSettings(NamedTuple):
-    """What tells the niah tasks apart. `haystack`: noise, essay or needle; `keys`: how many; `values`: of each key."""
+    """The settings of a niah task. `haystack`: noise, essay or needle; `values`: per key; `queries`: keys asked for."""
 
     haystack: str
     key_kind: str = "words"
@@ -34,16 +35,16 @@ class NiahSettings(NamedTuple):
 
 
 class NoiseLines:
-    """RULER's line of noise, over and over."""
+    """RULER's line of noise, repeated."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._encoded: tuple[int, Encoded] = 0, encode("", tokenizer)
 
     def lines(self, count: int) -> Encoded:
-        """At least so many lines; each begins at a multiple of LINE bytes."""
+        """At least `count` lines; each begins at a multiple of LINE bytes."""
         if self._encoded[0] < count:
-            # Twice as many as ever asked for, so that a search does not encode each size.
+            # Twice as many as needed, so that a search does not encode every size.
             self._encoded = 2 * count, encode("\n".join([NOISE] * (2 * count)), self._tokenizer)
         return self._encoded[1]
 
@@ -71,11 +72,11 @@ class Niah:
         self.step = 500 if settings.haystack == "essay" else (5 if length < 4096 else 25)
 
     def size(self, length: int, counter: Counter) -> int:
-        """The size that samples begin with."""
+        """The size to try first in every sample."""
         return searched_size(self, length, counter)
 
     def draft(self, size: int, sample: int) -> RulerDraft:
-        """One prompt. Draws: keys and values, the haystack, the places, the keys asked for."""
+        """One prompt. Draws keys and values, the haystack, the places, then the keys to ask for."""
         settings = self._settings
         keys: list[str] = []
         values: list[list[str]] = []
@@ -86,7 +87,7 @@ class Niah:
             keys.append(key)
             values.append(own)
             needles += [_NEEDLE.format(kind=settings.value_kind, key=key, value=value) for value in own]
-        # A generator of its own with the run's seed: the same order in every prompt of the run.
+        # A separate generator with the run's seed: the order is the same in every prompt of the run.
         random.Random(self._seed).shuffle(needles)
         context, filler = self._context(size, needles)
         asked = self._draw.sample(range(settings.keys), settings.queries)
@@ -94,7 +95,7 @@ class Niah:
         query = listed([keys[number] for number in asked])
         one = len(outputs) == 1
         kind = settings.value_kind.rstrip("s") if one else settings.value_kind
-        frames = filled(NIAH, self._model_template, singular="yes" * one, type_needle_v=kind, query=query)
+        frames = filled(NIAH, self._model_template, singular=one, type_needle_v=kind, query=query)
         return RulerDraft(
             frames.before, context, frames.after, frames.prefix, frames.question, outputs, tuple(needles), filler
         )
@@ -113,29 +114,29 @@ class Niah:
     def _context(self, size: int, needles: list[str]) -> tuple[tuple[Piece, ...], tuple[int, int] | None]:
         if self._settings.haystack == "essay":
             return self._in_essay(size, needles)
-        if self._settings.haystack == "noise":
-            source, ends = self._noise.lines(size), [LINE * number - 1 for number in range(1, size + 1)]
-        else:
-            kind, value_kind = self._settings.key_kind, self._settings.value_kind
-            lines = [
-                _NEEDLE.format(kind=value_kind, key=self._word(kind), value=self._word(value_kind)) for _ in range(size)
-            ]
-            source = encode("\n".join(lines), self._tokenizer)
-            at, ends = -1, []
-            for line in lines:
-                at += len(line.encode()) + 1
-                ends.append(at)
+        source, ends = self._lines(size)
         places = sorted(self._draw.sample(range(size), len(needles)), reverse=True)
         pieces: list[Piece] = []
         at = 0
-        # Needle k goes in front of line places[k]; the last of the list stands first in the text.
-        for number, place in sorted(enumerate(places), key=lambda item: item[1]):
+        # Needle k goes before line places[k], so the last needle comes first in the text.
+        for number, place in reversed(list(enumerate(places))):
             start = ends[place - 1] + 1 if place else 0
             if at < start:
                 pieces.append(Piece(Slice(source, at, start)))
             pieces += [Piece(needles[number], number), Piece("\n")]
             at = start
         return (*pieces, Piece(Slice(source, at, ends[size - 1]))), None
+
+    def _lines(self, size: int) -> tuple[Encoded, list[int]]:
+        """The lines of a haystack of noise or needles, and the byte where each ends."""
+        if self._settings.haystack == "noise":
+            return self._noise.lines(size), [LINE * number - 1 for number in range(1, size + 1)]
+        kind, value_kind = self._settings.key_kind, self._settings.value_kind
+        lines = [
+            _NEEDLE.format(kind=value_kind, key=self._word(kind), value=self._word(value_kind)) for _ in range(size)
+        ]
+        ends = [end - 1 for end in accumulate(len(line.encode()) + 1 for line in lines)]
+        return encode("\n".join(lines), self._tokenizer), ends
 
     def _in_essay(self, size: int, needles: list[str]) -> tuple[tuple[Piece, ...], tuple[int, int]]:
         assert self._essays is not None
@@ -146,7 +147,7 @@ class Niah:
         for number, cut in enumerate([*cuts, sentences.count]):
             pieces += map(Piece, sentences.between(last, cut))
             if number < len(needles):
-                # The parts are joined by one space each; an empty part still has its own.
+                # Parts are joined by single spaces, even around an empty part.
                 pieces += [Piece(" "), Piece(needles[number], number), Piece(" ")]
             last = cut
         return tuple(pieces), (size, self._essays.count)

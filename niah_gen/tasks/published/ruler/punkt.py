@@ -1,4 +1,4 @@
-"""Splits English text into sentences as NLTK's punkt does, whose trained tables are read from the user's NLTK_DATA."""
+"""Splits English text into sentences with NLTK's punkt and its trained tables, which are read from NLTK_DATA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from niah_gen.errors import RecipeError
 from niah_score.contract import file_sha256
 
 _FOLDER = Path("tokenizers") / "punkt_tab" / "english"
-# The files that the published prompts were made with; others split elsewhere.
+# The sha256 of the files that the published prompts were made with; other files split differently.
 DIGESTS = {
     "abbrev_types.txt": "92a3e070f43d9b4c5534758ca40ad7343b04e7e29bfe0c2eb658a39445a4f779",
     "collocations.tab": "8e2da1225e4dd2cc9dba261ee231ccb134859e21b46006e7f472c5ee269af0cf",
@@ -21,9 +21,9 @@ DIGESTS = {
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """The characters where each sentence of a text begins and ends; white space between them is in none.
+    """The characters where each sentence of a text begins and ends, without the white space between sentences.
 
-    Raises RecipeError where NLTK or its data are not on this machine.
+    Raises RecipeError if NLTK or its data is not on this machine.
     """
     return list(_splitter().span_tokenize(text))
 
@@ -36,9 +36,9 @@ def _splitter() -> Any:
         raise RecipeError(["essays are split by NLTK, which is not installed; pip install 'niah-kit[ruler]'"]) from None
     folder = _data()
     for name, sha256 in DIGESTS.items():
-        found = file_sha256(folder / name)
-        if found != sha256:
-            raise RecipeError([f"{folder / name}: sha256 is {found}; RULER's prompts need the file of sha256 {sha256}"])
+        actual = file_sha256(folder / name)
+        if actual != sha256:
+            raise RecipeError([f"{folder / name}: sha256 is {actual}; RULER's prompts need {sha256}"])
     parameters = PunktParameters()
     parameters.abbrev_types = set(_lines(folder / "abbrev_types.txt"))
     parameters.sent_starters = set(_lines(folder / "sent_starters.txt"))
@@ -70,7 +70,7 @@ def _data() -> Path:
             continue
     raise RecipeError(
         [
-            f"essays are split by NLTK's punkt_tab data, which is not on this machine; put the folder that holds "
-            f"{_FOLDER.as_posix()} into $NLTK_DATA, or run `python -m nltk.downloader punkt_tab`"
+            f"essays are split by NLTK's punkt_tab data, which is not on this machine; add the folder that holds "
+            f"{_FOLDER.as_posix()} to $NLTK_DATA, or run `python -m nltk.downloader punkt_tab`"
         ]
     )

@@ -1,15 +1,16 @@
-"""Draws RULER's two question sets: SQuAD's or HotpotQA's questions, their documents among others."""
+"""Draws RULER's two question sets: questions of SQuAD or HotpotQA, with their documents among others."""
 
 from __future__ import annotations
 
 import random
 from functools import lru_cache
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
-from niah_gen.errors import RecipeError
+from niah_gen.errors import FitError, RecipeError
 from niah_gen.prompts.messages import Piece
 from niah_gen.tasks.published.ruler.draft import RulerDraft, fitting, searched_size
 from niah_gen.tasks.published.ruler.templates import QUESTIONS, filled
@@ -17,7 +18,7 @@ from niah_gen.tokenizers.spliced import Counter
 
 
 class Question(NamedTuple):
-    """A question, its accepted answers, and the numbers of its documents and of those related to them."""
+    """A question, its accepted answers, and the numbers of its own documents and of related ones."""
 
     text: str
     answers: tuple[str, ...]
@@ -36,7 +37,7 @@ class QuestionSet(NamedTuple):
 def read_questions(kind: str, path: Path) -> QuestionSet:
     """SQuAD's dev-v2.0.json or HotpotQA's dev distractor file. `kind`: squad or hotpotqa.
 
-    Raises RecipeError where the file has not their form.
+    Raises RecipeError if the file does not have that form.
     """
     try:
         data = orjson.loads(path.read_bytes())
@@ -78,46 +79,25 @@ def _hotpotqa(data: Any) -> QuestionSet:
 
 
 class Questions:
-    """The generator of one run; a size is a number of documents."""
+    """The generator of one run. A size is a number of documents."""
 
     reply = 32
     step = 10
 
-    def __init__(self, seed: int, model_template: str, found: QuestionSet) -> None:
+    def __init__(self, seed: int, model_template: str, question_set: QuestionSet) -> None:
         self._seed = seed
         self._draw = random.Random(seed)
         self._model_template = model_template
-        self._set = found
-
-    @property
-    def count(self) -> int:
-        """How many samples there are: one a question."""
-        return len(self._set.questions)
+        self._set = question_set
 
     def size(self, length: int, counter: Counter) -> int:
-        """The number of documents that samples begin with, found on the first question."""
+        """The number of documents to try first in every sample, searched for with the first question."""
         return searched_size(self, length, counter)
 
     def draft(self, size: int, sample: int) -> RulerDraft:
-        """One prompt. Draws: the documents beside those of the question."""
+        """One prompt. Draws the documents beside those of the question."""
         question = self._set.questions[sample]
-        documents = self._set.documents
-        if size < len(documents):
-            own = question.gold
-            lacking = size - len(own)
-            if lacking <= 0:
-                chosen = list(own)
-            elif lacking <= len(question.related):
-                chosen = [*own, *self._draw.sample(question.related, lacking)]
-            else:
-                taken = {*own, *question.related}
-                rest = [number for number in range(len(documents)) if number not in taken]
-                more = max(0, lacking - len(question.related))
-                chosen = [*own, *question.related, *self._draw.sample(rest, more)]
-            texts = [documents[number] for number in chosen]
-        else:
-            times = -(-size // len(documents))
-            texts = list(documents * times)[:size]
+        texts = self._texts(question, size)
         random.Random(self._seed).shuffle(texts)
         context = "\n\n".join(f"Document {number}:\n{text}" for number, text in enumerate(texts, 1))
         frames = filled(QUESTIONS, self._model_template, query=question.text)
@@ -126,5 +106,25 @@ class Questions:
         )
 
     def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
-        """The prompt of the next sample."""
+        """The prompt of the next sample. Raises FitError if there is no question for it."""
+        if number >= len(self._set.questions):
+            count = len(self._set.questions)
+            raise FitError(f"repeat {number}: the file has {count} questions, one for each repeat; ask for fewer")
         return fitting(self, size, number, length, counter)
+
+    def _texts(self, question: Question, size: int) -> list[str]:
+        """`size` documents: the question's own, related ones, then any others; all of them repeated if too few."""
+        documents = self._set.documents
+        if size >= len(documents):
+            return list(islice(cycle(documents), size))
+        own, related = question.gold, question.related
+        missing = size - len(own)
+        if missing <= 0:
+            others: list[int] = []
+        elif missing <= len(related):
+            others = self._draw.sample(related, missing)
+        else:
+            taken = {*own, *related}
+            rest = [number for number in range(len(documents)) if number not in taken]
+            others = [*related, *self._draw.sample(rest, missing - len(related))]
+        return [documents[number] for number in (*own, *others)]

@@ -81,16 +81,16 @@ class Frames(NamedTuple):
     question: str
 
 
-def filled(template: TaskTemplate, model_template: str, **fields: str) -> Frames:
-    """A template inside a model template, its fields replaced; the context's is left out.
+def filled(template: TaskTemplate, model_template: str, *, singular: bool = False, **fields: str) -> Frames:
+    """A template inside a model template, with all fields but the context filled in.
 
-    `singular`: not the empty text where one answer is asked, by which RULER's niah changes the wording of both.
+    `singular`: word both for a single answer, as RULER's niah does.
     """
     texts = [template.prompt, template.prefix, MODEL_TEMPLATES[model_template]]
-    if fields.pop("singular", ""):
-        for plural, singular in (("Some", "A"), ("are all", "is"), ("are", "is"), ("answers", "answer")):
-            texts = [text.replace(plural, singular) for text in texts]
-    # The context stays out, so that nothing in it can be taken for a field.
+    if singular:
+        for plural, one in (("Some", "A"), ("are all", "is"), ("are", "is"), ("answers", "answer")):
+            texts = [text.replace(plural, one) for text in texts]
+    # The context stays out, so that nothing in it can be mistaken for a field.
     parts = [*texts[0].split("{context}"), texts[1]]
     for name, value in fields.items():
         parts = [part.replace(f"{{{name}}}", value) for part in parts]

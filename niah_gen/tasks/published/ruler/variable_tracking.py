@@ -1,4 +1,4 @@
-"""Draws RULER's variable tracking: chains of assignments in noise, behind an example that is answered."""
+"""Draws RULER's variable tracking: chains of assignments in noise, after an example with its answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from niah_gen.tokenizers.spliced import Counter, Slice
 _HOPS = 4
 _EXAMPLE_LENGTH = 500
 _EXAMPLE_VALUE = "12345"
-# The example goes in front of the first occurrence of so many characters of the task's template.
+# The example goes before the first occurrence of these characters of the task's template.
 _ANCHOR = VARIABLE_TRACKING.prompt[:20]
 
 
@@ -55,7 +55,7 @@ class _Draws:
 
 
 class _Tracking:
-    """Draws prompts of chains in noise. `letters`: of each name; `value`: of the chain, None for a new one each."""
+    """Draws chains in noise. `letters`: how many a name has; `value`: the chain's, or None to draw one each time."""
 
     def __init__(
         self, drawn: _Draws, step: int, reply: int, model_template: str, tokenizer: Tokenizer, letters: int,
@@ -69,7 +69,7 @@ class _Tracking:
         self._value = value
 
     def draft(self, size: int, sample: int) -> RulerDraft:
-        """One prompt, without the example. Draws: the chain and its places."""
+        """One prompt, without the example. Draws the chain, then its places."""
         chain = self._drawn.chain(self._letters, self._value)
         places = sorted(self._drawn.letters.sample(range(size), len(chain.lines)))
         source = self._noise.lines(size)
@@ -89,7 +89,7 @@ class _Tracking:
 
 
 class VariableTracking:
-    """The generator of one run: a tracking task behind an example, whose names and value are new in every prompt."""
+    """The generator of one run: a tracking task after an example, with new names and values in every prompt."""
 
     def __init__(self, seed: int, length: int, model_template: str, tokenizer: Tokenizer, counter: Counter) -> None:
         self._drawn = _Draws(seed)
@@ -104,11 +104,11 @@ class VariableTracking:
         self._main = _Tracking(self._drawn, step, 30 + extra, model_template, tokenizer, 5, None)
 
     def size(self, length: int, counter: Counter) -> int:
-        """The size that samples begin with."""
+        """The size to try first in every sample."""
         return searched_size(self._main, length, counter)
 
     def sample(self, number: int, size: int, length: int, counter: Counter) -> RulerDraft:
-        """The prompt of the next sample behind its example, whose names and value are drawn anew."""
+        """The prompt of the next sample after its example, which gets new names and a new value."""
         draft = fitting(self._main, size, number, length, counter)
         example = self._example
         for name in self._names:

@@ -1,4 +1,4 @@
-"""Gives the words that RULER draws its keys and lists from: those of wonderwords 2.2.0, in RULER's orders."""
+"""Loads the words that RULER draws keys and lists from: those of wonderwords 2.2.0, in RULER's order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FOLDER = Path(__file__).parents[3] / "library" / "ruler"
 
 @lru_cache(maxsize=3)
 def word_list(kind: str) -> tuple[str, ...]:
-    """A list of wonderwords 2.2.0 in its order: `noun`, `adjective` or `verb`; some words come twice."""
+    """A list of wonderwords 2.2.0 in its order: `noun`, `adjective` or `verb`; some words occur twice."""
     return tuple((_FOLDER / f"{kind}list.txt").read_text("utf-8").splitlines())
 
 
@@ -24,16 +24,16 @@ def vocabulary() -> tuple[str, ...]:
 
 
 class _Block(NamedTuple):
-    """Neighbours in the sorted list of pairs: all pairs of one adjective, or pairs of several that interleave."""
+    """A run of the sorted pairs: those of one adjective (`pairs` is empty), or of several, which interleave."""
 
     adjective: str
     pairs: tuple[str, ...]
 
 
 class Pairs:
-    """The sorted list of all distinct `adjective-noun`, 6,175,260 of them, without holding it in memory.
+    """The sorted list of all distinct `adjective-noun` pairs, 6,175,260 of them, without holding it in memory.
 
-    Pairs of different adjectives interleave only where one adjective and a hyphen begin the other.
+    Pairs of different adjectives interleave only if one adjective with its hyphen begins the other.
     """
 
     def __init__(self, adjectives: tuple[str, ...], nouns: tuple[str, ...]) -> None:

@@ -145,7 +145,7 @@ def test_lengths_are_counted_by_o200k_over_prompt_and_answer_and_choose_the_rows
         [given[number]["answer"]] for number in (0, 2, 1)
     ]
     assert [row["answers"] for row in rows_of(path, options={"file": str(path), "rows": 1})] == [[given[0]["answer"]]]
-    assert "2needle.parquet have 8192, 16384; name those" in problem_of(path, lengths=[8000])
+    assert "2needle.parquet have 8192, 16384; ask for those" in problem_of(path, lengths=[8000])
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -195,7 +195,7 @@ def test_a_row_whose_needle_is_another_reply_is_refused(tmp_path: Path) -> None:
     assert wrong(row) == []
     prompt = [message for message in row["prompt"] if not isinstance(message, str)]
     first = {**row, "needles": [prompt[4]["content"]], "answers": [f"{row['answer_prefix']}{prompt[4]['content']}"]}
-    assert any("the needle is another" in problem for problem in wrong(first))
+    assert any("the needle is a different one" in problem for problem in wrong(first))
     assert wrong({**row, "needles": ["A poem"]}) == ["the needle is not what the answer repeats"]
     assert any("expected a text that begins with" in problem for problem in wrong({**row, "answers": ["A poem"]}))
 
@@ -264,17 +264,17 @@ def test_a_parquet_file_is_not_said_to_be_broken_where_the_system_refuses(
 
 def test_files_that_are_none_of_these_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no parquet")
-    assert "a.parquet is no readable Parquet file" in problem_of(tmp_path / "a.parquet")
+    assert "a.parquet is not a readable Parquet file" in problem_of(tmp_path / "a.parquet")
     (tmp_path / "a.csv").write_bytes(b"queries,answer\n\xff\xfe,x\n")
     assert "a.csv, row 1: not UTF-8" in problem_of(tmp_path / "a.csv")
     (tmp_path / "b.csv").write_text("queries,answer\none\n")
     assert "b.csv, row 1, column answer: expected 2 fields; found 1" in problem_of(tmp_path / "b.csv")
     (tmp_path / "c.csv").write_text('queries,answer\n"one,two\n')
-    assert "c.csv, row 1: no readable CSV" in problem_of(tmp_path / "c.csv")
+    assert "c.csv, row 1: not readable as CSV" in problem_of(tmp_path / "c.csv")
     (tmp_path / "d.csv").write_text("a,b\n1,2\n")
     assert "d.csv has the columns a, b; expected prompt, answer" in problem_of(tmp_path / "d.csv")
     (tmp_path / "a.json").write_text("{}")
-    assert "a.json is no .parquet and no .csv file" in problem_of(tmp_path / "a.json")
+    assert "a.json is neither a .parquet nor a .csv file" in problem_of(tmp_path / "a.json")
     assert "options.file" in problem_of(tmp_path / "nowhere.csv")
 
 

@@ -191,7 +191,7 @@ def test_a_keyword_that_no_needle_states_is_found_out(own: dict[str, Any]) -> No
     row = rows_of("retrieval", own)[0]
     changed = Row(**{**row, "keywords": [*row["keywords"][:-1], ["Item99"]]})
     assert list(check(row, item_of(row))) == []
-    assert list(check(changed, item_of(row))) == ["keyword 'Item99' does not stand in needle 3"]
+    assert list(check(changed, item_of(row))) == ["keyword 'Item99' is not in needle 3"]
     fewer = Row(**{**row, "keywords": row["keywords"][:-1]})
     assert "2 keyword groups for 3 needles" in next(check(fewer, item_of(row)))
 
@@ -211,16 +211,16 @@ def test_a_file_that_is_not_there_or_not_named_is_told_in_a_sentence(own: dict[s
 
 def test_mistakes_are_told_in_a_sentence(own: dict[str, Any]) -> None:
     for task, overrides, problem in (
-        ("atc", {"options.count": 0}, "options: count is 0; expected numbers of facts, 1 to 10000, each once"),
+        ("atc", {"options.count": 0}, "options: count is 0; expected numbers of facts from 1 to 10000, none twice"),
         ("atc", {"options.count": [2, 2]},
-            "options: count is (2, 2); expected numbers of facts, 1 to 10000, each once"),
+            "options: count is (2, 2); expected numbers of facts from 1 to 10000, none twice"),
         ("single", {"options.buffer": -1}, "options: buffer is -1; expected 0 tokens or more"),
         ("single", {"options.position": "middle"}, "options: position is 'middle'; expected end or start"),
         ("reasoning", {"options.position": "start"},
-            "options.position: only single and retrieval are asked at the start as well"),
+            "options.position: only the single and retrieval tasks can ask at the start"),
     ):  # fmt: skip
         assert problem in problems(f"needlebench2-{task}", {**own, "corpora": ["en_essays"], **overrides})
-    with pytest.raises(RecipeError, match=r"options\.count: 2000 facts name 2001 people; options\.names has 1200"):
+    with pytest.raises(RecipeError, match=r"options\.count: 2000 facts need 2001 names; options\.names has 1200"):
         rows_of("atc", own, **cast(dict[str, Any], {"options.count": 2000}))
-    with pytest.raises(RecipeError, match="12 lines of 'en' differ in arg1 and arg2, fewer than 21 depths"):
+    with pytest.raises(RecipeError, match="12 'en' lines differ in arg1 and arg2, too few for 21 depths"):
         rows_of("retrieval", own, depths=list(range(0, 101, 5)))

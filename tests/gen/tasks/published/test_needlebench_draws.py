@@ -60,7 +60,7 @@ def test_needles_of_one_prompt_differ_in_subject_and_keyword() -> None:
     ]
     chosen = parallel_needles(lines, "en", 0, 2)
     assert len({line.subject for line in chosen}) == len({line.keyword for line in chosen}) == 2
-    with pytest.raises(RecipeError, match="differ in arg1 and arg2, fewer than 4 depths"):
+    with pytest.raises(RecipeError, match="differ in arg1 and arg2, too few for 4 depths"):
         parallel_needles(lines, "en", 0, 4)
 
 

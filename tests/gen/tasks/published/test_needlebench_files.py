@@ -60,7 +60,7 @@ def test_a_wrong_names_file_is_told(tmp_path: Path, text: str, problem: str) -> 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("", "options.needles: needles.jsonl holds no needles"),
+        ("", "options.needles: needles.jsonl has no needles"),
         ("{", "options.needles: needles.jsonl:2: not JSON"),
         ('{"needle": "x"}', "needles.jsonl:2: expected an object with the texts needle, retrieval_question"),
         (

@@ -170,7 +170,7 @@ def test_results_of_a_run_come_back_to_their_rows(tmp_path: Path) -> None:
 def test_mistakes_are_told_in_a_sentence() -> None:
     for overrides, problem in (
         ({"options.chain_length": 1}, "options: chain_length is 1; expected 2 to 1000 members"),
-        ({"options.seeds": [1, 1]}, "options: seeds are [1, 1]; expected each once"),
+        ({"options.seeds": [1, 1]}, "options: seeds are [1, 1]; expected no seed twice"),
         ({"options.seed": 1}, "options.seed: unknown field; did you mean 'seeds'?"),
         ({"options.snap": "no"}, "options.snap: expected true or false; found 'no'"),
     ):

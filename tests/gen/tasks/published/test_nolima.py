@@ -212,7 +212,7 @@ def test_a_damaged_row_is_found_out(own: dict[str, Any]) -> None:
         NOLIMA.check(Row(**{**row, "needle_spans": moved}), item)
     )
     (said,) = NOLIMA.check(Row(**{**row, "question": "Who?"}), item)
-    assert said == "the prompt does not ask 'Who?' behind its needles"
+    assert said == "the prompt does not ask 'Who?' after its needles"
 
 
 def _global_state() -> list[int]:
@@ -242,14 +242,14 @@ def test_a_distractor_keeps_away_from_the_needle_and_from_the_ends(own_corpora: 
 
 def test_a_distractor_without_a_place_of_its_own_is_told(cl100k: BytePairTokenizer) -> None:
     book = book_of(encode("The same line again and again, over and over, all day.\n" * 400, cl100k))
-    with pytest.raises(FitError, match=r"the distractor's place is .* times in the needle's window"):
+    with pytest.raises(FitError, match=r"the text before the distractor occurs .* times in the needle's window"):
         with_distractor(book, 1000, 0.5, "N.", "D.", 0.2)
 
 
 def test_books_that_are_too_short_or_too_few_are_told(own: dict[str, Any]) -> None:
-    with pytest.raises(FitError, match=r"a book of \d+ tokens has no line end there with a window around it"):
+    with pytest.raises(FitError, match=r"a book of \d+ tokens has no line end there with room for a window around it"):
         list(niah_gen.iter_rows("nolima", {**own, "lengths": [64_000], "depths": [50]}))
     with pytest.raises(FitError, match="repeat 2: books has 2 books, one for each repeat"):
         list(niah_gen.iter_rows("nolima", {**own, "repeats": 3, "depths": [50]}))
-    with pytest.raises(RecipeError, match="expected the path of a needle set"):
+    with pytest.raises(RecipeError, match="expected the path of a NoLiMa needle set"):
         list(niah_gen.iter_rows("nolima", {**own, "options.needle_set": None}))

@@ -30,14 +30,14 @@ def test_each_test_and_question_type_is_a_pair(tmp_path: Path) -> None:
     found = pairs(tmp_path, [ENTRY])
     assert list(found) == ["0101_T1_onehop", "0101_T2_onehop"]
     pair = found["0101_T2_onehop"]
-    assert (pair.told("Wenna"), pair.question, pair.number) == ("Wenna keeps an oar.", "Who has wood?", 101)
+    assert (pair.needle_about("Wenna"), pair.question, pair.number) == ("Wenna keeps an oar.", "Who has wood?", 101)
     assert (pair.system, pair.answers, pair.distractor) == ("You are a helpful assistant", (), None)
     assert "book snippet" in pair.template
 
 
 def test_the_direct_question_is_asked_where_it_is_named(tmp_path: Path) -> None:
     assert list(pairs(tmp_path, [ENTRY], "direct")) == ["0101_T1_direct", "0101_T2_direct"]
-    with pytest.raises(RecipeError, match="no question of the types threehop"):
+    with pytest.raises(RecipeError, match="no question of type threehop"):
         pairs(tmp_path, [ENTRY], "threehop")
 
 
@@ -45,14 +45,14 @@ def test_the_direct_question_is_asked_where_it_is_named(tmp_path: Path) -> None:
     ("change", "problem"),
     [
         ({"id": 101}, "entry 1: id is 101, expected a text"),
-        ({"id": "A101"}, "id is 'A101', expected four digits first"),
+        ({"id": "A101"}, "id is 'A101', expected it to begin with four digits"),
         ({"needle": " "}, "needle is ' ', expected a text"),
         ({"questions": ["Who?"]}, "questions is ['Who?'], expected texts by question type"),
         ({"tests": None}, "tests is None, expected objects by test id"),
-        ({"tests": {"T1": {"input_args": "a goose"}}}, "expected lists of texts input_args"),
+        ({"tests": {"T1": {"input_args": "a goose"}}}, "expected input_args and, optionally, gold_answers as lists"),
         ({"character_set": "Wenna"}, "character_set is 'Wenna', expected names"),
         ({"character_set": None}, "test 'T1' has no gold_answers, and the entry has no character_set"),
-        ({"task_template": "Read {haystack}."}, "task_template lacks {question}"),
+        ({"task_template": "Read {haystack}."}, "task_template must have {question}"),
         ({"system_prompt": 3}, "system_prompt is 3, expected a text"),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_file_that_is_no_set_is_told(tmp_path: Path) -> None:
         ("[", "not JSON in UTF-8"),
         ("{}", "expected a list of entries"),
         ("[]", "no question"),
-        (json.dumps([ENTRY, ENTRY]), "entry 2: '0101_T1_onehop' comes twice"),
+        (json.dumps([ENTRY, ENTRY]), "entry 2: '0101_T1_onehop' occurs twice"),
     ):
         with pytest.raises(RecipeError) as caught:
             pairs(tmp_path, text)

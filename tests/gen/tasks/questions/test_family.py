@@ -180,7 +180,10 @@ def test_options_choose_the_questions_and_their_metric(tmp_path: Path) -> None:
     overrides = {"options.file": str(file), "options.longest": sizes[4]}
     kept = list(niah_gen.iter_rows(load_recipe("questions", overrides, notice=heard.append)))
     assert len(kept) == sum(size <= sizes[4] for size in sizes)
-    assert heard[1] == f"plain-en.jsonl: {10 - len(kept)} left out, whose document has more than {sizes[4]} characters"
+    assert (
+        heard[1]
+        == f"plain-en.jsonl: left out {10 - len(kept)} questions about documents of more than {sizes[4]} characters"
+    )
 
 
 def test_ids_of_the_file_s_own_name_its_rows(tmp_path: Path) -> None:
@@ -285,11 +288,11 @@ def _shorter(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (_other_document, ("is not the document as the file has it", "cut between sentences")),
+        (_other_document, ("is not the file's document", "cut between sentences")),
         (_other_id, ("haystack_id is", "haystack_id is")),
         (_other_answer, ("answers is", "answers is")),
         (_other_tokens, ("haystack_tokens is", "haystack_tokens is")),
-        (_shorter, ("is not the document as the file has it", "cut between sentences")),
+        (_shorter, ("is not the file's document", "cut between sentences")),
     ],
 )
 def test_a_row_that_says_other_than_its_file_is_refused(
@@ -325,5 +328,5 @@ def test_a_passage_that_was_lost_from_a_cut_is_found(tmp_path: Path, cl100k: Byt
     rename(rows[0], cl100k)
     write(folder, rows, path)
     found = of_rows(problems_of(folder))
-    assert any("a passage of the evidence stands 0 times" in problem for problem in found)
+    assert any("a passage of the evidence occurs 0 times" in problem for problem in found)
     assert any("is not at its span" in problem for problem in found)

@@ -141,16 +141,16 @@ def test_infinite_bench_s_answers_are_texts_lists_numbers_or_options(
         ({"metric": "exakt"}, "metric: metric 'exakt' is unknown; did you mean 'exact'?"),
         (
             {"evidence": "Jon"},
-            "evidence: expected a passage that stands in the document once; 'Jon' is nowhere in the document",
+            "evidence: expected a passage that is in the document once; 'Jon' is nowhere in the document",
         ),
         (
             {"evidence": "The"},
-            "evidence: expected a passage that stands in the document once; 'The' is in the document more than once",
+            "evidence: expected a passage that is in the document once; 'The' is in the document more than once",
         ),
         ({"evidence": ["Ida Holt lit", "lit the"]}, "evidence: two passages overlap; give them as one"),
         ({"choices": ["x"]}, "choices: expected 2 to 26 different options; found ['x']"),
         ({"choices": ["x", "x"]}, "choices: expected 2 to 26 different options; found ['x', 'x']"),
-        ({"choices": ["x", "y"]}, "answers: expected letters of A to B, or an option as it stands; found 'Ida'"),
+        ({"choices": ["x", "y"]}, "answers: expected letters from A to B, or an option verbatim; found 'Ida'"),
     ],
 )
 def test_a_wrong_field_of_the_plain_form_is_named(changes: dict[str, object], problem: str) -> None:

@@ -12,7 +12,7 @@ from niah_gen.tasks.questions.question import (
     listed_choice_truth,
     open_truth,
     options_in,
-    sure_question,
+    worded_question,
 )
 
 
@@ -56,7 +56,7 @@ def test_options_stand_on_lines_of_their_own_from_a_on(question: str, options: l
 
 
 def test_a_classification_names_the_classes_and_takes_the_wrong_ones_for_decoys() -> None:
-    truth = class_truth("Which kind?", ["Date"], ["Date", "City", "City"], "longbench_classification", "en")
+    truth = class_truth("Which kind?", ["Date"], ["Date", "City", "City"], "en")
     assert truth.asked == "Which kind?\n\nReply with one of these classes and nothing else: Date, City, City."
     assert (truth.answers, truth.keywords, truth.decoys) == (("Date",), (("Date",),), (("City",),))
 
@@ -80,6 +80,6 @@ def test_the_language_is_that_of_the_letters(document: str, question: str, langu
 
 
 def test_a_blank_question_asks_for_a_summary_or_for_code() -> None:
-    assert sure_question(" ", "summary", "en") == "Write a summary of the document."
-    assert sure_question("", "code", "zh") == "请写出代码的下一行。"
-    assert sure_question("Who?", "summary", "en") == "Who?"
+    assert worded_question(" ", "summary", "en") == "Write a summary of the document."
+    assert worded_question("", "code", "zh") == "请写出代码的下一行。"
+    assert worded_question("Who?", "summary", "en") == "Who?"

@@ -78,7 +78,7 @@ def test_packed_files_and_parquet_of_another_name_are_told_for_what_they_are(tmp
     assert problems_of(packed) == [
         "options.file: own.jsonl.gz is packed with gzip, expected plain JSON Lines; unpack it"
     ]
-    assert problems_of(renamed) == ["options.file: own.pq is Parquet by its content; let its name end in .parquet"]
+    assert problems_of(renamed) == ["options.file: own.pq is Parquet by its content; rename it to end in .parquet"]
 
 
 def test_a_passage_that_is_nowhere_overlaps_with_none(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_json_array_is_refused_with_the_command_that_makes_lines_of_it(tmp_pat
     path = tmp_path / "data.json"
     path.write_text(json.dumps([ROW, ROW], indent=1))
     (problem,) = problems_of(path)
-    assert "data.json is a JSON array, expected a JSON object a line" in problem
+    assert "data.json is a JSON array, expected one JSON object per line" in problem
     command = problem.partition('python -c "')[2].partition('" > data.jsonl')[0]
     done = subprocess.run([sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
     (tmp_path / "data.jsonl").write_text(done.stdout)
@@ -129,7 +129,7 @@ def test_a_json_array_is_refused_with_the_command_that_makes_lines_of_it(tmp_pat
 
 def test_columns_of_no_known_form_are_told_with_all_forms_and_what_to_do(tmp_path: Path) -> None:
     (problem,) = problems_of(of_rows(tmp_path, {"text": "x", "query": "y", "gold": "z"}))
-    assert "own.jsonl has the columns text, query, gold, which are those of no known form" in problem
+    assert "own.jsonl has the columns text, query, gold, which fit no known form" in problem
     for name in ("plain: document, question, answers", "babilong: input, question, target", "longbench-v2: "):
         assert name in problem
     assert 'options.columns=["document=text", "question=query", "answers=gold"]' in problem
@@ -154,7 +154,7 @@ def test_files_without_rows_and_files_that_are_none_are_refused(tmp_path: Path) 
     (tmp_path / "none.jsonl").write_text("\n")
     assert problems_of(tmp_path / "none.jsonl") == ["options.file: none.jsonl has no rows"]
     (tmp_path / "bad.parquet").write_bytes(b"PAR1")
-    assert "bad.parquet is no readable Parquet file" in problems_of(tmp_path / "bad.parquet")[0]
+    assert "bad.parquet is not a readable Parquet file" in problems_of(tmp_path / "bad.parquet")[0]
     assert "cannot be read" in problems_of(tmp_path / "gone.jsonl")[0]
 
 

@@ -270,7 +270,7 @@ def test_what_a_task_lacks_is_said_before_anything_is_built(tmp_path: Path) -> N
     (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "placement": "native"})
     assert "replays a published generator; leave placement out" in problem
     (problem,) = problems("ruler-vt", {"corpora": ["en_essays"], "form": "chat", "system": "Be brief."})
-    assert "makes its prompts whole; leave system out" in problem
+    assert "builds whole prompts itself; leave system out" in problem
     (problem,) = problems("plain", {"placement": "published"})
     assert "replays none" in problem
 
@@ -298,3 +298,9 @@ def test_there_is_a_preset_for_every_task_and_one_for_all() -> None:
         name for name in preset_names() if name.startswith("ruler")
     }
     assert set(QUESTION_SETS) < set(TASKS)
+
+
+def test_more_repeats_than_questions_are_refused(tmp_path: Path) -> None:
+    recipe = recipe_of("qa_1", 700, 12, corpora=["en_essays"], options={"questions": str(squad(tmp_path))})
+    with pytest.raises(FitError, match="repeat 11: the file has 11 questions, one for each repeat; ask for fewer"):
+        list(niah_gen.iter_rows(recipe))
