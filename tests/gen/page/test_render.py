@@ -98,7 +98,7 @@ def test_damaged_rows_are_a_sentence_with_their_file_and_number(tmp_path: Path) 
     folder = built(tmp_path)
     rows = rows_of(folder)
     rewrite(folder, [*rows[:-1], "no row"])
-    with pytest.raises(IntegrityError, match=r"en-900/test-00000-of-00001.jsonl: cannot be read .row 7: no object"):
+    with pytest.raises(IntegrityError, match=r"en-900/test-00000-of-00001.jsonl: cannot be read .row 7: not an object"):
         write_page(folder, tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
 
