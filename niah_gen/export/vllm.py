@@ -13,7 +13,7 @@ from niah_score.contract import BATCH_LIMITS
 def _request(row: ExportRow, options: ExportOptions) -> bytes:
     request = request_of("openai-batch", row, options)
     body = request["body"]
-    # Servers that are older than OpenAI's new name for it know this one.
+    # Servers older than OpenAI's new name for the field know this one.
     body["max_tokens"] = body.pop("max_completion_tokens")
     return json_line(request, row)
 
