@@ -64,15 +64,15 @@ def upload(
     with telling("asking the Hub who the token belongs to"):
         user = str(api.whoami()["name"])
     there = _make_sure_of(api, repo, private, say)
-    head, found = _tree(api, repo, _MAIN)
-    _refuse_foreign(found, files, repo)
+    head, remote = _tree(api, repo, _MAIN)
+    _refuse_foreign(remote, files, repo)
     tagged = _tagged(api, repo, tag, files) if there else False
     sent: list[HubFile] = []
     deleted = 0
-    if _difference(found, files):
+    if _difference(remote, files):
         sent, deleted = _through_pull_request(api, repo, name, files, head, user, say)
-        head, found = _tree(api, repo, _MAIN)
-        _check(found, files, f"{repo}, branch {_MAIN}")
+        head, remote = _tree(api, repo, _MAIN)
+        _check(remote, files, f"{repo}, branch {_MAIN}")
     if tag is not None and not tagged:
         with telling(f"tagging {repo} as {tag}"):
             api.create_tag(repo, tag=tag, revision=head, repo_type=_KIND)
@@ -113,29 +113,29 @@ def _tree(api: HfApi, repo: str, revision: str) -> tuple[str, dict[str, RepoFile
         return commit, {entry.path: entry for entry in entries if isinstance(entry, RepoFile)}
 
 
-def _same(remote: RepoFile | None, file: HubFile) -> bool:
+def _same(there: RepoFile | None, file: HubFile) -> bool:
     """Whether the Hub has the same bytes: by sha256 in its large-file storage, else by git's name for them."""
-    if remote is None or remote.size != file.bytes:
+    if there is None or there.size != file.bytes:
         return False
-    return remote.lfs.sha256 == file.sha256 if remote.lfs is not None else remote.blob_id == file.git_sha1
+    return there.lfs.sha256 == file.sha256 if there.lfs is not None else there.blob_id == file.git_sha1
 
 
-def _stale(found: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[str]:
+def _stale(remote: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[str]:
     """The files in the dataset's folders there that do not belong to it: a reader would count them."""
     ours = {file.path for file in files}
     folders = {path.partition("/")[0] for path in ours if "/" in path} | set(DATA_FORMATS.values())
-    return sorted(path for path in found if path not in ours and "/" in path and path.partition("/")[0] in folders)
+    return sorted(path for path in remote if path not in ours and "/" in path and path.partition("/")[0] in folders)
 
 
-def _difference(found: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[HubFile | str]:
+def _difference(remote: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[HubFile | str]:
     """What has to change in a tree: files to add, and paths to delete."""
-    return [*(file for file in files if not _same(found.get(file.path), file)), *_stale(found, files)]
+    return [*(file for file in files if not _same(remote.get(file.path), file)), *_stale(remote, files)]
 
 
-def _refuse_foreign(found: Mapping[str, RepoFile], files: Sequence[HubFile], repo: str) -> None:
+def _refuse_foreign(remote: Mapping[str, RepoFile], files: Sequence[HubFile], repo: str) -> None:
     """Raise NiahError if files would be deleted that this command did not publish."""
-    stale = _stale(found, files)
-    if stale and MANIFEST not in found:
+    stale = _stale(remote, files)
+    if stale and MANIFEST not in remote:
         head = f"{repo}: holds files that niah-gen did not publish; publish to another repository, or delete them"
         raise NiahError(listed(head, stale))
 
@@ -154,12 +154,12 @@ def _tagged(api: HfApi, repo: str, tag: str | None, files: Sequence[HubFile]) ->
     return True
 
 
-def _check(found: Mapping[str, RepoFile], files: Sequence[HubFile], where: str) -> None:
+def _check(remote: Mapping[str, RepoFile], files: Sequence[HubFile], where: str) -> None:
     """Raise IntegrityError unless a tree has the files, and nothing else in their folders."""
     wrong = [
         f"{item}: should not be there" if isinstance(item, str)
-        else f"{item.path}: {'missing' if item.path not in found else 'other bytes than were sent'}"
-        for item in _difference(found, files)
+        else f"{item.path}: {'missing' if item.path not in remote else 'other bytes than were sent'}"
+        for item in _difference(remote, files)
     ]  # fmt: skip
     if wrong:
         raise IntegrityError(listed(f"{where}: not the dataset that was sent; run the same command again", wrong))
@@ -224,8 +224,8 @@ def _commit(
     """Commit what changes a tree, at most 100 files at once; returns the files sent, and the number deleted."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    head, found = _tree(api, repo, ref)
-    items = _difference(found, files)
+    head, remote = _tree(api, repo, ref)
+    items = _difference(remote, files)
     for first in range(0, len(items), _FILES_IN_COMMIT):
         batch = items[first : first + _FILES_IN_COMMIT]
         with telling(f"sending {len(batch)} files to {repo}"):
