@@ -7,7 +7,7 @@ niah_gen.iter_rows("cdme-8k")                the same rows, one at a time, in me
 
 from __future__ import annotations
 
-# Type checkers know this name. Importing it from typing takes longer than all else here, too long to ignore Ctrl-C.
+# Type checkers know this name; importing it would take longer than all else here, before a command handles Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from niah_gen.dataset.at_address import merge_at as merge_at

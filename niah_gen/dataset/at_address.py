@@ -207,7 +207,7 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
 
 
 def _is_complete(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> bool:
-    """Whether the finished dataset is there, every object with its size; if so, remove what the build left."""
+    """Whether the finished dataset is there, with all objects by size; if so, remove what the build left."""
     if object_at(target.final / MANIFEST) is None:
         return False
     manifest = manifest_at(target.final)

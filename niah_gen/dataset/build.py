@@ -76,7 +76,7 @@ def build(
     makes the files: `processes` on this machine, or `ray`: tasks on the Ray cluster at `ray_address` (else at
     $RAY_ADDRESS, else one started here that ends with the build), whose machines share the folder `out`.
     shard: (I, N) writes only every Nth file and returns the partial folder, which `merge` completes once all N are
-    written. progress receives the progress, notice(sentence) what the user should know.
+    written. progress gets the rows and tokens done, notice(sentence) what the user should know.
 
     Intact files that are already there are kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
     LockedError (another process is building this target), ResourceError (a worker died), and OSError. `build_at`
@@ -120,24 +120,8 @@ def _build(
     progress: Progress | None,
     notice: Notice | None,
 ) -> Path | Address:
-    name, jobs, ray_address = makes
-    wanted = tuple(dict.fromkeys(formats))
-    for suffix in wanted:
-        if suffix not in DATA_FORMATS:
-            raise NiahError(f"format {suffix!r} does not exist; expected {', '.join(DATA_FORMATS)}")
-    if not wanted:
-        raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
-    if jobs is not None and jobs < 1:
-        raise NiahError(f"jobs is {jobs}; expected at least 1")
-    if name not in _ENGINES:
-        raise NiahError(f"engine {name!r} does not exist; expected {' or '.join(_ENGINES)}")
-    if ray_address is not None and name != "ray":
-        raise NiahError(f"a Ray address needs engine ray; found engine {name!r}")
-    if name == "ray":
-        # Fails right away if ray is not installed.
-        from niah_gen.dataset.ray_cluster import load_ray
-
-        load_ray(ray_address)
+    _check_options(formats, makes)
+    wanted = _in_order(formats)
     with ThreadPoolExecutor(1) as aside:
         # Loads what writing needs while the corpora are encoded, which releases the GIL.
         aside.submit(importlib.import_module, "niah_gen.dataset.arrow")
@@ -149,15 +133,10 @@ def _build(
             say(sentence)
         if isinstance(out, Address):
             there = BuildAddresses(out / plan.recipe.name / plan.folder_name)
-            return _build_there(plan, there, _in_order(wanted), numbers, shard is None, makes, progress, say)
+            return _build_there(plan, there, wanted, numbers, shard is None, makes, progress, say)
         target = BuildFolders(out / plan.recipe.name / plan.folder_name)
         if shard is not None:
-            if not set(wanted) <= set(intact_formats(target, plan.digest)):
-                suffixes = _in_order([*wanted, *built_formats(target, plan.digest)])
-                check_room(plan, target, suffixes, shard[1], say)
-                return _build_part(plan, target, suffixes, numbers, shard, makes, progress, say)
-            say(f"{target.final} is complete already; nothing was built")
-            return target.final
+            return _build_part(plan, target, wanted, numbers, shard, makes, progress, say)
         with lock(target):
             kept = intact_formats(target, plan.digest)
             if set(wanted) <= set(kept):
@@ -170,6 +149,25 @@ def _build(
             sheet = aside.submit(plan_sheet, plan, suffixes)
             records = _write_shards(plan, target, suffixes, numbers, makes, progress, say)
             return complete(target, sheet.result(), records, say)
+
+
+def _check_options(formats: Sequence[str], makes: Engine) -> None:
+    """Raise NiahError for options that no build can have, and if the engine is ray and ray is not installed."""
+    for suffix in formats:
+        if suffix not in DATA_FORMATS:
+            raise NiahError(f"format {suffix!r} does not exist; expected {', '.join(DATA_FORMATS)}")
+    if not formats:
+        raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
+    if makes.jobs is not None and makes.jobs < 1:
+        raise NiahError(f"jobs is {makes.jobs}; expected at least 1")
+    if makes.name not in _ENGINES:
+        raise NiahError(f"engine {makes.name!r} does not exist; expected {' or '.join(_ENGINES)}")
+    if makes.ray_address is not None and makes.name != "ray":
+        raise NiahError(f"a Ray address needs engine ray; found engine {makes.name!r}")
+    if makes.name == "ray":
+        from niah_gen.dataset.ray_cluster import load_ray
+
+        load_ray(makes.ray_address)
 
 
 def iter_rows(
@@ -203,7 +201,7 @@ def _build_there(
 
 
 def _numbers_of(plan: Plan, shard: tuple[int, int]) -> list[int]:
-    """The numbers of every Nth file, counted from the Ith."""
+    """The numbers of the files that are part I of N."""
     part, of = shard
     if of < 1 or not 0 <= part <= of:
         raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
@@ -213,14 +211,20 @@ def _numbers_of(plan: Plan, shard: tuple[int, int]) -> list[int]:
 def _build_part(
     plan: Plan,
     target: BuildFolders,
-    formats: Sequence[str],
+    wanted: Sequence[str],
     numbers: Sequence[int],
     shard: tuple[int, int],
     engine: Engine,
     progress: Progress | None,
     notice: Notice,
 ) -> Path:
+    """Build the numbered shards of a dataset that other builds complete; returns the partial folder."""
+    if set(wanted) <= set(intact_formats(target, plan.digest)):
+        notice(f"{target.final} is complete already; nothing was built")
+        return target.final
     part, of = shard
+    formats = _in_order([*wanted, *built_formats(target, plan.digest)])
+    check_room(plan, target, formats, of, notice)
     with lock(target, part=f"part-{part % of}-of-{of}"):
         _write_shards(plan, target, formats, numbers, engine, progress, notice)
         write_atomically(target.partial / SHEET, sheet_bytes(plan_sheet(plan, formats)))

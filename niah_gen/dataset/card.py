@@ -59,8 +59,8 @@ def dataset_card(
 ) -> bytes:
     """README.md of a dataset folder.
 
-    dataset: its manifest lists the data files and any preview; none is read. cells: how many rows are where; needles:
-    the part and needle_id of each row; overlap: scores of systems that only match words.
+    dataset: its manifest lists the data files and any preview; none is read. cells: the rows counted; needles: the
+    part and needle_id of each row; overlap: scores of systems that only match words.
     """
     manifest = dataset.manifest
     files = dataset.files()

@@ -63,7 +63,7 @@ def upload(
     api = HfApi(endpoint=endpoint, library_name="niah-kit", library_version=VERSION)
     with telling("asking the Hub who the token belongs to"):
         user = str(api.whoami()["name"])
-    there = _make_sure_of(api, repo, private, say)
+    there = _ensure_repository(api, repo, private, say)
     head, remote = _tree(api, repo, _MAIN)
     _refuse_foreign(remote, files, repo)
     tagged = _tagged(api, repo, tag, files) if there else False
@@ -81,7 +81,7 @@ def upload(
     return Upload(address, head, len(sent), sum(file.bytes for file in sent), deleted, tag)
 
 
-def _make_sure_of(api: HfApi, repo: str, private: bool, say: Callable[[str], None]) -> bool:
+def _ensure_repository(api: HfApi, repo: str, private: bool, say: Callable[[str], None]) -> bool:
     """Create the repository unless it exists; returns whether it did."""
     from huggingface_hub.errors import RepositoryNotFoundError
 

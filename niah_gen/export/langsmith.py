@@ -37,7 +37,7 @@ def _write(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> l
 LANGSMITH = ExportFormat(
     name="langsmith",
     what="examples of a LangSmith key-value dataset, with inputs, outputs and metadata",
-    files="langsmith-00000.jsonl: one example a line, as create_examples takes them",
+    files="langsmith-00000.jsonl: one example per line, as create_examples takes them",
     pattern=f"langsmith-{NUMBER}.jsonl",
     write=_write,
     columns=(*_OUTPUTS, *_METADATA),

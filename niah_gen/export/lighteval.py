@@ -35,7 +35,7 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
 
 LIGHTEVAL = ExportFormat(
     name="lighteval",
-    what="tasks for LightEval: one a config, and one over all rows",
+    what="tasks for LightEval: one per config, and one over all rows",
     files=f"{_NAME}.py for --custom-tasks, and {_NAME}_tasks.txt with the names of the tasks",
     pattern=f"{_NAME}*",
     takes=("max_tokens", "more_tokens"),

@@ -90,7 +90,7 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
 
 LM_EVAL = ExportFormat(
     name="lm-eval",
-    what="tasks for lm-evaluation-harness: one over all rows, one a config, and a group of these",
+    what="tasks for lm-evaluation-harness: one over all rows, one per config, and a group of these",
     files="niah_lm_eval.yaml, niah_lm_eval-en-8k.yaml, ...: a folder for --include_path",
     pattern=f"{_MODULE}*",
     takes=("system", "max_tokens", "more_tokens"),

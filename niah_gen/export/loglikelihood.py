@@ -161,7 +161,7 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
 LOGLIKELIHOOD = ExportFormat(
     name="loglikelihood",
     what="requests for the log-probability of each gold answer: given the prompt, the question alone, the needles",
-    files=f"{_FILE}: up to three lines a row, with id, condition, context or messages, continuation",
+    files=f"{_FILE}: up to three lines per row, with id, condition, context or messages, continuation",
     pattern=_FILE,
     write_tasks=_write,
     advice=_advice,

@@ -57,8 +57,8 @@ def answered(paths: Sequence[Path], rows: Sequence[IndexedRow]) -> Answered:
         raise NiahError(f"--only-missing: {error}") from None
     if strangers and not known:
         raise NiahError(
-            f"--only-missing: none of the {strangers:,} answers is to a row of this dataset; name the dataset that was "
-            "answered, or other answers"
+            f"--only-missing: none of the {strangers:,} answers belongs to a row of this dataset; name the dataset "
+            "that was answered, or other answers"
         )
     return Answered(frozenset(with_answer), errors, strangers, broken)
 

@@ -139,7 +139,7 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
 
 OPENCOMPASS = ExportFormat(
     name="opencompass",
-    what="datasets for OpenCompass, one a config and part",
+    what="datasets for OpenCompass, one per config and part",
     files=f"{_NAME}.py, datasets/{_NAME}.py, summarizers/{_NAME}.py: a folder for PYTHONPATH and --config-dir",
     pattern=f"{_NAME}*",
     takes=("system", "max_tokens", "more_tokens"),
@@ -149,6 +149,6 @@ OPENCOMPASS = ExportFormat(
 
 OPENCOMPASS_LENGTH_DEPTH = OPENCOMPASS._replace(
     name="opencompass-length-depth",
-    what="datasets for OpenCompass, one a length and depth, named as its needle-in-a-haystack plots read them",
+    what="datasets for OpenCompass, one per length and depth, named as its needle-in-a-haystack plots expect",
     write_tasks=_by_length_and_depth,
 )

@@ -60,8 +60,8 @@ def prepare(
     refused = forbidding(read_manifest(folder).corpora)
     if refused and not holds_rights:
         head = (
-            f"{folder}: licences that do not let everybody publish prompts made of these corpora; build with others, "
-            "or add --i-hold-the-rights if you do (the card will say so)"
+            f"{folder}: the licences of these corpora do not let everybody publish prompts made of them; build with "
+            "others, or add --i-hold-the-rights if you do (the card will say so)"
         )
         raise NiahError(listed(head, [f"{corpus.name}: {corpus.license or 'no licence'}" for corpus in refused]))
     proof = prove(folder, tokenizer=tokenizer, corpora=corpora, progress=progress)

@@ -110,9 +110,9 @@ def read_fields(assignments: Sequence[str]) -> dict[str, Any]:
         for name in path[:-1]:
             table = table.setdefault(name, {})
             if not isinstance(table, dict):
-                raise NiahError(f"--body {word!r}: {name!r} has a value already; give a key once")
+                raise NiahError(f"--body {word!r}: {name!r} already has a value; give each key once")
         if path[-1] in table:
-            raise NiahError(f"--body {word!r}: {key!r} has a value already; give a key once")
+            raise NiahError(f"--body {word!r}: {key!r} already has a value; give each key once")
         table[path[-1]] = _value(text)
     return fields
 

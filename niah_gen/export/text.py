@@ -40,7 +40,7 @@ def _file(row: ExportRow) -> tuple[bytes, str]:
 
 TEXT = ExportFormat(
     name="text",
-    what="one file a prompt, named by the row's id",
+    what="one file per prompt, named by the row's id",
     files="prompts/ID.txt, the prompt byte for byte; prompts/ID.json for chats of several messages",
     pattern=f"{_FOLDER}/*",
     write=_write,

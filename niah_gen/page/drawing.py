@@ -146,7 +146,7 @@ def _span(value: Any, length: int) -> tuple[int, int] | None:
 
 
 def _finds(content: str, wanted: str) -> Iterator[tuple[int, int]]:
-    """The first places of a text and its last one, which is where templates put a question."""
+    """The first places of a text and its last one: templates put a question at either end."""
     if not wanted:
         return
     places: list[int] = []

@@ -140,4 +140,4 @@ def _refuse(path: Path, folder: Path, overwrite: bool) -> None:
     if path.is_dir():
         raise NiahError(f"--out {path} is a folder; name a file in it, such as {path / 'dataset.html'}")
     if path.exists() and not overwrite:
-        raise NiahError(f"{path} exists; name another file with --out, or say --overwrite to replace it")
+        raise NiahError(f"{path} exists; name another file with --out, or use --overwrite to replace it")

@@ -72,7 +72,7 @@ def test_the_size_is_bounded_and_says_how_many_rows_it_holds(folder: Path) -> No
 def test_an_existing_file_a_folder_and_the_dataset_itself_are_refused(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     out.write_text("mine")
-    with pytest.raises(NiahError, match="exists; name another file with --out, or say --overwrite"):
+    with pytest.raises(NiahError, match="exists; name another file with --out, or use --overwrite"):
         write_page(folder, out)
     assert out.read_text() == "mine"
     assert write_page(folder, out, overwrite=True).path.read_bytes().startswith(b"<!doctype html>")
