@@ -84,8 +84,8 @@ def build(
     """
     if is_address(out) or is_address_as_path(out):
         raise NiahError(f"{out}: is an address, not a folder; pass it as a string to niah_gen.build_at")
-    makes = Engine(engine, jobs, ray_address)
-    return Path(str(_build(recipe, Path(out), formats, makes, shard, overrides, progress, notice)))
+    how = Engine(engine, jobs, ray_address)
+    return Path(str(_build(recipe, Path(out), formats, how, shard, overrides, progress, notice)))
 
 
 def build_at(
@@ -106,21 +106,21 @@ def build_at(
     Otherwise like `build`, but a finished dataset is never changed, and `merge_at` completes shards. Also raises
     AddressError and StoreError (of niah_score.errors).
     """
-    makes = Engine(engine, jobs, ray_address)
-    return str(_build(recipe, parse_address(address), formats, makes, shard, overrides, progress, notice))
+    how = Engine(engine, jobs, ray_address)
+    return str(_build(recipe, parse_address(address), formats, how, shard, overrides, progress, notice))
 
 
 def _build(
     recipe: str | Path | Mapping[str, Any] | Recipe,
     out: Path | Address,
     formats: Sequence[str],
-    makes: Engine,
+    engine: Engine,
     shard: tuple[int, int] | None,
     overrides: Mapping[str, Any] | None,
     progress: Progress | None,
     notice: Notice | None,
 ) -> Path | Address:
-    _check_options(formats, makes)
+    _check_options(formats, engine)
     wanted = _in_order(formats)
     with ThreadPoolExecutor(1) as aside:
         # Loads what writing needs while the corpora are encoded, which releases the GIL.
@@ -133,10 +133,10 @@ def _build(
             say(sentence)
         if isinstance(out, Address):
             there = BuildAddresses(out / plan.recipe.name / plan.folder_name)
-            return _build_there(plan, there, wanted, numbers, shard is None, makes, progress, say)
+            return _build_there(plan, there, wanted, numbers, shard is None, engine, progress, say)
         target = BuildFolders(out / plan.recipe.name / plan.folder_name)
         if shard is not None:
-            return _build_part(plan, target, wanted, numbers, shard, makes, progress, say)
+            return _build_part(plan, target, wanted, numbers, shard, engine, progress, say)
         with lock(target):
             kept = intact_formats(target, plan.digest)
             if set(wanted) <= set(kept):
@@ -147,27 +147,27 @@ def _build(
             suffixes = _in_order([*wanted, *built_formats(target, plan.digest)])
             check_room(plan, target, suffixes, 1, say)
             sheet = aside.submit(plan_sheet, plan, suffixes)
-            records = _write_shards(plan, target, suffixes, numbers, makes, progress, say)
+            records = _write_shards(plan, target, suffixes, numbers, engine, progress, say)
             return complete(target, sheet.result(), records, say)
 
 
-def _check_options(formats: Sequence[str], makes: Engine) -> None:
+def _check_options(formats: Sequence[str], engine: Engine) -> None:
     """Raise NiahError for options that no build can have, and if the engine is ray and ray is not installed."""
     for suffix in formats:
         if suffix not in DATA_FORMATS:
             raise NiahError(f"format {suffix!r} does not exist; expected {', '.join(DATA_FORMATS)}")
     if not formats:
         raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
-    if makes.jobs is not None and makes.jobs < 1:
-        raise NiahError(f"jobs is {makes.jobs}; expected at least 1")
-    if makes.name not in _ENGINES:
-        raise NiahError(f"engine {makes.name!r} does not exist; expected {' or '.join(_ENGINES)}")
-    if makes.ray_address is not None and makes.name != "ray":
-        raise NiahError(f"a Ray address needs engine ray; found engine {makes.name!r}")
-    if makes.name == "ray":
+    if engine.jobs is not None and engine.jobs < 1:
+        raise NiahError(f"jobs is {engine.jobs}; expected at least 1")
+    if engine.name not in _ENGINES:
+        raise NiahError(f"engine {engine.name!r} does not exist; expected {' or '.join(_ENGINES)}")
+    if engine.ray_address is not None and engine.name != "ray":
+        raise NiahError(f"a Ray address needs engine ray; found engine {engine.name!r}")
+    if engine.name == "ray":
         from niah_gen.dataset.ray_cluster import load_ray
 
-        load_ray(makes.ray_address)
+        load_ray(engine.ray_address)
 
 
 def iter_rows(

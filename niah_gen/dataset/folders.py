@@ -55,7 +55,7 @@ class BuildFolders:
         return self.parts / f"{number:05d}.json"
 
     def shard_folder(self) -> AbstractContextManager[Path]:
-        """Where the files of a shard are made: where they stay."""
+        """The folder to make the files of a shard in, where they stay."""
         return nullcontext(self.dataset)
 
     def keep(self, record: ShardRecord, folder: Path) -> None:
@@ -81,7 +81,7 @@ def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) ->
                 for path in sorted(folder.glob(f".{name}.part-*.lock")):
                     held.enter_context(locked(path))
                 _prepare(target, make)
-                # Nobody else is writing here, so a killed build has left anything half-written.
+                # Nobody else is writing here, so anything half-written was left by a killed build.
                 remove_leftovers(target.partial)
                 remove_aside([target.final / CARD, target.final / MANIFEST])
             else:

@@ -5,7 +5,7 @@ The manifest lists its file, but its rows are not the dataset's: no digest or co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,8 @@ def write_preview(folder: Path, short: Sequence[Mapping[str, Any]], suffix: str,
     kind = "parquet" if suffix == "parquet" else "jsonl"
     path = folder / PREVIEW / f"{SPLIT}.{kind}"
     path.parent.mkdir(parents=True, exist_ok=True)
-    entry = write_entry(path, _parquet(short, form) if kind == "parquet" else _json_lines(short))
+    data = _parquet(short, form) if kind == "parquet" else b"".join(canonical_json(row) + b"\n" for row in short)
+    entry = write_entry(path, data)
     return FileEntry(path.relative_to(folder).as_posix(), entry.sha256, None, entry.bytes)
 
 
@@ -144,10 +145,6 @@ def _short_prompt(
         gap = f"[... {left_out:,} messages ...] " if left_out else ""
         kept.append({"role": prompt[number]["role"], "content": gap + text})
     return kept
-
-
-def _json_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(canonical_json(row) + b"\n" for row in rows)
 
 
 def _parquet(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> bytes:

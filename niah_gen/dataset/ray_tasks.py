@@ -218,10 +218,11 @@ def _builder(order: Order, node: str) -> ShardBuilder:
     sent: SentPlan = pickle.loads(order.sent)  # noqa: S301 - written by the build
     advice = "give every machine the same files, and the same niah-kit"
 
-    def silent(rows: int, tokens: int) -> None:
-        """Report nothing: the build reports progress as shards are finished."""
+    def differs(plan: Plan) -> str:
+        return _differs(node, dict(sent.pins), dict(plan.recipe.pins), advice)
 
-    return builder_of(sent, silent, lambda plan: _differs(node, dict(sent.pins), dict(plan.recipe.pins), advice))
+    # The build reports progress as shards are finished.
+    return builder_of(sent, lambda rows, tokens: None, differs)
 
 
 def _differs(node: str, wanted: Mapping[str, str], here: Mapping[str, str], advice: str) -> str:

@@ -139,7 +139,7 @@ def test_files_are_cut_by_requests_and_by_bytes_and_hold_the_same_requests(grid:
 
 
 def test_a_request_that_no_file_can_hold_is_refused_by_its_row_and_nothing_is_left(grid: Path, tmp_path: Path) -> None:
-    with pytest.raises(ResourceError, match=r"row \S+: its request alone makes a file of [\d,]+ bytes, and one may"):
+    with pytest.raises(ResourceError, match=r"row \S+: its request alone makes a file of [\d,]+ bytes, and the limit"):
         export(grid, "openai-batch", tmp_path / "out", ExportOptions(model="m", max_bytes=1000))
     assert not (tmp_path / "out").exists()
 

@@ -61,7 +61,7 @@ def test_thinking_that_anthropic_would_refuse_in_every_request_is_refused_at_onc
     thinking = ["thinking.type=enabled", "thinking.budget_tokens=2000"]
     with pytest.raises(NiahError, match=r"may have 200 tokens in total.*add --max-tokens \+2000"):
         first(grid, "anthropic", tmp_path / "a", thinking)
-    with pytest.raises(NiahError, match=r"refuses temperature 0 beside it; add --body temperature=null"):
+    with pytest.raises(NiahError, match=r"refuses temperature 0 with it; add --body temperature=null"):
         first(grid, "anthropic", tmp_path / "b", thinking, more_tokens=2000)
     sent = first(grid, "anthropic", tmp_path / "c", [*thinking, "temperature=null"], more_tokens=2000)
     assert (sent["max_tokens"], sent["thinking"]) == (2200, {"type": "enabled", "budget_tokens": 2000})
