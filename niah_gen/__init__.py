@@ -1,13 +1,13 @@
 """Builds needle-in-a-haystack datasets offline: one row for every length, depth, needle, corpus and repeat.
 
 niah_gen.build("cdme-8k", out="build")       a dataset folder, as `niah-gen build cdme-8k` makes it
-niah_gen.build_at("cdme-8k", "s3://b/niah")  the same in an object store, or at another address of fsspec's
+niah_gen.build_at("cdme-8k", "s3://b/niah")  the same in an object store, or at another fsspec address
 niah_gen.iter_rows("cdme-8k")                the same rows, one at a time, in memory
 """
 
 from __future__ import annotations
 
-# As typing has it; importing that takes longer than all else here, and a command has to hear Ctrl-C before.
+# Type checkers know this name; importing it would take longer than all else here, before a command handles Ctrl-C.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from niah_gen.dataset.at_address import merge_at as merge_at
@@ -33,7 +33,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:
-    """Public names are loaded when they are first used, so that importing the package costs nothing."""
+    """Load a public name on first use, so that importing the package costs nothing."""
     if name == "__version__":
         from niah_score.contract import VERSION
 

@@ -1,4 +1,4 @@
-"""Defines every error that a user's input or machine can cause, and the exit code each one ends a command with.
+"""Defines the errors that a user's input or machine can cause, and the exit code of each.
 
 NiahError                2
 ├── RecipeError          2   the recipe asks for something that does not exist or does not fit together
@@ -7,9 +7,9 @@ NiahError                2
 ├── TokenizerError       2   a tokenizer cannot be found or read
 ├── IntegrityError       4   bytes are not what their sha256 says
 ├── ResourceError        5   disk, memory or a documented limit
-└── LockedError         11   another process builds the same target
+└── LockedError         11   another process is building the same target
 
-Anything else that escapes is a bug of ours and ends with exit code 1 and its traceback.
+Anything else that escapes is a bug in niah, and ends with exit code 1 and a traceback.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class NiahError(Exception):
 
 
 class RecipeError(NiahError):
-    """All problems of a recipe at once; `problems` holds a sentence each."""
+    """All problems of a recipe; `problems` holds one sentence for each."""
 
     def __init__(self, problems: Sequence[str], source: str = "recipe") -> None:
         self.problems = tuple(problems)
@@ -34,7 +34,7 @@ class RecipeError(NiahError):
         super().__init__("\n  ".join([head, *problems]))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Workers send errors; unpickling one would otherwise call __init__ with its message alone.
+        # Workers pickle errors; by default, unpickling calls __init__ with the message alone.
         return RecipeError, (self.problems, self.source), {"__notes__": getattr(self, "__notes__", [])}
 
 
@@ -63,7 +63,7 @@ class ResourceError(NiahError):
 
 
 class LockedError(NiahError):
-    """Another process works on the same target."""
+    """Another process is working on the same target."""
 
     exit_code = 11
 
@@ -72,7 +72,7 @@ SHOWN_PROBLEMS = 20
 
 
 def listed(head: str, problems: Sequence[str]) -> str:
-    """A message with the first 20 problems, a line each, and how many more there are."""
+    """A message: `head`, the first 20 problems on a line each, and how many more there are."""
     shown = list(problems[:SHOWN_PROBLEMS])
     if len(problems) > len(shown):
         shown.append(f"and {len(problems) - len(shown)} more")

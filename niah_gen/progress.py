@@ -1,4 +1,4 @@
-"""Reports the progress of long work, as a bar where there is a terminal."""
+"""Shows the progress of long work as a bar on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BAR_AFTER_SECONDS = 1.0
 
 
 class Progress(Protocol):
-    """Told how a build goes: `start` with what is to be made (tokens nominal), `advance` with what was made since."""
+    """Receives progress: `start` gets the totals (nominal tokens), `advance` what was done since the last call."""
 
     def start(self, rows: int, tokens: int) -> None: ...
     def advance(self, rows: int, tokens: int) -> None: ...
@@ -34,11 +34,11 @@ class ProgressBar:
         self._began = time.monotonic()
 
     def start(self, rows: int, tokens: int) -> None:
-        """What is to be made."""
+        """Set the totals."""
         self._rows, self._tokens = rows, tokens
 
     def advance(self, rows: int, tokens: int) -> None:
-        """What was made since the last call."""
+        """Add what was done since the last call."""
         self._done_rows += rows
         self._done_tokens += tokens
         elapsed = time.monotonic() - self._began
@@ -79,5 +79,5 @@ class ProgressBar:
 
 
 def _leave_line() -> None:
-    """Where the process ends at once: go to the line below the bar, and show the cursor, which the bar hides."""
+    """If the process ends abruptly, move to the line below the bar and show the cursor, which the bar hides."""
     os.write(2, b"\n" if os.environ.get("TERM") in ("dumb", "unknown") else b"\n\x1b[?25h")

@@ -1,7 +1,7 @@
-"""Builds Arrow tables of rows, one chunk a column: chunked input would cut pages at every chunk and lose the repeats.
+"""Builds Arrow tables of rows with one chunk per column: Parquet cuts pages at chunks, which would lose the repeats.
 
 Arrays are built from buffers: each prompt byte is copied once, from the shared haystack into the column. `pa.array`
-would also import pandas wherever that is installed, 0.15 s for nothing.
+would also import pandas if it is installed, which costs 0.15 s.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _NUMBERS: dict[pa.DataType, type[np.generic]] = {pa.int32(): np.int32, pa.int64(
 
 
 class Scratch:
-    """Memory for the prompts of one group at a time, reused: fresh pages cost more than the copying.
+    """Reusable memory for the prompts of one group at a time: fresh pages cost more than copying.
 
-    A table made with it is valid until the next one is. `reserve`: bytes to ask for at once.
+    A table made with it is valid until the next one is made. `reserve`: the fewest bytes to allocate.
     """
 
     def __init__(self, reserve: int) -> None:
@@ -30,9 +30,9 @@ class Scratch:
         self._memory = np.empty(0, dtype=np.uint8)
 
     def fill(self, pieces: Iterable[bytes | memoryview], size: int) -> pa.Buffer:
-        """The pieces one after the other; `size`: their bytes."""
+        """The pieces joined; `size`: their bytes in total."""
         if size > len(self._memory):
-            # Memory is only touched, and so paid for, as far as it is used.
+            # A reserve costs nothing: only the pages that are written to take up memory.
             self._memory = np.empty(max(size, self._reserve), dtype=np.uint8)
         view = self._memory.data
         at = 0
@@ -43,7 +43,7 @@ class Scratch:
 
 
 def table(drafts: Sequence[PendingRow], form: PromptForm, scratch: Scratch) -> pa.Table:
-    """The rows as a table of the contract's schema, whose prompts lie in `scratch`."""
+    """The rows as a table of the contract's schema, with their prompts in `scratch`."""
     schema = row_schema(form)
     truths: list[Mapping[str, Any]] = [draft.truth for draft in drafts]
     columns = [column([truth[name] for truth in truths], schema.field(name).type) for name in schema.names[:-1]]
@@ -83,7 +83,7 @@ def _width(kind: pa.DataType) -> type[np.generic]:
 
 
 def _texts(texts: Sequence[tuple[bytes | memoryview, ...]], kind: pa.DataType, scratch: Scratch) -> pa.Array:
-    """Texts in pieces as one string array."""
+    """Texts, each given in pieces, as one string array."""
     sizes = [sum(map(len, pieces)) for pieces in texts]
     data = scratch.fill(itertools.chain.from_iterable(texts), sum(sizes))
     return _array(kind, texts, [None, _offsets(sizes, _width(kind)), data])

@@ -1,14 +1,14 @@
-"""Builds a dataset at an address such as `s3://bucket/path`: whole or not at all, resumable, without renames or locks.
+"""Builds a dataset at an address such as `s3://bucket/path`: all or nothing, resumable, without renames or locks.
 
-    <out>/<name>/<version>-<digest8>/             the dataset; manifest.json is written last, and without it it is none
-    <out>/<name>/<version>-<digest8>.partial/     while it is built: `claim.json`, and `parts/` with a record per shard
+    <out>/<name>/<version>-<digest8>/             the dataset, once manifest.json is there, which is written last
+    <out>/<name>/<version>-<digest8>.partial/     work in progress: `claim.json`, and `parts/` with a record per shard
 
-Each shard is made in a temporary folder, uploaded, and proved by the store's checksum; then its record is written. A
-shard is used again only if its record and its objects agree.
+Each shard is made in a temporary folder, uploaded, and checked against the store's checksum; then its record is
+written. A shard is reused only if its record and its objects agree.
 
 Stores have no locks that end with their holder. So the first builder writes a claim: the plan, the formats, and the
-releases of what writes the files. Whoever builds the same with the same releases writes the same bytes, and may do so
-at the same time; anybody else is refused. Claim and manifest are written only where there is none.
+versions of the libraries that write the files. Builders with the same claim write the same bytes and may work at the
+same time; all others are refused. Claim and manifest are never overwritten.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from niah_score.text.visible import one_line
 
 CLAIM = "claim.json"
 PARTS = "parts"
-# Requests that are under way at once, where there are many small ones.
+# Concurrent requests, where there are many small ones.
 _THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class BuildAddresses:
-    """The places of one dataset at an address."""
+    """The addresses of one dataset and of its unfinished build."""
 
     final: Address
 
@@ -66,11 +66,11 @@ class BuildAddresses:
         return self.partial / f"{PARTS}/{number:05d}.json"
 
     def shard_folder(self) -> AbstractContextManager[Path]:
-        """Where the files of one shard are made."""
+        """A temporary folder to make the files of one shard in."""
         return scratch_folder()
 
     def keep(self, record: ShardRecord, folder: Path) -> None:
-        """Upload the files of a shard, then write its record. A dataset that is finished by now is left alone."""
+        """Upload the files of a shard, then write its record, unless the dataset has been finished meanwhile."""
         if object_at(self.final / MANIFEST) is not None:
             return
         marks = {entry.path: upload(folder / entry.path, self.final / entry.path).mark for entry in record.files}
@@ -83,10 +83,10 @@ Target = BuildFolders | BuildAddresses
 
 
 def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> bool:
-    """Claim an address for a build; True if the dataset is there and complete already.
+    """Claim an address for a build; True if the dataset is already complete there.
 
-    Raises IntegrityError where other objects are there or a finished dataset is damaged, NiahError where one lacks a
-    format, LockedError where another build has claimed it.
+    Raises IntegrityError if other objects or a damaged dataset are there, NiahError if the finished dataset lacks a
+    format, LockedError if another build has claimed the address.
     """
     if _is_complete(target, plan_digest, formats):
         return True
@@ -94,19 +94,19 @@ def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> b
     place = target.partial / CLAIM
     if object_at(place) is None:
         there = objects_below(target.final)
-        # Looked up again: another builder may have begun, or finished, in between.
+        # Checked again: another builder may have started, or finished, in between.
         if there and object_at(place) is None and not _is_complete(target, plan_digest, formats):
             head = f"{target.final}: holds {len(there)} objects but no {MANIFEST}, and no build has claimed it"
             raise IntegrityError(listed(f"{head}; remove them, or choose another --out", [*map(one_line, there)]))
     if not put_new_object(place, claim):
-        found = _small(place)
-        if found is None:  # another builder has finished just now
+        other = _read_if_there(place)
+        if other is None:  # another builder has just finished
             return begin(target, plan_digest, formats)
-        if found != claim:
+        if other != claim:
             raise LockedError(
-                f"{target.final}: another build has claimed this address, with {_said(found)}; this one would use "
-                f"{_said(claim)}. Finish that build with the same formats and versions, or, once nobody builds there, "
-                f"remove {target.partial}/ and {target.final}/"
+                f"{target.final}: another build has claimed this address, with {_in_words(other)}; this one would use "
+                f"{_in_words(claim)}. Finish that build with the same formats and versions or, once nobody is building "
+                f"there, remove {target.partial}/ and {target.final}/"
             )
     return False
 
@@ -114,7 +114,7 @@ def begin(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> b
 def found_records(
     target: Target, plan_digest: str, stems: Mapping[int, str], formats: Sequence[str]
 ) -> dict[int, ShardRecord | str]:
-    """The record of each shard whose files or objects are all intact, or what is wrong. `stems`: by their numbers."""
+    """By number, the record of each shard whose files or objects are all intact, or what is wrong with the shard."""
     if isinstance(target, BuildFolders):
         return {number: usable_record(target, plan_digest, number, stem, formats) for number, stem in stems.items()}
     there = objects_below(target.final)
@@ -122,7 +122,7 @@ def found_records(
 
     def look(number: int) -> ShardRecord | str:
         place = target.record(number)
-        data = _small(place) if place.name in written else None
+        data = _read_if_there(place) if place.name in written else None
         if data is None:
             return "not written"
         record, marks = _read_record(data)
@@ -140,8 +140,8 @@ def found_records(
         return dict(zip(stems, threads.map(look, stems), strict=True))
 
 
-def _small(address: Address) -> bytes | None:
-    """An object that another builder may be removing; None if it is gone."""
+def _read_if_there(address: Address) -> bytes | None:
+    """The content of a claim or record, which another builder may be removing; None if it is gone."""
     try:
         return read_object(address, MOST_RECORD_BYTES)
     except AddressError:
@@ -151,29 +151,29 @@ def _small(address: Address) -> bytes | None:
 
 
 def put_sheet(target: BuildAddresses, sheet: Mapping[str, Any]) -> None:
-    """Write what `merge` needs to know of the plan."""
+    """Write what `merge` needs to know about the plan."""
     put_object(target.partial / SHEET, sheet_bytes(sheet))
 
 
 def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) -> Address:
     """Check all shards; write recipe, preview, card and, last, the manifest; then remove claim and records.
 
-    Raises IntegrityError listing every shard that is not there or not intact, and every object that is no part of it.
+    Raises IntegrityError listing every shard that is missing or damaged, or every object that does not belong there.
     """
     digest, formats = sheet["plan_digest"], sheet["formats"]
     stems = dict(enumerate(sheet["shards"]))
-    found = found_records(target, digest, stems, formats)
-    # Another builder of the same may have been faster.
+    checked = found_records(target, digest, stems, formats)
+    # Another builder of the same dataset may have finished it.
     if _is_complete(target, digest, formats):
         return target.final
-    records = intact_records(target.partial, stems, found)
+    records = intact_records(target.partial, stems, checked)
     with scratch_folder() as scratch:
         folder = scratch / "dataset"
         with named_by_address(folder, target.partial):
             manifest = describe(folder, sheet, records, tell)
         others = set(objects_below(target.final)) - {entry.path for entry in manifest.files} - {MANIFEST}
         if others:
-            head = f"{target.final}: {len(others)} objects there are no part of the dataset"
+            head = f"{target.final}: {len(others)} objects there are not part of the dataset"
             raise IntegrityError(
                 listed(f"{head}; remove them, and run the same command again", [*map(one_line, sorted(others))])
             )
@@ -193,7 +193,8 @@ def complete_at(target: BuildAddresses, sheet: Mapping[str, Any], tell: Notice) 
 def merge_at(address: str, notice: Notice | None = None) -> str:
     """Check all shards that `build --shard` wrote at an address and complete the dataset; returns its address.
 
-    address: the partial one, the dataset's, or one above that holds just one partial one. Raises IntegrityError.
+    address: of the partial dataset, of the dataset, or one with a single partial dataset below it. Raises
+    IntegrityError.
     """
     target = _partial_below(parse_address(address))
     with scratch_folder() as scratch, named_by_address(scratch, target.partial):
@@ -206,7 +207,7 @@ def merge_at(address: str, notice: Notice | None = None) -> str:
 
 
 def _is_complete(target: BuildAddresses, plan_digest: str, formats: Sequence[str]) -> bool:
-    """Whether the finished dataset is there, every object with its size; what building it left is removed then."""
+    """Whether the finished dataset is there, with all objects by size; if so, remove what the build left."""
     if object_at(target.final / MANIFEST) is None:
         return False
     manifest = manifest_at(target.final)
@@ -219,7 +220,7 @@ def _is_complete(target: BuildAddresses, plan_digest: str, formats: Sequence[str
     if lacking:
         raise NiahError(
             f"{target.final}: is finished, without {', '.join(sorted(lacking))}, and a finished dataset at an address "
-            "is never changed; choose another --out, or build it again in another place with all formats"
+            "is never changed; build it again with all formats at another --out"
         )
     there = objects_below(target.final)
     wrong = [
@@ -233,13 +234,13 @@ def _is_complete(target: BuildAddresses, plan_digest: str, formats: Sequence[str
 
 
 def _remove_partial(target: BuildAddresses) -> None:
-    """Remove what building needed, the claim last."""
+    """Remove what only the build needed, the claim last."""
     names = sorted(objects_below(target.partial), key=lambda name: name == CLAIM)
     remove_objects(target.partial / name for name in names)
 
 
 def _read_record(data: bytes) -> tuple[ShardRecord | None, Mapping[str, Any]]:
-    """A record, and what the store said of its objects; None if it is damaged."""
+    """A record and the store's checksum of each of its objects; None and nothing if it is damaged."""
     try:
         outer = strict_json(data)
         if seal_is_broken(outer) or not isinstance(outer["marks"], dict):
@@ -249,28 +250,26 @@ def _read_record(data: bytes) -> tuple[ShardRecord | None, Mapping[str, Any]]:
         return None, {}
 
 
-def _said(claim: bytes) -> str:
-    """The formats and releases of a claim, in words."""
+def _in_words(claim: bytes) -> str:
+    """The formats and library versions of a claim."""
     try:
-        found = json.loads(claim)
-        releases = ", ".join(f"{name} {number}" for name, number in sorted(found["releases"].items()))
-        return f"{'+'.join(found['formats'])} by {releases}"
+        fields = json.loads(claim)
+        releases = ", ".join(f"{name} {number}" for name, number in sorted(fields["releases"].items()))
+        return f"{'+'.join(fields['formats'])} by {releases}"
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return f"a {CLAIM} that cannot be read"
 
 
 def _partial_below(address: Address) -> BuildAddresses:
-    candidates = [address] if address.name.endswith(PARTIAL) else [Address(f"{address}{PARTIAL}")]
-    found = [place for place in candidates if object_at(place / SHEET) is not None]
-    if not found:
-        ending = f"{PARTIAL}/{SHEET}"
-        below = [name.removesuffix(f"/{SHEET}") for name in objects_below(address) if name.endswith(ending)]
-        found = [address / name for name in below]
-    if len(found) != 1:
-        what = (
-            f"{len(found)} unfinished datasets ({one_line(', '.join(map(str, found)))})"
-            if found
-            else "no part of a dataset"
-        )
-        raise AddressError(f"{address}: {what} here; name the one that `build --shard` printed, it ends in {PARTIAL}")
-    return BuildAddresses(Address(found[0].text.removesuffix(PARTIAL)))
+    partial = address if address.name.endswith(PARTIAL) else Address(f"{address}{PARTIAL}")
+    if object_at(partial / SHEET) is None:
+        sheets = [name for name in objects_below(address) if name.endswith(f"{PARTIAL}/{SHEET}")]
+        places = [address / name.removesuffix(f"/{SHEET}") for name in sheets]
+        if len(places) != 1:
+            shown = one_line(", ".join(map(str, places)))
+            what = f"{len(places)} unfinished datasets ({shown})" if places else "no unfinished dataset"
+            raise AddressError(
+                f"{address}: {what} here; name the one that `build --shard` printed, which ends in {PARTIAL}"
+            )
+        partial = places[0]
+    return BuildAddresses(Address(partial.text.removesuffix(PARTIAL)))

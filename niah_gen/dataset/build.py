@@ -3,7 +3,7 @@
     build/<name>/<version>-<digest8>/            the dataset, which appears whole
     build/<name>/<version>-<digest8>.partial/    work in progress: `dataset/`, and `parts/` with a record per shard
 
-A finished shard is used again only if its files still have the hashes in its record.
+A finished shard is reused only if its files still have the hashes in its record.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from niah_score.machine.addresses import Address, is_address, is_address_as_path
 from niah_score.machine.files import write_atomically
 from niah_score.machine.processes import processes, tell
 
-# A worker costs about a second to start and encodes the corpora again; below this many tokens one process, which
-# writes in a second thread anyway, is done sooner. Rows cost some tenths of a millisecond each, however short they are.
+# A worker takes about a second to start and encodes the corpora again: below this many tokens, one process, which
+# writes in a second thread anyway, finishes sooner. However short a row is, it takes a few tenths of a millisecond.
 _PARALLEL_TOKENS = 500_000_000
 _PARALLEL_ROWS = 20_000
 _POLL_SECONDS = 0.2
@@ -48,7 +48,7 @@ _ENGINES = ("processes", "ray")
 class Engine(NamedTuple):
     """What makes the shards of a build.
 
-    name: processes or ray; jobs: how many shards are made at a time, at most; ray_address: of the Ray cluster.
+    name: processes or ray; jobs: the most shards made at a time; ray_address: of the Ray cluster.
     """
 
     name: str = "processes"
@@ -73,19 +73,19 @@ def build(
 
     recipe: a preset's name, a TOML file, a mapping, or a Recipe; `overrides` replace its fields (`"depths.steps": 5`).
     formats: any of parquet, jsonl, jsonl.gz, jsonl.zst. jobs: worker processes; None decides by size. engine: what
-    makes the files: `processes` of this machine, or `ray`, tasks of the Ray cluster at `ray_address` (else at
-    $RAY_ADDRESS, else one that is started here and ends with the build), whose machines share the folder `out`.
-    shard: (I, N) writes every Nth file only and returns the partial folder, which `merge` completes once all N are
-    written. progress is told how the work goes, notice(sentence) what a user should know.
+    makes the files: `processes` on this machine, or `ray`: tasks on the Ray cluster at `ray_address` (else at
+    $RAY_ADDRESS, else one started here that ends with the build), whose machines share the folder `out`.
+    shard: (I, N) writes only every Nth file and returns the partial folder, which `merge` completes once all N are
+    written. progress gets the rows and tokens done, notice(sentence) what the user should know.
 
-    What is there already and intact is kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
-    LockedError (another process builds this target), ResourceError (a worker died), and OSError. `build_at` builds at
-    an address.
+    Intact files that are already there are kept. Raises RecipeError, CorpusError, TokenizerError, IntegrityError,
+    LockedError (another process is building this target), ResourceError (a worker died), and OSError. `build_at`
+    builds at an address.
     """
     if is_address(out) or is_address_as_path(out):
         raise NiahError(f"{out}: is an address, not a folder; pass it as a string to niah_gen.build_at")
-    makes = Engine(engine, jobs, ray_address)
-    return Path(str(_build(recipe, Path(out), formats, makes, shard, overrides, progress, notice)))
+    how = Engine(engine, jobs, ray_address)
+    return Path(str(_build(recipe, Path(out), formats, how, shard, overrides, progress, notice)))
 
 
 def build_at(
@@ -101,45 +101,29 @@ def build_at(
     progress: Progress | None = None,
     notice: Notice | None = None,
 ) -> str:
-    """Build a dataset at an address such as `s3://bucket/path`; returns the dataset's own, which is below it.
+    """Build a dataset at an address such as `s3://bucket/path`; returns the dataset's own address, below that one.
 
-    The same as `build` otherwise; a finished dataset there is never changed. `merge_at` completes shards. Raises
-    AddressError and StoreError (of niah_score.errors) beside what `build` raises.
+    Otherwise like `build`, but a finished dataset is never changed, and `merge_at` completes shards. Also raises
+    AddressError and StoreError (of niah_score.errors).
     """
-    makes = Engine(engine, jobs, ray_address)
-    return str(_build(recipe, parse_address(address), formats, makes, shard, overrides, progress, notice))
+    how = Engine(engine, jobs, ray_address)
+    return str(_build(recipe, parse_address(address), formats, how, shard, overrides, progress, notice))
 
 
 def _build(
     recipe: str | Path | Mapping[str, Any] | Recipe,
     out: Path | Address,
     formats: Sequence[str],
-    makes: Engine,
+    engine: Engine,
     shard: tuple[int, int] | None,
     overrides: Mapping[str, Any] | None,
     progress: Progress | None,
     notice: Notice | None,
 ) -> Path | Address:
-    name, jobs, ray_address = makes
-    wanted = tuple(dict.fromkeys(formats))
-    for suffix in wanted:
-        if suffix not in DATA_FORMATS:
-            raise NiahError(f"format {suffix!r} does not exist; expected {', '.join(DATA_FORMATS)}")
-    if not wanted:
-        raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
-    if jobs is not None and jobs < 1:
-        raise NiahError(f"jobs is {jobs}; expected at least 1")
-    if name not in _ENGINES:
-        raise NiahError(f"engine {name!r} does not exist; expected {' or '.join(_ENGINES)}")
-    if ray_address is not None and name != "ray":
-        raise NiahError(f"a Ray address needs engine ray; found engine {name!r}")
-    if name == "ray":
-        # Before anything else is done, say so where it is not installed.
-        from niah_gen.dataset.ray_cluster import load_ray
-
-        load_ray(ray_address)
+    _check_options(formats, engine)
+    wanted = _in_order(formats)
     with ThreadPoolExecutor(1) as aside:
-        # What writing needs loads while the corpora are encoded, which releases the interpreter.
+        # Loads what writing needs while the corpora are encoded, which releases the GIL.
         aside.submit(importlib.import_module, "niah_gen.dataset.arrow")
         say = notice or (lambda sentence: None)
         plan = make_plan(load_recipe(recipe, overrides, notice=say))
@@ -149,27 +133,41 @@ def _build(
             say(sentence)
         if isinstance(out, Address):
             there = BuildAddresses(out / plan.recipe.name / plan.folder_name)
-            return _build_there(plan, there, _together(wanted, ()), numbers, shard is None, makes, progress, say)
+            return _build_there(plan, there, wanted, numbers, shard is None, engine, progress, say)
         target = BuildFolders(out / plan.recipe.name / plan.folder_name)
         if shard is not None:
-            if not set(wanted) <= set(intact_formats(target, plan.digest)):
-                suffixes = _together(wanted, built_formats(target, plan.digest))
-                check_room(plan, target, suffixes, shard[1], say)
-                return _build_part(plan, target, suffixes, numbers, shard, makes, progress, say)
-            say(f"{target.final} is complete already; nothing was built")
-            return target.final
+            return _build_part(plan, target, wanted, numbers, shard, engine, progress, say)
         with lock(target):
             kept = intact_formats(target, plan.digest)
             if set(wanted) <= set(kept):
                 say(f"{target.final} is complete already; nothing was built")
                 forget_built(target, kept)
                 return target.final
-            # Those of a damaged dataset as well, which is repaired as a whole.
-            suffixes = _together(wanted, built_formats(target, plan.digest))
+            # A damaged dataset is repaired as a whole, in all its formats.
+            suffixes = _in_order([*wanted, *built_formats(target, plan.digest)])
             check_room(plan, target, suffixes, 1, say)
             sheet = aside.submit(plan_sheet, plan, suffixes)
-            records = _write_shards(plan, target, suffixes, numbers, makes, progress, say)
+            records = _write_shards(plan, target, suffixes, numbers, engine, progress, say)
             return complete(target, sheet.result(), records, say)
+
+
+def _check_options(formats: Sequence[str], engine: Engine) -> None:
+    """Raise NiahError for options that no build can have, and if the engine is ray and ray is not installed."""
+    for suffix in formats:
+        if suffix not in DATA_FORMATS:
+            raise NiahError(f"format {suffix!r} does not exist; expected {', '.join(DATA_FORMATS)}")
+    if not formats:
+        raise NiahError(f"no format given; expected some of {', '.join(DATA_FORMATS)}")
+    if engine.jobs is not None and engine.jobs < 1:
+        raise NiahError(f"jobs is {engine.jobs}; expected at least 1")
+    if engine.name not in _ENGINES:
+        raise NiahError(f"engine {engine.name!r} does not exist; expected {' or '.join(_ENGINES)}")
+    if engine.ray_address is not None and engine.name != "ray":
+        raise NiahError(f"a Ray address needs engine ray; found engine {engine.name!r}")
+    if engine.name == "ray":
+        from niah_gen.dataset.ray_cluster import load_ray
+
+        load_ray(engine.ray_address)
 
 
 def iter_rows(
@@ -191,7 +189,7 @@ def _build_there(
     progress: Progress | None,
     notice: Notice,
 ) -> Address:
-    """`build` at an address, of the shards of those numbers; `whole`: whether to complete the dataset then."""
+    """Build the numbered shards at an address; `whole`: then complete the dataset."""
     if begin(target, plan.digest, formats):
         notice(f"{target.final} is complete already; nothing was built (`niah-gen verify` reads every byte of it)")
         return target.final
@@ -203,7 +201,7 @@ def _build_there(
 
 
 def _numbers_of(plan: Plan, shard: tuple[int, int]) -> list[int]:
-    """Which files are the Ith of N."""
+    """The numbers of the files that are part I of N."""
     part, of = shard
     if of < 1 or not 0 <= part <= of:
         raise NiahError(f"shard {part}/{of}: expected I/N with I from 1 to N (0 counts as N)")
@@ -213,14 +211,20 @@ def _numbers_of(plan: Plan, shard: tuple[int, int]) -> list[int]:
 def _build_part(
     plan: Plan,
     target: BuildFolders,
-    formats: Sequence[str],
+    wanted: Sequence[str],
     numbers: Sequence[int],
     shard: tuple[int, int],
     engine: Engine,
     progress: Progress | None,
     notice: Notice,
 ) -> Path:
+    """Build the numbered shards of a dataset that other builds complete; returns the partial folder."""
+    if set(wanted) <= set(intact_formats(target, plan.digest)):
+        notice(f"{target.final} is complete already; nothing was built")
+        return target.final
     part, of = shard
+    formats = _in_order([*wanted, *built_formats(target, plan.digest)])
+    check_room(plan, target, formats, of, notice)
     with lock(target, part=f"part-{part % of}-of-{of}"):
         _write_shards(plan, target, formats, numbers, engine, progress, notice)
         write_atomically(target.partial / SHEET, sheet_bytes(plan_sheet(plan, formats)))
@@ -236,10 +240,10 @@ def _write_shards(
     progress: Progress | None,
     notice: Notice,
 ) -> list[ShardRecord]:
-    """Write the shards of those numbers that are not there yet; the records of all of them, in order."""
-    found = found_records(target, plan.digest, {number: plan.shards[number].stem for number in numbers}, formats)
-    done = {number: record for number, record in found.items() if isinstance(record, ShardRecord)}
-    # The largest first: then the smaller ones fill the gaps at the end, and their memory is there already.
+    """Write those of the numbered shards that are not there yet; returns the records of all, in order."""
+    checked = found_records(target, plan.digest, {number: plan.shards[number].stem for number in numbers}, formats)
+    done = {number: record for number, record in checked.items() if isinstance(record, ShardRecord)}
+    # Largest first: the smaller ones then fill the gaps at the end, in memory that is already allocated.
     missing = sorted((n for n in numbers if n not in done), key=lambda n: (-_shard_tokens(plan, n), n))
     rows = sum(plan.shards[number].last - plan.shards[number].first for number in missing)
     tokens = sum(_shard_tokens(plan, number) for number in missing)
@@ -256,7 +260,7 @@ def _write_shards(
         address = engine.ray_address
         done |= write_as_tasks(plan, target, formats, missing, engine.jobs, address, advance, notice)
     elif workers <= 1:
-        # Two, so that one shard can be compressed while the one before it is being synced and hashed.
+        # Two, so that one shard can be compressed while the previous one is being synced and hashed.
         with WriterThread(GROUP_BYTES) as even, WriterThread(GROUP_BYTES) as odd:
             builder = ShardBuilder(plan, Assembler(plan), target, tuple(formats), (even, odd), advance)
             records = {number: builder.start(number, turn) for turn, number in enumerate(missing)}
@@ -267,7 +271,7 @@ def _write_shards(
 
 
 def _shard_tokens(plan: Plan, number: int) -> int:
-    """Nominal tokens of a shard, whose rows are all of one length."""
+    """Nominal tokens of a shard, whose rows all have one length."""
     shard = plan.shards[number]
     return (shard.last - shard.first) * plan.cells[shard.first].length
 
@@ -301,5 +305,5 @@ def _work(number: int) -> ShardRecord:
     return _builder.start(number).result()
 
 
-def _together(wanted: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
-    return tuple(suffix for suffix in DATA_FORMATS if suffix in (*wanted, *there))
+def _in_order(formats: Sequence[str]) -> tuple[str, ...]:
+    return tuple(suffix for suffix in DATA_FORMATS if suffix in formats)

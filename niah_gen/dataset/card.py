@@ -30,19 +30,19 @@ from niah_score.contract import (
 )
 from niah_score.machine.files import write_atomically
 
-# The Hub's classes, in rows.
+# The Hub's size categories, in rows.
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _LARGEST = "n>1M"
 # SPDX names of licences that the Hub knows by the same name in lower case.
 _HUB_LICENCES = ("CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "MIT", "Apache-2.0", "ODC-By", "PDDL")
-# Controls, ends of lines, and what turns the direction of writing; all stand below U+10000.
+# Control characters, line ends, and marks that turn the direction of text; all are below U+10000.
 _ACTING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-# The config of all rows; no language has such a name.
+# The config of all rows; no language has this name.
 ALL = "all"
 
 
 def cell_rows(coordinates: Iterable[tuple[int, float | None, str | None]]) -> list[CellRows]:
-    """The rows counted by length, depth and control, in that order; rows that lack one of them come first."""
+    """The number of rows by length, depth and control, sorted in that order; None comes first."""
     counts = Counter(coordinates)
     ordered = sorted(
         counts.items(), key=lambda item: (item[0][0], -1.0 if item[0][1] is None else item[0][1], item[0][2] or "")
@@ -59,8 +59,8 @@ def dataset_card(
 ) -> bytes:
     """README.md of a dataset folder.
 
-    dataset: its manifest lists the data files, and the preview if there is one; nothing is read. cells: what the rows
-    are; needles: the part and the needle_id of each; overlap: what a system scores that only matches words.
+    dataset: its manifest lists the data files and any preview; none is read. cells: the rows counted; needles: the
+    part and needle_id of each row; overlap: scores of systems that only match words.
     """
     manifest = dataset.manifest
     files = dataset.files()
@@ -77,7 +77,7 @@ def dataset_card(
         "size_categories": [next((name for limit, name in _SIZES if manifest.rows < limit), _LARGEST)],
         "tags": ["long-context", "needle-in-a-haystack", "niah", "synthetic", "evaluation"],
     }
-    # One by one: a pattern over several folders would put en-10k before en-1k.
+    # Files, not a pattern: one over several folders would put en-10k before en-1k.
     entries = [_config(ALL, [file.entry.path for file in files]) | {"default": True}]
     for name in configs:
         of_config = next(file for file in files if file.config == name)
@@ -99,30 +99,27 @@ def dataset_card(
 
 
 def rewrite_card(folder: str | Path, *word_overlap: str | Path) -> Path:
-    """Write a dataset's card anew from its recipe, its manifest and the coordinates of its rows; returns its path.
+    """Rewrite a dataset's card from its recipe, its manifest and the coordinates of its rows; returns its path.
 
-    word_overlap: folders with the scores of systems that only match words, for the card to state; without any the
-    figures that the card states already stay. Raises ContractError if the folder is no dataset, NiahError if the scores
-    cannot be read or are not of all its rows, IntegrityError if they are another dataset's or if rows cannot be read,
-    LockedError if another process builds the dataset.
+    word_overlap: folders with the scores of systems that only match words, for the card to state; without any, the
+    figures already in the card are kept. Raises ContractError if the folder is not a dataset, NiahError if the scores
+    cannot be read or do not cover all its rows, IntegrityError if they are another dataset's or rows cannot be read,
+    LockedError if another process is building the dataset.
     """
-    with hold_finished(Path(folder)):
-        return _rewritten(Path(folder), word_overlap)
-
-
-def _rewritten(folder: Path, word_overlap: Sequence[str | Path]) -> Path:
-    dataset = open_dataset(folder)
-    manifest = dataset.manifest
-    overlap = tuple(read_scores(Path(scores), manifest) for scores in word_overlap)
-    overlap = overlap or kept(folder, manifest.plan_digest)
-    recipe = load_recipe(folder / RECIPE, here=False)
-    names = ("length", "depth_percent", "control", "part", "needle_id")
-    counts = Counter(tuple(map(row.get, names)) for file in dataset.files() for row in columns_in(file.path, names))
-    cells = cell_rows((length or 0, depth, control) for length, depth, control, *_ in counts.elements())
-    needles = ((part, needle) for *_, part, needle in counts)
-    written = write_entry(folder / CARD, dataset_card(recipe, dataset, cells, needles, overlap))
-    files = tuple(written if entry.path == CARD else entry for entry in manifest.files)
-    write_atomically(folder / MANIFEST, replace(manifest, files=files).to_json())
+    folder = Path(folder)
+    with hold_finished(folder):
+        dataset = open_dataset(folder)
+        manifest = dataset.manifest
+        overlap = tuple(read_scores(Path(scores), manifest) for scores in word_overlap)
+        overlap = overlap or kept(folder, manifest.plan_digest)
+        recipe = load_recipe(folder / RECIPE, here=False)
+        names = ("length", "depth_percent", "control", "part", "needle_id")
+        counts = Counter(tuple(map(row.get, names)) for file in dataset.files() for row in columns_in(file.path, names))
+        cells = cell_rows((length or 0, depth, control) for length, depth, control, *_ in counts.elements())
+        needles = ((part, needle) for *_, part, needle in counts)
+        written = write_entry(folder / CARD, dataset_card(recipe, dataset, cells, needles, overlap))
+        files = tuple(written if entry.path == CARD else entry for entry in manifest.files)
+        write_atomically(folder / MANIFEST, replace(manifest, files=files).to_json())
     return folder / CARD
 
 
@@ -138,7 +135,7 @@ def _config(name: str, path: str | list[str]) -> dict[str, Any]:
 
 
 def _yaml(front: Mapping[str, Any]) -> str:
-    """YAML whose values are JSON, which YAML reads as it is: nothing in them can be taken for anything but text."""
+    """YAML whose values are JSON, which is valid YAML: no text in them can be mistaken for anything else."""
     lines = []
     for key, value in front.items():
         if isinstance(value, list):
@@ -149,5 +146,5 @@ def _yaml(front: Mapping[str, Any]) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON in one line, also for readers of YAML, who end lines at more characters than JSON does."""
-    return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    """JSON on one line, for YAML readers too, which end lines at more characters than JSON does."""
+    return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))

@@ -14,24 +14,24 @@ from niah_gen.recipe.recipe import Part, Recipe
 from niah_score.contract import DATA_FORMATS, SPLIT, CorpusEntry, Manifest, PartEntry, PromptForm, length_name
 from niah_score.text.markdown import in_markdown, paragraph_in_markdown
 
-# A card names so many needles.
+# The most needles that a card names.
 _NAMED = 12
-# The picture of the grid has at most so many lengths and depths; neighbours are drawn as one.
+# The most lengths and depths that the grid shows; beyond these, neighbours are shown as one.
 _MOST_LENGTHS, _MOST_DEPTHS = 10, 12
 _SHADES = "░▒▓█"
 
-# Stands in every card, beside the bundled corpora and in the needle library: whoever filters training data by it drops
-# them all, and a model that completes it has seen one of them.
+# In every card, beside the bundled corpora and in the needle library: filtering training data by it drops them all, and
+# a model that completes it has seen one of them.
 CANARY = "niah test data, keep out of training: canary a248c353-a044-4beb-b0e0-9ec841b406e5"
 
 _CONTROLS = {
     "no_context": "the question alone: what is answered here is guessed or known, not read (guess rate)",
     "absent": 'the needle is left out: an answer that is not "not stated" is made up (false-answer rate)',
-    "literal": "the question in the needle's own words: who fails here has not read",
+    "literal": "the question in the needle's own words: a model that fails here has not read the text",
     "conflict": "a second text says otherwise: the answer should name both (one-sided rate)",
 }
 
-# Stands for the dataset's place until it has one.
+# Stands for the dataset's location until that is known.
 PLACE = "THIS_FOLDER"
 
 _RUN_VLLM = """
@@ -62,15 +62,12 @@ niah-gen export {PLACE} --to openai-batch --model MODEL --out batch
 """
 
 
-# Where rows without a depth stand among the depths of a table.
+# Sorts rows without a depth before all depths.
 _NO_DEPTH = -1.0
 
 
 class CellRows(NamedTuple):
-    """How many rows have a length (tokens), a depth (percent) and a control; None for rows that are no control.
-
-    Rows without a length have 0, rows without a depth None.
-    """
+    """How many rows have a length (tokens; 0 for none), a depth (percent; None for none) and a control or None."""
 
     length: int
     depth: float | None
@@ -79,9 +76,9 @@ class CellRows(NamedTuple):
 
 
 class CardFacts(NamedTuple):
-    """What a card tells of the rows: how many each config and each cell has, in which formats, the preview's config.
+    """What a card says about the rows: their number by config and by cell, their formats, the preview's config.
 
-    `needles`: the name of a part and the needle_id of a row of it, all pairs that there are.
+    `needles`: all pairs of the name of a part and the needle_id of one of its rows.
     """
 
     configs: Mapping[str, int]
@@ -158,12 +155,12 @@ def _documents(corpus: CorpusEntry) -> str:
 
 
 def _axes(cells: Sequence[CellRows]) -> str:
-    """At how many depths and lengths the rows stand that are no control; nothing of an axis that they have not."""
+    """The number of depths and lengths of rows other than controls; an axis without values is left out."""
     asked = [cell for cell in cells if cell.control is None]
     depths = len({cell.depth for cell in asked if cell.depth is not None})
     lengths = len({cell.length for cell in asked if cell.length})
-    found = [f"{count} {name}{'s' * (count > 1)}" for count, name in ((depths, "depth"), (lengths, "length")) if count]
-    return f" at {' and '.join(found)}" if found else ""
+    axes = [f"{count} {name}{'s' * (count > 1)}" for count, name in ((depths, "depth"), (lengths, "length")) if count]
+    return f" at {' and '.join(axes)}" if axes else ""
 
 
 def _controls(cells: Sequence[CellRows]) -> list[str]:
@@ -186,7 +183,7 @@ def _controls(cells: Sequence[CellRows]) -> list[str]:
 
 
 def _grid(cells: Sequence[CellRows]) -> list[str]:
-    """The rows that are no control by length and depth, in characters: the Hub strips inline drawings from cards."""
+    """The number of rows by length and depth, controls left out, as text: the Hub strips inline drawings from cards."""
     counts: dict[tuple[float, float], int] = {}
     for cell in cells:
         if cell.control is None:
@@ -210,13 +207,13 @@ def _grid(cells: Sequence[CellRows]) -> list[str]:
 
 
 def _depths_name(depths: Sequence[float]) -> str:
-    """What a row of the table is called; rows without a depth come first."""
+    """The label of a line of the grid; rows without a depth come first."""
     asked = [f"{depth:.4g}" for depth in depths if depth != _NO_DEPTH]
     return ", ".join(["none"] * (len(asked) < len(depths)) + ([f"{_span(asked)} %"] if asked else []))
 
 
 def _bands(values: Sequence[float], most: int) -> list[Sequence[float]]:
-    """Ascending values in at most so many groups of neighbours, about equally many in each."""
+    """Ascending values in at most `most` groups of neighbours of about equal size."""
     count = min(len(values), most)
     edges = [len(values) * number // count for number in range(count + 1)] if count else [0]
     return [values[start:end] for start, end in itertools.pairwise(edges)]
@@ -254,7 +251,7 @@ def _load(facts: CardFacts) -> Iterator[str]:
 
 
 def _literal(text: str) -> str:
-    """A text as a string of Python, in which nothing of it is code."""
+    """A text as a Python string literal, whatever it contains."""
     return json.dumps(text)
 
 
@@ -285,7 +282,7 @@ def _cite(recipe: Recipe, manifest: Manifest) -> Iterator[str]:
 def _of_parts(
     recipe: Recipe, parts: Sequence[PartEntry], needles: Collection[tuple[str | None, str | None]], corpora: bool
 ) -> tuple[list[str], list[str]]:
-    """What rows are made of, as lines of tables: what all parts share, and of each part what is its own."""
+    """What rows are made of, as table lines: what all parts share, and what differs between them."""
     rows = {entry.name: entry.rows for entry in parts}
     fields: dict[str, Callable[[Part], str]] = {
         "rows, with controls": lambda part: f"{rows[part.name]:,}" if part.name in rows else "",
@@ -305,13 +302,13 @@ def _of_parts(
         "controls": lambda part: ", ".join(part.controls),
     }
     values = {name: [in_markdown(of(part)) for part in recipe.parts] for name, of in fields.items()}
-    shared = [f"| {name} | {found[0]} |" for name, found in values.items() if len(set(found)) == 1 and found[0]]
-    own = {name: found for name, found in values.items() if len(set(found)) > 1}
+    shared = [f"| {name} | {same[0]} |" for name, same in values.items() if len(set(same)) == 1 and same[0]]
+    own = {name: differing for name, differing in values.items() if len(set(differing)) > 1}
     if not recipe.has_parts:
         return shared, []
     lines = [f"| part | {' | '.join(own)} |", "|---" * (1 + len(own)) + "|"]
     for number, part in enumerate(recipe.parts):
-        lines.append(f"| {in_markdown(part.name or '')} | {' | '.join(found[number] for found in own.values())} |")
+        lines.append(f"| {in_markdown(part.name or '')} | {' | '.join(cells[number] for cells in own.values())} |")
     return shared, [*lines, ""]
 
 

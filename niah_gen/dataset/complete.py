@@ -1,8 +1,8 @@
 """Completes a dataset from the shards that were written: card, recipe and, last, the manifest.
 
-What completing needs to know of the plan stands in a file of its own, so that shards that were built on several
-machines are merged with neither corpora nor tokenizer. In a folder that exists already only files are replaced that it
-lacks or holds damaged, and the manifest at the end (`moving`).
+What completing needs to know about the plan is in a separate file, so that shards built on several machines can be
+merged without corpora or tokenizer. In a dataset folder that exists already, only missing and damaged files are
+replaced, and the manifest last (`moving`).
 """
 
 from __future__ import annotations
@@ -57,19 +57,19 @@ Notice = Callable[[str], None]
 def merge(folder: str | Path, notice: Notice | None = None) -> Path:
     """Check all parts that `build(shard=...)` wrote and complete the dataset; returns its folder.
 
-    folder: the partial folder, the dataset folder it will become, or a folder that holds just one partial one.
+    folder: the partial folder, the dataset folder it will become, or a folder that holds exactly one partial folder.
     Raises IntegrityError listing every part that is missing or damaged.
     """
     target = _find_partial(Path(folder))
     tell = notice or (lambda sentence: None)
     with lock(target):
         if not (target.partial / SHEET).is_file():
-            # A merge that was killed had only to remove what it no longer needed; a build may be repairing the dataset.
+            # Either a merge was killed during its cleanup, or a build is repairing the dataset.
             formats = intact_formats(target, open_dataset(target.final).manifest.plan_digest)
             if formats:
                 forget_built(target, formats)
             if target.partial.exists():
-                raise NiahError(f"{target.partial}: no shards to merge; run the build that began it again")
+                raise NiahError(f"{target.partial}: no shards to merge; run again the build that began it")
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
         sheet = read_sheet(target.partial / SHEET, target.final.name)
@@ -78,18 +78,18 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
         stems = dict(enumerate(sheet["shards"]))
-        found = {
+        checked = {
             number: usable_record(target, sheet["plan_digest"], number, stem, sheet["formats"])
             for number, stem in stems.items()
         }
-        records = intact_records(target.partial, stems, found)
+        records = intact_records(target.partial, stems, checked)
         for note in sheet.get("notes", ()):
             tell(note)
         return complete(target, sheet, records, tell)
 
 
 def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
-    """All that completing a dataset needs to know of its plan, so that merging needs neither corpora nor tokenizer."""
+    """What completing a dataset needs to know about its plan, so that merging needs neither corpora nor tokenizer."""
     rows = Counter(cell.part for cell in plan.cells)
     parts = [
         asdict(PartEntry(part.name, part.weight, rows[part.name]))
@@ -121,7 +121,7 @@ def plan_sheet(plan: Plan, formats: Sequence[str]) -> dict[str, Any]:
 def usable_record(
     target: BuildFolders, plan_digest: str, number: int, stem: str, formats: Sequence[str]
 ) -> ShardRecord | str:
-    """The record of a shard whose files are all intact, or what is wrong.
+    """The record of a shard whose files are all intact, else what is wrong.
 
     `stem`: the path of its files without format folder and suffix.
     """
@@ -151,7 +151,7 @@ def _record_at(path: Path) -> ShardRecord | None:
 
 
 def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, formats: Sequence[str]) -> str | None:
-    """Why an intact record is not the one that is wanted, whatever its files; None if it is."""
+    """Why an intact record is not the one that is needed; None if it is. Does not look at its files."""
     if record.plan_digest != plan_digest:
         return "written for another plan"
     known = {data_path(suffix, stem) for suffix in DATA_FORMATS}
@@ -164,25 +164,25 @@ def wrong_record(record: ShardRecord, plan_digest: str, number: int, stem: str, 
 
 
 def intact_records(
-    place: Path | Address, stems: Mapping[int, str], found: Mapping[int, ShardRecord | str]
+    place: Path | Address, stems: Mapping[int, str], checked: Mapping[int, ShardRecord | str]
 ) -> list[ShardRecord]:
-    """The records of all shards, in order, by what was found of each below a partial folder or address.
+    """The records of all shards, in order; `checked` has the record of each, or what is wrong.
 
-    Raises IntegrityError listing those that are missing or not intact.
+    Raises IntegrityError listing those that are missing or damaged; `place`: their partial folder or address.
     """
     problems = [
-        f"file {number} ({stems[number]}): {record}" for number, record in found.items() if isinstance(record, str)
+        f"file {number} ({stems[number]}): {record}" for number, record in checked.items() if isinstance(record, str)
     ]
     if problems:
         head = f"{place}: {len(problems)} files are missing or damaged; run their shards again"
         raise IntegrityError(listed(head, problems))
-    return [record for record in found.values() if isinstance(record, ShardRecord)]
+    return [record for record in checked.values() if isinstance(record, ShardRecord)]
 
 
 def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[ShardRecord], tell: Notice) -> Path:
-    """Write card, recipe and, last, the manifest; give the folder its name.
+    """Write card, recipe and, last, the manifest; give the folder its final name.
 
-    What making the rows noticed is told; what planning noticed is only recorded beside it.
+    tell: called with the notes from making the rows; those from planning are only recorded.
     """
     there = _intact_files(target, records)
     records = [
@@ -194,7 +194,7 @@ def complete(target: BuildFolders, sheet: Mapping[str, Any], records: Sequence[S
     write_atomically(target.dataset / MANIFEST, manifest.to_json())
     if target.final.exists():
         moved = [entry.path for entry in manifest.files if there.get(entry.path) != entry]
-        # One in another format, from before this one was added.
+        # A preview in another format is left from before this format was added.
         previews = [f"{PREVIEW}/{path.name}" for path in (target.final / PREVIEW).glob("*")]
         move_in(target.partial, target.final, moved, [path for path in previews if path not in new])
     else:
@@ -246,7 +246,7 @@ def describe(
         files=tuple(files),
         parts=parts,
     )
-    # The card names the other files.
+    # The card comes last, as it lists the other files.
     cells = [CellRows(*cell) for cell in sheet["cells"]]
     needles = ((part, needle) for part, needle in sheet["needles"])
     files.append(write_entry(folder / CARD, dataset_card(recipe, Dataset(folder, manifest), cells, needles, overlap)))
@@ -254,39 +254,41 @@ def describe(
 
 
 def intact_formats(target: BuildFolders, plan_digest: str) -> tuple[str, ...]:
-    """The formats of a finished dataset whose files are all intact; none if there is no such dataset.
+    """The formats of the finished dataset of a plan if its files are all intact; none if there is no such dataset.
 
-    Raises IntegrityError if only the card was changed: those are somebody's own words, which building would replace.
+    Raises IntegrityError if only the card was changed: somebody wrote in it, and building would replace that.
     """
-    try:
-        dataset = open_dataset(target.final)
-    except ContractError:
-        return ()
-    if dataset.manifest.plan_digest != plan_digest:
+    dataset = _finished(target, plan_digest)
+    if dataset is None:
         return ()
     problems = {entry.path: file_problem(target.final, entry) for entry in dataset.manifest.files}
     damaged = [path for path, problem in problems.items() if problem]
     if damaged == [CARD] and (target.final / CARD).is_file():
         raise IntegrityError(
-            f"{target.final / CARD}: changed since it was written; keep your words elsewhere and run "
+            f"{target.final / CARD}: changed since it was written; save your text elsewhere and run "
             f"`niah-gen card {target.final}`, then build"
         )
     return () if damaged else dataset.formats
 
 
 def built_formats(target: BuildFolders, plan_digest: str) -> tuple[str, ...]:
-    """The formats of the dataset that is there, intact or not; none if there is none, or one of another plan."""
+    """The formats of the finished dataset of a plan, intact or not; none if there is no such dataset."""
+    dataset = _finished(target, plan_digest)
+    return () if dataset is None else dataset.formats
+
+
+def _finished(target: BuildFolders, plan_digest: str) -> Dataset | None:
     try:
         dataset = open_dataset(target.final)
     except ContractError:
-        return ()
-    return dataset.formats if dataset.manifest.plan_digest == plan_digest else ()
+        return None
+    return dataset if dataset.manifest.plan_digest == plan_digest else None
 
 
 def forget_built(target: BuildFolders, formats: Sequence[str]) -> None:
-    """Remove the partial folder of a dataset that is complete in some formats.
+    """Remove the partial folder of a dataset that is complete in `formats`.
 
-    It is kept if it holds finished shards in another format, from which a build can go on.
+    Keeps it if it holds finished shards in another format, which a build can reuse.
     """
     for path in target.parts.glob("*.json"):
         record = _record_at(path)
@@ -296,7 +298,7 @@ def forget_built(target: BuildFolders, formats: Sequence[str]) -> None:
 
 
 def _intact_files(target: BuildFolders, records: Sequence[ShardRecord]) -> dict[str, FileEntry]:
-    """The intact files of a dataset that is there already and has the rows of these records."""
+    """The intact files of the dataset that exists already, by path, if it has the rows of these records."""
     try:
         manifest = open_dataset(target.final).manifest
     except ContractError:
@@ -313,26 +315,26 @@ def _find_partial(folder: Path) -> BuildFolders:
     folder = folder.resolve()
     candidates = [folder, folder.with_name(folder.name + PARTIAL)]
     if folder.is_dir():
-        # As deep as datasets lie in the folder that they are built in, and no deeper: it may be a whole disk.
+        # Only as deep as builds put datasets into a folder: this one may be a whole disk.
         candidates += sorted({*folder.glob(f"*{PARTIAL}"), *folder.glob(f"*/*{PARTIAL}")})
-    found = [path for path in candidates if path.name.endswith(PARTIAL) and _is_partial(path)]
-    if len(found) == 1:
-        return BuildFolders(found[0].with_name(found[0].name.removesuffix(PARTIAL)))
-    if len(found) > 1:
-        shown = ", ".join(map(str, found[:3])) + (", ..." if len(found) > 3 else "")
-        what = f"{len(found)} unfinished datasets here ({shown})"
+    partial = [path for path in candidates if path.name.endswith(PARTIAL) and _is_partial(path)]
+    if len(partial) == 1:
+        return BuildFolders(partial[0].with_name(partial[0].name.removesuffix(PARTIAL)))
+    if len(partial) > 1:
+        shown = ", ".join(map(str, partial[:3])) + (", ..." if len(partial) > 3 else "")
+        what = f"{len(partial)} unfinished datasets here ({shown})"
     elif not folder.exists():
         what = "no such folder"
     elif not folder.is_dir():
-        what = "a file, and no folder"
+        what = "a file, not a folder"
     elif (folder / MANIFEST).is_file():
         raise NiahError(f"{named}: is a finished dataset; there is nothing to merge")
     else:
-        what = "no part of a dataset here"
-    raise NiahError(f"{named}: {what}; name the folder that `build --shard` printed, it ends in {PARTIAL}")
+        what = "no unfinished dataset here"
+    raise NiahError(f"{named}: {what}; name the folder that `build --shard` printed, which ends in {PARTIAL}")
 
 
 def _is_partial(folder: Path) -> bool:
-    """Whether a folder holds parts, or is what a killed merge left once the dataset was complete."""
+    """Whether a folder holds parts, or was left by a merge that was killed after completing the dataset."""
     final = folder.with_name(folder.name.removesuffix(PARTIAL))
     return (folder / SHEET).is_file() or (folder.is_dir() and (final / MANIFEST).is_file())

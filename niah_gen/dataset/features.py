@@ -1,7 +1,7 @@
-"""Spells the columns of rows as the features that `datasets` reads in a card's YAML.
+"""Describes the columns of rows as the features that `datasets` reads from a card's YAML.
 
-Cards of JSONL files need them: a column without any value in the first file would be taken for one of nulls, and text
-in a later file refused. Parquet files carry their types themselves.
+JSONL files need them: a column without values in the first file would be taken for a null column, and text in a later
+file would be refused. Parquet files carry their own types.
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ def _feature(kind: pa.DataType) -> dict[str, Any]:
         return {"list": inner.get("dtype", inner)}
     if kinds.is_struct(kind):
         return {"struct": features(kind)}
-    # Arrow's own names for those that `datasets` calls otherwise.
+    # Arrow's names of the types that `datasets` names differently.
     return {"dtype": {"double": "float64", "large_string": "string"}.get(str(kind), str(kind))}

@@ -27,14 +27,14 @@ from niah_score.machine.files import (
 )
 
 PARTIAL = ".partial"
-# The file of a partial folder that says what completing the dataset needs to know of its plan.
+# The file of a partial folder with what completing the dataset needs to know about its plan.
 SHEET = "plan.json"
-_LOOK_IN_SECONDS = 5
+_WAIT_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class BuildFolders:
-    """The places of one dataset on disk."""
+    """The folders of one dataset and of its unfinished build."""
 
     final: Path
 
@@ -55,7 +55,7 @@ class BuildFolders:
         return self.parts / f"{number:05d}.json"
 
     def shard_folder(self) -> AbstractContextManager[Path]:
-        """Where the files of a shard are made: in their place."""
+        """The folder to make the files of a shard in, where they stay."""
         return nullcontext(self.dataset)
 
     def keep(self, record: ShardRecord, folder: Path) -> None:
@@ -67,8 +67,9 @@ class BuildFolders:
 def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) -> Iterator[None]:
     """Lock a whole target, or one part of it, against other builders. Raises LockedError.
 
-    A killed holder leaves no lock. Parts are built beside each other, but not beside the whole: that takes every part's
-    lock as well, and a part looks in at the whole's lock before it begins. make: whether to make the partial folder.
+    A killed holder leaves no lock. Parts may be built at the same time, but not at the same time as the whole: that
+    takes the lock of every part, too, and a part takes the whole's lock for a moment before it begins.
+    make: whether to make the partial folder.
     """
     folder, name = target.final.parent, target.final.name
     refuse_links(target)
@@ -80,13 +81,13 @@ def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) ->
                 for path in sorted(folder.glob(f".{name}.part-*.lock")):
                     held.enter_context(locked(path))
                 _prepare(target, make)
-                # Nobody else is writing here, so what is half-written was left by a killed build.
+                # Nobody else is writing here, so anything half-written was left by a killed build.
                 remove_leftovers(target.partial)
                 remove_aside([target.final / CARD, target.final / MANIFEST])
             else:
                 held.enter_context(locked(folder / f".{name}.{part}.lock"))
-                # Other parts look in too, each for a moment.
-                with locked(whole, _LOOK_IN_SECONDS):
+                # Other parts take it too, each for a moment.
+                with locked(whole, _WAIT_SECONDS):
                     _prepare(target, make)
         except HeldError as error:
             raise LockedError(
@@ -99,7 +100,7 @@ def lock(target: BuildFolders, part: str | None = None, *, make: bool = True) ->
 def hold_finished(dataset: Path) -> Iterator[None]:
     """Lock a finished dataset, so that nobody builds it meanwhile. Raises LockedError.
 
-    Where the folder above is not writable nobody can be building, and nothing is locked.
+    Locks nothing if the folder above is not writable, as nobody can be building there.
     """
     target = BuildFolders(Path(os.path.realpath(dataset)))
     if not target.final.is_dir() or not os.access(target.final.parent, os.W_OK):
@@ -110,9 +111,9 @@ def hold_finished(dataset: Path) -> Iterator[None]:
 
 
 def refuse_links(target: BuildFolders) -> None:
-    """Raise IntegrityError where a folder of a target is a link: what is written there would land outside of it.
+    """Raise IntegrityError if a folder of a target is a link: files written there would land outside the target.
 
-    Folders above the target's may be links; whoever says where to build may put it on another disk.
+    Folders above may be links, as users may build on another disk.
     """
     for top in (target.final, target.partial, target.dataset, target.parts):
         if top.is_symlink():
@@ -132,7 +133,7 @@ def _linked(path: Path) -> IntegrityError:
 
 
 def _prepare(target: BuildFolders, make: bool) -> None:
-    """Finish what a killed command began to move, and make the partial folder."""
+    """Finish the moves that a killed command began; `make`: make the partial folder."""
     if finish_moving(target.partial, target.final):
         forget(target)
     if make:
@@ -141,7 +142,7 @@ def _prepare(target: BuildFolders, make: bool) -> None:
 
 
 def forget(target: BuildFolders) -> None:
-    """Remove the partial folder. What says how to complete it goes last: until then the same command can go on."""
+    """Remove the partial folder, plan.json last: until that is gone, the same command can continue."""
     for path in sorted(target.partial.iterdir(), key=lambda path: path.name == SHEET):
         if path.is_dir() and not path.is_symlink():
             remove_folder(path)

@@ -8,12 +8,12 @@ from typing import IO, Any
 
 from niah_gen.rows.assemble import PendingRow
 
-# Larger windows than 2**27 cannot be opened by the common readers.
+# Common readers cannot open windows larger than 2**27.
 _WINDOW_LOG = 27
 
 
 class JsonlWriter:
-    """One JSON object a line, columns in file order; plain, .gz or .zst. What is packed ends with a checksum."""
+    """One JSON object per line, columns in file order; plain, .gz or .zst. Compressed files end with a checksum."""
 
     def __init__(self, file: IO[bytes], suffix: str) -> None:
         self._owned: gzip.GzipFile | Any = None

@@ -1,4 +1,4 @@
-"""Lists the datasets below a folder, and what looks like one but is none: unfinished builds, damaged manifests."""
+"""Lists the datasets below a folder, and what looks like one but is not: unfinished builds, damaged manifests."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from niah_score.text.visible import one_line
 
 _BUILT_NAME = re.compile(r"\d+\.\d+\.\d+-[0-9a-f]{8}")
 _CONFIG = re.compile(r"(.+)-(\d+[km]?)")
-# More lengths than this are told as the first, the last, and how many.
+# More lengths than this are listed as the first, the last, and how many.
 _MOST_LENGTHS = 3
 
 
 class ListedFolder(NamedTuple):
-    """A folder that holds a dataset, or why it holds none. `problem` of a dataset: what is wrong with its files."""
+    """A folder with its dataset, or why it holds none. If there is a dataset, `problem` is about its files."""
 
     folder: Path | Address
     dataset: Dataset | None = None
@@ -31,21 +31,21 @@ class ListedFolder(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """What was found below a folder, by path. `hidden`: folders not looked into, whose names begin with a dot."""
+    """The datasets and problems below a folder, by path. `hidden`: folders skipped as their names begin with a dot."""
 
     folders: tuple[ListedFolder, ...]
     hidden: int
 
 
 def datasets_below(top: Path) -> Listing:
-    """All datasets in a folder and below it, at any depth, and every folder that should be one and is not.
+    """All datasets in a folder and below it, at any depth, and every folder that should be one but is not.
 
-    Links to folders are followed; a folder that can be reached in several ways is listed once, by its own place if that
-    is below `top`. No data file is read. Raises NiahError if `top` is no folder.
+    Links to folders are followed; a folder that can be reached in several ways is listed once, by its real path if that
+    is below `top`. No data file is read. Raises NiahError if `top` is not a folder.
     """
     if not top.is_dir():
         raise NiahError(f"{top}: no such folder; expected one that datasets were built in, such as build")
-    found: list[ListedFolder] = []
+    listed: list[ListedFolder] = []
     hidden = 0
     seen: set[tuple[int, int]] = set()
     folders: list[Path] = [top]
@@ -60,14 +60,14 @@ def datasets_below(top: Path) -> Listing:
             with os.scandir(folder) as entries:
                 here = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            found.append(ListedFolder(folder, problem=f"cannot be read ({error.strerror})"))
+            listed.append(ListedFolder(folder, problem=f"cannot be read ({error.strerror})"))
             continue
         names = {entry.name for entry in here}
         if folder.name.endswith(PARTIAL) and names & {"dataset", "parts"}:
-            found.append(ListedFolder(folder, problem=_unfinished(folder)))
+            listed.append(ListedFolder(folder, problem=_unfinished(folder)))
             continue
-        listed = _listed(folder, names)
-        found += [listed] if listed else []
+        item = _listed(folder, names)
+        listed += [item] if item else []
         for entry in here:
             path = folder / entry.name
             if entry.is_symlink():
@@ -75,21 +75,21 @@ def datasets_below(top: Path) -> Listing:
                     if stat.S_ISDIR(path.stat().st_mode):
                         links.append(path)
                 except OSError as error:
-                    found.append(ListedFolder(path, problem=f"a link to {_target(path)} ({error.strerror})"))
+                    listed.append(ListedFolder(path, problem=f"a link to {_target(path)} ({error.strerror})"))
             elif entry.is_dir(follow_symlinks=False):
                 if entry.name.startswith("."):
                     hidden += 1
-                elif listed is None or entry.name not in DATA_FORMATS.values():
+                elif item is None or entry.name not in DATA_FORMATS.values():
                     folders.append(path)
-    return Listing(tuple(sorted(found, key=lambda item: Path(str(item.folder)).parts)), hidden)
+    return Listing(tuple(sorted(listed, key=lambda item: Path(str(item.folder)).parts)), hidden)
 
 
 def _listed(folder: Path, names: set[str]) -> ListedFolder | None:
-    """What a folder is, by the names in it; None for one that has nothing of a dataset."""
+    """The entry of a folder, given the names in it; None if nothing in it suggests a dataset."""
     if MANIFEST not in names:
         has_rows = not names.isdisjoint(DATA_FORMATS.values())
         if has_rows and (RECIPE in names or _BUILT_NAME.fullmatch(folder.name)):
-            return ListedFolder(folder, problem=f"no {MANIFEST}, so this is no finished dataset; build it again")
+            return ListedFolder(folder, problem=f"no {MANIFEST}, so this is not a finished dataset; build it again")
         return None
     try:
         dataset = open_dataset(folder)
@@ -109,30 +109,30 @@ def _is_there(folder: Path, entry: FileEntry) -> bool:
 
 
 def _unfinished(folder: Path) -> str:
-    """How far the build in a partial folder came, and how to go on."""
+    """How far the build in a partial folder got, and how to continue it."""
     written = len(list((folder / "parts").glob("*.json")))
     try:
         shards = len(json.loads((folder / SHEET).read_bytes())["shards"])
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return f"unfinished, {written} files written; the same build again goes on from there"
-    return f"unfinished, {written} of {shards} files written; build the shards that are left, then niah-gen merge"
+        return f"unfinished, {written} files written; run the same build again to continue"
+    return f"unfinished, {written} of {shards} files written; build the remaining shards, then run niah-gen merge"
 
 
 def _target(link: Path) -> str:
     try:
         return os.readlink(link)
     except OSError as error:
-        return f"a place that is not told ({error.strerror})"
+        return f"an unknown place ({error.strerror})"
 
 
 def listing_lines(folders: Sequence[ListedFolder]) -> Iterator[str]:
-    """A line for each: folder, name, version, digest8, rows, tokens, lengths by language, formats; or the problem."""
-    told = [_columns(item) for item in folders]
-    table = [columns for columns in told if len(columns) > 1]
+    """A line per folder: folder, name, version, digest8, rows, tokens, lengths by language, formats; or the problem."""
+    lines = [_columns(item) for item in folders]
+    table = [columns for columns in lines if len(columns) > 1]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)] if table else []
-    widths[:1] = [max((len(columns[0]) for columns in told), default=0)]
-    for item, columns in zip(folders, told, strict=True):
-        # Figures to the right: rows and tokens.
+    widths[:1] = [max((len(columns[0]) for columns in lines), default=0)]
+    for item, columns in zip(folders, lines, strict=True):
+        # The numbers of rows and tokens are aligned to the right.
         cells = [
             text.rjust(width) if number in (4, 5) else text.ljust(width)
             for number, (text, width) in enumerate(zip(columns, widths, strict=False))

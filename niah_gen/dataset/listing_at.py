@@ -15,25 +15,24 @@ from niah_score.machine.fetched import manifest_at
 def datasets_at(text: str) -> Listing:
     """All datasets at an address and below it. Only manifests are read. Raises AddressError and StoreError."""
     top = parse_address(text)
-    there = objects_below(top)
-    found: dict[str, ListedFolder] = {}
-    for name in there:
-        place, _, last = name.rpartition("/")
+    objects = objects_below(top)
+    folders: dict[str, ListedFolder] = {}
+    for name in objects:
+        place, slash, last = name.rpartition("/")
+        prefix = place + slash
         if last == MANIFEST:
-            found[place] = _listed(top / place if place else top, {
-                below.removeprefix(f"{place}/" if place else ""): stored.bytes
-                for below, stored in there.items()
-                if below.startswith(f"{place}/" if place else "")
-            })  # fmt: skip
+            below = (key for key in objects if key.startswith(prefix))
+            sizes = {key.removeprefix(prefix): objects[key].bytes for key in below}
+            folders[place] = _listed(top / place if place else top, sizes)
         elif place.endswith(PARTIAL) and last == CLAIM:
-            records = sum(below.startswith(f"{place}/{PARTS}/") for below in there)
-            problem = f"unfinished, {records} files written; the same build, or merge, goes on from there"
-            found[place] = ListedFolder(top / place, problem=problem)
-    return Listing(tuple(listed for _, listed in sorted(found.items())), 0)
+            records = sum(key.startswith(f"{prefix}{PARTS}/") for key in objects)
+            problem = f"unfinished, {records} files written; run the same build again, or merge, to continue"
+            folders[place] = ListedFolder(top / place, problem=problem)
+    return Listing(tuple(listed for _, listed in sorted(folders.items())), 0)
 
 
 def _listed(place: Address, sizes: dict[str, int]) -> ListedFolder:
-    """A dataset, whether its objects are all there with their sizes, or why it is none."""
+    """The entry of a dataset, with what is wrong with its objects if anything, or why it is not a dataset."""
     try:
         manifest = manifest_at(place)
     except ContractError as error:

@@ -1,11 +1,11 @@
 """Moves the files of a completed build into an existing dataset; being killed at any point does no harm.
 
     <dataset>.partial/dataset/       the new files, all of them written and synced
-    <dataset>.partial/moving.json    the list of those that are moved, written before the first move
+    <dataset>.partial/moving.json    the list of files to move, written before the first move
 
-Files are moved under new names first and the manifest last. Until then the old manifest stands, and every file with
-rows that it lists is what it was: only files that the dataset lacks, or holds in damaged form, are moved. Whoever holds
-the dataset's lock next finishes the moves before doing anything else.
+Files with new names are moved first, the manifest last. Until then the old manifest is valid, and so is every file with
+rows that it lists: only missing and damaged files are moved. Whoever holds the dataset's lock next finishes the moves
+before doing anything else.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ NEW = "dataset"
 
 
 def move_in(partial: Path, final: Path, paths: Iterable[str], gone: Iterable[str]) -> None:
-    """Move new files and, last, the manifest over those of a dataset, and remove files that it no longer has.
+    """Move new files and, last, the manifest into a dataset, and remove the files that it no longer has.
 
-    `paths`: of the files that are moved, beside the manifest. Raises OSError; `finish_moving` goes on then.
+    `paths`: the files to move besides the manifest. Raises OSError, after which `finish_moving` continues.
     """
     move = sorted(set(paths) - {MANIFEST}, key=lambda path: ((final / path).exists(), path == CARD, path))
     write_atomically(partial / JOURNAL, canonical_json({"move": [*move, MANIFEST], "gone": sorted(gone)}))
@@ -32,20 +32,20 @@ def move_in(partial: Path, final: Path, paths: Iterable[str], gone: Iterable[str
 
 
 def is_moving(partial: Path) -> bool:
-    """Whether a command that moved files in ended before it was done."""
+    """Whether a command ended while it was moving files in."""
     return (partial / JOURNAL).is_file()
 
 
 def finish_moving(partial: Path, final: Path) -> bool:
-    """Finish what a killed `move_in` began; returns whether there was anything to finish. Raises OSError."""
-    found = _read(partial / JOURNAL)
-    if found is None:
+    """Finish the moves of a killed `move_in`; returns whether there were any to finish. Raises OSError."""
+    journal = _read(partial / JOURNAL)
+    if journal is None:
         return False
-    move, gone = found
-    # Whoever moved the dataset away since then has to build it again.
-    if (final / MANIFEST).is_file() and all(_lies(partial / NEW / path) or _lies(final / path) for path in move):
+    move, gone = journal
+    # If somebody has moved the dataset away since, it has to be built again.
+    if (final / MANIFEST).is_file() and all(_is_file(partial / NEW / path) or _is_file(final / path) for path in move):
         for path in move:
-            if _lies(partial / NEW / path):
+            if _is_file(partial / NEW / path):
                 move_file(partial / NEW / path, final / path)
         for path in gone:
             (final / path).unlink(missing_ok=True)
@@ -54,12 +54,12 @@ def finish_moving(partial: Path, final: Path) -> bool:
     return True
 
 
-def _lies(path: Path) -> bool:
+def _is_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
 def _read(path: Path) -> tuple[list[str], list[str]] | None:
-    """The paths in a list of moves; None where there is none."""
+    """The paths to move and to remove; None if there is no list, and none of either if it is damaged."""
     try:
         record = json.loads(path.read_bytes())
         move, gone = list(record["move"]), list(record["gone"])

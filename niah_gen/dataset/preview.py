@@ -1,11 +1,11 @@
-"""Writes the preview: some rows of every kind with their prompts cut short, for viewers that long prompts defeat.
+"""Writes the preview: some rows of every kind with their prompts cut short, for viewers that cannot show long prompts.
 
-It is in the manifest's list of files, but its rows are none of the dataset's: they are in no digest and no count.
+The manifest lists its file, but its rows are not the dataset's: no digest or count includes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 # What the Hub's viewer shows on one page.
 _MOST_ROWS = 100
 _MOST_OF_A_KIND = 5
-# Columns that mean the same beside a prompt that was cut: no spans, no hash of it.
+# Columns that stay true of a prompt that was cut: no spans, no hash of it.
 COLUMNS = (
     "id", "part", "control", "language", "corpus", "length", "depth_percent", "needle_id", "question", "answers",
     "needles", "decoys", "metric", "prompt_tokens", "prompt",
 )  # fmt: skip
 
-# Characters that are kept of a prompt: at its beginning, at its end, around a needle, and of a needle itself.
+# Characters of a prompt to keep: at its beginning, at its end, around a needle, and of a needle itself.
 _HEAD, _TAIL, _AROUND, _NEEDLE = 240, 400, 160, 400
 _MOST_NEEDLES = 4
 _MOST_MESSAGES = 6
-# A text in any other column, and a gap that is shorter than what would be written in its place.
+# The longest text in any other column; gaps shorter than this are not cut, as the replacement would be as long.
 _MOST_TEXT, _LEAST_GAP = 1000, 60
 
 
 def chosen_rows(plan: Plan) -> dict[int, tuple[int, ...]]:
-    """Which rows the preview shows: by the number of their shard, their places in it, from 0.
+    """The rows that the preview shows: by shard number, their positions in the shard, from 0.
 
-    Up to five rows of each part and control in each config, at other places of its list each time, so that depths and
+    Up to five rows of each part and control in each config, each time from different positions, so that depths and
     needles vary; evenly thinned to 100.
     """
     kinds: dict[tuple[str, str | None, str | None], list[int]] = {}
     for number, cell in enumerate(plan.cells):
         kinds.setdefault((cell.config, cell.part, cell.control), []).append(number)
     each = max(1, min(_MOST_OF_A_KIND, _MOST_ROWS // max(1, len(kinds))))
-    # Multiples of the golden section spread evenly, however many there are.
+    # Multiples of the golden ratio spread evenly, however many there are.
     rows = sorted(
         {
             cells[(each * turn + number) * 618 % 1000 * len(cells) // 1000]
@@ -63,18 +63,19 @@ def chosen_rows(plan: Plan) -> dict[int, tuple[int, ...]]:
 def write_preview(folder: Path, short: Sequence[Mapping[str, Any]], suffix: str, form: PromptForm) -> FileEntry:
     """Write the preview of a dataset folder; returns its entry in the manifest.
 
-    short: what `short_row` made of its rows, in the order of the dataset. suffix: the format of the data files that the
-    card names, as `datasets` reads all configs of a card with one reader.
+    short: the results of `short_row`, in dataset order. suffix: the format of the data files that the card names, as
+    `datasets` reads all configs of a card with one reader.
     """
     kind = "parquet" if suffix == "parquet" else "jsonl"
     path = folder / PREVIEW / f"{SPLIT}.{kind}"
     path.parent.mkdir(parents=True, exist_ok=True)
-    entry = write_entry(path, _parquet(short, form) if kind == "parquet" else _json_lines(short))
+    data = _parquet(short, form) if kind == "parquet" else b"".join(canonical_json(row) + b"\n" for row in short)
+    entry = write_entry(path, data)
     return FileEntry(path.relative_to(folder).as_posix(), entry.sha256, None, entry.bytes)
 
 
 def write_entry(path: Path, data: bytes) -> FileEntry:
-    """Write a file that holds no rows, whole or not at all; returns its entry, the path being the file's name."""
+    """Write a file without rows, whole or not at all; returns its entry, with the file's name as its path."""
     write_atomically(path, data)
     return FileEntry(path.name, sha256_hex(data), None, len(data))
 
@@ -88,7 +89,7 @@ def preview_schema(form: PromptForm) -> pa.Schema:
 
 
 def excerpt(text: str, spans: Sequence[Span] = ()) -> str:
-    """A prompt's beginning, its end, and what stands around its first needles; what was left out is counted."""
+    """A prompt's beginning, its end and the text around its first needles, with the number of characters between."""
     kept = [(0, _HEAD), (len(text) - _TAIL, len(text))]
     kept += [
         (span["start"] - _AROUND, min(span["end"], span["start"] + _NEEDLE) + _AROUND) for span in spans[:_MOST_NEEDLES]
@@ -104,13 +105,13 @@ def excerpt(text: str, spans: Sequence[Span] = ()) -> str:
 
 
 def short_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the preview shows of a row."""
+    """The row as the preview shows it."""
     short = {name: _short(row[name]) for name in COLUMNS[:-1]}
     return {**short, "prompt": _short_prompt(row["prompt"], row["needle_spans"], row["context_message"])}
 
 
 def is_short_row(value: object) -> bool:
-    """Whether a value is what `short_row` makes, as it is read back from JSON."""
+    """Whether a value read back from JSON is what `short_row` makes."""
     import pyarrow as pa
 
     if not isinstance(value, dict) or set(value) != set(COLUMNS):
@@ -144,10 +145,6 @@ def _short_prompt(
         gap = f"[... {left_out:,} messages ...] " if left_out else ""
         kept.append({"role": prompt[number]["role"], "content": gap + text})
     return kept
-
-
-def _json_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(canonical_json(row) + b"\n" for row in rows)
 
 
 def _parquet(rows: Sequence[Mapping[str, Any]], form: PromptForm) -> bytes:

@@ -1,8 +1,8 @@
 """Joins a Ray cluster, or starts one on this machine, for as long as a build needs it.
 
-A cluster that was there is left as it was. One that was started here ends with the build, and with the process however
-that ends; a random token protects it, because its ports are open to the network (unless ray was imported before: it
-reads the token when it is imported). Nothing is reported to Ray's makers, and nothing is printed.
+An existing cluster is left as it was. One started here ends with the build, or with the process however that ends; a
+random token protects it, because its ports are open to the network (unless ray was imported earlier: it reads the token
+on import). No usage statistics are sent to Ray's makers, and nothing is printed.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from niah_gen.errors import NiahError, ResourceError
 
 _LOCAL = "local"
 _AUTO = "auto"
-# What goes from one process to another through Ray is small; this is the least that it takes.
+# Little goes through Ray's object store, and this is the smallest that it accepts.
 _STORE_BYTES = 75 * 1024 * 1024
 _REACH_SECONDS = 10
-# A head may be replaced; Ray itself ends this process when one has not answered for 60 seconds.
+# A head may be replaced; Ray itself ends this process when its head has not answered for 60 seconds.
 _HEAD_SECONDS = 40
 
 
 def load_ray(address: str | None = None) -> Any:
-    """The module `ray`, to join the cluster at an address. Raises NiahError where it is not installed."""
+    """The module `ray`, to join the cluster at an address. Raises NiahError if it is not installed."""
     if "ray" not in sys.modules and cluster_address(address) == _LOCAL:
-        # Whoever knows a Ray port may run what they like. Ray reads this when it is imported, and only then.
+        # Anybody who reaches a Ray port can run code. Ray reads these when it is imported, and only then.
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     try:
         return importlib.import_module("ray")
@@ -45,17 +45,17 @@ def load_ray(address: str | None = None) -> Any:
 
 
 def cluster_address(given: str | None) -> str:
-    """The cluster that is meant: the address given, else $RAY_ADDRESS, else `local`."""
+    """The cluster to use: the address given, else $RAY_ADDRESS, else `local`."""
     return given or os.environ.get("RAY_ADDRESS") or _LOCAL
 
 
 @contextmanager
 def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iterator[None]:
-    """A connection to a cluster while the block lasts: the one at an address, or one started here with so many workers.
+    """Connect to a cluster for the block: to the one at an address, or to one started here with `workers` CPUs.
 
-    Where this process is connected already, and no address is given, that connection is used, and kept. sent_bytes:
-    what will be put into the store of a cluster started here. Standard output of this process goes nowhere while a
-    connection of ours lasts. Raises NiahError naming an address that cannot be joined, and ResourceError where no
+    If this process is already connected and no address is given, that connection is used and kept. sent_bytes: how
+    much will be put into the object store of a cluster started here. While a connection made here lasts, this process's
+    standard output is discarded. Raises NiahError naming an address that cannot be joined, and ResourceError if no
     cluster can be started.
     """
     if ray.is_initialized():
@@ -68,12 +68,12 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
         return
     where = cluster_address(address)
     with ExitStack() as held:
-        wanted: dict[str, Any] = {"address": where, "log_to_driver": False, "logging_level": "CRITICAL"}
+        settings: dict[str, Any] = {"address": where, "log_to_driver": False, "logging_level": "CRITICAL"}
         if where == _LOCAL:
             folder = tempfile.TemporaryDirectory(
                 prefix="niah-", dir=os.environ.get("RAY_TMPDIR"), ignore_cleanup_errors=True
             )
-            wanted |= {
+            settings |= {
                 "num_cpus": workers, "num_gpus": 0, "object_store_memory": _STORE_BYTES + 2 * sent_bytes,
                 "include_dashboard": False, "_temp_dir": held.enter_context(folder),
             }  # fmt: skip
@@ -87,23 +87,23 @@ def joined(ray: Any, address: str | None, workers: int, sent_bytes: int) -> Iter
         printed = held.enter_context(tempfile.TemporaryFile())
         try:
             with _own_handler(), _stderr_in(printed):
-                ray.init(**wanted)
-        # Ray ends the process where a cluster does not answer.
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - every release raises others
-            said = str(error).strip().partition("\n")[0] or type(error).__name__
+                ray.init(**settings)
+        # Ray exits if a cluster does not answer.
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what it raises differs by release
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
             if where == _LOCAL:
-                raise ResourceError(f"Ray cannot start a cluster on this machine: {said}") from None
+                raise ResourceError(f"Ray cannot start a cluster on this machine: {reason}") from None
             printed.seek(0)
             if b"AuthToken" in printed.read():
-                said = "it asks for a token; set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
+                reason = "it asks for a token; set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH"
             elif isinstance(error, SystemExit):
-                said = "no Ray cluster answers there"
-            raise NiahError(f"Ray cluster {where}: cannot be joined: {said}") from None
+                reason = "no Ray cluster answers there"
+            raise NiahError(f"Ray cluster {where}: cannot be joined: {reason}") from None
         yield
 
 
 def _reach(address: str) -> None:
-    """Raise NiahError at once where nothing listens; Ray would try for more than a minute."""
+    """Raise NiahError at once if nothing is listening; Ray would retry for more than a minute."""
     if "://" in address:
         raise NiahError(
             f"Ray cluster {address}: expected HOST:PORT; run the command on a machine of the cluster, and name the "
@@ -122,7 +122,7 @@ def _reach(address: str) -> None:
 
 
 class Head:
-    """The head of the cluster that this process has joined, which is looked at now and then."""
+    """The head of the cluster that this process has joined, checked now and then."""
 
     def __init__(self, ray: Any) -> None:
         host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
@@ -130,7 +130,7 @@ class Head:
         self._seen = self._looked = time.monotonic()
 
     def look(self) -> None:
-        """Raise ResourceError where the head has not answered for 40 seconds. To be called often."""
+        """Raise ResourceError if the head has not answered for 40 seconds. Call this often."""
         now = time.monotonic()
         if now - self._looked < _HEAD_SECONDS / 10:
             return
@@ -148,7 +148,7 @@ class Head:
 
 @contextmanager
 def _stderr_in(file: IO[bytes]) -> Iterator[None]:
-    """Standard error goes into a file while the block lasts, what libraries in C write included."""
+    """Redirect standard error into a file while the block lasts, including what C libraries write."""
     sys.stderr.flush()
     before = os.dup(2)
     try:

@@ -1,8 +1,8 @@
-"""Builds the shards of a plan as tasks of a Ray cluster, a task a shard.
+"""Builds the shards of a plan as tasks on a Ray cluster, one task per shard.
 
-A worker makes the plan itself, once, and writes into the dataset's folder, which all machines share. A task whose
-worker or machine is lost is started again elsewhere: files are written aside and renamed, so that no half of one
-is ever found, and a shard has the same bytes whoever writes it.
+Each worker makes the plan itself, once, and writes into the dataset's folder, which all machines share. A task whose
+worker or machine is lost is restarted elsewhere. That is safe: files are written aside and renamed, so none is ever
+half-written, and a shard has the same bytes whoever writes it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _SEEN_SECONDS = 90
 class Order:
     """What a worker needs to make any shard of a plan.
 
-    versions: of what decides the bytes of files. folder, path, settings: where names are looked up, which a worker
-    takes over before it unpacks `sent`, a SentPlan.
+    versions: of the libraries that decide the bytes of files. folder, path, settings: where names are looked up, which
+    a worker adopts before it unpickles `sent`, a SentPlan.
     """
 
     versions: Mapping[str, str]
@@ -52,7 +52,7 @@ class Order:
 
 
 class Outcome(NamedTuple):
-    """What became of a task: a record or an error. `node`: the machine's name; `unprepared`: no plan could be made."""
+    """The result of a task: a record or an error. `node`: the machine's name; `unprepared`: no plan could be made."""
 
     node: str
     record: ShardRecord | None
@@ -81,14 +81,14 @@ def write_as_tasks(
     advance: Advance,
     tell: Notice,
 ) -> dict[int, ShardRecord]:
-    """Write the shards of those numbers on a Ray cluster; the record of each.
+    """Write the numbered shards on a Ray cluster; returns the record of each.
 
-    jobs: how many are written at a time; None takes what CPUs the cluster has. Raises what making rows raises, an
-    IntegrityError where a worker would make a different dataset, and ResourceError once every attempt at a shard has
+    jobs: how many are written at a time; None uses all the CPUs that the cluster has. Raises what making rows raises,
+    IntegrityError if a worker would make a different dataset, and ResourceError once every attempt at a shard has
     failed.
     """
     ray = load_ray(address)
-    # Ray's own messages are not printed meanwhile; what the caller prints is.
+    # Ray's own messages are suppressed meanwhile; what the caller prints is not.
     stdout = sys.stdout
     order = pickle.dumps(make_order(plan, target, formats))
     key = sha256_hex(order)
@@ -98,28 +98,28 @@ def write_as_tasks(
         if not ray.cluster_resources().get("CPU"):
             with redirect_stdout(stdout):
                 tell(f"Ray cluster {cluster_address(address)} has no CPUs yet; the build waits for some")
-        # A list, or Ray would unpack the order for every task.
+        # In a list, or Ray would unpack the order for every task.
         sent = [ray.put(order)]
         task = ray.remote(num_cpus=1, max_retries=RETRIES, scheduling_strategy="SPREAD")(_task)
         waiting = list(numbers)
         running: dict[Any, int] = {}
-        looked_at: set[str] = set()
+        seen: set[str] = set()
         head = Head(ray)
         try:
             while waiting or running:
                 while waiting and (jobs is None or len(running) < jobs):
                     number = waiting.pop(0)
                     running[task.remote(sent, key, number)] = number
-                # Ctrl-C is heeded between two calls.
+                # Ctrl-C takes effect between two calls.
                 finished, _ = ray.wait(list(running), timeout=_POLL_SECONDS)
                 head.look()
                 for future in finished:
                     number = running.pop(future)
                     outcome = _outcome(ray, future, plan.shards[number].stem)
                     record = _record(outcome)
-                    if outcome.node not in looked_at:
-                        _see(target, plan, number, formats, outcome.node)
-                        looked_at.add(outcome.node)
+                    if outcome.node not in seen:
+                        _wait_to_see(target, plan, number, formats, outcome.node)
+                        seen.add(outcome.node)
                     done[number] = record
                     with redirect_stdout(stdout):
                         advance(len(record.digests), record.tokens)
@@ -131,14 +131,14 @@ def write_as_tasks(
 
 
 def _outcome(ray: Any, future: Any, stem: str) -> Outcome:
-    """What a finished task returned. Raises NiahError where no worker can run it, ResourceError where each one died."""
+    """What a finished task returned. Raises NiahError if no worker can run it, ResourceError if every worker died."""
     try:
         outcome: Outcome = pickle.loads(ray.get(future))  # noqa: S301 - written by a worker
     except ray.exceptions.RayTaskError as error:
-        # A task of ours raises nothing, so it was never begun.
-        said = str(error).strip().splitlines()[-1]
+        # `_task` itself never raises, so it never started.
+        reason = str(error).strip().splitlines()[-1]
         raise NiahError(
-            f"a worker of the Ray cluster cannot load niah-kit {VERSION}: {said}; install `niah-kit[ray]`, the same "
+            f"a worker of the Ray cluster cannot load niah-kit {VERSION}: {reason}; install `niah-kit[ray]`, the same "
             "version, on every machine of the cluster"
         ) from None
     except ray.exceptions.RayError as error:
@@ -162,33 +162,33 @@ def _record(outcome: Outcome) -> ShardRecord:
     raise error
 
 
-def _see(target: Target, plan: Plan, number: int, formats: Sequence[str], node: str) -> None:
-    """Look at what the first task of a machine wrote. Raises NiahError where it cannot be seen from here."""
+def _wait_to_see(target: Target, plan: Plan, number: int, formats: Sequence[str], node: str) -> None:
+    """Wait until a shard that `node` wrote can be read here. Raises NiahError if it cannot after 90 seconds."""
     deadline = time.monotonic() + _SEEN_SECONDS
     stems = {number: plan.shards[number].stem}
-    while not isinstance(found := found_records(target, plan.digest, stems, formats)[number], ShardRecord):
+    while isinstance(problem := found_records(target, plan.digest, stems, formats)[number], str):
         if time.monotonic() > deadline:
             raise NiahError(
-                f"{target.partial}: what {node} wrote cannot be seen from here ({stems[number]}: {found}); --out must "
-                "be a folder or address that all machines of the cluster share"
+                f"{target.partial}: what {node} wrote cannot be seen from here ({stems[number]}: {problem}); --out "
+                "must be a folder or address that all machines of the cluster share"
             )
         time.sleep(_POLL_SECONDS)
 
 
-# What follows runs in a worker, which makes the shards of one order after the other.
+# What follows runs in a worker, which keeps the builder of the last order.
 _prepared: tuple[str, ShardBuilder] | None = None
 
 
 def _task(sent: Sequence[Any], key: str, number: int) -> bytes:
-    """In a worker: make a shard, and say what became of it."""
+    """Make a shard in a worker; returns its Outcome, pickled."""
     ray = load_ray()
     return pickle.dumps(make_shard(lambda: pickle.loads(ray.get(sent[0])), key, number))  # noqa: S301 - our own
 
 
 def make_shard(order: Callable[[], Order], key: str, number: int) -> Outcome:
-    """Make a shard, and write it. order: asked for once, unless a shard of another key was made in between, or failed.
+    """Make a shard and write it. order: called only if the last shard made here had another key, or failed.
 
-    key: tells orders apart; those of one plan may have other targets or formats.
+    key: tells orders apart, which may differ in target or formats although the plan is the same.
     """
     global _prepared
     node = platform.node()
@@ -201,13 +201,13 @@ def make_shard(order: Callable[[], Order], key: str, number: int) -> Outcome:
     try:
         return Outcome(node, _prepared[1].start(number).result(), None)
     except Exception as error:  # noqa: BLE001 - raised again by the build
-        # Its writer thread would fail again.
+        # The writer thread would fail again.
         _prepared = None
         return Outcome(node, None, _portable(error))
 
 
 def _builder(order: Order, node: str) -> ShardBuilder:
-    """What makes the shards of an order. Raises IntegrityError where they would be another dataset's."""
+    """Make the builder of an order's shards. Raises IntegrityError if they would be another dataset's."""
     if os.path.isdir(order.folder):
         os.chdir(order.folder)
     sys.path += [entry for entry in order.path if entry not in sys.path]
@@ -218,27 +218,28 @@ def _builder(order: Order, node: str) -> ShardBuilder:
     sent: SentPlan = pickle.loads(order.sent)  # noqa: S301 - written by the build
     advice = "give every machine the same files, and the same niah-kit"
 
-    def silent(rows: int, tokens: int) -> None:
-        """Progress is told as shards are finished."""
+    def differs(plan: Plan) -> str:
+        return _differs(node, dict(sent.pins), dict(plan.recipe.pins), advice)
 
-    return builder_of(sent, silent, lambda plan: _differs(node, dict(sent.pins), dict(plan.recipe.pins), advice))
+    # The build reports progress as shards are finished.
+    return builder_of(sent, lambda rows, tokens: None, differs)
 
 
-def _differs(node: str, wanted: Mapping[str, str], found: Mapping[str, str], advice: str) -> str:
-    other = [
-        f"{name}: {found.get(name, 'not there')}, where the build was started {wanted.get(name, 'not there')}"
-        for name in sorted({*wanted, *found})
-        if wanted.get(name) != found.get(name)
+def _differs(node: str, wanted: Mapping[str, str], here: Mapping[str, str], advice: str) -> str:
+    differences = [
+        f"{name}: {here.get(name, 'not there')}, where the build was started {wanted.get(name, 'not there')}"
+        for name in sorted({*wanted, *here})
+        if wanted.get(name) != here.get(name)
     ]
-    return listed(f"{node} would make a different dataset; {advice}", other)
+    return listed(f"{node} would make a different dataset; {advice}", differences)
 
 
 def _portable(error: Exception) -> Exception:
-    """An error that can be sent, with where it was raised."""
-    told = "".join(traceback.format_exception(error))
-    error.add_note(f"In a worker on {platform.node()}:\n{told}")
+    """An error that can be pickled, with a note of where it was raised."""
+    trace = "".join(traceback.format_exception(error))
+    error.add_note(f"In a worker on {platform.node()}:\n{trace}")
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     except Exception:  # noqa: BLE001 - errors of other people's code hold anything
-        return RuntimeError(told)
+        return RuntimeError(trace)
     return error

@@ -1,6 +1,6 @@
-"""Reads the rows of data files a row group at a time, and works through many row groups in worker processes.
+"""Reads the rows of data files a row group at a time, and processes many row groups in worker processes.
 
-A JSONL file counts as one row group. Results come in the order of the row groups, whichever worker was first.
+A JSONL file counts as one row group. Results come in the order of the row groups, whichever worker finishes first.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 Setup = TypeVar("Setup")
 Result = TypeVar("Result")
 
-# A worker costs about a second to start; one process counts this many in a few.
+# A worker takes about a second to start; one process counts this many in a few seconds.
 _PARALLEL_TOKENS = 5_000_000
-# Rows of a Parquet file that are read at once: a row group of ours holds no more.
+# The most rows of a Parquet file to read at once: our own row groups hold no more.
 _MOST_ROWS = 1024
 
 
 class RowGroup(NamedTuple):
     """A part of a data file that is read at once: `number` of a Parquet file, or -1 for a whole JSONL file.
 
-    `before`: rows of the file that stand before it.
+    `before`: how many rows of the file precede it.
     """
 
     path: str
@@ -46,7 +46,7 @@ class RowGroup(NamedTuple):
 
 
 class ReadRow(NamedTuple):
-    """A row as it stands in its file: its number from 1, and its value, or why it has none."""
+    """A row as read from its file: its number from 1, and its value, or why it has none."""
 
     number: int
     value: Any
@@ -60,24 +60,24 @@ def row_groups_of(folder: Path, path: str) -> list[RowGroup]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    found = []
+    groups = []
     before = 0
     try:
         with _reading(folder / path), pq.ParquetFile(pa.OSFile(os.fsencode(folder / path))) as file:
             for number in range(file.metadata.num_row_groups):
-                found.append(RowGroup(path, number, before))
+                groups.append(RowGroup(path, number, before))
                 before += file.metadata.row_group(number).num_rows
     except IntegrityError:
-        return [RowGroup(path, 0, 0)]  # reading it will say so again
-    return found
+        return [RowGroup(path, 0, 0)]  # reading it will raise this again
+    return groups
 
 
 def read_row_group(
     folder: Path, group: RowGroup, columns: Sequence[str] | None = None, numbers: Container[int] | None = None
 ) -> Iterator[ReadRow]:
-    """The rows of a row group in order, or those with some numbers; of Parquet files only `columns` are read.
+    """The rows of a row group in order, or those in `numbers`; of Parquet files only `columns` are read.
 
-    A row that is no JSON or no text comes with its problem. Raises IntegrityError where the file itself cannot be read.
+    A row that is not JSON, or not UTF-8, comes with its problem. Raises IntegrityError if the file cannot be read.
     """
     rows = _lines(folder / group.path) if group.number < 0 else _group(folder / group.path, group.number, columns)
     with _reading(folder / group.path):
@@ -86,7 +86,7 @@ def read_row_group(
                 continue
             try:
                 value = read()
-            # RecursionError: brackets nested without end.
+            # RecursionError: brackets nested too deep.
             except (ValueError, RecursionError) as error:
                 yield ReadRow(number, None, str(error))
             else:
@@ -102,7 +102,7 @@ def _lines(path: Path) -> Iterator[Callable[[], Any]]:
 
 
 def _json(line: bytes) -> Any:
-    # Decoded here: json would take bytes for UTF-16 where they look like it.
+    # Decoded here, as json would take some bytes for UTF-16.
     return json.loads(line.decode())
 
 
@@ -137,7 +137,7 @@ def rows_in(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
 
 
 def columns_in(path: Path, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    """Some columns of every row of a data file, in order; None for a column that it has not.
+    """Some columns of every row of a data file, in order; None for a column that is not there.
 
     Of a Parquet file nothing else is read. Raises IntegrityError if it cannot be read to its end.
     """
@@ -154,12 +154,12 @@ def columns_in(path: Path, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
         return
     for number, row in enumerate(rows_in(path), 1):
         if not isinstance(row, dict):
-            raise _unreadable(path, f"row {number}: no object")
+            raise _unreadable(path, f"row {number}: not an object")
         yield {name: row.get(name) for name in names}
 
 
 def row_at(path: Path, number: int) -> Any:
-    """The row of a data file with a number, from 1; of a Parquet file one row group is read.
+    """One row of a data file, numbered from 1; of a Parquet file only one row group is read.
 
     Raises IntegrityError if it cannot be read or holds fewer rows.
     """
@@ -167,7 +167,7 @@ def row_at(path: Path, number: int) -> Any:
 
 
 def rows_at(path: Path, numbers: Sequence[int]) -> Iterator[Any]:
-    """The rows of a data file with some numbers, from 1, ascending, each once; no Parquet row group is read twice.
+    """The rows of a data file with these numbers, from 1, ascending, each once; no Parquet row group is read twice.
 
     Raises IntegrityError if it cannot be read or holds fewer rows.
     """
@@ -180,7 +180,7 @@ def rows_at(path: Path, numbers: Sequence[int]) -> Iterator[Any]:
             continue
         for read in read_row_group(path.parent, group, None, wanted):
             if not isinstance(read.value, dict):
-                raise _unreadable(path, f"row {read.number}: {read.problem or 'no object'}")
+                raise _unreadable(path, f"row {read.number}: {read.problem or 'not an object'}")
             yield read.value
             count += 1
     if count < len(numbers):
@@ -193,7 +193,7 @@ def _unreadable(path: Path, problem: object) -> IntegrityError:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Whatever the readers raise for a broken data file, as one sentence: IntegrityError."""
+    """Turn whatever the readers raise for a broken data file into an IntegrityError of one sentence."""
     import pyarrow as pa
     import zstandard
 
@@ -208,7 +208,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """A .jsonl file of any compression, opened to be read line by line."""
+    """A .jsonl file, compressed or not, opened to be read line by line."""
     if path.suffix == ".gz":
         return io.BufferedReader(gzip.GzipFile(path))
     if path.suffix == ".zst":
@@ -219,17 +219,18 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def jobs_for(tokens: int) -> int:
-    """How many processes prompts of so many tokens are worth: one, or as many as the machine has processors."""
+    """How many processes to use for this many prompt tokens: one, or one per processor of the machine."""
     return 1 if tokens < _PARALLEL_TOKENS else os.cpu_count() or 1
 
 
 def over_row_groups(
     start: Callable[[Setup], Callable[[RowGroup], Result]], setup: Setup, groups: Sequence[RowGroup], jobs: int
 ) -> Iterator[Result]:
-    """What a function makes of each row group, in order, with `jobs` processes.
+    """The results of a function for each row group, in order, with `jobs` processes.
 
-    start: makes the function of a setup, once in each process; a function of a module, for it is sent by name. One job
-    is done here. Raises NiahError for jobs below 1, ResourceError when a process dies, and what the function raises.
+    start: makes the function from `setup`, once per process; a module-level function, as it is pickled by name. One
+    job runs in this process. Raises NiahError for jobs below 1, ResourceError if a process dies, and what the function
+    raises.
     """
     if jobs < 1:
         raise NiahError(f"jobs is {jobs}; expected at least 1")

@@ -1,4 +1,4 @@
-"""Says which releases of libraries decide the bytes of a dataset's files, beside its plan."""
+"""Finds the versions of the libraries that decide, with the plan, the bytes of a dataset's files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SUFFIX_WRITERS = {"parquet": "pyarrow", "jsonl.gz": "zlib", "jsonl.zst": "zstan
 
 
 def releases_of(formats: Iterable[str]) -> dict[str, str]:
-    """Versions of what decides the rows of a plan and the bytes of files in some formats."""
+    """The versions of niah-kit, which decides the rows, and of the libraries that write files in these formats."""
     names = ["niah-kit", *(_SUFFIX_WRITERS[suffix] for suffix in formats if suffix in _SUFFIX_WRITERS)]
     return {name: release_here(name) for name in names}
 

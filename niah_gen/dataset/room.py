@@ -24,14 +24,14 @@ _LEAST_SHARE = 0.25
 def check_room(
     plan: Plan, target: BuildFolders, formats: Sequence[str], parts: int, tell: Callable[[str], None]
 ) -> None:
-    """Refuse a build that certainly does not fit on its disk; say so of one that perhaps does not.
+    """Refuse a build that certainly does not fit on its disk; warn about one that may not.
 
-    `parts`: how many builds share the dataset, one of which this is. What a killed build left counts as written.
-    Quotas are not seen. Raises ResourceError with the bytes that are needed and free.
+    `parts`: how many builds share the dataset, this one included. Files that a killed build left count as written.
+    Quotas are not checked. Raises ResourceError stating the bytes needed and free.
     """
     text = text_bytes(plan)
     rows = len(plan.cells)
-    # Of formats that compress, nobody can say more beforehand: neighbouring rows are near-copies.
+    # For formats that compress, nothing more is known beforehand: neighbouring rows are near-copies.
     least = sum(_least_text(plan) if suffix == "jsonl" else rows * _LEAST_OF_A_ROW for suffix in formats)
     most = text * len(formats)
     place = next(folder for folder in target.final.absolute().parents if folder.is_dir())
@@ -54,12 +54,12 @@ def check_room(
     if more > free:
         tell(
             f"the prompts come to about {more:,} bytes before compression, and the disk of {place} has {free:,} "
-            "left; if it fills up, the build ends, and the same command goes on from there once there is room"
+            "left; if it fills up, the build ends, and the same command continues once there is room"
         )
 
 
 def _least_text(plan: Plan) -> float:
-    """Bytes of all prompts, at least; those without a context count as nothing."""
+    """Bytes of all prompts, at least; prompts without a context count as zero."""
     return _LEAST_SHARE * sum(
         max(0, cell.length - plan.part_of[cell.part].part.reserve) * find_language(cell.language).bytes_per_token
         for cell in plan.cells

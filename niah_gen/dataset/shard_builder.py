@@ -1,4 +1,4 @@
-"""Makes the shards of a plan, one after the other, in one process: its rows, its files, its record."""
+"""Makes the shards of a plan in one process: rows, files and records."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Advance = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class SentPlan:
-    """What another process needs to make shards of a plan: it makes the plan again.
+    """What another process needs to make the plan again, and shards of it.
 
-    digest: the plan's; pins: sha256 of corpora, tokenizer and other files, as they were when it was made; given: the
-    recipe as it was asked for; drawn: corpora of which documents were drawn, so that nobody reads all of them again.
+    digest: the plan's; pins: sha256 of corpora, tokenizer and other files when the plan was made; given: the recipe as
+    given; drawn: the corpora of which some documents were drawn, so that nobody reads all documents again.
     """
 
     digest: str
@@ -41,15 +41,15 @@ class SentPlan:
 
 
 def sent_plan(plan: Plan, target: Target, formats: Sequence[str]) -> SentPlan:
-    """A plan to be sent."""
+    """The plan in a form that another process can be sent."""
     drawn = {spec: corpus for spec, corpus in plan.sources.items() if corpus.draw}
     return SentPlan(plan.digest, plan.recipe.pins, plan.given, drawn, target, tuple(formats))
 
 
 def builder_of(sent: SentPlan, advance: Advance, differs: Callable[[Plan], str]) -> ShardBuilder:
-    """What makes the shards of a plan that was sent.
+    """Make the builder of the shards of a plan that was sent.
 
-    differs: says what is wrong with a plan that is another one here, which is raised as an IntegrityError.
+    Raises IntegrityError, with what `differs` says, if the plan made here is another one.
     """
     plan = make_plan(sent.given, known=sent.drawn)
     if plan.digest != sent.digest:
@@ -59,7 +59,7 @@ def builder_of(sent: SentPlan, advance: Advance, differs: Callable[[Plan], str])
 
 @dataclass(frozen=True)
 class ShardBuilder:
-    """What one process keeps between shards."""
+    """Makes shards in one process, and holds what they share."""
 
     plan: Plan
     assembler: Assembler
@@ -74,9 +74,9 @@ class ShardBuilder:
         return chosen_rows(self.plan)
 
     def start(self, number: int, turn: int = 0) -> Future[ShardRecord]:
-        """Make a shard's rows; the future tells when its files and then its record are kept.
+        """Make a shard's rows; the future returns its record once its files and the record are stored.
 
-        Writer threads take turns.
+        turn: chooses the writer thread.
         """
         plan = self.plan
         shard = plan.shards[number]
@@ -104,31 +104,31 @@ class ShardBuilder:
             written = write_shard(job, self.assembler.pending_rows(cells), writer, self.advance)
             held = stack.pop_all()
 
-        def record() -> ShardRecord:
+        def keep() -> ShardRecord:
             with held:
-                found = written.result()
-                self.target.keep(found, job.folder)
-                return found
+                record = written.result()
+                self.target.keep(record, job.folder)
+                return record
 
-        return writer.then(record)
+        return writer.then(keep)
 
 
 def _rows_alike(planned: PlannedPart) -> int:
-    """How many rows of a part share a haystack, at most."""
+    """The most rows of a part that share a haystack."""
     part = planned.part
     twins = sum(name != NO_CONTEXT for name in part.controls)
     return 1 if part.fresh_haystacks else len(planned.grid.depths) * (1 + twins)
 
 
 def _repeated_after(parts: Sequence[PlannedPart], cells: Sequence[Cell], row_bytes: int) -> int | None:
-    """After how many bytes rows repeat their own text: the size of the corpus that fills them, if that is smaller."""
+    """After how many bytes rows repeat their own text: the size of their largest corpus if all are smaller."""
     longest = 0
     for name in {cell.corpus for cell in cells}:
-        found = [corpus for part in parts for corpus in part.corpora if corpus.name == name and name in part.fillers]
-        if not found:
+        corpora = [corpus for part in parts for corpus in part.corpora if corpus.name == name and name in part.fillers]
+        if not corpora:
             return None
         size = 0
-        for document in found[0].documents:
+        for document in corpora[0].documents:
             size += len(document.text.encode())
             if size >= row_bytes:
                 return None

@@ -1,4 +1,4 @@
-"""Writes one shard of rows in every wanted format, and records what it left behind.
+"""Writes one shard of rows in every wanted format, and records the result.
 
 Each file is written aside, synced, and only then given its name.
 """
@@ -32,17 +32,17 @@ from niah_score.machine.files import atomic_file
 # Row group limits: small enough for a reader's memory and the Hub's viewer, large enough to share a window.
 GROUP_BYTES = 64 * 1000 * 1000
 GROUP_ROWS = 1024
-# Of a record: a line of some 70 bytes for each row of a shard.
+# The largest record to read: it has some 70 bytes for each row of a shard.
 MOST_RECORD_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class ShardJob:
-    """A shard to be written: the `number`th of a plan.
+    """A shard to write: the `number`th of a plan.
 
     `stem`: its config and the name of its files, without suffix. `row_bytes`: nominal size of a row; `alike`: how many
-    rows share a haystack; `quick`: whether a slow compression finds no more in them than a fast one; `again`: after how
-    many bytes a row repeats its own text, if it does. `shown`: the places of the rows that the preview shows, from 0.
+    rows share a haystack; `quick`: whether slow compression gains nothing over fast; `again`: after how many bytes a
+    row repeats its own text, if it does. `shown`: the positions of the rows that the preview shows, from 0.
     """
 
     plan_digest: str
@@ -60,7 +60,7 @@ class ShardJob:
 
 @dataclass(frozen=True, slots=True)
 class ShardRecord:
-    """What a finished shard left behind: its files, the digests of its rows in order, and its rows of the preview."""
+    """The result of a shard: its files, the digests of its rows in order, its preview rows, and notes on the rows."""
 
     plan_digest: str
     number: int
@@ -71,7 +71,7 @@ class ShardRecord:
     shown: tuple[Mapping[str, Any], ...]
 
     def to_bytes(self) -> bytes:
-        """The record as a file: its content and the content's sha256, so that damage to it is seen."""
+        """The record as a file: its content, and the content's sha256 to detect damage."""
         body = asdict(self)
         return canonical_json({"record": body, "sha256": sha256_hex(canonical_json(body))})
 
@@ -92,10 +92,9 @@ class ShardRecord:
             return None
         texts = (record.plan_digest, *record.digests, *record.notes)
         numbers = (record.number, record.tokens)
-        is_one = all(isinstance(text, str) for text in texts) and all(type(n) is int and n >= 0 for n in numbers)
-        is_one = is_one and all(is_short_row(row) for row in record.shown)
-        counts = {entry.rows for entry in record.files}
-        return record if is_one and counts <= {len(record.digests)} else None
+        typed = all(isinstance(text, str) for text in texts) and all(type(n) is int and n >= 0 for n in numbers)
+        counted = {entry.rows for entry in record.files} <= {len(record.digests)}
+        return record if typed and counted and all(map(is_short_row, record.shown)) else None
 
 
 def write_shard(
@@ -103,8 +102,8 @@ def write_shard(
 ) -> Future[ShardRecord]:
     """Write a shard's rows in every format; the files get their names only once they are complete on disk.
 
-    `advance(rows, tokens)` is called as rows are made. Returns once all rows are made; the future tells when they are
-    written.
+    `advance(rows, tokens)` is called as rows are made. Returns once all rows are made; the future has the record once
+    they are written.
     """
     digests: list[str] = []
     tokens = 0
@@ -116,11 +115,11 @@ def write_shard(
 
     def write(group: Sequence[PendingRow]) -> None:
         files.write(group)
-        # What the preview shows is taken from the rows here, for reading some of a file back means unpacking all of it.
+        # Preview rows are taken here: reading some rows of a file back means unpacking all of it.
         first = len(digests)
         places = (place - first for place in job.shown if first <= place < first + len(group))
         shown.extend(short_row(group[place].row()) for place in places)
-        # Hashing releases the interpreter, too.
+        # Hashing releases the GIL, too.
         digests.extend(draft.digest() for draft in group)
 
     def finish() -> ShardRecord:
@@ -138,11 +137,11 @@ def write_shard(
 
     try:
         for group in _groups(drafts):
-            more = sum(draft.truth["prompt_tokens"] for draft in group)
-            tokens += more
+            group_tokens = sum(draft.truth["prompt_tokens"] for draft in group)
+            tokens += group_tokens
             notes |= dict.fromkeys(note for draft in group for note in draft.notes)
             groups.append(writer.write(partial(write, group)))
-            advance(len(group), more)
+            advance(len(group), group_tokens)
     except BaseException as error:
         writer.then(partial(files.abandon, error))
         raise
@@ -186,7 +185,7 @@ class _ShardFiles:
         )
 
     def abandon(self, error: BaseException) -> None:
-        """Remove what was written; once is enough."""
+        """Remove what was written; calling it again does nothing."""
         writers, self._writers = self._writers, []
         for writer in writers:
             with suppress(Exception):
@@ -195,7 +194,7 @@ class _ShardFiles:
 
 
 def _groups(drafts: Iterable[PendingRow]) -> Iterator[list[PendingRow]]:
-    """Rows in groups within the row group limits; a single longer row is a group of its own."""
+    """Rows in groups within the row group limits; a single row beyond them is its own group."""
     group: list[PendingRow] = []
     size = 0
     for draft in drafts:

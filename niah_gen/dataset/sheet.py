@@ -1,7 +1,7 @@
-"""Reads and writes plan.json, which says what completing a partial folder needs to know of its plan.
+"""Reads and writes plan.json: what completing a partial folder needs to know about its plan.
 
-Partial folders are brought together from several machines. So nothing that plan.json says is believed before its seal
-and the kind of every field are checked, and no path in it leads out of the folder.
+Partial folders may come from other machines. So nothing in plan.json is trusted before its seal and the type of every
+field are checked, and no path in it may lead out of the folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from niah_score.contract import (
     strict_json,
 )
 
-# A line for each shard and each cell: enough for some millions.
+# Enough for millions of shards and cells.
 _MOST_BYTES = 512 * 2**20
 _STEM = re.compile(rf"[^/]+/{SPLIT}-\d{{5,9}}-of-\d{{5,9}}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -38,14 +38,14 @@ def sheet_bytes(sheet: Mapping[str, Any]) -> bytes:
 
 
 def read_sheet(path: Path, name: str) -> dict[str, Any]:
-    """What the plan.json of a dataset says. `name`: of the dataset's folder, which ends with the plan's digest.
+    """The content of a dataset's plan.json. `name`: of the dataset's folder, which ends with the plan's digest.
 
-    Raises IntegrityError where it is damaged, changed, not what a build writes, or another dataset's.
+    Raises IntegrityError if it is damaged, changed, not what a build writes, or another dataset's.
     """
     try:
         sheet = strict_json(read_regular(path, _MOST_BYTES))
         if not isinstance(sheet, dict):
-            raise TypeError(f"{sheet!r:.80} is no table")
+            raise TypeError(f"{sheet!r:.80} is not a table")
         if seal_is_broken(sheet) or "self_sha256" not in sheet:
             raise ValueError("its self_sha256 is not that of its other fields")
         _check(sheet)
@@ -56,32 +56,32 @@ def read_sheet(path: Path, name: str) -> dict[str, Any]:
         ) from None
     if not name.endswith(f"-{sheet['plan_digest'][:8]}"):
         raise IntegrityError(
-            f"{path}: is of dataset {sheet['plan_digest'][:8]}; what it is in was renamed, or it is another build's: "
-            "run any of the shards again"
+            f"{path}: belongs to dataset {sheet['plan_digest'][:8]}; its folder was renamed, or it is from another "
+            "build: run any of the shards again"
         )
     return sheet
 
 
 def _check(sheet: Mapping[str, Any]) -> None:
-    """Raise KeyError, TypeError or ValueError where a field is not what a build writes."""
-    _want(isinstance(sheet["plan_digest"], str) and _DIGEST.fullmatch(sheet["plan_digest"]), "plan_digest")
+    """Raise KeyError, TypeError or ValueError if a field is not what a build writes."""
+    _require(isinstance(sheet["plan_digest"], str) and _DIGEST.fullmatch(sheet["plan_digest"]), "plan_digest")
     formats, stems = sheet["formats"], sheet["shards"]
-    _want(_texts(formats) and formats and set(formats) <= {*DATA_FORMATS}, "formats")
-    _want(len(set(formats)) == len(formats), "formats")
-    _want(_texts(stems) and all(_STEM.fullmatch(stem) and is_safe_path(stem) for stem in stems), "shards")
-    _want(len({stem.casefold() for stem in stems}) == len(stems), "shards")
-    _want(isinstance(sheet["cells"], list) and all(map(_is_cell, sheet["cells"])), "cells")
-    _want(isinstance(sheet["needles"], list) and all(map(_is_needle, sheet["needles"])), "needles")
-    _want(isinstance(sheet["recipe"], dict), "recipe")
-    _want(isinstance(sheet["corpora"], list), "corpora")
-    _want(_texts(sheet.get("notes", [])), "notes")
+    _require(_texts(formats) and formats and set(formats) <= {*DATA_FORMATS}, "formats")
+    _require(len(set(formats)) == len(formats), "formats")
+    _require(_texts(stems) and all(_STEM.fullmatch(stem) and is_safe_path(stem) for stem in stems), "shards")
+    _require(len({stem.casefold() for stem in stems}) == len(stems), "shards")
+    _require(isinstance(sheet["cells"], list) and all(map(_is_cell, sheet["cells"])), "cells")
+    _require(isinstance(sheet["needles"], list) and all(map(_is_needle, sheet["needles"])), "needles")
+    _require(isinstance(sheet["recipe"], dict), "recipe")
+    _require(isinstance(sheet["corpora"], list), "corpora")
+    _require(_texts(sheet.get("notes", [])), "notes")
     TokenizerEntry.of(sheet["tokenizer"])
     for record in sheet["corpora"]:
         CorpusEntry.of(record)
     parts_of(sheet["parts"])
 
 
-def _want(condition: object, field: str) -> None:
+def _require(condition: object, field: str) -> None:
     if not condition:
         raise ValueError(f"its field {field} is not what a build writes")
 

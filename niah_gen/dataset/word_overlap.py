@@ -1,7 +1,7 @@
-"""Reads the scores of systems that only match words, which a dataset's card states and keeps when it is rewritten.
+"""Reads the scores of systems that only match words, which a dataset's card states.
 
-The card's YAML holds them as one line of JSON, so that a card that is written anew still has them. They are in no
-digest.
+The card's YAML holds them as one line of JSON, from which they are kept when the card is rewritten. No digest includes
+them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _SUMMARY = "summary.json"
 
 @dataclass(frozen=True, slots=True)
 class WordOverlap:
-    """What a system that only matches words scores: points, 0 to 100, with a 95 % interval, over `n` rows.
+    """The score of a system that only matches words: points, 0 to 100, with a 95 % interval, over `n` rows.
 
-    `model`: the name it was scored under. `digest8`: of the dataset that was scored. `parts`: the mean of each part
-    with a name, those that count in no headline included. `guessed`: percent of rows without a context that it answers
-    all the same; None where there are no such rows.
+    `model`: the name it was scored under. `digest8`: of the dataset that was scored. `parts`: the mean of each named
+    part, including those that count in no headline. `guessed`: percent of rows without a context that it answers right
+    nonetheless; None if there are no such rows.
     """
 
     model: str
@@ -41,7 +41,7 @@ class WordOverlap:
     guessed: float | None = None
 
     def __post_init__(self) -> None:
-        """Raises TypeError or ValueError for what is no figure."""
+        """Raises TypeError or ValueError for fields that make no score."""
         guessed = () if self.guessed is None else (self.guessed,)
         numbers = (self.mean, self.low, self.high, *self.parts.values(), *guessed)
         if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
@@ -51,45 +51,46 @@ class WordOverlap:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
             raise ValueError(f"n is {self.n!r}, expected rows")
         if not isinstance(self.model, str) or not isinstance(self.digest8, str):
-            raise TypeError("model and digest8 are no texts")
-        self.model.encode()  # half a surrogate pair is no text
+            raise TypeError("model and digest8 are not both text")
+        self.model.encode()  # raises for half a surrogate pair
 
     def sentence(self) -> str:
-        """The figure and what it means, in words."""
+        """The score in words, and what it means."""
         interval = f"95 % interval {self.low:.1f} to {self.high:.1f}, {self.n:,} rows"
         return (
-            f"{self.model}, which only matches words, scores {self.mean:.1f} of 100 points ({interval}): so much of "
+            f"{self.model}, which only matches words, scores {self.mean:.1f} of 100 points ({interval}): that much of "
             "this dataset is solvable by word overlap, without a model. A score up to that shows that words are found "
             "in long text, not that they are understood."
         )
 
 
 def read_scores(folder: Path, manifest: Manifest) -> WordOverlap:
-    """The figure of a folder that `niah-score score` wrote for this dataset, over all rows that count.
+    """The score in a folder that `niah-score score` wrote for this dataset, over all rows that count.
 
     Raises NiahError if the folder holds no such scores, IntegrityError if they are another dataset's.
     """
     path = folder / _SUMMARY
     try:
-        found = json.loads(path.read_bytes())
+        summary = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise NiahError(f"{path}: not there; expected a folder that niah-score score wrote") from None
     except (OSError, ValueError, RecursionError) as error:
         raise NiahError(f"{path}: cannot be read as JSON ({error}); score the answers again") from None
     try:
-        overall, parts = found["headline"], found["headline"]["parts"]
-        # Rows of controls are in no such figure, nor those of parts without a weight.
-        rows = manifest.rows - sum(record["rows"] for record in found.get("controls", {}).values())
+        overall, parts = summary["headline"], summary["headline"]["parts"]
+        controls = summary.get("controls", {})
+        # The headline counts neither controls nor parts without a weight.
+        rows = manifest.rows - sum(record["rows"] for record in controls.values())
         rows -= sum(part["rows"] for part in parts if not part["weight"])
         overlap = WordOverlap(
-            model=found["model"],
+            model=summary["model"],
             mean=overall["mean"],
             low=_end(overall, "low"),
             high=_end(overall, "high"),
             n=overall["n"],
-            digest8=found["dataset"]["digest8"],
+            digest8=summary["dataset"]["digest8"],
             parts={part["name"]: part["mean"] for part in parts if part["name"] is not None},
-            guessed=found.get("controls", {}).get("no_context", {}).get("guess_rate"),
+            guessed=controls.get("no_context", {}).get("guess_rate"),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise NiahError(f"{path}: not what niah-score score writes ({error!r}); score the answers again") from None
@@ -104,28 +105,28 @@ def read_scores(folder: Path, manifest: Manifest) -> WordOverlap:
 
 
 def _end(overall: dict[str, float | None], name: str) -> Any:
-    """An end of the interval over needles, or of that of these needles where a single one leaves no other."""
+    """An end of the interval over needles; a single needle has none, and that for these needles is used."""
     return overall[f"{name}_these"] if overall[name] is None else overall[name]
 
 
 def kept(folder: Path, plan_digest: str) -> tuple[WordOverlap, ...]:
-    """The figures that the card in a dataset folder states about these very rows."""
+    """The scores in the card of a dataset folder that are for this plan's rows."""
     try:
         front = (folder / CARD).read_text("utf-8").split("\n---\n")[0]
         (line,) = (line for line in front.split("\n") if line.startswith(f"{KEY}: "))
-        found = tuple(WordOverlap(**record) for record in json.loads(line.removeprefix(f"{KEY}: "))["figures"])
+        scores = [WordOverlap(**record) for record in json.loads(line.removeprefix(f"{KEY}: "))["figures"]]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return ()
-    return tuple(one for one in found if one.digest8 == plan_digest[:8])
+    return tuple(one for one in scores if one.digest8 == plan_digest[:8])
 
 
 def front_matter(overlap: Sequence[WordOverlap]) -> dict[str, object]:
-    """What the card's YAML holds of some figures: a table, which is written as one line of JSON."""
+    """The entry of the card's YAML for these scores: a table, which is written as one line of JSON."""
     return {KEY: {"figures": [asdict(one) for one in overlap]}} if overlap else {}
 
 
 def stated(overlap: Sequence[WordOverlap]) -> Iterator[str]:
-    """The lines that say the figures in a card: a sentence each, and a table of the parts."""
+    """The lines of a card that state these scores: a sentence for each, and a table of the parts."""
     for one in overlap:
         yield from (paragraph_in_markdown(one.sentence()), "")
     names = list(dict.fromkeys(name for one in overlap for name in one.parts))

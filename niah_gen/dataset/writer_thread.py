@@ -14,16 +14,16 @@ Result = TypeVar("Result")
 
 
 class WriterThread:
-    """A second thread that writes while the next rows are made, one piece of work after the other.
+    """A second thread that does its work in order while the next rows are made.
 
-    Compression, hashing and syncing release the interpreter, so they run beside it.
+    Compression, hashing and syncing release the GIL, so both threads run at once.
     """
 
     def __init__(self, reserve: int) -> None:
         self._reserve = reserve
         self._thread = ThreadPoolExecutor(1)
         self._group: Future[None] | None = None
-        # What removes half-written files, by the object that has them open.
+        # Functions that remove half-written files, by the object that has the files open.
         self.unfinished: dict[object, Callable[[BaseException], None]] = {}
 
     def __enter__(self) -> WriterThread:
@@ -43,11 +43,11 @@ class WriterThread:
         return Scratch(self._reserve)
 
     def then(self, work: Callable[[], Result]) -> Future[Result]:
-        """Do some work after all work before it."""
+        """Do some work after all earlier work."""
         return self._thread.submit(work)
 
     def write(self, work: Callable[[], None]) -> Future[None]:
-        """Write a group, once the group before it is written: what waits to be written stays in memory."""
+        """Write a group, after waiting for the previous one: groups that wait to be written take up memory."""
         if self._group is not None:
             self._group.result()
         self._group = self.then(work)

@@ -10,7 +10,7 @@ from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, Written
 from niah_gen.export.requests import CHAT_FIELDS, NUMBER, REQUEST_OPTIONS, Framing, refusing, request_of, write_requests
 from niah_score.contract import BATCH_LIMITS
 
-# The service takes no file: a batch is the body of one request. Still a line each, for tools that read lines.
+# The service takes no file: a batch is the body of one request. Each still has its own line, for tools that read lines.
 _BODY = Framing(b'{"requests":[\n', b",\n", b"\n]}\n")
 
 
@@ -21,12 +21,12 @@ def _request(row: ExportRow, options: ExportOptions) -> bytes:
     budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
     if isinstance(budget, int) and budget >= params["max_tokens"]:
         raise NiahError(
-            f"--body thinking.budget_tokens={budget}: row {row['id']} may have {params['max_tokens']} tokens in all, "
+            f"--body thinking.budget_tokens={budget}: row {row['id']} may have {params['max_tokens']} tokens in total, "
             f"and the service refuses a budget that is not below that; add --max-tokens +{budget}"
         )
     if isinstance(thinking, dict) and thinking.get("type") != "disabled" and params.get("temperature", 1) != 1:
         raise NiahError(
-            f"--body thinking: the service refuses temperature {params['temperature']:g} beside it; add --body "
+            f"--body thinking: the service refuses temperature {params['temperature']:g} with it; add --body "
             "temperature=null"
         )
     return json_line(request, row)

@@ -1,4 +1,4 @@
-"""Defines what an export format is, and what a user can say about an export."""
+"""Defines what an export format is, and the options of an export."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orjson
 from niah_gen.errors import IntegrityError, NiahError
 from niah_score.contract import Dataset, Message
 
-# A row as it was read, with at least the columns that the format names; prompt, id and max_new_tokens are sound.
+# A row as it was read, with at least the columns that the format names; prompt, id and max_new_tokens are valid.
 ExportRow = Mapping[str, Any]
 
 
@@ -20,9 +20,9 @@ ExportRow = Mapping[str, Any]
 class ExportOptions:
     """What goes into every request.
 
-    fields: laid over the body of every request; nested. system: a system message before the prompt. api: `chat` or
-    `responses`. max_tokens: instead of the row's own limit; more_tokens: on top of it. max_requests, max_bytes: of a
-    file, where less is wanted than the service allows.
+    fields: merged into the body of every request; nested. system: a system message before the prompt. api: `chat` or
+    `responses`. max_tokens: instead of the row's own limit; more_tokens: on top of it. max_requests, max_bytes: limits
+    of a file below those of the service.
     """
 
     model: str | None = None
@@ -36,7 +36,7 @@ class ExportOptions:
 
 
 class WrittenFile(NamedTuple):
-    """A file or folder that an export made, relative to its folder; how many rows are in it, and its bytes."""
+    """A file or folder that an export made, relative to the export's folder; the number of its rows, and its bytes."""
 
     path: str
     rows: int
@@ -44,9 +44,9 @@ class WrittenFile(NamedTuple):
 
 
 class TaskSource(NamedTuple):
-    """What a harness's tasks are about: a dataset, which stays where it is, and its chosen rows.
+    """What a harness's tasks ask: chosen rows of a dataset, which stays where it is.
 
-    ids: of the chosen rows, in the order in which they are asked. is_whole: whether these are all rows, as they stand.
+    ids: of the chosen rows, in the order in which they are asked. is_whole: whether these are all rows, in file order.
     """
 
     dataset: Dataset
@@ -58,11 +58,11 @@ class ExportFormat(NamedTuple):
     """A form in which prompts leave a dataset.
 
     what: one line of help. files: what is written. pattern: a glob that the names of its files match, below the folder
-    of the export. write: writes rows, in the order given, as files in a folder. columns: what it reads of a row beside
-    `id`, `prompt` and `max_new_tokens`. takes: the names of the fields of ExportOptions that mean something to it.
-    needs_model: whether a model must be named. check: raises NiahError for options that do not fit. write_tasks: for
-    harnesses, instead of `write`: writes a task that reads the dataset itself, and judges answers by niah_score.Judge.
-    advice: for harnesses, the sentence that says how the tasks in a folder are run.
+    of the export. write: writes rows, in the order given, as files in a folder. columns: those that it reads besides
+    `id`, `prompt` and `max_new_tokens`. takes: the names of the fields of ExportOptions that it uses. needs_model:
+    whether a model must be named. check: raises NiahError for options that do not fit. write_tasks: for harnesses,
+    instead of `write`: writes a task that reads the dataset itself, and judges answers with niah_score.Judge. advice:
+    for harnesses, the sentence that says how to run the tasks in a folder.
     """
 
     name: str
@@ -79,13 +79,13 @@ class ExportFormat(NamedTuple):
 
 
 def messages_of(row: ExportRow, options: ExportOptions) -> list[Message]:
-    """The prompt as chat messages: a text is one message of the user. Raises NiahError for two system messages."""
+    """The prompt as chat messages; a text becomes one user message. Raises NiahError for two system messages."""
     prompt = row["prompt"]
     given: list[Message] = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
     if not options.system:
         return given
     if any(message["role"] == "system" for message in given):
-        raise NiahError(f"--system: row {row['id']} has a system message of its own; leave --system away")
+        raise NiahError(f"--system: row {row['id']} already has a system message; leave --system out")
     return [{"role": "system", "content": options.system}, *given]
 
 
@@ -96,19 +96,27 @@ def reply_limit(row: ExportRow, options: ExportOptions) -> int:
 
 
 def sound(row: Mapping[str, Any], where: Path) -> ExportRow:
-    """A row whose prompt and limit can be sent. Raises IntegrityError."""
-    prompt, limit = row.get("prompt"), row.get("max_new_tokens")
+    """The row, if its prompt and limit can be sent. Raises IntegrityError."""
+    prompt = row.get("prompt")
     if not isinstance(prompt, str) and not (isinstance(prompt, list) and prompt and all(map(_is_message, prompt))):
-        problem = "`prompt` is neither a text nor chat messages"
-    elif not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
-        problem = f"`max_new_tokens` is {limit!r}, expected a whole number of at least 1"
-    else:
-        return row
-    raise IntegrityError(f"{where}: row {row.get('id')}: {problem}; verify the dataset, and build it again")
+        raise _broken(row, where, "`prompt` is neither a text nor chat messages")
+    return with_sound_limit(row, where)
+
+
+def with_sound_limit(row: Mapping[str, Any], where: Path) -> ExportRow:
+    """The row, if its limit can be sent. Raises IntegrityError."""
+    limit = row.get("max_new_tokens")
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+        raise _broken(row, where, f"`max_new_tokens` is {limit!r}, expected a whole number of at least 1")
+    return row
+
+
+def _broken(row: Mapping[str, Any], where: Path, problem: str) -> IntegrityError:
+    return IntegrityError(f"{where}: row {row.get('id')}: {problem}; verify the dataset, and build it again")
 
 
 def json_line(value: object, row: ExportRow) -> bytes:
-    """A JSON value without line feed. Raises IntegrityError for a text that no UTF-8 can spell."""
+    """A JSON value without a line feed. Raises IntegrityError for text that cannot be encoded as UTF-8."""
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError as error:

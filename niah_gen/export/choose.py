@@ -1,4 +1,4 @@
-"""Chooses which rows of a dataset are exported, by their coordinates or every n-th, and in which order."""
+"""Chooses which rows of a dataset to export, by coordinates or every n-th, and in which order."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from niah_gen.recipe.values import WrongValueError, parse_tokens
 from niah_score.contract import sha256_hex
 
 _EVERY = "every"
-# What a sample should still have rows of.
+# The coordinates of which a sample should keep every value.
 _AXES = ("part", "language", "length", "depth", "control")
 
 
 class Condition(NamedTuple):
-    """Values of a coordinate, any of which will do; or, for `every`, one number."""
+    """A coordinate and the values of it that match; for `every`, one number."""
 
     name: str
     values: tuple[Any, ...]
 
 
 class Subset(NamedTuple):
-    """The rows that were chosen, and a sentence for each axis of which whole values were lost by taking every n-th."""
+    """The chosen rows, and a sentence for each axis that lost values because only every n-th row was taken."""
 
     rows: list[IndexedRow]
     notices: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ def read_conditions(words: Sequence[str]) -> tuple[Condition, ...]:
         if not equals or not all(values):
             raise NiahError(f"--subset {word!r}: expected NAME=VALUE or NAME=VALUE,VALUE, such as length=8k,16k")
         if name in {condition.name for condition in conditions}:
-            raise NiahError(f"--subset {word!r}: {name} is said twice; give its values in one, with commas")
+            raise NiahError(f"--subset {word!r}: {name} is given twice; give its values in one, with commas")
         try:
             conditions.append(Condition(name, tuple(_READ.get(name, str)(value) for value in values)))
         except ValueError as error:
@@ -59,7 +59,7 @@ _NUMBERS = {"depth": "depths in percent", "repeat": "repeats, from 0", _EVERY: "
 def subset(rows: Sequence[IndexedRow], conditions: Sequence[Condition]) -> Subset:
     """The rows that meet all conditions, in their order; of those every n-th, from the first.
 
-    Raises NiahError for a value that no row has, and where no row meets all of them.
+    Raises NiahError for a value that no row has, and if no row meets all conditions.
     """
     kept = list(rows)
     step = 1
@@ -72,8 +72,8 @@ def subset(rows: Sequence[IndexedRow], conditions: Sequence[Condition]) -> Subse
                 raise NiahError(f"--subset {name}={spelled(value)}: no row has it; there are {_known(rows, name)}")
         kept = [row for row in kept if any(fits(row.values[name], value) for value in values)]
     if not kept:
-        said = " and ".join(f"{name}={','.join(map(spelled, values))}" for name, values in conditions)
-        raise NiahError(f"--subset: no row has {said} at once")
+        words = " and ".join(f"{name}={','.join(map(spelled, values))}" for name, values in conditions)
+        raise NiahError(f"--subset: no row has {words} at once")
     sampled = kept[::step]
     return Subset(sampled, tuple(_lost(kept, sampled, step)))
 
@@ -87,7 +87,7 @@ def _known(rows: Sequence[IndexedRow], name: str) -> str:
 
 
 def _lost(before: Sequence[IndexedRow], after: Sequence[IndexedRow], step: int) -> list[str]:
-    """A grid is regular, so every n-th row can be every time the same depth."""
+    """What every n-th row loses: a grid is regular, so each of them may have the same depth."""
     sentences = []
     for name in _AXES:
         had = {row.values[name] for row in before}
@@ -100,12 +100,8 @@ def _lost(before: Sequence[IndexedRow], after: Sequence[IndexedRow], step: int) 
     return sentences
 
 
-def _as_is(rows: Sequence[IndexedRow]) -> list[IndexedRow]:
-    return list(rows)
-
-
 def _prefix(rows: Sequence[IndexedRow]) -> list[IndexedRow]:
-    """Rows of one haystack together, the one whose first needle is deepest first: it holds what the others share."""
+    """Rows of one haystack together, the deepest first needle first: that row holds all that the others share."""
     haystacks: dict[Any, list[IndexedRow]] = {}
     for row in rows:
         haystacks.setdefault(row.columns["haystack_id"] or ("alone", row.id), []).append(row)
@@ -113,28 +109,28 @@ def _prefix(rows: Sequence[IndexedRow]) -> list[IndexedRow]:
 
 
 def _undisturbed(row: IndexedRow) -> float:
-    """How much of the haystack stands before the first needle, in percent."""
+    """How much of the haystack comes before the first needle, in percent."""
     depths = row.columns["needle_depths"]
     return min(depths) if depths else 100.0
 
 
 def _shuffled(rows: Sequence[IndexedRow]) -> list[IndexedRow]:
-    """By the digest of the id: neighbours have nothing in common, and the order is the same everywhere."""
+    """Sorted by the digest of the id: neighbours have nothing in common, and the order is the same everywhere."""
     return sorted(rows, key=lambda row: sha256_hex(row.id.encode()))
 
 
 ORDERS: dict[str, Callable[[Sequence[IndexedRow]], list[IndexedRow]]] = {
-    "as-is": _as_is,
+    "as-is": list,
     "prefix": _prefix,
     "shuffled": _shuffled,
 }
 
 
 def shared_percent(rows: Sequence[IndexedRow]) -> float:
-    """How many of all prompt tokens, in percent, repeat the beginning of the row before over the same haystack.
+    """The percentage of prompt tokens that repeat the beginning of the previous row over the same haystack.
 
-    What a prefix cache of one haystack saves at most, in this order: of each such row the filler before the needles of
-    both. What stands before the haystack is left out.
+    This is the most that a prefix cache of one haystack can save in this order: for each such row, the filler before
+    the needles of both. The text before the haystack is not counted.
     """
     repeated = total = 0.0
     before: IndexedRow | None = None

@@ -1,7 +1,7 @@
 """Reads the rows of a dataset for an export: first what they are chosen by, then the chosen ones in any order.
 
-Prompts are never all in memory: rows in file order are read a row group at a time; for any other order they are laid
-down in a temporary file on the way, once.
+Prompts are never all in memory: rows in file order are read a row group at a time; for any other order they are first
+copied to a temporary file, once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _INDEXED = ("id", *COORDINATES.values(), *_ORDERED_BY)
 
 
 class IndexedRow(NamedTuple):
-    """Where a row stands, its file and its number from 1 there, and what it is chosen and ordered by.
+    """Where a row is, its file and its number there from 1, and what it is chosen and ordered by.
 
     values: by the names of COORDINATES. columns: haystack_id, haystack_tokens, needle_depths, prompt_tokens,
     prompt_sha256, as they were read.
@@ -44,9 +44,9 @@ def indexed(dataset: Dataset) -> list[IndexedRow]:
     """All rows in file order. Of Parquet files no prompt is read.
 
     Raises IntegrityError for a file with more or fewer rows than the manifest says, and for an id that batch services
-    would not take or that stands twice.
+    would refuse or that appears twice.
     """
-    found: list[IndexedRow] = []
+    rows: list[IndexedRow] = []
     seen: set[str] = set()
     for place, file in enumerate(dataset.files()):
         number = 0
@@ -55,15 +55,15 @@ def indexed(dataset: Dataset) -> list[IndexedRow]:
             if not isinstance(name, str) or not ROW_ID.fullmatch(name):
                 raise _broken(file, f"row {number}: id is {name!r}, expected 1 to 64 letters, digits, _ and -")
             if name in seen:
-                raise _broken(file, f"row {number}: id {name} stands twice")
+                raise _broken(file, f"row {number}: id {name} appears twice")
             seen.add(name)
-            # All rows are kept: no column twice, and no text of which many rows have the same.
+            # All rows stay in memory, so no column is held twice, nor a text that many rows share.
             values = {coordinate: _once(plain(row[column])) for coordinate, column in COORDINATES.items()}
             columns = {column: _once(row[column]) for column in _ORDERED_BY}
-            found.append(IndexedRow(place, number, name, values, columns))
+            rows.append(IndexedRow(place, number, name, values, columns))
         if number != file.rows:
             raise _broken(file, f"{number} rows, the manifest says {file.rows}")
-    return found
+    return rows
 
 
 def _once(value: Any) -> Any:
@@ -77,9 +77,9 @@ def _broken(file: DataFile, problem: str) -> IntegrityError:
 def rows_in_order(
     dataset: Dataset, chosen: Sequence[IndexedRow], columns: Sequence[str], scratch: Path
 ) -> Iterator[ExportRow]:
-    """The chosen rows in the order given, with ALWAYS and `columns`; sound ones, or IntegrityError is raised.
+    """The chosen rows in the order given, with ALWAYS and `columns`. Raises IntegrityError for a row that is not sound.
 
-    scratch: a folder with room for the prompts, for an order that is not that of the files.
+    scratch: a folder with room for the prompts, needed if the order is not that of the files.
     """
     places = [(row.file, row.number) for row in chosen]
     wanted = tuple(dict.fromkeys((*ALWAYS, *columns)))
@@ -89,7 +89,7 @@ def rows_in_order(
             yield row
         return
     spans: dict[tuple[int, int], tuple[int, int]] = {}
-    # It has no name, so nothing of it stays wherever the process ends.
+    # It has no name, so nothing remains of it however the process ends.
     with tempfile.TemporaryFile(dir=scratch) as file:
         at = 0
         for place, row in in_file_order:
@@ -106,7 +106,7 @@ def rows_in_order(
 def _read(
     dataset: Dataset, places: Sequence[tuple[int, int]], columns: Sequence[str]
 ) -> Iterator[tuple[tuple[int, int], ExportRow]]:
-    """The rows at some places, in file order, with their places. Row groups without any of them are not read."""
+    """The rows at some places, in file order, each with its place. Row groups without any of them are not read."""
     wanted: dict[int, set[int]] = {}
     for place, number in places:
         wanted.setdefault(place, set()).add(number)
@@ -123,6 +123,6 @@ def _read(
                 if read.number not in numbers:
                     continue
                 if not isinstance(read.value, dict):
-                    raise _broken(file, f"row {read.number}: {read.problem or 'no object'}")
+                    raise _broken(file, f"row {read.number}: {read.problem or 'not an object'}")
                 row = {name: read.value.get(name) for name in columns}
                 yield (place, read.number), sound(row, file.path)

@@ -1,4 +1,4 @@
-"""Exports a dataset: chooses rows, orders them, has a format write them aside, and moves the files into place."""
+"""Exports a dataset: chooses and orders rows, has a format write them aside, and moves the files into place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from niah_score.errors import ResourceError as FullError
 from niah_score.errors import ScoreError
 from niah_score.machine.staging import STAGING, FileSet, hold
 
-# How each option is called on the command line.
+# The name of each option on the command line.
 _FLAGS = {
     "model": "--model", "fields": "--body", "system": "--system", "api": "--api", "max_tokens": "--max-tokens",
     "more_tokens": "--max-tokens", "max_requests": "--max-requests", "max_bytes": "--max-bytes",
@@ -26,7 +26,7 @@ _FLAGS = {
 
 
 class Exported(NamedTuple):
-    """What an export made: its files with their full paths, how many rows, and sentences about them."""
+    """The result of an export: its files with their full paths, how many rows, and sentences for the user."""
 
     files: tuple[WrittenFile, ...]
     rows: int
@@ -47,9 +47,8 @@ def export(
     """Write the rows of a dataset folder into `out` in a format of EXPORTS.
 
     only_missing: answer files; rows with an answer in them are left out. conditions: `NAME=VALUE` words that choose
-    rows. order: a name of ORDERS. Files appear when all are written; files of an earlier export in this format are
-    replaced, all of them, where `overwrite` says so. Raises NiahError and its kinds; ContractError for what is no
-    dataset.
+    rows. order: a name of ORDERS. Files appear once all are written; with `overwrite` they replace all files of an
+    earlier export in this format. Raises NiahError and its kinds; ContractError if the folder is not a dataset.
     """
     options = options or ExportOptions()
     form = _format(to, options)
@@ -58,36 +57,36 @@ def export(
     asked = read_conditions(conditions)
     dataset = open_dataset(folder)
     if out.resolve().is_relative_to(folder.resolve()):
-        raise NiahError(f"--out {out} lies in the dataset; name a folder outside of it")
-    if not (out / STAGING).exists():  # else some of them may be a killed export's, which are removed first
+        raise NiahError(f"--out {out} lies in the dataset; name a folder outside it")
+    if not (out / STAGING).exists():  # else some files may be a killed export's, which are removed first
         _refuse_existing(out, form, overwrite)
     every = indexed(dataset)
     if not every:
         raise NiahError(f"{folder}: no rows")
     rows, notices = subset(every, asked)
-    said = list(notices)
+    sentences = list(notices)
     if only_missing:
-        found = answered(only_missing, every)
-        rows = [row for row in rows if row.id not in found.ids]
-        said.append(
-            f"{len(found.ids):,} of {len(every):,} rows have an answer; {found.errors:,} records are errors, "
-            f"{found.strangers:,} of no row here, {found.broken:,} unreadable"
+        answers = answered(only_missing, every)
+        rows = [row for row in rows if row.id not in answers.ids]
+        sentences.append(
+            f"{len(answers.ids):,} of {len(every):,} rows have an answer; {answers.errors:,} records are errors, "
+            f"{answers.strangers:,} belong to no row here, {answers.broken:,} are unreadable"
         )
         if not rows:
-            return Exported((), 0, (*said, "nothing is missing, so nothing was written"))
+            return Exported((), 0, (*sentences, "nothing is missing, so nothing was written"))
     rows = ORDERS[order](rows)
     if order == "prefix":
-        said.append(f"a prefix cache can save {shared_percent(rows):.0f} % of the prompt tokens in this order")
+        sentences.append(f"a prefix cache can save {shared_percent(rows):.0f} % of the prompt tokens in this order")
     files: list[WrittenFile] = []
 
     def write(aside: Path) -> None:
-        # Checked again, under the lock: another export may have ended since.
+        # Checked again under the lock: another export may have finished since.
         _refuse_existing(out, form, overwrite)
         if form.write_tasks is not None:
             source = TaskSource(dataset, tuple(row.id for row in rows), rows == every)
             files.extend(form.write_tasks(source, aside, options))
             if form.advice is not None:
-                said.append(form.advice(source, out, options))
+                sentences.append(form.advice(source, out, options))
         else:
             assert form.write is not None
             files.extend(form.write(rows_in_order(dataset, rows, form.columns, out), aside, options))
@@ -96,11 +95,11 @@ def export(
             raise AssertionError(f"{written} rows written, {len(rows)} chosen")
 
     _replace(out, form, write)
-    return Exported(tuple(file._replace(path=str(out / file.path)) for file in files), len(rows), tuple(said))
+    return Exported(tuple(file._replace(path=str(out / file.path)) for file in files), len(rows), tuple(sentences))
 
 
 def _format(to: str, options: ExportOptions) -> ExportFormat:
-    """The format of a name, whose options make sense. Raises NiahError."""
+    """The format with a name. Raises NiahError if there is none or the options do not fit it."""
     form = EXPORTS.get(to)
     if form is None:
         raise NiahError(f"--to {to!r} is unknown{suggestion(to, EXPORTS)}")
@@ -108,7 +107,7 @@ def _format(to: str, options: ExportOptions) -> ExportFormat:
         if getattr(options, field) and field not in form.takes:
             raise NiahError(f"{flag}: {to} has no use for it; {form.what}")
     if form.needs_model and not (options.model or "").strip():
-        raise NiahError(f"--model: {to} names the model in every request; say which, as the service spells it")
+        raise NiahError(f"--model: {to} names the model in every request; say which one, as the service spells it")
     for field in ("max_tokens", "max_requests", "max_bytes"):
         value = getattr(options, field)
         if value is not None and value < 1:
@@ -122,11 +121,11 @@ def _refuse_existing(out: Path, form: ExportFormat, overwrite: bool) -> None:
     existing = sorted(out.glob(form.pattern))
     if existing and not overwrite:
         some = f"{existing[0]}" + (f" and {len(existing) - 1} more" if len(existing) > 1 else "")
-        raise NiahError(f"{some}: of an earlier export; name another --out, or say --overwrite to replace them all")
+        raise NiahError(f"{some}: from an earlier export; name another --out, or use --overwrite to replace them all")
 
 
 def _replace(out: Path, form: ExportFormat, write: Callable[[Path], None]) -> None:
-    """Put all files that `write` makes into `out` as one, in the place of those of an earlier export."""
+    """Put the files that `write` makes into `out` all at once, replacing those of an earlier export."""
 
     def there(folder: Path) -> list[str]:
         return sorted(path.relative_to(folder).as_posix() for path in folder.glob(form.pattern) if path.is_file())
@@ -135,7 +134,7 @@ def _replace(out: Path, form: ExportFormat, write: Callable[[Path], None]) -> No
         with hold(out, FileSet("an export", there), overwrite=True) as held:
             held.replace(write)
     except HeldFolderError:
-        raise LockedError(f"{out}: another export writes there; wait for it, or name another --out") from None
+        raise LockedError(f"{out}: another export is writing there; wait for it, or name another --out") from None
     except FullError as error:
         raise ResourceError(str(error)) from None
     except ScoreError as error:

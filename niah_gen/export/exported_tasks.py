@@ -1,4 +1,4 @@
-"""Writes beside a harness's tasks which rows of which dataset they ask, and reads those rows when the tasks run."""
+"""Records beside a harness's tasks which rows of which dataset they ask, and reads those rows when the tasks run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AskedRow(NamedTuple):
 
 
 class ExportedTasks(NamedTuple):
-    """What exported tasks ask: the rows of a dataset, of some configs, and of those only `ids`, in that order."""
+    """What exported tasks ask: the rows of some configs of a dataset; with `ids`, only those, in that order."""
 
     dataset: Path
     configs: tuple[str, ...]
@@ -42,32 +42,32 @@ class ExportedTasks(NamedTuple):
     def rows(
         self, config: object = None, length: object = None, language: object = None, part: object = None
     ) -> list[AskedRow]:
-        """The rows in the order in which they are asked; where a coordinate is given, those that have it.
+        """The rows in the order in which they are asked; if a coordinate is given, only those that have it.
 
-        A coordinate is a value, a list of values of which any will do, or None; lengths may be spelled 8k.
+        A coordinate is a value, a list of values any of which matches, or None; lengths may be spelled 8k.
         Raises NiahError for a value that no row has, and IntegrityError for rows that cannot be asked.
         """
         places = None if self.ids is None else {name: place for place, name in enumerate(self.ids)}
-        found = [
+        rows = [
             self._asked(sound(row, file.path), file.config)
             for file in self._files(config)
             for row in rows_in(file.path)
             if places is None or row["id"] in places
         ]
         if places is not None:
-            found.sort(key=lambda row: places[row.id])
-            if config is None and len(found) != len(places):
+            rows.sort(key=lambda row: places[row.id])
+            if config is None and len(rows) != len(places):
                 raise IntegrityError(
-                    f"{self.dataset}: holds {len(found)} of the {len(places)} rows that were exported; verify the "
+                    f"{self.dataset}: holds {len(rows)} of the {len(places)} rows that were exported; verify the "
                     "dataset, and export them again"
                 )
         asked = {"config": config, "length": length, "language": language, "part": part}
         for name, value in asked.items():
-            found = _having(found, name, value)
-        return found
+            rows = _having(rows, name, value)
+        return rows
 
     def _files(self, config: object) -> list[DataFile]:
-        """The files with rows of a config, or of any of several; all files where one is unknown."""
+        """The files with rows of a config, or of any of several; all files if one is unknown."""
         files = list(open_dataset(self.dataset).files())
         wanted = {str(one) for one in (config if isinstance(config, list | tuple) else [config])}
         if config is None or not wanted <= {file.config for file in files}:
@@ -75,7 +75,7 @@ class ExportedTasks(NamedTuple):
         return [file for file in files if file.config in wanted]
 
     def _asked(self, row: Mapping[str, Any], config: str) -> AskedRow:
-        # A text stays a text, for models without a chat template, unless a system message stands before it.
+        # A text stays a text, for models without a chat template, unless a system message precedes it.
         is_text = isinstance(row["prompt"], str) and not self.options.system
         prompt = row["prompt"] if is_text else messages_of(row, self.options)
         return AskedRow(row["id"], config, prompt, reply_limit(row, self.options), row)
@@ -107,20 +107,20 @@ def _length(text: str) -> int:
 def exported_tasks(module: str) -> ExportedTasks:
     """What the tasks of a module ask; `module`: its `__file__`, beside which the files of `settings_files` are.
 
-    The variable NIAH_DATASET names the dataset's folder where that has moved. Raises NiahError where the dataset or one
-    of those files is missing, and IntegrityError for another dataset than was exported.
+    The variable NIAH_DATASET names the dataset's folder if that has moved. Raises NiahError if the dataset or one of
+    those files is missing, and IntegrityError if the dataset is not the one that was exported.
     """
     file = Path(module)
-    said = json.loads(_text_beside(file, "export.json"))
-    dataset = Path(os.environ.get("NIAH_DATASET") or said["dataset"])
+    settings = json.loads(_text_beside(file, "export.json"))
+    dataset, wanted = Path(os.environ.get("NIAH_DATASET") or settings["dataset"]), settings["digest8"]
     if not dataset.is_dir():
-        raise NiahError(f"{dataset}: no such folder; set NIAH_DATASET to where dataset {said['digest8']} is now")
-    found = open_dataset(dataset).manifest.digest8
-    if found != said["digest8"]:
-        raise IntegrityError(f"{dataset}: is dataset {found}, and these tasks ask {said['digest8']}; export them again")
-    ids = None if said["is_whole"] else tuple(_text_beside(file, "ids.txt").split())
-    options = ExportOptions(**{name: said[name] for name in _OPTIONS})
-    return ExportedTasks(dataset, tuple(said["configs"]), ids, options)
+        raise NiahError(f"{dataset}: no such folder; set NIAH_DATASET to where dataset {wanted} is now")
+    digest8 = open_dataset(dataset).manifest.digest8
+    if digest8 != wanted:
+        raise IntegrityError(f"{dataset}: is dataset {digest8}, and these tasks ask {wanted}; export them again")
+    ids = None if settings["is_whole"] else tuple(_text_beside(file, "ids.txt").split())
+    options = ExportOptions(**{name: settings[name] for name in _OPTIONS})
+    return ExportedTasks(dataset, tuple(settings["configs"]), ids, options)
 
 
 def _text_beside(module: Path, name: str) -> str:
@@ -134,20 +134,20 @@ def _text_beside(module: Path, name: str) -> str:
 
 
 def settings_files(module: str, source: TaskSource, rows: Sequence[TaskRow], options: ExportOptions) -> dict[str, str]:
-    """The files that `exported_tasks` reads for a module, by name: what was exported, and ids where that is not all.
+    """The files that `exported_tasks` reads for a module, by name: what was exported, and the ids unless that is all.
 
-    Raises NiahError for a system message before rows that have one of their own.
+    Raises NiahError for a system message before rows that already have one.
     """
     if options.system:
         _refuse_second_system(source, options)
-    said = {
+    settings = {
         "dataset": os.path.abspath(source.dataset.folder),
         "digest8": source.dataset.manifest.digest8,
         "configs": configs_of(rows),
         "is_whole": source.is_whole,
         **{name: getattr(options, name) for name in _OPTIONS},
     }
-    files = {f"{module}_export.json": json.dumps(said, ensure_ascii=False, indent=1) + "\n"}
+    files = {f"{module}_export.json": json.dumps(settings, ensure_ascii=False, indent=1) + "\n"}
     return files if source.is_whole else {**files, f"{module}_ids.txt": "".join(f"{row.id}\n" for row in rows)}
 
 
@@ -165,7 +165,7 @@ def configs_of(rows: Sequence[TaskRow]) -> list[str]:
 
 
 def has_chats(source: TaskSource, options: ExportOptions) -> bool:
-    """Whether harnesses have to send messages and not bare texts: the prompts are chats, or a system message is set."""
+    """Whether harnesses must send messages, not bare texts: the prompts are chats, or a system message is set."""
     if options.system:
         return True
     first = next(rows_in(source.dataset.files()[0].path))

@@ -9,7 +9,7 @@ from niah_gen.export.base import ExportFormat, ExportOptions, ExportRow, Written
 from niah_gen.export.requests import NUMBER, REQUEST_OPTIONS, refusing, request_of, write_requests
 from niah_score.contract import BATCH_LIMITS
 
-# Of Gemini models, wherever they are served.
+# For Gemini models, wherever they are served.
 GEMINI_FIELDS = refusing(
     {
         "model": "the model is named when the batch is submitted",
@@ -25,7 +25,7 @@ GEMINI_FIELDS = refusing(
 
 
 def gemini_requests(rows: Iterator[ExportRow], options: ExportOptions) -> Iterator[tuple[str, bytes]]:
-    """The id and the line of each row."""
+    """The id of each row, and its request as a line."""
     return ((row["id"], json_line(request_of("gemini-batch", row, options), row)) for row in rows)
 
 

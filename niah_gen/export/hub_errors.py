@@ -1,4 +1,4 @@
-"""Turns what the Hub's client raises into sentences that hold no token and no address with a password."""
+"""Turns what the Hub's client raises into sentences without tokens or passwords."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 from niah_gen.errors import NiahError
 
-_GO_ON = "run the same command again; it goes on where it stopped"
+_CONTINUE = "run the same command again; it continues where it stopped"
 _TOKEN = re.compile(r"hf_\w{8,}|api_org_\w{8,}|(?<=Bearer )\S+")
 _PASSWORD = re.compile(r"(?<=//)[^/@\s]+@")
 _LONGEST = 300
-_MEANT = {
+_MEANINGS = {
     401: "the token is missing or not valid: log in with `hf auth login`, or set HF_TOKEN",
-    403: "the token may not do that: it needs write access to the repository",
-    404: "it is not there, or the token may not see it",
+    403: "the token does not allow that: it needs write access to the repository",
+    404: "it does not exist, or the token cannot see it",
     409: "something else changed it at the same time",
     412: "something else changed it at the same time",
     429: "too many requests: wait a few minutes",
@@ -40,7 +40,7 @@ def telling(doing: str) -> Iterator[None]:
         raise NiahError(f"{doing}: {_answered(error)}") from None
     except (NiahError, MemoryError):
         raise
-    # The client raises much: ValueError for answers it cannot read, RuntimeError around failed transfers, KeyError for
+    # The client raises much: ValueError for answers it cannot read, RuntimeError for failed transfers, KeyError for
     # missing fields, and errors of its network library, which changed between releases.
     except Exception as error:  # noqa: BLE001
         cause: BaseException = error
@@ -48,16 +48,16 @@ def telling(doing: str) -> Iterator[None]:
             cause = cause.__cause__
         if isinstance(cause, HfHubHTTPError):
             raise NiahError(f"{doing}: {_answered(cause)}") from None
-        said = without_secrets(f"{type(cause).__name__}: {cause}")
-        raise NiahError(f"{doing}: {said}; {_GO_ON}") from None
+        reason = without_secrets(f"{type(cause).__name__}: {cause}")
+        raise NiahError(f"{doing}: {reason}; {_CONTINUE}") from None
 
 
 def _answered(error: object) -> str:
     status = getattr(getattr(error, "response", None), "status_code", 0)
-    said = without_secrets(getattr(error, "server_message", None) or "")
-    meant = _MEANT.get(status)
-    told = f"the Hub answered {status}" + (f" ({said})" if said else "") + (f": {meant}" if meant else "")
-    return told if status in (401, 403) else f"{told}; {_GO_ON}"
+    message = without_secrets(getattr(error, "server_message", None) or "")
+    meant = _MEANINGS.get(status)
+    text = f"the Hub answered {status}" + (f" ({message})" if message else "") + (f": {meant}" if meant else "")
+    return text if status in (401, 403) else f"{text}; {_CONTINUE}"
 
 
 def without_secrets(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Composes the files of a dataset as they will stand on the Hub: the manifest's own, the card and the manifest."""
+"""Composes the files of a dataset for the Hub: those on disk, with a card and a manifest that name the repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class HubFile:
-    """One file as it will stand on the Hub: the bytes of `source`, or those of the file that it names."""
+    """One file for the Hub. `source`: its bytes, or a file with them."""
 
     path: str
     source: Path | bytes
@@ -25,7 +25,7 @@ class HubFile:
 
     @cached_property
     def git_sha1(self) -> str:
-        """What git calls the file's content; the Hub names files by it that are in no large-file storage."""
+        """Git's name for the file's content, which the Hub uses for files outside its large-file storage."""
         digest = hashlib.sha1(f"blob {self.bytes}\0".encode(), usedforsecurity=False)
         if isinstance(self.source, bytes):
             digest.update(self.source)
@@ -37,11 +37,11 @@ class HubFile:
 
 
 def hub_files(folder: Path, manifest: Manifest, repo: str, held: Sequence[CorpusEntry]) -> list[HubFile]:
-    """The files of a dataset folder as they will stand in a repository of the Hub, sorted by path, the manifest last.
+    """The files of a dataset folder for a repository on the Hub, sorted by path, the manifest last.
 
-    Every file is as on disk except the card, which names the repository where it said THIS_FOLDER and, for the corpora
-    `held`, states that the publisher holds the right to publish them; and the manifest, which lists that card. So what
-    is downloaded is a dataset that verifies.
+    Every file is as on disk except the card, which names the repository instead of THIS_FOLDER and states that the
+    publisher holds the right to publish the corpora `held`, and the manifest, which lists that card. So the download is
+    a dataset that verifies.
     """
     files, entries = [], []
     for entry in manifest.files:
@@ -65,7 +65,7 @@ def tree_digest(files: Sequence[HubFile]) -> str:
 
 
 def tree_lines(files: Sequence[HubFile]) -> list[str]:
-    """The files with their sizes in bytes, a line each, and their sum."""
+    """A line for each file with its size in bytes, and a last one with their sum."""
     sizes = [f"{file.bytes:,}" for file in files]
     total = f"{sum(file.bytes for file in files):,}"
     width = max(map(len, [*sizes, total]))
@@ -74,7 +74,7 @@ def tree_lines(files: Sequence[HubFile]) -> list[str]:
 
 
 def card_of(files: Sequence[HubFile]) -> str:
-    """The card as it will stand."""
+    """The text of the card."""
     return next((file.source.decode() for file in files if file.path == CARD and isinstance(file.source, bytes)), "")
 
 
@@ -92,5 +92,5 @@ def _card(card: bytes, repo: str, held: Sequence[CorpusEntry]) -> bytes:
 
 
 def _plain(text: str) -> str:
-    """A text as one line of code, in which Markdown and HTML act on nothing."""
+    """A text as one line of code, in which neither Markdown nor HTML has any effect."""
     return "`" + " ".join(text.split()).replace("`", "'") + "`"

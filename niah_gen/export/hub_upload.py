@@ -1,8 +1,7 @@
-"""Brings files to a dataset repository of the Hub: to a pull request, checked there, merged, checked again, tagged.
+"""Uploads files to a dataset repository on the Hub: into a pull request, checked there, merged, checked again, tagged.
 
-Nothing is kept on disk about how far an upload has come: each run asks the Hub what is there and does what is missing,
-so that one that was killed is gone on with, on this machine or another. Readers of the repository see all files of one
-version or all of the other.
+No progress is stored on disk: each run asks the Hub what is there and does the rest, so an upload that was killed can
+be continued on this machine or another. Readers of the repository see all files of one version or all of the other.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ if TYPE_CHECKING:
 _FILES_IN_COMMIT = 100
 _KIND = "dataset"
 _MAIN = "main"
-# Every pull request of ours begins so; a user's own are left alone.
+# The titles of our pull requests begin so; the user's own are left alone.
 _TITLE = "niah-gen publish"
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What an upload did. `files`, `bytes`: sent by this run; `commit`: of the branch `main`, which holds the files."""
+    """The result of an upload. `files`, `bytes`: sent by this run; `commit`: the head of `main`, with the files."""
 
     url: str
     commit: str
@@ -51,29 +50,29 @@ def upload(
 ) -> Upload:
     """Make the branch `main` of a dataset repository hold exactly these files in the dataset's folders.
 
-    The repository is made if it is not there. Files of an earlier version that are gone are deleted; what else lies
-    beside the dataset's folders, such as .gitattributes, stays. What is there already is not sent again.
-    repo: `user/name`. name: of the dataset, for messages of commits. tag: given to the commit that holds the files.
-    endpoint: of the Hub; None for the client's own rule. say: told of every step.
-    Raises NiahError where the Hub cannot be reached or refuses, where the repository is public although `private` is
-    asked for, where it holds data that no release of this package published, and where the tag names other files;
-    IntegrityError where the Hub holds other bytes than were sent.
+    The repository is created if it does not exist. Files that only an earlier version has are deleted; others outside
+    the dataset's folders, such as .gitattributes, stay. Files that are there already are not sent again.
+    repo: `user/name`. name: of the dataset, for commit messages. tag: given to the commit that has the files.
+    endpoint: of the Hub; None for the client's own choice. say: called with every step.
+    Raises NiahError if the Hub cannot be reached or refuses, if the repository is public although `private` is asked
+    for, if it holds data that this package did not publish, or if the tag names other files; IntegrityError if the Hub
+    holds other bytes than were sent.
     """
     from huggingface_hub import HfApi
 
     api = HfApi(endpoint=endpoint, library_name="niah-kit", library_version=VERSION)
     with telling("asking the Hub who the token belongs to"):
         user = str(api.whoami()["name"])
-    there = _make_sure_of(api, repo, private, say)
-    head, found = _tree(api, repo, _MAIN)
-    _refuse_foreign(found, files, repo)
+    there = _ensure_repository(api, repo, private, say)
+    head, remote = _tree(api, repo, _MAIN)
+    _refuse_foreign(remote, files, repo)
     tagged = _tagged(api, repo, tag, files) if there else False
     sent: list[HubFile] = []
     deleted = 0
-    if _difference(found, files):
+    if _difference(remote, files):
         sent, deleted = _through_pull_request(api, repo, name, files, head, user, say)
-        head, found = _tree(api, repo, _MAIN)
-        _check(found, files, f"{repo}, branch {_MAIN}")
+        head, remote = _tree(api, repo, _MAIN)
+        _check(remote, files, f"{repo}, branch {_MAIN}")
     if tag is not None and not tagged:
         with telling(f"tagging {repo} as {tag}"):
             api.create_tag(repo, tag=tag, revision=head, repo_type=_KIND)
@@ -82,8 +81,8 @@ def upload(
     return Upload(address, head, len(sent), sum(file.bytes for file in sent), deleted, tag)
 
 
-def _make_sure_of(api: HfApi, repo: str, private: bool, say: Callable[[str], None]) -> bool:
-    """Make the repository unless it is there; whether it was."""
+def _ensure_repository(api: HfApi, repo: str, private: bool, say: Callable[[str], None]) -> bool:
+    """Create the repository unless it exists; returns whether it did."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     with telling(f"looking for the dataset repository {repo}"):
@@ -98,14 +97,14 @@ def _make_sure_of(api: HfApi, repo: str, private: bool, say: Callable[[str], Non
         return False
     if private and not info.private:
         raise NiahError(
-            f"{repo}: public already, and --private asks for a private repository; make it private in its settings, "
-            "leave --private away, or name another repository"
+            f"{repo}: is already public, and --private asks for a private repository; make it private in its settings, "
+            "leave --private out, or name another repository"
         )
     return True
 
 
 def _tree(api: HfApi, repo: str, revision: str) -> tuple[str, dict[str, RepoFile]]:
-    """The commit that a revision stands at, and every file of it by path."""
+    """The commit of a revision, and all its files by path."""
     from huggingface_hub import RepoFile
 
     with telling(f"listing the files of {repo} at {revision}"):
@@ -114,35 +113,35 @@ def _tree(api: HfApi, repo: str, revision: str) -> tuple[str, dict[str, RepoFile
         return commit, {entry.path: entry for entry in entries if isinstance(entry, RepoFile)}
 
 
-def _same(remote: RepoFile | None, file: HubFile) -> bool:
-    """Whether the Hub holds these bytes: by sha256 in its large-file storage, else by git's name for them."""
-    if remote is None or remote.size != file.bytes:
+def _same(there: RepoFile | None, file: HubFile) -> bool:
+    """Whether the Hub has the same bytes: by sha256 in its large-file storage, else by git's name for them."""
+    if there is None or there.size != file.bytes:
         return False
-    return remote.lfs.sha256 == file.sha256 if remote.lfs is not None else remote.blob_id == file.git_sha1
+    return there.lfs.sha256 == file.sha256 if there.lfs is not None else there.blob_id == file.git_sha1
 
 
-def _stale(found: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[str]:
-    """Files there that stand in the dataset's folders and do not belong to it: a reader would count them."""
+def _stale(remote: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[str]:
+    """The files in the dataset's folders there that do not belong to it: a reader would count them."""
     ours = {file.path for file in files}
     folders = {path.partition("/")[0] for path in ours if "/" in path} | set(DATA_FORMATS.values())
-    return sorted(path for path in found if path not in ours and "/" in path and path.partition("/")[0] in folders)
+    return sorted(path for path in remote if path not in ours and "/" in path and path.partition("/")[0] in folders)
 
 
-def _difference(found: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[HubFile | str]:
-    """What a tree lacks (a file) or holds too much (a path)."""
-    return [*(file for file in files if not _same(found.get(file.path), file)), *_stale(found, files)]
+def _difference(remote: Mapping[str, RepoFile], files: Sequence[HubFile]) -> list[HubFile | str]:
+    """What has to change in a tree: files to add, and paths to delete."""
+    return [*(file for file in files if not _same(remote.get(file.path), file)), *_stale(remote, files)]
 
 
-def _refuse_foreign(found: Mapping[str, RepoFile], files: Sequence[HubFile], repo: str) -> None:
-    """Never delete what was not published by this command. Raises NiahError."""
-    stale = _stale(found, files)
-    if stale and MANIFEST not in found:
-        head = f"{repo}: holds files that no dataset of ours left there; publish to another repository, or delete them"
+def _refuse_foreign(remote: Mapping[str, RepoFile], files: Sequence[HubFile], repo: str) -> None:
+    """Raise NiahError if files would be deleted that this command did not publish."""
+    stale = _stale(remote, files)
+    if stale and MANIFEST not in remote:
+        head = f"{repo}: holds files that niah-gen did not publish; publish to another repository, or delete them"
         raise NiahError(listed(head, stale))
 
 
 def _tagged(api: HfApi, repo: str, tag: str | None, files: Sequence[HubFile]) -> bool:
-    """Whether the tag is there and names these files. Raises NiahError where it names others."""
+    """Whether the tag exists and names these files. Raises NiahError if it names others."""
     if tag is None:
         return False
     with telling(f"listing the tags of {repo}"):
@@ -150,17 +149,17 @@ def _tagged(api: HfApi, repo: str, tag: str | None, files: Sequence[HubFile]) ->
             return False
     if _difference(_tree(api, repo, tag)[1], files):
         raise NiahError(
-            f"{repo}: the tag {tag} names other files already; raise the recipe's version and build it again"
+            f"{repo}: the tag {tag} already names other files; raise the recipe's version and build it again"
         )
     return True
 
 
-def _check(found: Mapping[str, RepoFile], files: Sequence[HubFile], where: str) -> None:
-    """Raise IntegrityError unless a tree holds the files and nothing else in their folders."""
+def _check(remote: Mapping[str, RepoFile], files: Sequence[HubFile], where: str) -> None:
+    """Raise IntegrityError unless a tree has the files, and nothing else in their folders."""
     wrong = [
         f"{item}: should not be there" if isinstance(item, str)
-        else f"{item.path}: {'missing' if item.path not in found else 'other bytes than were sent'}"
-        for item in _difference(found, files)
+        else f"{item.path}: {'missing' if item.path not in remote else 'other bytes than were sent'}"
+        for item in _difference(remote, files)
     ]  # fmt: skip
     if wrong:
         raise IntegrityError(listed(f"{where}: not the dataset that was sent; run the same command again", wrong))
@@ -175,8 +174,8 @@ def _through_pull_request(
     user: str,
     say: Callable[[str], None],
 ) -> tuple[list[HubFile], int]:
-    """Bring the files to main by a pull request, checked before it is merged: what was sent, how many were deleted."""
-    # The title says what is to come and onto what, so that a run that was killed is known again and another one is not.
+    """Bring the files to main by a pull request, checked before merging; returns the files sent, the number deleted."""
+    # The title names the files and their base, so that the pull request of a killed run, and no other, is recognized.
     title = f"{_TITLE} {name} (files {tree_digest(files)[:16]} onto {base[:8]})"
     number, draft = _pull_request(api, repo, title, user, say)
     ref = f"refs/pr/{number}"
@@ -192,23 +191,23 @@ def _through_pull_request(
 
 
 def _pull_request(api: HfApi, repo: str, title: str, user: str, say: Callable[[str], None]) -> tuple[int, bool]:
-    """The number of the pull request with a title, and whether it is a draft; made if there is none.
+    """The number of the pull request with a title, and whether it is a draft; opened if there is none.
 
-    Those of ours that another upload left open are closed: their content or their base is not what is wanted now.
+    Closes those that another upload of ours left open: their files or their base are others.
     """
     with telling(f"listing the pull requests of {repo}"):
-        found = [
+        ours = [
             item for item in api.get_repo_discussions(repo, discussion_type="pull_request", repo_type=_KIND)
             if item.author == user and item.title.startswith(f"{_TITLE} ") and item.status in ("draft", "open")
         ]  # fmt: skip
-    kept: Discussion | None = next((item for item in found if item.title == title), None)
-    for item in found:
+    kept: Discussion | None = next((item for item in ours if item.title == title), None)
+    for item in ours:
         if item is not kept:
             with telling(f"closing pull request {item.num} of {repo}, which an earlier upload left"):
                 api.change_discussion_status(repo, item.num, "closed", repo_type=_KIND)
             say(f"closed pull request {item.num}, which an earlier upload left")
     if kept is not None:
-        say(f"going on with pull request {kept.num}")
+        say(f"continuing with pull request {kept.num}")
         return kept.num, kept.status == "draft"
     with telling(f"opening a pull request of {repo}"):
         description = (
@@ -222,11 +221,11 @@ def _pull_request(api: HfApi, repo: str, title: str, user: str, say: Callable[[s
 def _commit(
     api: HfApi, repo: str, ref: str, name: str, files: Sequence[HubFile], say: Callable[[str], None]
 ) -> tuple[list[HubFile], int]:
-    """Commit to a pull request what its tree lacks, at most 100 files at once; what was sent, and how many deleted."""
+    """Commit what changes a tree, at most 100 files at once; returns the files sent, and the number deleted."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    head, found = _tree(api, repo, ref)
-    items = _difference(found, files)
+    head, remote = _tree(api, repo, ref)
+    items = _difference(remote, files)
     for first in range(0, len(items), _FILES_IN_COMMIT):
         batch = items[first : first + _FILES_IN_COMMIT]
         with telling(f"sending {len(batch)} files to {repo}"):
@@ -235,10 +234,9 @@ def _commit(
                 else CommitOperationAdd(item.path, item.source)
                 for item in batch
             ]  # fmt: skip
-            done = api.create_commit(
+            head = api.create_commit(
                 repo, operations, commit_message=name, repo_type=_KIND, revision=ref, parent_commit=head
-            )
-            head = done.oid
+            ).oid
         say(f"sent {first + len(batch)} of {len(items)} files")
     sent = [item for item in items if not isinstance(item, str)]
     return sent, len(items) - len(sent)

@@ -1,4 +1,4 @@
-"""Writes an Inspect task that reads the dataset where it stands."""
+"""Writes an Inspect task that reads the dataset in place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MODULE = "niah_inspect"
 
 def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[WrittenFile]:
     rows = task_rows(source, options)
-    # Inspect looks for the names of tasks before it runs a file, so that they have to stand there.
+    # Inspect looks for the names of tasks in a file before running it, so they must be there in full.
     text = template("inspect.py.txt").replace("niah_NAME", _name(source))
     files = {f"{_MODULE}.py": text}
     return write_task_files(folder, files | settings_files(_MODULE, source, rows, options), rows)

@@ -22,7 +22,7 @@ def _example(row: ExportRow) -> dict[str, Any]:
     asked = {"prompt": prompt} if isinstance(prompt, str) else {"messages": prompt}
     answers = row.get("answers") or []
     return {
-        # The id stands among the inputs, so that a target can return it beside its answer.
+        # The id is among the inputs, so that a target can return it with its answer.
         "inputs": {"id": row["id"], **asked, "max_new_tokens": row["max_new_tokens"]},
         "outputs": {"answer": answers[0] if answers else None, **{name: row.get(name) for name in _OUTPUTS}},
         "metadata": {"id": row["id"], **{name: row.get(name) for name in _METADATA}},
@@ -37,7 +37,7 @@ def _write(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> l
 LANGSMITH = ExportFormat(
     name="langsmith",
     what="examples of a LangSmith key-value dataset, with inputs, outputs and metadata",
-    files="langsmith-00000.jsonl: one example a line, as create_examples takes them",
+    files="langsmith-00000.jsonl: one example per line, as create_examples takes them",
     pattern=f"langsmith-{NUMBER}.jsonl",
     write=_write,
     columns=(*_OUTPUTS, *_METADATA),

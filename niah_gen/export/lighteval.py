@@ -1,4 +1,4 @@
-"""Writes LightEval tasks that read the dataset where it stands: one for each of its configs, and one of all rows."""
+"""Writes LightEval tasks that read the dataset in place: one for each of its configs, and one over all rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[Wri
     rows = task_rows(source, options)
     name = task_name("niah", source.dataset.manifest.name)
     configs = grouped(rows, (row.config for row in rows))
-    tasks = {f"{name}:{config}": (config, max(row.limit for row in found)) for config, found in configs.items()}
+    tasks = {f"{name}:{config}": (config, max(row.limit for row in group)) for config, group in configs.items()}
     every = {f"{name}_all": ("all", max(row.limit for row in rows))}
     files = {
         f"{_NAME}.py": template("lighteval.py.txt"),
@@ -35,7 +35,7 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
 
 LIGHTEVAL = ExportFormat(
     name="lighteval",
-    what="tasks for LightEval: one a config, and one over all rows",
+    what="tasks for LightEval: one per config, and one over all rows",
     files=f"{_NAME}.py for --custom-tasks, and {_NAME}_tasks.txt with the names of the tasks",
     pattern=f"{_NAME}*",
     takes=("max_tokens", "more_tokens"),

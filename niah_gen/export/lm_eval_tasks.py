@@ -1,4 +1,4 @@
-"""Writes lm-evaluation-harness tasks that read the dataset where it stands: over all rows, one a config, a group."""
+"""Writes lm-evaluation-harness tasks that read the dataset in place: over all rows, one per config, and a group."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[Wri
 
 
 def _task(name: str, version: str, configs: Sequence[str] = (), only: str | None = None) -> str:
-    """The YAML of a task: over all rows, with a figure for each config as well, or over one config."""
+    """The YAML of a task: over all rows, with a score for each config too, or over one config."""
     lines = [
         f"task: {_quoted(name)}",
         f"class: !function {_MODULE}.NiahTask",
         *([f"niah_config: {_quoted(only)}"] if only else []),
         "output_type: generate_until",
         "test_split: test",
-        "# NiahTask sends the prompts; lm_eval wants these two.",
+        "# NiahTask sends the prompts; lm_eval requires these two.",
         "doc_to_text: id",
         "doc_to_target: answer",
         "generation_kwargs:",
         "  until: []  # lm_eval would cut answers at their first blank line",
-        "  max_gen_toks: row  # each row has a limit of its own",
+        "  max_gen_toks: row  # each row has its own limit",
         "  do_sample: false",
         "  temperature: 0.0",
         f"process_results: !function {_MODULE}.{'scores' if only else 'scores_by_config'}",
@@ -55,7 +55,7 @@ def _task(name: str, version: str, configs: Sequence[str] = (), only: str | None
 
 
 def _group(name: str, version: str, tasks: Sequence[str]) -> str:
-    """The YAML of the group of all configs' tasks; lm_eval can only average them by their sizes."""
+    """The YAML of the group of all configs' tasks; lm_eval can only average them weighted by their sizes."""
     return "\n".join(
         [
             f"group: {_quoted(f'{name}_configs')}",
@@ -73,7 +73,7 @@ def _group(name: str, version: str, tasks: Sequence[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text between double quotes, where YAML reads what JSON does."""
+    """A text between double quotes, which YAML reads as JSON does."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -90,7 +90,7 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
 
 LM_EVAL = ExportFormat(
     name="lm-eval",
-    what="tasks for lm-evaluation-harness: one over all rows, one a config, and a group of these",
+    what="tasks for lm-evaluation-harness: one over all rows, one per config, and a group of these",
     files="niah_lm_eval.yaml, niah_lm_eval-en-8k.yaml, ...: a folder for --include_path",
     pattern=f"{_MODULE}*",
     takes=("system", "max_tokens", "more_tokens"),

@@ -1,10 +1,10 @@
 """Writes requests for the log-probability of each row's gold answer: given its prompt, the question alone, the needles.
 
-Each is a line: `id` of the row, `condition`, the text or the messages that stand before (`context` or `messages`), and
-the `continuation` whose log-probability is asked for, which all three have in common. `full` is the row's own prompt;
+Each is a line: the row's `id`, the `condition`, the text or messages before the answer (`context` or `messages`), and
+the `continuation` whose log-probability is requested, the same in all three conditions. `full` is the row's own prompt;
 `alone` asks its question without a context, as the control `no_context` does; `needle` is the row's template around the
 needles alone, in their order, joined as its family joins them. Prompts that a published rule made whole have no
-template: there it is the needles a line each, a blank line, and the question.
+template: there `needle` is the needles on a line each, a blank line, and the question.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _COLUMNS = (
     "context_message",
 )  # fmt: skip
 
-# What stands before the answer: a text, or messages.
+# What comes before the answer: a text, or messages.
 Before = str | Sequence[Message]
 
 
 class _PartTexts(NamedTuple):
-    """What the prompts of a part are made with; `template` in a language, None where prompts are made whole."""
+    """What the prompts of a part are made with; `template` in a language is None if prompts are made whole."""
 
     recipe: Recipe
     part: Part
@@ -62,14 +62,14 @@ def _write(source: TaskSource, folder: Path, options: ExportOptions) -> list[Wri
     sync_file(path)
     if not path.stat().st_size:
         raise NiahError(
-            f"{source.dataset.folder}: no row has an accepted answer; the windows of a perplexity set are read as they "
+            f"{source.dataset.folder}: no row has an accepted answer; read the windows of a perplexity set as they "
             "are, from its data files"
         )
     return [WrittenFile(_FILE, count, path.stat().st_size)]
 
 
 def _parts(source: TaskSource) -> dict[str | None, _PartTexts]:
-    """What the prompts of each part were made with. Raises RecipeError for a family that is not on this machine."""
+    """What the prompts of each part were made with. Raises RecipeError if its task family is not on this machine."""
     recipe = load_recipe(source.dataset.folder / RECIPE, here=False)
     return {
         part.name: _PartTexts(recipe, part, chosen_task(part.task, part.options, here=False)) for part in recipe.parts
@@ -77,41 +77,36 @@ def _parts(source: TaskSource) -> dict[str | None, _PartTexts]:
 
 
 def requests_of(row: ExportRow, texts: _PartTexts) -> Iterator[dict[str, Any]]:
-    """The requests of a row, one for each condition that it has; none for a row without an answer, or a control."""
+    """The requests of a row, one for each condition that it allows; none for a control or a row without an answer."""
     if not row["answers"] or row["control"] is not None:
         return
     continuation = continuation_of(row["prompt"], row["answers"][0], row["answer_prefix"])
-    befores: list[tuple[str, Before | None]] = [("full", row["prompt"]), *_without_haystack(row, texts)]
-    for condition, before in befores:
-        if before is not None:
-            yield {"id": row["id"], "condition": condition, **_asked(before, continuation)}
+    for condition, before in [("full", row["prompt"]), *_without_haystack(row, texts)]:
+        yield {"id": row["id"], "condition": condition, **_asked(before, continuation)}
 
 
-def _without_haystack(row: ExportRow, texts: _PartTexts) -> list[tuple[str, Before | None]]:
-    """The question alone, and what has the needles alone for a context; None where the row has no such thing."""
+def _without_haystack(row: ExportRow, texts: _PartTexts) -> Iterator[tuple[str, Before]]:
+    """The question alone, and the question about the needles alone, as far as the row has both."""
     template, question = texts.template(row["language"]), row["question"]
     frame = None if template is None else _frame_of(row, texts, template)
     needles = [needle for needle in row["needles"] if needle]
     if frame is not None:
-        joined = texts.task.context.joiner(row["language"]).join(needles)
-        around = frame.around([PromptMessage(None, (Piece(joined),))]) if needles else None
-        return [
-            ("alone", _said(frame.asked_alone()) if question else None),
-            ("needle", None if around is None else _said(around)),
-        ]
-    if not question:
-        return [("alone", None), ("needle", None)]
-    oracle = "\n".join(needles) + f"\n\n{question}"
-    if isinstance(row["prompt"], str):
-        return [("alone", f"{question}\n"), ("needle", f"{oracle}\n" if needles else None)]
-    return [
-        ("alone", [Message(role="user", content=question)]),
-        ("needle", [Message(role="user", content=oracle)] if needles else None),
-    ]
+        if question:
+            yield "alone", _text_of(frame.asked_alone())
+        if needles:
+            joined = texts.task.context.joiner(row["language"]).join(needles)
+            yield "needle", _text_of(frame.around([PromptMessage(None, (Piece(joined),))]))
+    elif question:
+        asked = [("alone", question)]
+        if needles:
+            asked.append(("needle", "\n".join(needles) + f"\n\n{question}"))
+        for condition, text in asked:
+            is_text = isinstance(row["prompt"], str)
+            yield condition, f"{text}\n" if is_text else [Message(role="user", content=text)]
 
 
 def _frame_of(row: ExportRow, texts: _PartTexts, template: Template) -> Frame | None:
-    """The row's prompt without its context; None where the prompt is another than its template's."""
+    """The row's prompt without its context; None if the prompt does not follow its template."""
     recipe, part, _ = texts
     opening = _opening(row, texts, template)
     if opening is None:
@@ -122,7 +117,7 @@ def _frame_of(row: ExportRow, texts: _PartTexts, template: Template) -> Frame | 
 
 
 def _opening(row: ExportRow, texts: _PartTexts, template: Template) -> str | None:
-    """What stands in the template's place for it, found in the prompt; None where the prompt does not begin so."""
+    """The prompt's text in place of {opening}; empty without that place, None if the prompt does not begin so."""
     recipe, part, _ = texts
     bare = make_frame(template, recipe.form, part.placement, part.guide, row["question"] or "", part.question_position)
     messages = template.wordings[part.question_position].messages(recipe.form)
@@ -134,22 +129,22 @@ def _opening(row: ExportRow, texts: _PartTexts, template: Template) -> str | Non
     around = [re.escape(text.replace(QUESTION, bare.question)) for text in before.split(OPENING)]
     prompt = row["prompt"]
     content = prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
-    found = re.match("(.*?)".join(around), content, re.DOTALL)
-    return found[1] if found else None
+    match = re.match("(.*?)".join(around), content, re.DOTALL)
+    return match[1] if match else None
 
 
-def _said(messages: Sequence[PromptMessage]) -> Before:
+def _text_of(messages: Sequence[PromptMessage]) -> Before:
     contents = ["".join(piece.fragment().text for piece in message.pieces) for message in messages]
     if messages[0].role is None:
         return contents[0]
-    return [Message(role=one.role or "", content=said) for one, said in zip(messages, contents, strict=True)]
+    return [Message(role=one.role or "", content=text) for one, text in zip(messages, contents, strict=True)]
 
 
 def _asked(before: Before, continuation: Continuation) -> Mapping[str, object]:
-    """What stands before the answer, with the answer's prefix, and the answer."""
+    """What comes before the answer, the answer's prefix included, and the answer."""
     prefix, text = continuation
     if isinstance(before, str):
-        # The answer is the same text in all conditions; where it brings a space, none stands before it.
+        # The answer is the same text in all conditions; if it begins with a space, none may precede it.
         before = before.rstrip() if (prefix or text).startswith(" ") else before
         return {"context": before + prefix, "continuation": text}
     begun = [Message(role="assistant", content=prefix)] if prefix else []
@@ -166,7 +161,7 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
 LOGLIKELIHOOD = ExportFormat(
     name="loglikelihood",
     what="requests for the log-probability of each gold answer: given the prompt, the question alone, the needles",
-    files=f"{_FILE}: up to three lines a row, with id, condition, context or messages, continuation",
+    files=f"{_FILE}: up to three lines per row, with id, condition, context or messages, continuation",
     pattern=_FILE,
     write_tasks=_write,
     advice=_advice,

@@ -1,4 +1,4 @@
-"""Finds which rows have an answer already, in the answer files of any stack."""
+"""Finds which rows already have an answer, in the answer files of any stack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from niah_score.formats.record import NoAnswersError
 
 
 class Answered(NamedTuple):
-    """The ids of rows that have an answer, and how many records are errors, or of no row of this dataset, or broken."""
+    """The ids of rows with an answer, and how many records are errors, belong to no row here, or are broken."""
 
     ids: frozenset[str]
     errors: int
@@ -24,16 +24,16 @@ class Answered(NamedTuple):
 
 
 def answered(paths: Sequence[Path], rows: Sequence[IndexedRow]) -> Answered:
-    """Which rows have an answer in files, folders or patterns. An error is none, unless it came with a text.
+    """Which rows have an answer in files, folders or patterns. An error is not an answer, unless it came with a text.
 
-    Raises NiahError for files that cannot be read, whose answers are told apart by order alone, or that answer only
+    Raises NiahError for files that cannot be read, whose answers are identified by order alone, or that answer only
     rows of other datasets.
     """
     ids = {row.id for row in rows}
     prompts: dict[str, list[str]] = {}
     for row in rows:
         prompts.setdefault(str(row.columns["prompt_sha256"]), []).append(row.id)
-    found: set[str] = set()
+    with_answer: set[str] = set()
     seen: Counter[Any] = Counter()
     errors = strangers = broken = known = 0
     try:
@@ -43,44 +43,44 @@ def answered(paths: Sequence[Path], rows: Sequence[IndexedRow]) -> Answered:
                     if not isinstance(record, Answer):
                         broken += 1
                         continue
-                    whose = _whose(record, ids, prompts, seen, path)
-                    known += whose is not None
-                    strangers += whose is None
-                    # As the scorer takes it: an error with a text is an answer that broke off.
+                    row_id = _row_of(record, ids, prompts, seen, path)
+                    known += row_id is not None
+                    strangers += row_id is None
+                    # To the scorer, too, an error with a text is an answer that broke off.
                     if record.error is not None and not record.text:
                         errors += 1
-                    elif whose is not None:
-                        found.add(whose)
+                    elif row_id is not None:
+                        with_answer.add(row_id)
             except NoAnswersError:
-                continue  # an empty file: a run that has not begun
+                continue  # an empty file: the run has not started
     except ScoreError as error:
         raise NiahError(f"--only-missing: {error}") from None
     if strangers and not known:
         raise NiahError(
-            f"--only-missing: none of the {strangers:,} answers is to a row of this dataset; name the dataset that was "
-            "answered, or other answers"
+            f"--only-missing: none of the {strangers:,} answers belongs to a row of this dataset; name the dataset "
+            "that was answered, or other answers"
         )
-    return Answered(frozenset(found), errors, strangers, broken)
+    return Answered(frozenset(with_answer), errors, strangers, broken)
 
 
-def _whose(
+def _row_of(
     answer: Answer, ids: set[str], prompts: Mapping[str, list[str]], seen: Counter[Any], path: Path
 ) -> str | None:
-    """The row that an answer is to; None if it is to none.
+    """The id of the row that an answer belongs to; None if there is none.
 
-    Rows that share a prompt are given, as the scorer does, the answers to it in the order in which they come.
+    Like the scorer, assigns the answers to a prompt that several rows share to those rows in turn.
     """
     if answer.id is not None and answer.id in ids:
         return answer.id
     for digest in (answer.prompt_sha256, answer.chat_sha256):
         if digest is not None and digest in prompts:
-            rows = prompts[digest]
-            nth = seen[digest, answer.sample]
+            sharing = prompts[digest]
+            turn = seen[digest, answer.sample]
             seen[digest, answer.sample] += 1
-            return rows[nth % len(rows)]
+            return sharing[turn % len(sharing)]
     if answer.id is None and answer.prompt_sha256 is None:
         raise NiahError(
-            f"--only-missing: {path}: its answers have neither ids nor prompts, so their rows cannot be told; "
-            "give each the id of its row"
+            f"--only-missing: {path}: its answers have neither ids nor prompts, so their rows are unknown; "
+            "give each answer the id of its row"
         )
     return None

@@ -1,8 +1,9 @@
-"""Writes datasets for OpenCompass that read this one in place, by config, or by length and depth as its plots do."""
+"""Writes OpenCompass datasets that read this one in place: by config, or by length and depth for its plots."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from niah_gen.export.task_rows import TaskRow, grouped, task_name, task_rows, te
 from niah_score.contract import Manifest
 
 _NAME = "niah_opencompass"
-# The longest length of each of NeedleBench's sets, by which it names them and its summarizer finds them.
+# The longest length of each of NeedleBench's sets, by which the sets are named and its summarizer finds them.
 _SIZES = (4_000, 8_000, 32_000, 128_000, 200_000, 256_000, 1_000_000)
 
 Entries = Mapping[str, Sequence[TaskRow]]
@@ -25,12 +26,12 @@ def _by_config(source: TaskSource, folder: Path, options: ExportOptions) -> list
     manifest = source.dataset.manifest
     name = task_name(manifest.name, manifest.digest8)
     entries = grouped(rows, (task_name(name, row.config, row.columns["part"], row.columns["control"]) for row in rows))
-    for entry, found in entries.items():
-        # A part `a_absent` beside the control `absent` of a part `a`: one entry would weigh the rows of both alike.
-        if len({(row.columns["part"], row.columns["control"]) for row in found}) > 1:
+    for entry, group in entries.items():
+        # A part `a_absent` and the control `absent` of a part `a`: one entry would give the rows of both equal weight.
+        if len({(row.columns["part"], row.columns["control"]) for row in group}) > 1:
             raise NiahError(
                 f"{entry}: rows of a part and rows of another part's control would both have this name; rename a part "
-                "in the recipe, or choose rows by --subset"
+                "in the recipe, or choose rows with --subset"
             )
     groups = _groups(name, entries, manifest)
     summarizer = {"dataset_abbrs": [*(group["name"] for group in groups), *entries], "summary_groups": groups}
@@ -49,18 +50,18 @@ def _by_length_and_depth(source: TaskSource, folder: Path, options: ExportOption
     if without:
         raise NiahError(
             f"{without:,} rows have no length or no depth, so OpenCompass's plots have no cell for them; choose "
-            "others by --subset, or export --to opencompass"
+            "others with --subset, or export --to opencompass"
         )
     size = _size(max(row.columns["length"] for row in rows))
     entries = grouped(rows, (_cell_name(row.columns, size) for row in rows))
-    # Its plot tools take every line of a summary for a cell, so there are no groups.
+    # Its plot tools treat every line of a summary as a cell, so there are no groups.
     return _write(
         source, folder, options, entries, rows, {"type": f"{_NAME}.NiahHeatmaps", "dataset_abbrs": list(entries)}
     )
 
 
 def _cell_name(columns: Mapping[str, Any], size: str) -> str:
-    """`Length1000Depth50_origin_en_8k`, as NeedleBench names its entries; a part stands in place of the kind."""
+    """`Length1000Depth50_origin_en_8k`, as NeedleBench names its entries; the part, if any, replaces the kind."""
     depth = f"{columns['depth_percent']:.15g}"
     kind = columns["part"] or _kind(columns)
     return task_name(f"Length{columns['length']}Depth{depth}", kind, columns["language"], size)
@@ -81,33 +82,30 @@ def _size(longest: int) -> str:
 
 
 def _groups(name: str, entries: Entries, manifest: Manifest) -> list[dict[str, Any]]:
-    """The headline of all entries, and that of each config of several, as weighted means of entries."""
+    """The headline over all entries, and that of each config with several, as weighted means of entries."""
     asked = {entry: rows for entry, rows in entries.items() if rows[0].columns["control"] is None}
     by_config: dict[str, dict[str, Sequence[TaskRow]]] = {}
     for entry, rows in asked.items():
         by_config.setdefault(task_name(name, rows[0].config), {})[entry] = rows
-    groups = {name: asked, **{config: found for config, found in by_config.items() if set(found) != {config}}}
+    groups = {name: asked, **{config: group for config, group in by_config.items() if set(group) != {config}}}
     return [
         {"name": group, "subsets": list(weights), "weights": weights}
-        for group, found in groups.items()
-        if (weights := _weights(found, manifest))
+        for group, members in groups.items()
+        if (weights := _weights(members, manifest))
     ]
 
 
 def _weights(entries: Entries, manifest: Manifest) -> dict[str, float]:
-    """What each entry counts in a headline: its share of the rows of its part, times the weight of the part."""
-    rows_of: dict[str | None, int] = {}
+    """The weight of each entry in a headline: its share of the rows of its part, times the weight of the part."""
+    rows_of: Counter[str | None] = Counter()
     for rows in entries.values():
-        part = rows[0].columns["part"]
-        rows_of[part] = rows_of.get(part, 0) + len(rows)
-    weight_of: dict[str | None, float] = {part.name: part.weight for part in manifest.parts} or {
-        part: float(n) for part, n in rows_of.items()
-    }
-    found = {}
+        rows_of[rows[0].columns["part"]] += len(rows)
+    weight_of: Mapping[str | None, float] = {part.name: part.weight for part in manifest.parts} or rows_of
+    weights = {}
     for entry, rows in entries.items():
         part = rows[0].columns["part"]
-        found[entry] = weight_of[part] * len(rows) / rows_of[part]
-    return {entry: weight for entry, weight in found.items() if weight > 0}
+        weights[entry] = weight_of[part] * len(rows) / rows_of[part]
+    return {entry: weight for entry, weight in weights.items() if weight > 0}
 
 
 def _write(
@@ -118,8 +116,8 @@ def _write(
     rows: Sequence[TaskRow],
     summarizer: Mapping[str, Any],
 ) -> list[WrittenFile]:
-    asked = {name: {"configs": configs_of(found), "ids": [row.id for row in found]} for name, found in entries.items()}
-    limits = [(name, max(row.limit for row in found)) for name, found in entries.items()]
+    asked = {name: {"configs": configs_of(group), "ids": [row.id for row in group]} for name, group in entries.items()}
+    limits = [(name, max(row.limit for row in group)) for name, group in entries.items()]
     lines = "".join(f"\n        ({json.dumps(name)}, {limit})," for name, limit in limits)
     files = {
         f"{_NAME}.py": template("opencompass.py.txt"),
@@ -139,25 +137,18 @@ def _advice(source: TaskSource, out: Path, options: ExportOptions) -> str:
     )
 
 
-_FILES = f"{_NAME}.py, datasets/{_NAME}.py, summarizers/{_NAME}.py: a folder for PYTHONPATH and --config-dir"
-_TAKES = ("system", "max_tokens", "more_tokens")
-
 OPENCOMPASS = ExportFormat(
     name="opencompass",
-    what="datasets for OpenCompass, one a config and part",
-    files=_FILES,
+    what="datasets for OpenCompass, one per config and part",
+    files=f"{_NAME}.py, datasets/{_NAME}.py, summarizers/{_NAME}.py: a folder for PYTHONPATH and --config-dir",
     pattern=f"{_NAME}*",
-    takes=_TAKES,
+    takes=("system", "max_tokens", "more_tokens"),
     write_tasks=_by_config,
     advice=_advice,
 )
 
-OPENCOMPASS_LENGTH_DEPTH = ExportFormat(
+OPENCOMPASS_LENGTH_DEPTH = OPENCOMPASS._replace(
     name="opencompass-length-depth",
-    what="datasets for OpenCompass, one a length and depth, named as its needle-in-a-haystack plots read them",
-    files=_FILES,
-    pattern=f"{_NAME}*",
-    takes=_TAKES,
+    what="datasets for OpenCompass, one per length and depth, named as its needle-in-a-haystack plots expect",
     write_tasks=_by_length_and_depth,
-    advice=_advice,
 )

@@ -1,4 +1,4 @@
-"""Publishes a dataset folder on the Hub: proves it, asks whether its licences allow it, and uploads it."""
+"""Publishes a dataset folder on the Hub: checks that its licences allow it, proves it, and uploads it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REPO = re.compile(r"(?=.{3,193}$)[A-Za-z0-9][\w.-]*/(?![-.])[\w.-]{1,96}(?<![-.
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A dataset that may be published: it is proved, and its files are as they will stand in the repository."""
+    """A dataset ready to publish: it is proved, and its files are as they will be in the repository."""
 
     repo: str
     manifest: Manifest
@@ -47,21 +47,21 @@ def prepare(
     corpora: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Publication:
-    """Prove a dataset folder in full and compose what will stand on the Hub; makes no request.
+    """Prove a dataset folder in full and compose its files for the Hub, without any request.
 
     repo: `user/name`. holds_rights: the user holds the right to publish corpora whose licence does not give it to
-    everybody; the card says so. tokenizer, corpora: as `niah_gen.checks.prove.prove` takes them.
-    Raises NiahError for a name that no repository has, and for corpora whose licences do not allow it; IntegrityError
-    where anything in the folder is not as its manifest says; and what `prove` raises.
+    everybody; the card says so. tokenizer, corpora: as for `niah_gen.checks.prove.prove`.
+    Raises NiahError for an invalid repository name, and for corpora whose licences do not allow publishing;
+    IntegrityError if anything in the folder is not as its manifest says; and what `prove` raises.
     """
     if not _REPO.fullmatch(repo) or "--" in repo or ".." in repo:
-        raise NiahError(f"{repo!r}: no name of a repository; expected user/name in letters, digits, '-', '_' and '.'")
-    # Asked first: proving takes longer.
+        raise NiahError(f"{repo!r}: not a repository name; expected user/name in letters, digits, '-', '_' and '.'")
+    # Checked first, as proving takes longer.
     refused = forbidding(read_manifest(folder).corpora)
     if refused and not holds_rights:
         head = (
-            f"{folder}: licences that do not let everybody publish prompts made of these corpora; build with others, "
-            "or add --i-hold-the-rights if you do (the card will say so)"
+            f"{folder}: the licences of these corpora do not let everybody publish prompts made of them; build with "
+            "others, or add --i-hold-the-rights if you do (the card will say so)"
         )
         raise NiahError(listed(head, [f"{corpus.name}: {corpus.license or 'no licence'}" for corpus in refused]))
     proof = prove(folder, tokenizer=tokenizer, corpora=corpora, progress=progress)
@@ -78,9 +78,9 @@ def publish(
     tag: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Upload:
-    """Upload a dataset that was prepared; what is there already is not sent again. See `hub_upload.upload`.
+    """Upload a prepared dataset; files that are there already are not sent again. See `hub_upload.upload`.
 
-    tag: name the version, as `v1.0.0`. Raises what `upload` raises, and NiahError without `huggingface_hub`.
+    tag: whether to tag the version, as `v1.0.0`. Raises what `upload` raises, and NiahError without `huggingface_hub`.
     """
     try:
         from huggingface_hub.utils.tqdm import disable_progress_bars

@@ -1,4 +1,4 @@
-"""Lists the export formats: adding one takes a file in this folder and a line here."""
+"""Lists the export formats: a new one needs a file in this folder and a line here."""
 
 from __future__ import annotations
 

@@ -14,17 +14,17 @@ from niah_gen.export.base import ExportOptions, ExportRow, WrittenFile, messages
 from niah_score.contract import BATCH_REQUESTS, BatchLimits, RequestSettings
 from niah_score.machine.files import atomic_file
 
-# Greedy, so that a run can be repeated; `--body temperature=null` leaves it out, for models that allow none.
+# Greedy, so that a run can be repeated; `--body temperature=null` omits it, for models that do not accept one.
 TEMPERATURE = 0.0
-# The glob of a file's number: exact, as files are replaced by it, and answers may lie beside them.
+# The glob for the number in a file name: exact, as it decides which files are replaced, and answers may be beside them.
 NUMBER = "[0-9]" * 5
-# The fields of a chat request that the export fills in, and what says otherwise what stands there.
+# The fields of a chat request that the export fills in, and how to set them instead.
 CHAT_FIELDS = {"model": "use --model", "messages": "it is the prompt", "max_tokens": "use --max-tokens"}
 REQUEST_OPTIONS = ("fields", "system", "max_tokens", "more_tokens", "max_requests", "max_bytes")
 
 
 class Framing(NamedTuple):
-    """What stands in a file before the first request, between two, and after the last."""
+    """What a file has before the first request, between two, and after the last."""
 
     before: bytes = b""
     between: bytes = b"\n"
@@ -35,7 +35,7 @@ LINES = Framing()
 
 
 def request_of(form: str, row: ExportRow, options: ExportOptions) -> dict[str, Any]:
-    """The request of a row, as BATCH_REQUESTS spells it under the name `form`."""
+    """The request of a row, in the form that BATCH_REQUESTS has under the name `form`."""
     settings = RequestSettings(options.model or "", reply_limit(row, options), TEMPERATURE, options.fields)
     return BATCH_REQUESTS[form](row["id"], messages_of(row, options), settings)
 
@@ -49,7 +49,7 @@ def write_requests(
     framing: Framing = LINES,
     suffix: str = ".jsonl",
 ) -> list[WrittenFile]:
-    """Write (row id, request) pairs into `stem`-00000, -00001 ..., as many in each as its limits allow.
+    """Write (row id, request) pairs into `stem`-00000, -00001 ..., as many in each as the limits allow.
 
     One request is in memory at a time. Raises ResourceError for a request that no file can hold.
     """
@@ -63,7 +63,7 @@ def write_requests(
         for name, request in requests:
             if room is not None and around + len(request) > room:
                 raise ResourceError(
-                    f"row {name}: its request alone makes a file of {around + len(request):,} bytes, and one may have "
+                    f"row {name}: its request alone makes a file of {around + len(request):,} bytes, and the limit is "
                     f"{room:,}; leave such rows out with --subset"
                 )
             full = rows == most or (room is not None and size + len(framing.between) + len(request) > room)
@@ -96,7 +96,7 @@ def _least(*values: int | None) -> int | None:
 
 
 def read_fields(assignments: Sequence[str]) -> dict[str, Any]:
-    """The fields of `KEY=VALUE` words. A key may be a path (`thinking.type`); a value is JSON, or else a text.
+    """The fields of `KEY=VALUE` words. A key may be a path (`thinking.type`); a value that is not JSON is a text.
 
     Raises NiahError for a word without `=`, an empty name, and a key that is given twice or is both value and table.
     """
@@ -110,9 +110,9 @@ def read_fields(assignments: Sequence[str]) -> dict[str, Any]:
         for name in path[:-1]:
             table = table.setdefault(name, {})
             if not isinstance(table, dict):
-                raise NiahError(f"--body {word!r}: {name!r} has a value already; give a key once")
+                raise NiahError(f"--body {word!r}: {name!r} already has a value; give each key once")
         if path[-1] in table:
-            raise NiahError(f"--body {word!r}: {key!r} has a value already; give a key once")
+            raise NiahError(f"--body {word!r}: {key!r} already has a value; give each key once")
         table[path[-1]] = _value(text)
     return fields
 
@@ -125,7 +125,7 @@ def _value(text: str) -> Any:
 
 
 def refusing(reserved: Mapping[str, str]) -> Callable[[ExportOptions], None]:
-    """A check of --body that refuses the fields that the export itself fills in, each with what to use instead."""
+    """A check that refuses --body for the fields that the export fills in, and says what to use instead."""
 
     def check(options: ExportOptions) -> None:
         for path, instead in reserved.items():

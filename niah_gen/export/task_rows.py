@@ -1,4 +1,4 @@
-"""Reads what the tasks of harnesses are made of: where each chosen row belongs, and how long its answer may be."""
+"""Reads what harness tasks are made of: where each chosen row belongs, and how long its answer may be."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from niah_gen.dataset.read import columns_in
-from niah_gen.errors import IntegrityError
-from niah_gen.export.base import ExportOptions, TaskSource, WrittenFile, reply_limit
+from niah_gen.export.base import ExportOptions, TaskSource, WrittenFile, reply_limit, with_sound_limit
 from niah_score.machine.files import sync_file
 
 _TEMPLATES = Path(__file__).parents[1] / "library" / "harnesses"
 _COLUMNS = (
     "id", "task", "part", "control", "language", "length", "depth_percent", "needles", "max_new_tokens",
 )  # fmt: skip
-# What every harness takes in the name of a task, and every file system in the name of a file.
+# What some harness refuses in the name of a task, or some file system in the name of a file.
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -30,29 +29,24 @@ class TaskRow(NamedTuple):
 
 
 def task_rows(source: TaskSource, options: ExportOptions) -> list[TaskRow]:
-    """The chosen rows in the order in which they are asked; no prompt is read of Parquet files.
+    """The chosen rows in the order in which they are asked; of Parquet files no prompt is read.
 
-    Raises IntegrityError for a row without a sound limit.
+    Raises IntegrityError for a row without a valid limit.
     """
-    found: dict[str, TaskRow] = {}
+    rows: dict[str, TaskRow] = {}
     chosen = set(source.ids)
     for file in source.dataset.files():
         for row in columns_in(file.path, _COLUMNS):
             if row["id"] not in chosen:
                 continue
-            own = row["max_new_tokens"]
-            if not isinstance(own, int) or isinstance(own, bool) or own < 1:
-                raise IntegrityError(
-                    f"{file.path}: row {row['id']}: `max_new_tokens` is {own!r}, expected a whole number of at least "
-                    "1; verify the dataset, and build it again"
-                )
             columns = {**row, "needles": len(row["needles"] or ())}
-            found[row["id"]] = TaskRow(row["id"], file.config, reply_limit(row, options), columns)
-    return [found[name] for name in source.ids]
+            limit = reply_limit(with_sound_limit(row, file.path), options)
+            rows[row["id"]] = TaskRow(row["id"], file.config, limit, columns)
+    return [rows[name] for name in source.ids]
 
 
 def grouped(rows: Iterable[TaskRow], names: Iterable[str]) -> dict[str, list[TaskRow]]:
-    """Rows by a name for each, in their order; names in the order of their first rows."""
+    """Rows grouped by the name of each, in their order; names in the order of their first rows."""
     groups: dict[str, list[TaskRow]] = {}
     for row, name in zip(rows, names, strict=True):
         groups.setdefault(name, []).append(row)
@@ -60,17 +54,17 @@ def grouped(rows: Iterable[TaskRow], names: Iterable[str]) -> dict[str, list[Tas
 
 
 def task_name(*parts: str | None) -> str:
-    """A name for a task: the parts that there are, joined by `_`, of letters, digits, `.`, `_` and `-`."""
+    """A name for a task: its non-empty parts, reduced to letters, digits, `.`, `_` and `-`, joined by `_`."""
     return "_".join(_NOT_IN_A_NAME.sub("-", part) for part in parts if part)
 
 
 def template(name: str) -> str:
-    """A file that runs inside a harness, as it is shipped."""
+    """The text of a shipped file that runs inside a harness."""
     return (_TEMPLATES / name).read_text("utf-8")
 
 
 def write_task_files(folder: Path, files: Mapping[str, str], rows: Sequence[TaskRow]) -> list[WrittenFile]:
-    """Write the files of a task, by their paths below the folder. The first stands for all rows."""
+    """Write the files of a task, by their paths below the folder. The first is recorded as holding all rows."""
     written: list[WrittenFile] = []
     for name, text in files.items():
         path = folder / name

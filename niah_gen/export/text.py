@@ -1,4 +1,4 @@
-"""Writes every prompt into a file of its own."""
+"""Writes each prompt into its own file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _file(row: ExportRow) -> tuple[bytes, str]:
     prompt = row["prompt"]
     if not isinstance(prompt, str):
         if len(prompt) > 1 or prompt[0]["role"] != "user":
-            # No text can say who speaks without the template of a model.
+            # As a text, this would need a model's template to say who speaks.
             return json_line(prompt, row) + b"\n", ".json"
         prompt = prompt[0]["content"]
     try:
@@ -40,7 +40,7 @@ def _file(row: ExportRow) -> tuple[bytes, str]:
 
 TEXT = ExportFormat(
     name="text",
-    what="one file a prompt, named by the row's id",
+    what="one file per prompt, named by the row's id",
     files="prompts/ID.txt, the prompt byte for byte; prompts/ID.json for chats of several messages",
     pattern=f"{_FOLDER}/*",
     write=_write,

@@ -21,7 +21,7 @@ VERTEX = ExportFormat(
     files="vertex-00000.jsonl, ...: 200,000 requests and 1 GB each",
     pattern=f"vertex-{NUMBER}.jsonl",
     write=_write,
-    # No system text: answers echo the request, and are joined by the prompt where the key does not come back.
+    # No system text: answers echo the request, and are joined by the prompt if the key does not come back.
     takes=tuple(name for name in REQUEST_OPTIONS if name != "system"),
     check=GEMINI_FIELDS,
 )

@@ -13,7 +13,7 @@ from niah_score.contract import BATCH_LIMITS
 def _request(row: ExportRow, options: ExportOptions) -> bytes:
     request = request_of("openai-batch", row, options)
     body = request["body"]
-    # Servers that are older than OpenAI's new name for it know this one.
+    # Servers older than OpenAI's new name for the field know this one.
     body["max_tokens"] = body.pop("max_completion_tokens")
     return json_line(request, row)
 
@@ -25,8 +25,8 @@ def _write(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> l
 
 VLLM = ExportFormat(
     name="vllm",
-    what="vLLM run_batch, and what else reads OpenAI's batch lines with max_tokens",
-    files="vllm-00000.jsonl: all requests, unless --max-requests or --max-bytes says less",
+    what="vLLM run_batch, and others that read OpenAI's batch lines with max_tokens",
+    files="vllm-00000.jsonl: all requests, unless --max-requests or --max-bytes sets a limit",
     pattern=f"vllm-{NUMBER}.jsonl",
     write=_write,
     takes=("model", *REQUEST_OPTIONS),

@@ -1,5 +1,5 @@
-"""Draws a dataset as one HTML file: what stands in each cell, and its prompts with what they hide, before publishing.
+"""Draws a dataset as one HTML file to check before publishing: what each cell holds, and prompts with what they hide.
 
-`figures` counts what every cell holds, `choose` picks the rows that are shown in full, `drawing` shortens their
-prompts, `render` puts all of it into one file. May import dataset and the rooms above it, and niah_score.html.
+`figures` counts what every cell holds, `choose` picks the rows to show in full, `drawing` shortens their prompts, and
+`render` puts it all into one file. May import dataset and the rooms above it, and niah_score.html.
 """

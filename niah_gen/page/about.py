@@ -1,4 +1,4 @@
-"""Brings together what the page says of the whole dataset: its manifest, its parts and controls, its axes."""
+"""Collects what the page says about the whole dataset: its manifest, its parts and controls, its axes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from niah_gen.page.figures import ABOUT, GridFigures, short
 from niah_gen.page.reserves import Reserves
 from niah_score.contract import Dataset
 
-# Of each list, at most so many are embedded.
+# The most of each list to embed.
 _MOST_NOTES = 20
 _MOST_CORPORA = 60
 _MOST_PARTS = 50
@@ -18,7 +18,7 @@ _LONGEST_NOTE = 600
 
 
 def about(dataset: Dataset, figures: GridFigures, reserves: Reserves) -> dict[str, Any]:
-    """The head of the page, for JSON, and what its grid counts."""
+    """The head of the page and the counts of its grid, for JSON."""
     manifest = dataset.manifest
     return {
         "dataset": {
@@ -60,13 +60,13 @@ def about(dataset: Dataset, figures: GridFigures, reserves: Reserves) -> dict[st
 
 
 def _makeup(dataset: Dataset, figures: GridFigures) -> dict[str, Any] | None:
-    """How many rows each part has of each control, and what it weighs; None where there is one part and no control."""
+    """How many rows each part has of each control, and its weight; None if there is one part and no control."""
     names = [name for name, _ in figures.filters]
     if "part" not in names and "control" not in names:
         return None
     values = dict(figures.filters)
     parts, controls = values.get("part", [None])[:_MOST_PARTS], values.get("control", [None])
-    # Rows that are no control come first; the values end with them.
+    # Rows of no control come first, although None is the last value.
     shown = sorted(range(len(controls)), key=lambda place: controls[place] is not None)[:_MOST_CONTROLS]
     counts: dict[tuple[int, int], int] = {}
     for code, rows in zip(figures.codes, figures.sums["rows"], strict=True):

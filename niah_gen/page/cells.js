@@ -1,4 +1,4 @@
-// The grid: what every cell holds, in the measure that the reader chose.
+// The grid: what every cell holds, by the measure that the reader chose.
 
 /** A number in few characters: 7.8k. */
 function size(number) {
@@ -7,7 +7,7 @@ function size(number) {
   return number < 1e6 ? `${Math.round(number / 1000)}k` : `${+(number / 1e6).toFixed(1)}M`;
 }
 
-// What cells can show: a label, the number that colours go by, and how it is written.
+// What cells can show: a label, the number that decides the colour, and how it is written.
 const MEASURES = [
   { label: "rows", of: (figure) => figure.rows, say: size },
   { label: "different needles", of: (figure) => (NEEDLE >= 0 ? figure.needles.size : null), say: size },
@@ -22,29 +22,28 @@ function measure() {
   return MEASURES[state.measure];
 }
 
-/** The measures that the dataset knows. */
+/** The measures that have a value for this dataset. */
 function measures() {
   const all = overall();
   return MEASURES.map((one, place) => [place, one.label]).filter(([place]) => MEASURES[place].of(all) !== null);
 }
 
 function drawMap() {
-  const found = cells();
+  const figures = cells();
   const shade = measure().shade ?? ((value) => value);
-  const values = found.filter(Boolean).map(measure().of).filter((value) => value !== null).map(shade);
+  const values = figures.filter(Boolean).map(measure().of).filter((value) => value !== null).map(shade);
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const grid = drawGrid({ label: `${measure().label} by depth (down) and length (across)`, cell: (place) => cell(found, place, (value) => (high > low ? (shade(value) - low) / (high - low) : 0.35)) });
-  page.map.replaceChildren(framed(grid, legend(found)));
-  page.found = found;
+  const grid = drawGrid({ label: `${measure().label} by depth (down) and length (across)`, cell: (place) => cell(figures[place], place, (value) => (high > low ? (shade(value) - low) / (high - low) : 0.35)) });
+  page.map.replaceChildren(framed(grid, legend(figures)));
+  page.figures = figures;
   roving(state.cell ?? page.cells.findIndex(Boolean));
   fit();
 }
 
-function cell(found, place, shade) {
-  const figure = found[place];
+function cell(figure, place, shade) {
   if (!figure) return emptyCell(place);
   const value = measure().of(figure);
-  const box = el("div", { role: "gridcell", class: "cell", tabindex: "-1", "aria-label": `${where(place)}: ${told(figure)}`, "aria-selected": String(state.cell === place), "data-place": place },
+  const box = el("div", { role: "gridcell", class: "cell", tabindex: "-1", "aria-label": `${where(place)}: ${summary(figure)}`, "aria-selected": String(state.cell === place), "data-place": place },
     doubts(figure).length ? el("i", { class: "flag", "aria-hidden": "true" }) : null,
     el("span", { class: "number" }, value === null ? "–" : measure().say(value)));
   if (value !== null) box.style.setProperty("--shade", `${Math.round(10 + 40 * shade(value))}%`);
@@ -53,32 +52,31 @@ function cell(found, place, shade) {
 
 function tipLines(box) {
   const place = Number(box.dataset.place);
-  return [where(place), ...toldLines(page.found[place], 6)];
+  return [where(place), ...summaryLines(page.figures[place], 6)];
 }
 
-function legend(found) {
-  const there = found.filter(Boolean);
-  const rows = there.map((figure) => figure.rows);
+function legend(figures) {
+  const filled = figures.filter(Boolean);
+  const rows = filled.map((figure) => figure.rows);
   const parts = [
     el("span", {}, `Cells show: ${measure().label}`),
     rows.length ? el("span", {}, `${Math.max(...rows) === 1 ? "1 row" : `${between(Math.min(...rows), Math.max(...rows))} rows`} a cell`) : null,
-    there.some((figure) => doubts(figure).length) ? el("span", {}, el("i", { class: "swatch flagged" }, el("i", { class: "flag" })), "worth a look: point at it") : null,
-    there.length < found.length ? el("span", {}, el("i", { class: "swatch empty" }), `no rows (${count(found.length - there.length)} of ${count(found.length)} cells)`) : null,
+    filled.some((figure) => doubts(figure).length) ? el("span", {}, el("i", { class: "swatch flagged" }, el("i", { class: "flag" })), "worth a look: point at it") : null,
+    filled.length < figures.length ? el("span", {}, el("i", { class: "swatch empty" }), `no rows (${count(figures.length - filled.length)} of ${count(figures.length)} cells)`) : null,
   ];
-  const beyond = there.some((figure) => figure.room !== null && figure.room < 0) && DATA.dataset.placement.some((one) => one !== "native");
+  const beyond = filled.some((figure) => figure.room !== null && figure.room < 0) && DATA.dataset.placement.some((one) => one !== "native");
   const grouped = DATA.grouped.lengths || DATA.grouped.depths;
   return el("figcaption", {}, el("p", { class: "legend" }, parts),
-    beyond ? el("p", { class: "small" }, "Published placements do not count the template when they cut the haystack, and so may go beyond the budget.") : null,
-    grouped ? el("p", { class: "small" }, `There are too many different ${DATA.grouped.lengths ? "lengths" : "depths"} to draw each: neighbours share a ${DATA.grouped.lengths ? "column" : "line"}.`) : null);
+    beyond ? el("p", { class: "small" }, "Published placements do not count the template when they cut the haystack, so prompts may exceed the budget.") : null,
+    grouped ? el("p", { class: "small" }, `There are too many ${DATA.grouped.lengths ? "lengths" : "depths"} to draw each one: neighbours share a ${DATA.grouped.lengths ? "column" : "line"}.`) : null);
 }
 
 /** The same cells as a table. */
 function drawTable() {
-  const found = cells();
-  page.found = found;
+  page.figures = cells();
   page.cells = [];
   page.grid = null;
-  const lines = found.map((figure, place) => figure && el("tr", {},
+  const lines = page.figures.map((figure, place) => figure && el("tr", {},
     [lengthOf(DATA.lengths[Math.floor(place / DATA.depths.length)]), depthOf(DATA.depths[place % DATA.depths.length]), count(figure.rows),
       NEEDLE >= 0 ? count(figure.needles.size) : "–", figure.least === null ? "–" : count(figure.least), figure.most === null ? "–" : count(figure.most),
       figure.room === null ? "–" : count(figure.room), figure.off === null ? "–" : signed(figure.off), figure.passes === null ? "–" : String(+figure.passes.toFixed(2)), figure.leaks ? count(figure.leaks) : "–"].map((text) => el("td", {}, text)),
@@ -89,25 +87,25 @@ function drawTable() {
 
 const MOST_LINES = 60;
 
-/** What is asked with each needle, and where it stands. */
+/** For each needle its rows, lengths and depths, and a question with its answer. */
 function drawNeedles(place) {
   if (NEEDLE < 0) return place.replaceChildren();
   const { codes, rows } = DATA.sums;
-  const found = new Map();
+  const needles = new Map();
   for (let k = 0; k < rows.length; k++) {
     if (!isChosen(k)) continue;
-    const one = found.get(codes[2 + NEEDLE][k]) ?? { rows: 0, lengths: new Set(), depths: new Set() };
+    const one = needles.get(codes[2 + NEEDLE][k]) ?? { rows: 0, lengths: new Set(), depths: new Set() };
     one.rows += rows[k];
     one.lengths.add(codes[0][k]);
     one.depths.add(codes[1][k]);
-    found.set(codes[2 + NEEDLE][k], one);
+    needles.set(codes[2 + NEEDLE][k], one);
   }
   const asked = new Map();
   for (const [k, , row] of DATA.rows) {
     const needle = codes[2 + NEEDLE][k];
     if (isChosen(k) && row.question !== null && !asked.has(needle)) asked.set(needle, row);
   }
-  const all = [...found].sort(([one], [other]) => one - other);
+  const all = [...needles].sort(([one], [other]) => one - other);
   const lines = all.slice(0, MOST_LINES).map(([needle, one]) => {
     const row = asked.get(needle);
     const label = DATA.filters[NEEDLE].values[needle];

@@ -1,4 +1,4 @@
-"""Chooses the rows that a page shows in full: one of every kind first, then a spread over the rest."""
+"""Chooses the rows to show in full: one of every kind first, then a spread over the rest."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Hashable, Sequence
 
 from niah_gen.page.figures import GridFigures, SeenRow
 
-# Rows whose prompts are read.
+# The most rows whose prompts are read.
 MOST_ROWS = 2_000
 
 
 def in_order(figures: GridFigures, most: int = MOST_ROWS) -> list[SeenRow]:
-    """At most so many rows, the most telling first, the same ones for the same dataset.
+    """At most `most` rows, the most telling first; always the same ones for the same dataset.
 
     First comes a row of every combination of part, control, language and corpus, then one of every cell of the grid,
-    of every such combination in every cell, of every needle, and of every needle in every cell; then the others. Among
-    equals the order is that of a checksum of their ids, so that other coordinates vary.
+    of every such combination in every cell, of every needle, and of every needle in every cell; then the others. Equals
+    are ordered by a checksum of their ids, so that their other coordinates vary.
     """
     names = [name for name, _ in figures.filters]
     needle = 2 + names.index("needle_id") if "needle_id" in names else None

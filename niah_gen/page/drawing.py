@@ -1,6 +1,6 @@
-"""Makes what the page shows of a row: its prompt as a bar with what stands where, and the text around each place.
+"""Makes what the page shows of a row: its prompt as a bar with marked places, and the text around each of them.
 
-Places are Unicode code points, which a browser does not count in, so all cutting is done here.
+Places are counted in Unicode code points, which browsers do not use, so all cutting is done here.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from niah_gen.dataset.excerpts import kept_messages, kept_ranges
 from niah_gen.page.figures import number, short, text, whole
 from niah_score.text import as_word, find_word, fold
 
-# Characters that are kept at the beginning and the end of a prompt, around a mark, and of a mark from either side.
+# Characters to keep at the beginning and the end of a prompt, around a mark, and inside a mark from either side.
 _HEAD, _TAIL, _AROUND, _INSIDE = 220, 280, 140, 240
 _LEAST_GAP = 40
-# A word that is longer is cut.
+# Longer words are cut.
 _WORD = 20
-# Marks in a bar, and of those the ones whose text is shown; occurrences of a question.
+# The most marks in a bar, marks whose text is shown, and occurrences of a question.
 _MOST_MARKS, _MOST_SHOWN, _MOST_TIMES = 200, 24, 4
 _MOST_MESSAGES, _MOST_SEGMENTS = 12, 120
-# Texts beside the prompt: their characters, and how many of a list.
+# Texts beside the prompt: the most characters, items of a list, and characters of a short name.
 _MOST_TEXT, _MOST_LISTED, _MOST_WORD = 600, 12, 80
 
-# What a mark is of, in the order of preference where two overlap.
+# What a mark can be of.
 NEEDLE, NEAR_MISS, DECOY, QUESTION, TARGET = "needle", "near miss", "decoy", "question", "target"
 
 
 class Mark(NamedTuple):
-    """Something that stands in a prompt: code points `start` to `end` of a message.
+    """A marked place in a prompt: code points `start` to `end` of a message.
 
     number: of a needle among those that are asked for, from 1. depth: obtained, percent. sound: whether the text there
-    is the one that the row says.
+    is the one that the row states.
     """
 
     kind: str
@@ -46,12 +46,13 @@ class Mark(NamedTuple):
 def drawn(row: Mapping[str, Any], budget: int | None) -> dict[str, Any]:
     """What the page shows of a row, for JSON; of bounded size, whatever the row holds.
 
-    `messages`: of each role, characters and pieces: text, numbers of characters left out, and [mark, text]; pieces are
-    null for a message of which nothing is shown. `marks`: as lists. `marks_left`: how many are not in `marks`.
+    `messages`: role, number of characters and pieces of each; a piece is a text, a number of characters left out, or
+    [mark, text]; pieces are null if nothing of the message is shown. `marks`: as lists. `marks_left`: how many are not
+    in `marks`.
     """
     messages = list(_messages(row.get("prompt")))
-    found = marks_of(row, messages)
-    marks = found[:_MOST_MARKS]
+    all_marks = marks_of(row, messages)
+    marks = all_marks[:_MOST_MARKS]
     return {
         "id": short(text(row.get("id")) or ""),
         "needle": _name(row, "needle_id"),
@@ -70,48 +71,51 @@ def drawn(row: Mapping[str, Any], budget: int | None) -> dict[str, Any]:
         "decoys": [short(" / ".join(group), _MOST_WORD) for group in _groups(row, "decoys")[:_MOST_LISTED]],
         "leak": None if row.get("leak") is None else short(str(row["leak"]), _MOST_WORD),
         "marks": [[*mark[:5], None if mark.depth is None else round(mark.depth, 2), mark.sound] for mark in marks],
-        "marks_left": len(found) - len(marks),
+        "marks_left": len(all_marks) - len(marks),
         "messages": _shown_messages(messages, marks),
     }
 
 
 def marks_of(row: Mapping[str, Any], messages: Sequence[tuple[str | None, str]]) -> list[Mark]:
-    """All that has a place in a prompt: needles and near misses by their spans, questions and decoys by their text.
+    """All marks of a prompt: needles, near misses and target by their spans, questions and decoys by their text.
 
-    By message and place; where two overlap, the one that begins first, and of these a needle, is kept whole and the
-    other left out. `messages`: role and content of each; a prompt that is one text is one message.
+    In order of message and place; see `_apart` for marks that overlap. `messages`: role and content of each; a prompt
+    that is one text is one message.
     """
+    if not messages:
+        return []
     context = whole(row.get("context_message"))
     home = context if context is not None and 0 <= context < len(messages) else 0
-    needles, spans = _texts(row, "needles"), row.get("needle_spans")
-    near = near_misses(needles, _groups(row, "decoys"))
-    depths = row.get("needle_depths")
-    found: list[Mark] = []
-    if messages and isinstance(spans, list):
-        for place, span in enumerate(spans):
-            ends = _span(span, len(messages[home][1]))
-            if ends is None:
-                continue
-            known = needles[place] if place < len(needles) else None
-            sound = known is None or messages[home][1][ends[0] : ends[1]] == known
-            depth = number(depths[place]) if isinstance(depths, list) and place < len(depths) else None
-            asked = place < len(needles) - near
-            kind, rank = (NEEDLE, place + 1) if asked or not near else (NEAR_MISS, None)
-            found.append(Mark(kind, home, *ends, rank, depth, sound))
-    target = _span(row.get("target_span"), len(messages[home][1])) if messages else None
+    needles, decoys = _texts(row, "needles"), _groups(row, "decoys")
+    near = near_misses(needles, decoys)
+    marks = list(_needle_marks(row, needles, near, home, messages[home][1]))
+    target = _span(row.get("target_span"), len(messages[home][1]))
     if target:
-        found.append(Mark(TARGET, home, *target))
+        marks.append(Mark(TARGET, home, *target))
+    question = (text(row.get("question")) or "").strip()
+    words = [] if near else [word for group in decoys[:_MOST_LISTED] for word in group[:_MOST_LISTED]]
     for message, (_, content) in enumerate(messages):
-        question = (text(row.get("question")) or "").strip()
-        found += [Mark(QUESTION, message, *ends) for ends in _finds(content, question)]
-        if not near:
-            words = (word for group in _groups(row, "decoys")[:_MOST_LISTED] for word in group[:_MOST_LISTED])
-            found += [Mark(DECOY, message, *ends) for word in words for ends in _finds_word(content, word)]
-    return _apart(found)
+        marks += [Mark(QUESTION, message, *ends) for ends in _finds(content, question)]
+        marks += [Mark(DECOY, message, *ends) for word in words for ends in _finds_word(content, word)]
+    return _apart(marks)
+
+
+def _needle_marks(row: Mapping[str, Any], needles: Sequence[str], near: int, home: int, content: str) -> Iterator[Mark]:
+    """The marks of needles, and of near misses, which are the last `near` of them."""
+    spans, depths = row.get("needle_spans"), row.get("needle_depths")
+    for place, span in enumerate(spans if isinstance(spans, list) else []):
+        ends = _span(span, len(content))
+        if ends is None:
+            continue
+        is_needle = not near or place < len(needles) - near
+        kind, rank = (NEEDLE, place + 1) if is_needle else (NEAR_MISS, None)
+        depth = number(depths[place]) if isinstance(depths, list) and place < len(depths) else None
+        sound = place >= len(needles) or content[ends[0] : ends[1]] == needles[place]
+        yield Mark(kind, home, *ends, rank, depth, sound)
 
 
 def near_misses(needles: Sequence[str], decoys: Sequence[Sequence[str]]) -> int:
-    """How many of the last needles are near misses: as many as there are decoys, if each holds its own."""
+    """How many of the last needles are near misses: one for each group of decoys, if each holds a word of its group."""
     last = needles[len(needles) - len(decoys) :]
     if not decoys or len(decoys) > len(needles):
         return 0
@@ -124,24 +128,25 @@ def near_misses(needles: Sequence[str], decoys: Sequence[Sequence[str]]) -> int:
 
 
 def _apart(marks: Iterable[Mark]) -> list[Mark]:
+    """The marks in order; of two that overlap only the higher kind is kept, else the first."""
     rank = {kind: place for place, kind in enumerate((NEEDLE, NEAR_MISS, TARGET, QUESTION, DECOY))}
-    found: list[Mark] = []
+    kept: list[Mark] = []
     for mark in sorted(marks, key=lambda mark: (mark.message, mark.start, rank[mark.kind], mark.end)):
-        if not found or found[-1].message != mark.message or mark.start >= found[-1].end:
-            found.append(mark)
-        elif rank[mark.kind] < rank[found[-1].kind]:
-            found[-1] = mark
-    return found
+        if not kept or kept[-1].message != mark.message or mark.start >= kept[-1].end:
+            kept.append(mark)
+        elif rank[mark.kind] < rank[kept[-1].kind]:
+            kept[-1] = mark
+    return kept
 
 
 def _span(value: Any, length: int) -> tuple[int, int] | None:
-    """The ends of a span within a text; None for what is none."""
+    """The ends of a span within a text of `length` characters; None if the value is not such a span."""
     start, end = (whole(value.get("start")), whole(value.get("end"))) if isinstance(value, dict) else (None, None)
     return (start, end) if start is not None and end is not None and 0 <= start < end <= length else None
 
 
 def _finds(content: str, wanted: str) -> Iterator[tuple[int, int]]:
-    """The first and the last places of a text, which are those that templates give to a question."""
+    """The first places of a text and its last one: templates put a question at either end."""
     if not wanted:
         return
     places: list[int] = []
@@ -155,7 +160,7 @@ def _finds(content: str, wanted: str) -> Iterator[tuple[int, int]]:
 
 
 def _finds_word(content: str, word: str) -> Iterator[tuple[int, int]]:
-    """The first place of a word as it is written, not inside another one."""
+    """The first place of a word, spelled exactly so and not inside another word."""
     at = content.find(word) if word.strip() else -1
     while at >= 0:
         end = at + len(word)
@@ -169,23 +174,23 @@ def _finds_word(content: str, word: str) -> Iterator[tuple[int, int]]:
 def _shown_messages(messages: Sequence[tuple[str | None, str]], marks: Sequence[Mark]) -> list[list[Any]]:
     shown = _most_telling(marks)
     kept = set(kept_messages(len(messages), {marks[place].message for place in shown}, _MOST_MESSAGES))
-    found: list[list[Any]] = []
+    drawn_messages: list[list[Any]] = []
     for at, (role, content) in enumerate(messages[:_MOST_SEGMENTS]):
         own = [(marks[place], place) for place in shown if marks[place].message == at]
-        found.append([role, len(content), _pieces(content, own) if at in kept else None])
+        drawn_messages.append([role, len(content), _pieces(content, own) if at in kept else None])
     if len(messages) > _MOST_SEGMENTS:
-        found.append([None, sum(len(content) for _, content in messages[_MOST_SEGMENTS:]), None])
-    return found
+        drawn_messages.append([None, sum(len(content) for _, content in messages[_MOST_SEGMENTS:]), None])
+    return drawn_messages
 
 
 def _most_telling(marks: Sequence[Mark]) -> list[int]:
-    """Which marks have their text shown: needles before all others, each kind from the front."""
+    """The numbers of the marks whose text is shown; near misses and decoys only as far as there is room."""
     order = sorted(range(len(marks)), key=lambda place: (marks[place].kind not in (NEEDLE, QUESTION, TARGET), place))
     return sorted(order[:_MOST_SHOWN])
 
 
 def _pieces(content: str, marks: Sequence[tuple[Mark, int]]) -> list[Any]:
-    """A text shortened: what is kept, how many characters are left out, and [number of a mark, its text]."""
+    """A text, shortened: pieces of text, numbers of characters left out, and [number of a mark, its text]."""
     wanted = [(0, _word_end(content, _HEAD)), (_word_start(content, len(content) - _TAIL), len(content))]
     for mark, _ in marks:
         before, after = _word_start(content, mark.start - _AROUND), _word_end(content, mark.end + _AROUND)
@@ -211,13 +216,13 @@ def _pieces(content: str, marks: Sequence[tuple[Mark, int]]) -> list[Any]:
 
 
 def _word_start(content: str, place: int) -> int:
-    """Where the word begins that a place is in, if that is near: no language without spaces has such words."""
+    """Where the word at a place begins, if that is near; languages without spaces have no such words."""
     near = content[max(place - _WORD, 0) : max(place, 0)]
     return place - min((len(near) - at - 1 for at, char in enumerate(near) if char.isspace()), default=0)
 
 
 def _word_end(content: str, place: int) -> int:
-    """Where the word ends that a place is in, if that is near."""
+    """Where the word at a place ends, if that is near."""
     near = content[place : place + _WORD]
     return place + next((at for at, char in enumerate(near) if char.isspace()), 0)
 
@@ -237,7 +242,7 @@ def _texts(row: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _groups(row: Mapping[str, Any], name: str) -> list[list[str]]:
-    """Groups of texts any one of which will do."""
+    """A column with groups of texts."""
     value = row.get(name)
     groups = [group for group in value if isinstance(group, list)] if isinstance(value, list) else []
     return [[item for item in group if isinstance(item, str)] for group in groups]
@@ -249,7 +254,7 @@ def _name(row: Mapping[str, Any], name: str) -> str | None:
 
 
 def _cut(value: str | None) -> str | list[str | int] | None:
-    """A text, or where it is long its beginning, the number of characters left out, and its end."""
+    """A text; of a long one its beginning, the number of characters left out, and its end."""
     if value is None or len(value) <= _MOST_TEXT:
         return value
     return [value[: _MOST_TEXT - 150], len(value) - _MOST_TEXT, value[-150:]]

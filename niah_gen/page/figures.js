@@ -1,9 +1,9 @@
-// The embedded counts in, figures of any choice of rows out.
+// Turns the embedded counts into the figures of any choice of rows.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const WORDS = { part: "part", language: "language", corpus: "corpus", needle_id: "needle", control: "control" };
 
-/** What is shown: for each filter the place of its value or -1 for all, what cells show, and the opened cell. */
+/** What is shown: for each filter the place of its value or -1 for all, the measure, the view, and the opened cell. */
 const state = { filters: DATA.filters.map(() => -1), measure: 0, view: "map", cell: null };
 
 const NEEDLE = DATA.filters.findIndex((filter) => filter.name === "needle_id");
@@ -53,20 +53,20 @@ function add(figure, k) {
   return figure;
 }
 
-/** The figure of every cell by its place; null where no chosen row stands. */
+/** The figure of every cell by its place; null for cells without chosen rows. */
 function cells() {
-  const found = Array(DATA.lengths.length * DATA.depths.length).fill(null);
+  const figures = Array(DATA.lengths.length * DATA.depths.length).fill(null);
   for (let k = 0; k < DATA.sums.rows.length; k++) {
-    if (isChosen(k)) found[placeOf(k)] = add(found[placeOf(k)] ?? newFigure(), k);
+    if (isChosen(k)) figures[placeOf(k)] = add(figures[placeOf(k)] ?? newFigure(), k);
   }
-  return found;
+  return figures;
 }
 
 /** The figure of all chosen rows. */
 function overall() {
-  const found = newFigure();
-  for (let k = 0; k < DATA.sums.rows.length; k++) if (isChosen(k)) add(found, k);
-  return found;
+  const figure = newFigure();
+  for (let k = 0; k < DATA.sums.rows.length; k++) if (isChosen(k)) add(figure, k);
+  return figure;
 }
 
 function isFiltered() {
@@ -77,30 +77,30 @@ function rowsOf(number) {
   return number === 1 ? "1 row" : `${count(number)} rows`;
 }
 
-/** Two numbers as one where they are the same. */
+/** A range of numbers, or the number if both ends are the same. */
 function between(one, other) {
   return one === other ? count(one) : `${count(one)} to ${count(other)}`;
 }
 
-/** Points of depth with their sign. */
+/** Points of depth, with their sign. */
 function signed(points) {
   return `${points > 0 ? "+" : points < 0 ? "−" : ""}${Math.abs(points).toFixed(1)}`;
 }
 
 const FAR_OFF = 5;
 
-/** What an author would look into: each as a sentence. */
+/** What an author should check, each in words. */
 function doubts(figure) {
   return [
     figure.room !== null && figure.room < 0 ? `up to ${count(-figure.room)} tokens beyond the budget` : null,
     figure.passes !== null && figure.passes > 1 ? `the haystack goes through its corpus ${+figure.passes.toFixed(2)} times` : null,
-    figure.off !== null && Math.abs(figure.off) > FAR_OFF ? `a needle stands ${signed(figure.off)} points from its depth` : null,
-    figure.leaks ? `${rowsOf(figure.leaks)} whose haystack holds a keyword already` : null,
+    figure.off !== null && Math.abs(figure.off) > FAR_OFF ? `a needle is ${signed(figure.off)} points from its depth` : null,
+    figure.leaks ? `${rowsOf(figure.leaks)} whose haystack already holds a keyword` : null,
   ].filter(Boolean);
 }
 
-/** What a figure says, a line each, for tooltips and screen readers. */
-function toldLines(figure, named = 4) {
+/** A figure in words, one line per fact, for tooltips and screen readers. */
+function summaryLines(figure, named = 4) {
   if (!figure) return ["no rows"];
   const lines = [rowsOf(figure.rows)];
   if (NEEDLE >= 0) {
@@ -112,6 +112,6 @@ function toldLines(figure, named = 4) {
   return [...lines, ...doubts(figure)];
 }
 
-function told(figure) {
-  return toldLines(figure).join("; ");
+function summary(figure) {
+  return summaryLines(figure).join("; ");
 }

@@ -1,6 +1,6 @@
-"""Counts what every cell of a dataset holds; no prompt is read.
+"""Counts what every cell of a dataset holds, without reading prompts.
 
-Rows are put together by their coordinates: the page adds up those that a reader chooses.
+Rows are counted by combination of coordinates; the page adds up those that a reader chooses.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from niah_score.html.axes import Axis, axis_of
 
 # The coordinates that the page has a filter for.
 FILTERS = ("part", "control", "language", "corpus", "needle_id")
-# Combinations of all coordinates that are embedded; each is a line of numbers.
+# The most combinations of coordinates to embed; each is a line of numbers.
 MOST_COMBINATIONS = 40_000
 _LONGEST_NAME = 200
 _READ = (
     "id", *FILTERS, "length", "depth_percent", "prompt_tokens", "haystack_passes", "needle_depths", "needles", "decoys",
     "leak", "task", "placement", "template", "boundary", "metric",
 )  # fmt: skip
-# What is said of the whole dataset: all different values of these.
+# The columns of which the page lists all values, for the whole dataset.
 ABOUT = ("task", "placement", "template", "boundary", "metric")
 _MOST_VALUES = 20
 
 
 class SeenRow(NamedTuple):
-    """A row: the file that it stands in, its number there from 1, its id, tokens, and the number of its combination."""
+    """A row: the number of its file, its number there from 1, its id, tokens, and the number of its combination."""
 
     file: int
     number: int
@@ -42,10 +42,10 @@ class SeenRow(NamedTuple):
 class GridFigures(NamedTuple):
     """What the cells of a dataset hold.
 
-    rows: all, in row order. lengths, depths: the axes of the grid. filters: the names of coordinates with several
-    values, and these. left_out: those that would make too many combinations. codes: for each combination the places of
-    its length, its depth and its value of each filter. sums: columns of numbers, one a combination. about: the
-    different values of ABOUT.
+    rows: all, in row order. lengths, depths: the axes of the grid. filters: the coordinates with several values, each a
+    name and its values. left_out: coordinates that would make too many combinations. codes: for each combination the
+    places of its length, its depth and its value of each filter. sums: columns with a number for each combination.
+    about: the values of each column of ABOUT.
     """
 
     rows: list[SeenRow]
@@ -59,7 +59,7 @@ class GridFigures(NamedTuple):
 
 
 class _Sum:
-    """What the rows of one combination come to."""
+    """The totals and extremes over the rows of one combination."""
 
     def __init__(self) -> None:
         self.rows = self.leaks = 0
@@ -85,7 +85,7 @@ class _Sum:
 
 
 def figures_of(dataset: Dataset, reserves: Reserves, most: int = MOST_COMBINATIONS) -> GridFigures:
-    """Count all rows of a dataset. Raises IntegrityError for files that cannot be read or hold other rows than told."""
+    """Count all rows of a dataset. Raises IntegrityError if files cannot be read or have a wrong number of rows."""
     keys: dict[tuple[Any, ...], int] = {}
     sums: list[_Sum] = []
     rows: list[SeenRow] = []
@@ -118,7 +118,7 @@ def _rows(dataset: Dataset) -> Iterator[tuple[Mapping[str, Any], int, int]]:
 def _laid_out(
     rows: list[SeenRow], keys: Sequence[tuple[Any, ...]], sums: Sequence[_Sum], about: dict[str, list[str]], most: int
 ) -> GridFigures:
-    """Figures by places on the axes and codes of filters; a filter that makes too many combinations is dropped."""
+    """Figures by places on the axes and codes of filters; filters that make too many combinations are dropped."""
     values = [sorted({key[at] for key in keys}, key=_null_last) for at in range(2 + len(FILTERS))]
     axes = [axis_of(of) for of in values[:2]]
     code = [{value: place for place, value in enumerate(of)} for of in values]
@@ -130,14 +130,14 @@ def _laid_out(
         return (*places, *(code[at][key[at]] for at in kept))
 
     while kept and len({codes(key) for key in keys}) > most:
-        # Parts and controls are what a reader chooses first; the names of needles are the most.
+        # Readers choose parts and controls first; needles have the most values.
         least = [at for at in kept if FILTERS[at - 2] not in ("part", "control")] or kept
         dropped = max(least, key=lambda at: len(values[at]))
         kept.remove(dropped)
         left_out.append(FILTERS[dropped - 2])
-    found = {key: codes(key) for key in keys}
-    order = {combination: place for place, combination in enumerate(sorted(set(found.values())))}
-    places = [order[found[key]] for key in keys]
+    combinations = [codes(key) for key in keys]
+    order = {combination: place for place, combination in enumerate(sorted(set(combinations)))}
+    places = [order[combination] for combination in combinations]
     return GridFigures(
         [row._replace(combination=places[row.combination]) for row in rows], axes[0], axes[1],
         [(FILTERS[at - 2], [None if value is None else short(value) for value in values[at]]) for at in kept],
@@ -146,7 +146,7 @@ def _laid_out(
 
 
 def _columns(sums: Sequence[_Sum], places: Sequence[int], size: int) -> dict[str, list[Any]]:
-    """The sums of combinations that became one put together, as columns."""
+    """The sums as columns, with those of combinations that became one put together."""
     together: list[list[_Sum]] = [[] for _ in range(size)]
     for one, place in zip(sums, places, strict=True):
         together[place].append(one)
@@ -173,7 +173,7 @@ def _farthest(points: list[float]) -> float | None:
 
 
 def _off(row: Mapping[str, Any]) -> float | None:
-    """Points between the depth that was asked for and that of the first needle; None where only near misses stand."""
+    """Obtained minus requested depth of the first needle, in points; None if there are only near misses."""
     depths, asked = row["needle_depths"], number(row["depth_percent"])
     needles, decoys = row["needles"], row["decoys"]
     if not isinstance(depths, list) or not depths or asked is None:
@@ -189,21 +189,21 @@ def _null_last(value: Any) -> tuple[bool, Any]:
 
 
 def short(text: str, most: int = _LONGEST_NAME) -> str:
-    """A name cut to a length that a page can show."""
+    """A name, cut to a length that a page can show."""
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def text(value: Any) -> str | None:
-    """A value that is a text, or None: files changed by hand may hold anything."""
+    """The value if it is a text, else None: files changed by hand may hold anything."""
     return value if isinstance(value, str) else None
 
 
 def whole(value: Any) -> int | None:
-    """A value that is a whole number, or None."""
+    """The value if it is a whole number, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def number(value: Any) -> float | None:
-    """A value that is a finite number, or None."""
-    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return value if known else None
+    """The value if it is a finite number, else None."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if is_number else None

@@ -25,7 +25,7 @@ function ends(labels, say) {
   return first[0] === last[1] ? say(first[0]) : `${say(first[0])} to ${say(last[1])}`;
 }
 
-/** The figures on top: rows, tokens, lengths, depths, needles. Where values share a place, how many there are is not known. */
+/** The figures on top: rows, tokens, lengths, depths, needles. If values share a place on an axis, their number is unknown. */
 function cards() {
   const { dataset, filters } = DATA;
   const all = overall();
@@ -42,11 +42,11 @@ function cards() {
 }
 
 function fits(all) {
-  if (all.room === null) return "the recipe tells no budget";
+  if (all.room === null) return "the recipe states no budget";
   return all.room < 0 ? `up to ${count(-all.room)} tokens beyond the budget` : "all prompts within their budget";
 }
 
-/** The rows with a value of a filter. */
+/** How many rows have a value of a filter. */
 function sumOf(filter, value) {
   const { codes, rows } = DATA.sums;
   return rows.reduce((sum, number, k) => (codes[2 + filter][k] === value ? sum + number : sum), 0);
@@ -61,7 +61,7 @@ function notes() {
     total > shown.length ? el("p", { class: "small" }, `and ${count(total - shown.length)} more, in manifest.json`) : null);
 }
 
-// Columns of words, which begin on the left.
+// Columns of words, aligned to the left.
 const WORDY = new Set(["licence", "source", "a question", "its answer"]);
 
 function table(label, heads, lines, kind = "") {
@@ -69,7 +69,7 @@ function table(label, heads, lines, kind = "") {
     el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col", class: WORDY.has(head) ? "said" : null }, head)))), el("tbody", {}, lines)));
 }
 
-/** The rows of each part and control; a part can be chosen here. */
+/** How many rows each part has of each control; choosing a part filters by it. */
 function makeup() {
   const { makeup } = DATA;
   if (!makeup) return null;
@@ -91,7 +91,7 @@ function corpora() {
     DATA.corpora_left ? el("p", { class: "small" }, `and ${count(DATA.corpora_left)} more, in manifest.json`) : null);
 }
 
-/** What all rows have in common, or differ in. */
+/** The values that the rows have of some columns, and the files. */
 function properties() {
   const { dataset } = DATA;
   const lines = [["task", dataset.task], ["placement", dataset.placement], ["boundary", dataset.boundary], ["template", dataset.template], ["metric", dataset.metric], ["files", dataset.formats], ["content", [dataset.content_digest.slice(0, 16)]]];

@@ -1,4 +1,4 @@
-"""Draws a dataset folder as one HTML file that an author reads before publishing, and that loads nothing."""
+"""Draws a dataset folder as one HTML file that loads nothing, for authors to read before publishing."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from niah_score.machine.files import write_atomically
 if TYPE_CHECKING:
     from niah_gen.progress import Progress
 
-# Bytes of the rows that are shown in full, and ids of the others that are listed.
+# The most bytes of rows to show in full, and the most ids to list.
 LARGEST = 8_000_000
 MOST_IDS = 20_000
 STYLES = ("dataset.css",)
-# In this order, after the scripts that every page has; all share one scope.
+# In this order, after the scripts shared by all pages; all are in one scope.
 SCRIPTS = ("figures.js", "head.js", "cells.js", "rows.js", "dataset.js")
 _WITHOUT_SCRIPT = (
-    "This page draws itself with JavaScript, which is switched off. niah-gen show DATASET prints the rows of a dataset."
+    "This page needs JavaScript, which is switched off. niah-gen show DATASET prints the rows of a dataset."
 )
 
 
 class WrittenPage(NamedTuple):
-    """A page that was written: its file, how many rows it shows in full, and how many there are."""
+    """A page that was written: its file, how many rows it shows in full, and how many rows there are."""
 
     path: Path
     shown: int
@@ -49,8 +49,8 @@ def write_page(
 ) -> WrittenPage:
     """Write the page of a dataset folder; by default as `NAME-digest8.html` in the working directory.
 
-    Raises NiahError for a file that exists unless it may be replaced, or that lies in the dataset; ContractError for
-    what is no dataset; IntegrityError for damaged files.
+    Raises NiahError if the file exists and may not be replaced, or lies in the dataset; ContractError if the folder is
+    not a dataset; IntegrityError for damaged files.
     """
     dataset = open_dataset(folder)
     path = _path(dataset, out)
@@ -72,9 +72,9 @@ def page_of(
     largest: int = LARGEST,
     progress: Progress | None = None,
 ) -> tuple[bytes, int]:
-    """The page, in UTF-8, the same for the same dataset, and how many rows it shows in full.
+    """The page in UTF-8, always the same for the same dataset, and how many rows it shows in full.
 
-    most: rows that are shown in full; largest: bytes of these. Prompts are read a row group at a time.
+    most: the most rows to show in full; largest: the most bytes of these. Prompts are read a row group at a time.
     """
     reserves = reserves_of(dataset.folder)
     chosen = in_order(figures, most)
@@ -95,7 +95,7 @@ def page_of(
 
 
 def _ids(figures: GridFigures) -> dict[str, list[object]] | None:
-    """The ids, tokens and combinations of all rows in row order; None where there are too many."""
+    """The ids, tokens and combinations of all rows in row order; None if there are too many."""
     if len(figures.rows) > MOST_IDS:
         return None
     return {
@@ -114,16 +114,16 @@ def _drawn(
     by_file: dict[int, dict[int, SeenRow]] = {}
     for row in chosen:
         by_file.setdefault(row.file, {})[row.number] = row
-    found: dict[SeenRow, str] = {}
+    texts: dict[SeenRow, str] = {}
     for place, file in enumerate(dataset.files()):
         wanted = sorted(by_file.get(place, {}).items())
         read = rows_at(file.path, [number for number, _ in wanted]) if wanted else ()
         for (_, row), value in zip(wanted, read, strict=True):
             columns = {"length": None, "part": None, "control": None, **value}
-            found[row] = as_json(drawn(columns, reserves.budget(columns)))
+            texts[row] = as_json(drawn(columns, reserves.budget(columns)))
             if progress:
                 progress.advance(1, row.tokens or 0)
-    return found
+    return texts
 
 
 def _path(dataset: Dataset, out: Path | None) -> Path:
@@ -140,4 +140,4 @@ def _refuse(path: Path, folder: Path, overwrite: bool) -> None:
     if path.is_dir():
         raise NiahError(f"--out {path} is a folder; name a file in it, such as {path / 'dataset.html'}")
     if path.exists() and not overwrite:
-        raise NiahError(f"{path} exists; name another file with --out, or say --overwrite to replace it")
+        raise NiahError(f"{path} exists; name another file with --out, or use --overwrite to replace it")

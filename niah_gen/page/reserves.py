@@ -1,4 +1,4 @@
-"""Reads how many tokens of each length a recipe keeps free, which with the length is the budget of a prompt."""
+"""Reads how many tokens a recipe reserves for answers: the length less the reserve is the budget of a prompt."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from niah_score.contract import RECIPE
 
 
 class Reserves(NamedTuple):
-    """Tokens that stay free for the answer: of all rows, and of parts that have a number of their own.
+    """Tokens that stay free for the answer: in all rows, and in the parts with their own number.
 
-    Both are empty where the recipe does not tell.
+    Both are empty if the recipe does not say.
     """
 
     every: int | None
@@ -46,5 +46,5 @@ def reserves_of(folder: Path) -> Reserves:
 
 
 def _tokens(table: Mapping[str, Any]) -> int | None:
-    found = table.get("reserve")
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    tokens = table.get("reserve")
+    return tokens if isinstance(tokens, int) and not isinstance(tokens, bool) else None

@@ -1,12 +1,12 @@
-// The rows of a cell: each prompt as a bar with what stands where, and the text around it.
+// The rows of a cell: each prompt as a bar with marked places, and the text around these.
 
 const KINDS = {
-  needle: ["needle", "what is asked for"], "near miss": ["near", "reads like an answer and is none"], decoy: ["near", "a false answer, as it stands in the text"],
-  question: ["question", "what is asked"], target: ["target", "the text whose log-probabilities are asked for"],
+  needle: ["needle", "what is asked for"], "near miss": ["near", "reads like an answer but is not one"], decoy: ["near", "a false answer, where the text has it"],
+  question: ["question", "what is asked"], target: ["target", "the text whose log-probabilities are requested"],
 };  // prettier-ignore
 const OPENED = 3;
 
-/** A block of text: pieces are texts, and numbers of characters left out. */
+/** A block of text, given whole or as pieces: texts, and numbers of characters left out. */
 function passage(text, language) {
   const pieces = Array.isArray(text) ? text : [text];
   return el("div", { class: "passage", lang: tagOf(language), dir: "auto" }, pieces.map((piece) => (typeof piece === "number" ? gap(piece) : nodes(piece))));
@@ -16,24 +16,20 @@ function gap(characters) {
   return el("span", { class: "cut" }, ` … ${count(characters)} characters … `);
 }
 
-function drawCell() {
-  const place = state.cell;
-  page.explore.classList.toggle("opened", place !== null);
-  page.detail.hidden = place === null;
-  fit();
-  if (place === null) return page.detail.replaceChildren();
-  const figure = page.found[place];
+/** What an opened cell shows. */
+function cellDetail(place) {
+  const figure = page.figures[place];
   const shown = DATA.rows.filter(([k]) => isChosen(k) && placeOf(k) === place);
   const full = new Set(shown.map(([, number]) => number));
-  page.detail.replaceChildren(
-    detailHead("Cell", place, toldLines(figure, 12).map((line) => el("span", { class: "fact" }, line))),
+  return [
+    detailHead("Cell", place, summaryLines(figure, 12).map((line) => el("span", { class: "fact" }, line))),
     el("p", { class: "small how" }, howMany(shown.length, figure.rows)),
     el("ol", { class: "examples" }, shown.map((one, at) => example(one, at < OPENED))),
-    ...others(place, full));
+    ...others(place, full)];
 }
 
 function howMany(shown, all) {
-  if (shown >= all) return all === 1 ? "Its one row." : `All ${count(all)} rows.`;
+  if (shown >= all) return all === 1 ? "Its only row." : `All ${count(all)} rows.`;
   return `${count(shown)} of ${rowsOf(all)} shown in full; niah-gen show DATASET ID shows any other.`;
 }
 
@@ -61,7 +57,7 @@ function example([k, number, row], open) {
       over ? chip(`${count(row.tokens - row.budget)} tokens beyond the budget`, "warn") : null,
       row.passes !== null && row.passes > 1 ? chip(`${+row.passes.toFixed(2)} passes`, "warn") : null,
       row.leak === null ? null : chip([plain(row.leak), " is in the haystack"], "warn", "leak"),
-      strange ? chip(strange === 1 ? "a span does not hold its needle" : `${strange} spans do not hold their needles`, "bad", "niah-gen verify --full tells more") : null),
+      strange ? chip(strange === 1 ? "a span does not hold its needle" : `${strange} spans do not hold their needles`, "bad", "niah-gen verify --full says more") : null),
     row.question === null ? null : field("Question", passage(row.question, row.language)),
     row.answers.length ? field(row.answers.length === 1 ? "Answer" : "Answers, any of them", row.answers.map((answer) => passage(answer, row.language))) : null,
     row.prefix === null ? null : field("The answer begins with", passage(row.prefix, row.language)),
@@ -71,7 +67,7 @@ function example([k, number, row], open) {
     el("p", { class: "id" }, el("code", {}, name(row.id)), ` · row ${count(number)}`, row.boundary === null ? null : [" · at a ", name(row.boundary), " end"]));
 }
 
-/** The messages in one line, as long as they are, with what stands where. */
+/** The messages side by side on one line, in proportion to their lengths, with the marked places. */
 function strip(row, text) {
   const total = Math.max(1, row.messages.reduce((sum, [, length]) => sum + length, 0));
   const starts = [];
@@ -87,11 +83,11 @@ function strip(row, text) {
     const [kind, message, start, end] = mark;
     return part(el("i", { class: `place ${KINDS[kind][0]}`, title: markName(row, mark), onclick: () => lookAt(text, at) }), starts[message] + start, end - start);
   });
-  const said = row.marks.slice(0, 30).map((mark) => `${markName(row, mark)} at ${((100 * (starts[mark[1]] + mark[2])) / total).toFixed(0)} % of it`);
-  return el("div", { class: `strip${several ? " several" : ""}`, role: "img", "aria-label": `A prompt of ${count(total)} characters: ${said.join("; ")}` }, segments, marks);
+  const places = row.marks.slice(0, 30).map((mark) => `${markName(row, mark)} at ${((100 * (starts[mark[1]] + mark[2])) / total).toFixed(0)} % of it`);
+  return el("div", { class: `strip${several ? " several" : ""}`, role: "img", "aria-label": `A prompt of ${count(total)} characters: ${places.join("; ")}` }, segments, marks);
 }
 
-/** What a mark is, with the depth that it obtained. */
+/** What a mark is, with its obtained depth. */
 function markName(row, [kind, , , , place, depth]) {
   const several = row.marks.filter((mark) => mark[0] === "needle").length + row.marks_left > 1;
   return `${kind}${kind === "needle" && several ? ` ${place}` : ""}${depth === null ? "" : `, depth ${depth.toFixed(2)} %`}`;
@@ -99,11 +95,11 @@ function markName(row, [kind, , , , place, depth]) {
 
 function lookAt(text, place) {
   text.open = true;
-  const found = text.querySelector(`[data-mark="${place}"]`);
-  if (!found) return;
-  found.scrollIntoView({ block: "center" });
-  found.classList.add("found");
-  found.addEventListener("animationend", () => found.classList.remove("found"), { once: true });
+  const mark = text.querySelector(`[data-mark="${place}"]`);
+  if (!mark) return;
+  mark.scrollIntoView({ block: "center" });
+  mark.classList.add("found");
+  mark.addEventListener("animationend", () => mark.classList.remove("found"), { once: true });
 }
 
 /** What the colours of a bar mean, and how long it is. */
@@ -115,7 +111,7 @@ function key(row) {
   const tokens = row.tokens === null ? null : `${count(row.tokens)}${row.budget === null ? "" : ` of ${count(row.budget)}`} tokens`;
   return el("p", { class: "legend" },
     there.map(([kind, [look, what]]) => el("span", { title: what }, el("i", { class: `swatch place ${look}` }), counted(row, kind))),
-    row.question !== null && !row.marks.some((mark) => mark[0] === "question") ? el("span", {}, "the question does not stand in it word for word") : null,
+    row.question !== null && !row.marks.some((mark) => mark[0] === "question") ? el("span", {}, "the question is not in it word for word") : null,
     el("span", { class: "length" }, [tokens, `${count(total)} characters`, depth].filter(Boolean).join(" · ")));
 }
 
@@ -142,13 +138,13 @@ function shownMessage(row, [role, , pieces], at) {
   return [several || role !== null ? el("p", { class: "speaker" }, name(role ?? "")) : null, el("div", { class: "passage", lang: tagOf(row.language), dir: "auto" }, inside)];
 }
 
-/** How many messages from one on have nothing shown of them. */
+/** How many messages in a row, from this one on, have nothing shown. */
 function run(row, at) {
   const next = row.messages.findIndex(([, , pieces], place) => place > at && pieces !== null);
   return (next < 0 ? row.messages.length : next) - at;
 }
 
-/** What stands in the prompt and is not in the shortened text. */
+/** How many marked places the shortened text leaves out. */
 function unseen(row) {
   const inText = new Set(row.messages.flatMap(([, , pieces]) => (pieces ?? []).filter(Array.isArray).map(([place]) => place)));
   const left = row.marks.length - inText.size + row.marks_left;

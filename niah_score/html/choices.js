@@ -28,6 +28,17 @@ function viewButtons(views, shown, act) {
   return group;
 }
 
+/** The choices of a page, a button that sets each filter back to its value in `start`, and the views. */
+function controlBar(made, start, views) {
+  page.reset = el("button", { type: "button", id: "reset", onclick: () => {
+    state.filters = [...start];
+    DATA.filters.forEach((filter, at) => (document.getElementById(`filter-${filter.name}`).value = String(start[at])));
+    redraw();
+  } }, "All rows");
+  const buttons = viewButtons(views, state.view, (view) => { state.view = view; redraw(); });
+  return el("div", { class: "controls", role: "group", "aria-label": "What is shown" }, made, page.reset, buttons);
+}
+
 /** Follows the system until it is pressed. */
 function darkToggle() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;

@@ -1,7 +1,7 @@
 // A grid of cells, depth down and length across: every cell is reached by keyboard, says what it holds, and opens.
 //
 // A page has, in the same scope, DATA with `lengths` and `depths`, `state` with `cell` (the place of the opened one) and
-// `view`, `tipLines(box)` and `drawCell()`.
+// `view`, `tipLines(box)` and `cellDetail(place)`, the nodes that an opened cell shows.
 
 const page = {};
 
@@ -131,6 +131,15 @@ function closeCell() {
   page.cells.forEach((box) => box && box.setAttribute("aria-selected", "false"));
   const back = state.view === "map" ? page.cells[place] : null;
   if (back) back.focus();
+}
+
+/** The opened cell beside the grid; nothing if none is open. */
+function drawCell() {
+  const place = state.cell;
+  page.explore.classList.toggle("opened", place !== null);
+  page.detail.hidden = place === null;
+  fit();
+  page.detail.replaceChildren(...(place === null ? [] : cellDetail(place)));
 }
 
 /** The head of an opened cell, with the button that closes it. */

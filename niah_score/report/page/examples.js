@@ -14,18 +14,14 @@ function examplesOf(place) {
   return found;
 }
 
-function drawCell() {
-  const place = state.cell;
-  page.explore.classList.toggle("opened", place !== null);
-  page.detail.hidden = place === null;
-  fit();
-  if (place === null) return page.detail.replaceChildren();
+/** What an opened cell shows. */
+function cellDetail(place) {
   const figure = cells()[place];
   const shown = examplesOf(place);
-  page.detail.replaceChildren(
+  return [
     detailHead(`Cell · ${metricName(state.metric)}`, place, told(figure)),
     el("p", { class: "small how" }, howMany(shown.length, figure)),
-    el("ol", { class: "examples" }, shown.map(example)));
+    el("ol", { class: "examples" }, shown.map(example))];
 }
 
 function howMany(shown, figure) {

@@ -11,13 +11,7 @@ function controls() {
     made.push(choice(WORDS[filter.name].replace(/^./, (letter) => letter.toUpperCase()), options, state.filters[place],
       (value) => { state.filters[place] = value; redraw(); }, `filter-${filter.name}`));
   });
-  page.reset = el("button", { type: "button", id: "reset", onclick: () => {
-    state.filters = [...START];
-    DATA.filters.forEach((filter, place) => (document.getElementById(`filter-${filter.name}`).value = String(START[place])));
-    redraw();
-  } }, "All rows");
-  const views = viewButtons([["map", "Heatmap"], ["table", "Table"]], state.view, (view) => { state.view = view; redraw(); });
-  return el("div", { class: "controls", role: "group", "aria-label": "What is shown" }, made, page.reset, views);
+  return controlBar(made, START, [["map", "Heatmap"], ["table", "Table"]]);
 }
 
 function redraw() {

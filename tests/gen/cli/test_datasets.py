@@ -163,7 +163,7 @@ def test_page_prints_its_file_last_and_refuses_to_replace_one(built: Path, tmp_p
     assert out.read_bytes().startswith(b"<!doctype html>")
     again = run("page", built, "--out", out)
     assert again.returncode == 2
-    assert again.stderr == f"niah-gen: {out} exists; name another file with --out, or say --overwrite to replace it\n"
+    assert again.stderr == f"niah-gen: {out} exists; name another file with --out, or use --overwrite to replace it\n"
     assert run("page", built, "--out", out, "--overwrite").returncode == 0
     none = run("page", tmp_path)
     assert (none.returncode, none.stdout) == (4, "")

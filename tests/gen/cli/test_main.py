@@ -160,7 +160,7 @@ def test_a_damaged_dataset_ends_verify_with_4(dataset: Path, tmp_path: Path) -> 
         (["build", "missing.toml"], ["missing.toml: no such file"]),
         (["plan", "--placement", "natve"], ["did you mean 'native'"]),
         (["merge", "/nonexistent"], ["no such folder", "ends in .partial"]),
-        (["merge", "/dev/null"], ["a file, and no folder", "ends in .partial"]),
+        (["merge", "/dev/null"], ["a file, not a folder", "ends in .partial"]),
         (["presets", "nothing"], ["preset 'nothing' does not exist"]),
         (["needles", "nothing"], ["no needle 'nothing' in the library"]),
         (["frobnicate"], ["frobnicate"]),
@@ -248,7 +248,7 @@ def test_merge_looks_no_deeper_than_datasets_lie_and_says_what_it_was_given(data
     assert "is a finished dataset; there is nothing to merge" in finished.stderr
     out = tmp_path / "a" / "b"
     assert run("build", *SMALL, "--shard", "1/2", "--out", str(out)).returncode == 0
-    assert "no part of a dataset here" in run("merge", str(tmp_path)).stderr
+    assert "no unfinished dataset here" in run("merge", str(tmp_path)).stderr
     assert "files are missing or damaged" in run("merge", str(out)).stderr
 
 

@@ -191,7 +191,7 @@ def test_shards_are_built_apart_and_merged(store: type[MadeStore], near: Path) -
     niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(2, 2))
     assert niah_gen.merge_at(first) == f"{OUT}/far/{near.name}"
     assert below(store, "out") == {f"far/{near.name}/{name}": data for name, data in tree(near).items()}
-    with pytest.raises(AddressError, match="no part of a dataset here"):
+    with pytest.raises(AddressError, match="no unfinished dataset here"):
         niah_gen.merge_at(OUT)
     with pytest.raises(NiahError, match="shard 3/2: expected"):
         niah_gen.build_at(RECIPE, OUT, formats=formats, shard=(3, 2))
@@ -337,7 +337,7 @@ def test_what_does_not_belong_there_keeps_a_build_from_being_finished_and_goes_o
     niah_gen.build_at(RECIPE, OUT, shard=(1, 1))
     stranger = f"bucket/{place_of(near)}/data/en-400/notes.txt"
     store.objects[stranger] = b"mine"
-    with pytest.raises(IntegrityError, match=r"1 objects there are no part of the dataset.*\n  data/en-400/notes.txt"):
+    with pytest.raises(IntegrityError, match=r"1 objects there are not part of the dataset.*\n  data/en-400/notes.txt"):
         niah_gen.merge_at(OUT)
     assert f"bucket/{place_of(near)}/{MANIFEST}" not in store.objects
     del store.objects[stranger]

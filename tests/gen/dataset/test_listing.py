@@ -68,10 +68,10 @@ def test_unfinished_builds_are_said_to_be_so_and_how_to_go_on(tmp_path: Path) ->
     partial = niah_gen.build(SMALL, tmp_path, shard=(1, 2))
     assert list(listed(tmp_path)) == [partial.relative_to(tmp_path).as_posix()]
     assert problem_of(tmp_path) == (
-        "unfinished, 2 of 4 files written; build the shards that are left, then niah-gen merge"
+        "unfinished, 2 of 4 files written; build the remaining shards, then run niah-gen merge"
     )
     (partial / "plan.json").unlink()
-    assert problem_of(tmp_path) == "unfinished, 2 files written; the same build again goes on from there"
+    assert problem_of(tmp_path) == "unfinished, 2 files written; run the same build again to continue"
     (partial / "plan.json").write_text("[]")
     assert problem_of(tmp_path).startswith("unfinished, 2 files written")
 
@@ -99,7 +99,7 @@ def test_a_folder_of_another_name_than_its_manifest_is_said_to_be_so(small: Path
 
 def test_rows_without_a_manifest_are_no_dataset_and_said_to_be_so(small: Path, tmp_path: Path) -> None:
     (copied(small, tmp_path / "copy") / "manifest.json").unlink()
-    assert problem_of(tmp_path).startswith("no manifest.json, so this is no finished dataset")
+    assert problem_of(tmp_path).startswith("no manifest.json, so this is not a finished dataset")
     (tmp_path / "copy" / "recipe.toml").unlink()
     assert datasets_below(tmp_path).folders == ()
     (tmp_path / "copy").rename(tmp_path / small.name)

@@ -168,9 +168,9 @@ def test_a_folder_that_the_machines_do_not_share_is_told(tmp_path: Path, monkeyp
     with pytest.raises(
         NiahError, match=r"what node-3 wrote cannot be seen from here \(en-600/test-00000-of-00001: not written\)"
     ):
-        ray_tasks._see(target, plan, 0, ("parquet",), "node-3")
+        ray_tasks._wait_to_see(target, plan, 0, ("parquet",), "node-3")
     assert made(make_order(plan, target, ("parquet",))).error is None
-    ray_tasks._see(target, plan, 0, ("parquet",), "node-3")
+    ray_tasks._wait_to_see(target, plan, 0, ("parquet",), "node-3")
 
 
 class RayHere:

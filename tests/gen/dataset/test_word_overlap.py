@@ -22,7 +22,7 @@ from niah_score.contract import CARD, read_manifest
 SMALL: dict[str, Any] = {"name": "small", "lengths": [600], "depths": [0, 100], "corpora": ["en_essays"],
                          "needles": ["velden-archive", "brannock-lighthouse"]}  # fmt: skip
 SENTENCE = (
-    "bm25, which only matches words, scores 50.0 of 100 points (95 % interval 15.0 to 85.0, 4 rows): so much of this "
+    "bm25, which only matches words, scores 50.0 of 100 points (95 % interval 15.0 to 85.0, 4 rows): that much of this "
     "dataset is solvable by word overlap"
 )
 

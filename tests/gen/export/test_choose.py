@@ -84,7 +84,7 @@ def test_a_condition_that_chooses_nothing_says_what_there_is(index: list[Indexed
 
 
 def test_a_condition_is_said_once(index: list[IndexedRow]) -> None:
-    with pytest.raises(NiahError, match="length is said twice"):
+    with pytest.raises(NiahError, match="length is given twice"):
         chosen(index, "length=700", "length=900")
 
 

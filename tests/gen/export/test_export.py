@@ -139,7 +139,7 @@ def test_files_are_cut_by_requests_and_by_bytes_and_hold_the_same_requests(grid:
 
 
 def test_a_request_that_no_file_can_hold_is_refused_by_its_row_and_nothing_is_left(grid: Path, tmp_path: Path) -> None:
-    with pytest.raises(ResourceError, match=r"row \S+: its request alone makes a file of [\d,]+ bytes, and one may"):
+    with pytest.raises(ResourceError, match=r"row \S+: its request alone makes a file of [\d,]+ bytes, and the limit"):
         export(grid, "openai-batch", tmp_path / "out", ExportOptions(model="m", max_bytes=1000))
     assert not (tmp_path / "out").exists()
 
@@ -160,7 +160,7 @@ def test_nothing_is_overwritten_unasked_and_then_all_files_of_the_earlier_export
     before = tree(tmp_path)
     assert len(before) == 5
     message = refused(grid, "openai-batch", tmp_path, ExportOptions(model="other"))
-    assert "openai-batch-00000.jsonl and 3 more: of an earlier export" in message
+    assert "openai-batch-00000.jsonl and 3 more: from an earlier export" in message
     assert tree(tmp_path) == before
     export(grid, "vllm", tmp_path, MODEL)  # another format is in nobody's way
     export(grid, "openai-batch", tmp_path, MODEL, overwrite=True)
@@ -201,7 +201,7 @@ def test_what_a_killed_export_left_aside_is_removed_by_the_next(grid: Path, tmp_
 
 
 def test_two_exports_into_one_folder_do_not_mix(grid: Path, tmp_path: Path) -> None:
-    with locked(tmp_path / STAGING / "lock"), pytest.raises(LockedError, match="another export writes there"):
+    with locked(tmp_path / STAGING / "lock"), pytest.raises(LockedError, match="another export is writing there"):
         export(grid, "openai-batch", tmp_path, MODEL)
 
 
@@ -254,4 +254,4 @@ def test_a_system_text_stands_first_and_never_beside_another(grid: Path, chats: 
         for request in spoken.requests(tmp_path / service):
             first, second = spoken.asked(request).messages
             assert (first, second["role"]) == ({"role": "system", "content": "Think first."}, "user")
-        assert "has a system message of its own" in refused(chats, to, tmp_path / "chats", options)
+        assert "already has a system message" in refused(chats, to, tmp_path / "chats", options)

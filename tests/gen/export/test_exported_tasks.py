@@ -183,7 +183,7 @@ def test_the_same_export_has_the_same_bytes_and_replaces_only_its_own(to: str, g
     for other in MODULES:
         if other != to:
             export(grid, other, tmp_path / "one")
-    with pytest.raises(NiahError, match="of an earlier export"):
+    with pytest.raises(NiahError, match="from an earlier export"):
         export(grid, to, tmp_path / "one")
     export(grid, to, tmp_path / "one", overwrite=True)
     after = tree(tmp_path / "one")
@@ -208,7 +208,7 @@ def test_options_that_mean_nothing_to_a_harness_are_refused(
 
 @pytest.mark.parametrize("to", MODULES)
 def test_a_system_message_is_never_put_before_another(to: str, chats: Path, tmp_path: Path) -> None:
-    with pytest.raises(NiahError, match="has a system message of its own"):
+    with pytest.raises(NiahError, match="already has a system message"):
         export(chats, to, tmp_path / "tasks", ExportOptions(system="Think."))
     assert not (tmp_path / "tasks").exists()
 

@@ -133,7 +133,7 @@ def test_an_earlier_export_is_only_replaced_when_asked(grid: Path, tmp_path: Pat
     export(grid, "lighteval", tmp_path, conditions=["every=2"])
     before = tree(tmp_path)
     assert "niah_lighteval_ids.txt" in before
-    with pytest.raises(NiahError, match="of an earlier export"):
+    with pytest.raises(NiahError, match="from an earlier export"):
         export(grid, "lighteval", tmp_path)
     assert tree(tmp_path) == before
     export(grid, "lighteval", tmp_path, overwrite=True)

@@ -81,7 +81,7 @@ def test_a_folder_of_shards_and_an_empty_file_are_read(index: list[IndexedRow], 
 
 
 def test_answers_that_cannot_be_told_to_rows_are_refused(index: list[IndexedRow], write: Write, tmp_path: Path) -> None:
-    assert "none of the 2 answers is to a row of this dataset" in refused(
+    assert "none of the 2 answers belongs to a row of this dataset" in refused(
         [write({"id": "a", "prediction": "7"}, {"id": "b", "prediction": "7"})], index
     )
     assert "neither ids nor prompts" in refused([write({"prediction": "7"})], index)

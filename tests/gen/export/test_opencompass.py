@@ -193,7 +193,7 @@ def test_the_same_export_gives_the_same_bytes_and_replaces_the_other_only_when_a
     for name in ("one", "other"):
         export(grid, to, tmp_path / name, conditions=["every=3"])
     assert tree(tmp_path / "one") == tree(tmp_path / "other")
-    with pytest.raises(NiahError, match="of an earlier export"):
+    with pytest.raises(NiahError, match="from an earlier export"):
         export(grid, "opencompass", tmp_path / "one")
     export(grid, "opencompass", tmp_path / "one", overwrite=True)
     export(grid, "opencompass", tmp_path / "new")

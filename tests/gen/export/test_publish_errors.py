@@ -31,5 +31,5 @@ def test_an_error_of_any_kind_in_the_client_is_a_sentence_with_the_cause_and_wha
     failure.__cause__ = OSError("disk of own-token-1 is gone")
     with pytest.raises(NiahError) as raised, telling("sending 2 files"):
         raise failure
-    said = "sending 2 files: OSError: disk of *** is gone; run the same command again; it goes on where it stopped"
+    said = "sending 2 files: OSError: disk of *** is gone; run the same command again; it continues where it stopped"
     assert str(raised.value) == said

@@ -194,7 +194,7 @@ def test_a_tag_that_names_other_files_is_refused_before_anything_is_sent(
 ) -> None:
     publish(hub, files)
     before = len(hub.requests)
-    with pytest.raises(NiahError, match=r"the tag v1\.0\.0 names other files already; raise the recipe's version"):
+    with pytest.raises(NiahError, match=r"the tag v1\.0\.0 already names other files; raise the recipe's version"):
         publish(hub, [*files[:-1], hub_file("manifest.json", b"{}")])
     assert {request.method for request in hub.requests[before:]} == {"GET"}
 
@@ -211,7 +211,7 @@ def test_a_private_dataset_never_goes_to_a_public_repository(hub: LoopbackHub, f
     assert hub.private is True
     with serving(LoopbackHub()) as public:
         public.make(False)
-        with pytest.raises(NiahError, match="public already"):
+        with pytest.raises(NiahError, match="is already public"):
             publish(public, files, private=True)
         assert {request.method for request in public.requests} == {"GET"}
 

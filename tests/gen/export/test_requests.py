@@ -59,9 +59,9 @@ def test_room_for_thinking_is_added_to_the_limit_of_every_row_or_replaces_it(gri
 
 def test_thinking_that_anthropic_would_refuse_in_every_request_is_refused_at_once(grid: Path, tmp_path: Path) -> None:
     thinking = ["thinking.type=enabled", "thinking.budget_tokens=2000"]
-    with pytest.raises(NiahError, match=r"may have 200 tokens in all.*add --max-tokens \+2000"):
+    with pytest.raises(NiahError, match=r"may have 200 tokens in total.*add --max-tokens \+2000"):
         first(grid, "anthropic", tmp_path / "a", thinking)
-    with pytest.raises(NiahError, match=r"refuses temperature 0 beside it; add --body temperature=null"):
+    with pytest.raises(NiahError, match=r"refuses temperature 0 with it; add --body temperature=null"):
         first(grid, "anthropic", tmp_path / "b", thinking, more_tokens=2000)
     sent = first(grid, "anthropic", tmp_path / "c", [*thinking, "temperature=null"], more_tokens=2000)
     assert (sent["max_tokens"], sent["thinking"]) == (2200, {"type": "enabled", "budget_tokens": 2000})

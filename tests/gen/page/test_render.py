@@ -72,7 +72,7 @@ def test_the_size_is_bounded_and_says_how_many_rows_it_holds(folder: Path) -> No
 def test_an_existing_file_a_folder_and_the_dataset_itself_are_refused(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     out.write_text("mine")
-    with pytest.raises(NiahError, match="exists; name another file with --out, or say --overwrite"):
+    with pytest.raises(NiahError, match="exists; name another file with --out, or use --overwrite"):
         write_page(folder, out)
     assert out.read_text() == "mine"
     assert write_page(folder, out, overwrite=True).path.read_bytes().startswith(b"<!doctype html>")
@@ -98,7 +98,7 @@ def test_damaged_rows_are_a_sentence_with_their_file_and_number(tmp_path: Path) 
     folder = built(tmp_path)
     rows = rows_of(folder)
     rewrite(folder, [*rows[:-1], "no row"])
-    with pytest.raises(IntegrityError, match=r"en-900/test-00000-of-00001.jsonl: cannot be read .row 7: no object"):
+    with pytest.raises(IntegrityError, match=r"en-900/test-00000-of-00001.jsonl: cannot be read .row 7: not an object"):
         write_page(folder, tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
 
