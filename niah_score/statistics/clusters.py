@@ -51,8 +51,9 @@ class Clusters:
 
     `groups`, `needles`, `haystacks` and `strata` are codes from 0; item i of each belongs to row i. `count`: the number
     of groups. Needle codes from `named` on belong to rows that do not name their needle; each counts as a separate
-    needle. `weights`: the weight of each row in its group's mean. The public attributes are the fields of `Spread` that
-    do not depend on the values.
+    needle. `weights`: the weight of each row in its group's mean; rows of weight 0 count in `n` alone, unless the whole
+    group weighs 0: then its rows weigh the same. The public attributes are the fields of `Spread` that do not depend on
+    the values.
     """
 
     def __init__(
@@ -69,10 +70,16 @@ class Clusters:
         import numpy as np
 
         self.count = count
-        self._groups, self._weights = groups, weights
         self.n: Whole = np.bincount(groups, minlength=count)
         if not len(groups):
             return
+        self._weighing: Whole | None = None
+        if weights is not None and not weights.all():
+            weights = np.where(np.bincount(groups, weights)[groups] > 0, weights, 1.0)
+            self._weighing = weighing = np.flatnonzero(weights)
+            groups, needles, haystacks, weights = (each[weighing] for each in (groups, needles, haystacks, weights))
+            strata = None if strata is None else strata[weighing]
+        self._groups, self._weights = groups, weights
         self._combined = combined = combinations_of(groups, count, needles, haystacks)
         self._strata, self._stratum = self._stratified(strata)
         known = groups if named is None else groups[needles < named]
@@ -88,7 +95,7 @@ class Clusters:
         self.even_needles: Floats = np.where(self.n > 0, 1 / np.where(second > 0, second, 1.0), 0.0)
         # The expected sum of squared residuals if only needles, not rows, vary by chance.
         expected = second - 2 * third + second * second
-        several = self.needles > 1
+        several = (self.needles > 1) & (expected > 0)
         self._needle_scale = np.where(several, second / np.where(several, expected, 1.0), 0.0)
         parts = self._parts()
         haystacks_of = np.bincount(combined.group_of_haystack, minlength=count)
@@ -101,11 +108,14 @@ class Clusters:
         import numpy as np
 
         combined = self._combined
+        if self._weighing is not None:
+            values = values[self._weighing]
         total = np.where(self.n > 0, self._weight, 1.0)
         mean = self._sum(self._groups, values, self.count) / total
         residuals = self._weighted(values - mean[self._groups])
         rows = np.bincount(self._groups, residuals * residuals, minlength=self.count)
-        rows_variance = rows / (total * total) * _unbiased(self.n, np.minimum(self.n, 1))
+        n = np.bincount(self._groups, minlength=self.count)
+        rows_variance = rows / (total * total) * _unbiased(n, np.minimum(n, 1))
         by_combination: Floats = np.bincount(combined.place, residuals).astype(np.float64, copy=False)
         needles = self._squares(by_combination, combined.needle, combined.group_of_needle) * self._needle_scale
         if self._strata:
