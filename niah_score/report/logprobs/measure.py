@@ -126,11 +126,3 @@ def _other_tokenizer(path: Path, line: int, row: TargetRow, error: OtherTokenize
             f"{same if error.unstated else ''}"
         )
     return f"{what}, and by bytes they cannot be told apart either"
-
-
-def accounts(lines: Lines) -> str:
-    """The equation of the lines that were read."""
-    return (
-        f"lines read {lines.read:,} = used {lines.used:,} + duplicate {lines.duplicate:,} + unknown {lines.unknown:,} "
-        f"+ malformed {lines.malformed:,}"
-    )
