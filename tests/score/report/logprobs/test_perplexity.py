@@ -223,10 +223,10 @@ def test_a_tokenizer_is_to_be_named_only_where_nothing_contradicts_it(
     records[0]["token_logprobs"].pop()
     with pytest.raises(ScoreError) as caught:
         perplexity(dataset, written(tmp_path / "p.jsonl", records))
-    assert "say --tokenizer" not in str(caught.value)
+    assert "pass --tokenizer" not in str(caught.value)
     row = rows_of(dataset)[0]
     unstated = {"id": row["id"], "logprob_sum": -3.0}
-    with pytest.raises(ScoreError, match="say --tokenizer cl100k_base"):
+    with pytest.raises(ScoreError, match="pass --tokenizer cl100k_base"):
         perplexity(dataset, written(tmp_path / "p.jsonl", [unstated]))
 
 
@@ -293,7 +293,7 @@ HOSTILE: list[tuple[str, str]] = [
     ('{"id":"%s","token_logprobs":[null,-1.0],"text_offset":[5,2]}', "ascending order"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"token_logprobs":[null,-2.0]}', "stands twice"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"tokenizer":7}', "tokenizer is 7"),
-    ('{"id":"%s","token_logprobs":[null,-1.0],"condition":"alone"}', "windows are asked whole"),
+    ('{"id":"%s","token_logprobs":[null,-1.0],"condition":"alone"}', "but windows have none"),
     ('{"id":"%s","logprob_sum":-1.0,"token_count":-4}', "whole number"),
     ('{"id":"%s","logprob_sum":-1.0,"token_count":1,"byte_count":3}', "is over 3 bytes"),
     ('{"id":"%s","text":"It is 42."}', "no log-probabilities in it"),
