@@ -70,7 +70,7 @@ def gain(
     on_duplicate: DuplicateOption = "error",
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Score how much likelier contexts make gold answers: gain over the question alone, as a share of an oracle's too."""
+    """Score how much likelier a context makes gold answers than the question alone, and compare that with an oracle."""
     from niah_score.report.logprobs.gain import gain as scored
     from niah_score.report.logprobs.measure import Asked
 

@@ -103,7 +103,7 @@ def _perplexity_lines(report: PerplexityReport) -> Iterator[str]:
 
 def _gain_lines(report: GainReport) -> Iterator[str]:
     yield (
-        f"{report.model}: gain of the context in nats a {report.asked.per}, {report.dataset} ({report.digest8}), "
+        f"{report.model}: gain of the context in nats per {report.asked.per}, {report.dataset} ({report.digest8}), "
         "intervals by needle"
     )
     head = ("", "rows", "gain", "95 %", "oracle", "recovery", "95 %", "no gain")
