@@ -1,8 +1,8 @@
-"""Takes out of a record the log-probabilities of what a row asks for, and refuses tokens that are not the dataset's.
+"""Takes from a record the log-probabilities of what a row asks for, and refuses tokens that are not the dataset's.
 
-A list of tokens is the prompt's, in the dataset's own tokenizer: as many as `prompt_tokens`, or one more where the
-first is null, which stands for a token before the text such as BOS. Where a record tells the text of its tokens or the
-places at which they begin, any tokenizer's are taken `per="byte"`: a token belongs to the target in which it begins.
+A list of tokens is the prompt's, by the dataset's own tokenizer: `prompt_tokens` of them, or one more if the first is
+null, which means a token before the text, such as BOS. If a record has the texts of its tokens or the places where they
+begin, `per="byte"` accepts any tokenizer's: a token belongs to the target in which it begins.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LONGEST_TOKEN = 256
 
 
 class Measured(NamedTuple):
-    """The log-probability of a text. `total`: nats, over the tokens that have one; `tokens`: how many it has.
+    """The log-probability of a text. `total`: nats, over the tokens that have one; `tokens`: of the text, if known.
 
-    `missing`: those of them without a log-probability; `bytes`: of the text. `tokens` is None where that is not known.
+    `missing`: how many of them have no log-probability; `bytes`: of the text.
     """
 
     total: float
@@ -36,7 +36,7 @@ class Measured(NamedTuple):
 
 
 class OtherTokenizerError(Exception):
-    """Why the tokens of a record are not those of the dataset. `unstated`: nothing in the record contradicts it."""
+    """Why a record's tokens are not the dataset's. `unstated`: whether they could be, as the record does not say."""
 
     def __init__(self, why: str, *, unstated: bool = False) -> None:
         super().__init__(why)
@@ -50,7 +50,7 @@ def check_tokenizer(stated: str | None, row: TargetRow, per: Per) -> None:
 
 
 def target_of(found: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, stated: str | None = None) -> Measured:
-    """The log-probability of a row's target. `stated`: the name of the tokenizer, where it is known.
+    """The log-probability of a row's target. `stated`: the name of the tokenizer, if known.
 
     Raises OtherTokenizerError for tokens that are not the dataset's, UnreadableError for a sum over something else.
     """
@@ -60,11 +60,11 @@ def target_of(found: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, s
     values, texts, offsets = _of_prompt(found)
     count = len(values)
     places = _places(texts, row) or offsets
-    # One more may be a token before the text or one that was generated behind it: which, the record has to say.
+    # One more may be a token before the text or one generated after it; the record has to say which.
     known = count == row.prompt_tokens or (count == row.prompt_tokens + 1 and values[0] is None and found.counted)
     if per == "token":
         if not known:
-            raise OtherTokenizerError(f"it has {count:,} tokens of a prompt of {row.prompt_tokens:,}{_why(found)}")
+            raise OtherTokenizerError(f"it has {count:,} tokens for a prompt of {row.prompt_tokens:,}{_why(found)}")
         before = count - row.prompt_tokens
         return _measured(values[before + row.first : before + row.last], row.target_bytes)
     if places:
@@ -74,7 +74,7 @@ def target_of(found: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, s
         before = count - row.prompt_tokens
         return _measured(values[before + row.first : before + row.last], row.target_bytes)
     raise OtherTokenizerError(
-        f"it has {count:,} tokens of a prompt of {row.prompt_tokens:,}, and nothing tells where each begins: add their "
+        f"it has {count:,} tokens for a prompt of {row.prompt_tokens:,}, and nothing says where each begins: add their "
         "texts as `tokens`, or their places as `text_offset`"
     )
 
@@ -90,7 +90,7 @@ def _why(found: TokenLogProbs) -> str:
 def _of_prompt(
     found: TokenLogProbs,
 ) -> tuple[Sequence[float | None], Sequence[str] | None, Sequence[int] | None]:
-    """Values, texts and offsets without the tokens that were generated behind the prompt."""
+    """Values, texts and offsets without the tokens that were generated after the prompt."""
     end = len(found.values) - found.generated
     return (
         found.values[:end],
@@ -100,7 +100,7 @@ def _of_prompt(
 
 
 def _places(texts: Sequence[str] | None, row: TargetRow) -> list[int] | None:
-    """Where tokens begin by their texts, if these are the prompt, or that behind a first token such as BOS."""
+    """Where tokens begin according to their texts, if these are the prompt, perhaps after a first token such as BOS."""
     if texts is None:
         return None
     for skipped in (0, 1):
@@ -110,7 +110,7 @@ def _places(texts: Sequence[str] | None, row: TargetRow) -> list[int] | None:
 
 
 def _check_reach(places: Sequence[int], row: TargetRow) -> None:
-    """Raise UnreadableError for places beyond the prompt, or that end so early that the target's end has no tokens."""
+    """Raise UnreadableError for places beyond the prompt, or if they end too early to cover the target."""
     if places[-1] >= row.chars:
         raise UnreadableError(
             f"text_offset goes to {places[-1]:,}, but the prompt has {row.chars:,} characters; expected places in "
@@ -118,13 +118,13 @@ def _check_reach(places: Sequence[int], row: TargetRow) -> None:
         )
     if places[-1] < row.start or row.end - places[-1] > _LONGEST_TOKEN:
         raise UnreadableError(
-            f"its last token begins at character {places[-1]:,}, but the target goes to {row.end:,}; was the prompt "
-            "cut by the server?"
+            f"its last token begins at character {places[-1]:,}, but the target ends at {row.end:,}; did the server "
+            "cut the prompt?"
         )
 
 
 def _begin(places: Sequence[int], start: int) -> int:
-    """The first token that begins at or behind a place; a token such as BOS before the text begins nowhere in it."""
+    """The first token that begins at or after a place; a token before the text, such as BOS, does not count."""
     if start:
         return bisect_left(places, start)
     return max(0, sum(place == 0 for place in places[:2]) - 1)
@@ -138,11 +138,11 @@ def _measured(values: Sequence[float | None], size: int) -> Measured:
 def _sum_over_target(found: SummedLogProbs, row: TargetRow, per: Per, stated: str | None) -> Measured:
     if found.rolling and row.start:
         raise UnreadableError(
-            f"the sum is over the whole prompt, of which characters {row.start:,} to {row.end:,} are asked for; ask "
-            "for loglikelihood with the text before them as context, or build windows with options.score=window"
+            f"the sum is over the whole prompt, but the row asks for characters {row.start:,} to {row.end:,}; ask for "
+            "loglikelihood with the text before them as context, or build windows with options.score=window"
         )
     if found.text is not None and sha256(found.text.encode("utf-8", "replace")).hexdigest() != row.target_sha256:
-        raise UnreadableError("the sum is over another text than the row's target (its target_span)")
+        raise UnreadableError("the sum is over a text other than the row's target (its target_span)")
     if found.context and sha256(found.context.encode("utf-8", "replace")).hexdigest() != row.context_sha256:
         raise UnreadableError("the text before the target is not that of the row's prompt")
     if found.bytes is not None and found.bytes != row.target_bytes:
@@ -158,7 +158,7 @@ def _sum_over_target(found: SummedLogProbs, row: TargetRow, per: Per, stated: st
         return Measured(found.total, found.tokens, 0, row.target_bytes)
     if found.tokens is None and stated is None:
         raise OtherTokenizerError(
-            "it says neither how many tokens its sum is over nor which tokenizer it has", unstated=True
+            "it says neither how many tokens its sum is over nor which tokenizer they are from", unstated=True
         )
     if found.tokens is not None and found.tokens != row.tokens:
         raise OtherTokenizerError(f"its sum is over {found.tokens:,} tokens, the row's target has {row.tokens:,}")
@@ -168,15 +168,15 @@ def _sum_over_target(found: SummedLogProbs, row: TargetRow, per: Per, stated: st
 def answer_of(
     found: TokenLogProbs | SummedLogProbs, row: TargetRow, text: str, per: Per, stated: str | None = None
 ) -> Measured:
-    """The log-probability of an answer behind a context. `text`: the answer as it was asked for.
+    """The log-probability of an answer after a context. `text`: the answer as it was asked for.
 
-    A plain list is of the answer alone, unless texts of tokens tell where it begins. Raises as `target_of` does.
+    A plain list is the answer's alone, unless the texts of tokens show where it begins. Raises what `target_of` does.
     """
     size = len(text.encode())
     check_tokenizer(stated, row, per)
     if isinstance(found, SummedLogProbs):
         if found.text is not None and found.text != text:
-            raise UnreadableError(f"the sum is over another text than the row's answer {text[:80]!r}")
+            raise UnreadableError(f"the sum is over a text other than the row's answer {text[:80]!r}")
         if found.bytes is not None and found.bytes != size:
             raise UnreadableError(f"the sum is over {found.bytes:,} bytes, the row's answer has {size:,}")
         if found.total is None:
@@ -191,10 +191,8 @@ def answer_of(
     while rest and at:
         at -= 1
         if not texts[at] or not rest.endswith(texts[at]):
-            raise UnreadableError(
-                f"the last tokens are not the row's answer {text[:80]!r}; ask for it behind a context"
-            )
+            raise UnreadableError(f"the last tokens are not the row's answer {text[:80]!r}; ask for it after a context")
         rest = rest[: len(rest) - len(texts[at])]
     if rest:
-        raise UnreadableError(f"the tokens are not the row's answer {text[:80]!r}; ask for it behind a context")
+        raise UnreadableError(f"the tokens are not the row's answer {text[:80]!r}; ask for it after a context")
     return _measured(values[at:], size)
