@@ -134,9 +134,9 @@ function closeCell() {
 }
 
 /** The heading of an opened cell, with the button that closes it. */
-function detailHead(eyebrow, place, said) {
+function detailHead(eyebrow, place, summary) {
   return el("div", { class: "detail-head" },
-    el("div", {}, el("p", { class: "eyebrow" }, eyebrow), el("h2", { tabindex: "-1" }, where(place)), el("p", { class: "sub" }, said)),
+    el("div", {}, el("p", { class: "eyebrow" }, eyebrow), el("h2", { tabindex: "-1" }, where(place)), el("p", { class: "sub" }, summary)),
     el("button", { type: "button", class: "close", "aria-label": "Close", title: "Close (Escape)", onclick: closeCell }, "×"));
 }
 

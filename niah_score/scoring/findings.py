@@ -33,11 +33,11 @@ def findings_of(
     folded = pl.Series(chunk.folded, dtype=pl.String)
     hinted = [place for place in with_hints(folded) if findings[place] in ("found", "nothing")]
     clauses = dict(zip(hinted, read_clauses(folded.gather(hinted)), strict=True))
-    for place in _hedged(chunk, {place: said for place, said in clauses.items() if findings[place] == "found"}):
+    for place in _hedged(chunk, {place: own for place, own in clauses.items() if findings[place] == "found"}):
         findings[place] = "hedged"
-    for place, said in clauses.items():
+    for place, own in clauses.items():
         if findings[place] == "nothing":
-            findings[place] = _said_instead(chunk.folded[place], said)
+            findings[place] = _said_instead(chunk.folded[place], own)
     for place, finding in _by_own_phrases(chunk, findings).items():
         findings[place] = finding
     nothing = [place for place, finding in enumerate(findings) if finding == "nothing"]
@@ -69,7 +69,7 @@ def _hedged(chunk: Chunk, clauses: Mapping[int, Sequence[Clause]]) -> list[int]:
 
     `clauses`: of rows whose answer has every keyword.
     """
-    asserted = {place: _asserted(said) for place, said in clauses.items()}
+    asserted = {place: _asserted(own) for place, own in clauses.items()}
     doubtful = [
         place for place, text in asserted.items() if text is not None and not _asks_for_denial(chunk.targets[place])
     ]

@@ -49,22 +49,24 @@ def check_tokenizer(stated: str | None, row: TargetRow, per: Per) -> None:
         raise OtherTokenizerError(f"its tokenizer is {stated!r}, the dataset's is {row.tokenizer!r}")
 
 
-def target_of(found: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, stated: str | None = None) -> Measured:
+def target_of(
+    log_probs: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, stated: str | None = None
+) -> Measured:
     """The log-probability of a row's target. `stated`: the name of the tokenizer, if known.
 
     Raises OtherTokenizerError for tokens that are not the dataset's, UnreadableError for a sum over something else.
     """
     check_tokenizer(stated, row, per)
-    if isinstance(found, SummedLogProbs):
-        return _sum_over_target(found, row, per, stated)
-    values, texts, offsets = _of_prompt(found)
+    if isinstance(log_probs, SummedLogProbs):
+        return _sum_over_target(log_probs, row, per, stated)
+    values, texts, offsets = _of_prompt(log_probs)
     count = len(values)
     places = _places(texts, row) or offsets
     # One more may be a token before the text or one generated after it; the record has to say which.
-    known = count == row.prompt_tokens or (count == row.prompt_tokens + 1 and values[0] is None and found.counted)
+    known = count == row.prompt_tokens or (count == row.prompt_tokens + 1 and values[0] is None and log_probs.counted)
     if per == "token":
         if not known:
-            raise OtherTokenizerError(f"it has {count:,} tokens for a prompt of {row.prompt_tokens:,}{_why(found)}")
+            raise OtherTokenizerError(f"it has {count:,} tokens for a prompt of {row.prompt_tokens:,}{_why(log_probs)}")
         before = count - row.prompt_tokens
         return _measured(values[before + row.first : before + row.last], row.target_bytes)
     if places:
@@ -79,23 +81,23 @@ def target_of(found: TokenLogProbs | SummedLogProbs, row: TargetRow, per: Per, s
     )
 
 
-def _why(found: TokenLogProbs) -> str:
-    if not found.counted:
+def _why(log_probs: TokenLogProbs) -> str:
+    if not log_probs.counted:
         return ", and without usage.prompt_tokens none of them can be told from a token that was generated"
-    if found.values[0] is not None:
+    if log_probs.values[0] is not None:
         return ", and the first is not null, as that of a token before the text is"
     return ""
 
 
 def _of_prompt(
-    found: TokenLogProbs,
+    log_probs: TokenLogProbs,
 ) -> tuple[Sequence[float | None], Sequence[str] | None, Sequence[int] | None]:
     """Values, texts and offsets without the tokens that were generated after the prompt."""
-    end = len(found.values) - found.generated
+    end = len(log_probs.values) - log_probs.generated
     return (
-        found.values[:end],
-        None if found.texts is None else found.texts[:end],
-        None if found.offsets is None else found.offsets[:end],
+        log_probs.values[:end],
+        None if log_probs.texts is None else log_probs.texts[:end],
+        None if log_probs.offsets is None else log_probs.offsets[:end],
     )
 
 
@@ -135,38 +137,41 @@ def _measured(values: Sequence[float | None], size: int) -> Measured:
     return Measured(sum(known), len(values), len(values) - len(known), size)
 
 
-def _sum_over_target(found: SummedLogProbs, row: TargetRow, per: Per, stated: str | None) -> Measured:
-    if found.rolling and row.start:
+def _sum_over_target(log_probs: SummedLogProbs, row: TargetRow, per: Per, stated: str | None) -> Measured:
+    if log_probs.rolling and row.start:
         raise UnreadableError(
             f"the sum is over the whole prompt, but the row asks for characters {row.start:,} to {row.end:,}; ask for "
             "loglikelihood with the text before them as context, or build windows with options.score=window"
         )
-    if found.text is not None and sha256(found.text.encode("utf-8", "replace")).hexdigest() != row.target_sha256:
+    if (
+        log_probs.text is not None
+        and sha256(log_probs.text.encode("utf-8", "replace")).hexdigest() != row.target_sha256
+    ):
         raise UnreadableError("the sum is over a text other than the row's target (its target_span)")
-    if found.context and sha256(found.context.encode("utf-8", "replace")).hexdigest() != row.context_sha256:
+    if log_probs.context and sha256(log_probs.context.encode("utf-8", "replace")).hexdigest() != row.context_sha256:
         raise UnreadableError("the text before the target is not that of the row's prompt")
-    if found.bytes is not None and found.bytes != row.target_bytes:
-        raise UnreadableError(f"the sum is over {found.bytes:,} bytes, the row's target has {row.target_bytes:,}")
-    if found.total is None:
+    if log_probs.bytes is not None and log_probs.bytes != row.target_bytes:
+        raise UnreadableError(f"the sum is over {log_probs.bytes:,} bytes, the row's target has {row.target_bytes:,}")
+    if log_probs.total is None:
         return Measured(0.0, row.tokens, row.tokens, row.target_bytes)
     if per == "byte":
-        if found.text is None and found.bytes is None and found.tokens != row.tokens:
+        if log_probs.text is None and log_probs.bytes is None and log_probs.tokens != row.tokens:
             raise UnreadableError(
                 "nothing says that the sum is over exactly the target: add byte_count, its bytes in UTF-8 "
                 f"({row.target_bytes:,})"
             )
-        return Measured(found.total, found.tokens, 0, row.target_bytes)
-    if found.tokens is None and stated is None:
+        return Measured(log_probs.total, log_probs.tokens, 0, row.target_bytes)
+    if log_probs.tokens is None and stated is None:
         raise OtherTokenizerError(
             "it says neither how many tokens its sum is over nor which tokenizer they are from", unstated=True
         )
-    if found.tokens is not None and found.tokens != row.tokens:
-        raise OtherTokenizerError(f"its sum is over {found.tokens:,} tokens, the row's target has {row.tokens:,}")
-    return Measured(found.total, row.tokens, 0, row.target_bytes)
+    if log_probs.tokens is not None and log_probs.tokens != row.tokens:
+        raise OtherTokenizerError(f"its sum is over {log_probs.tokens:,} tokens, the row's target has {row.tokens:,}")
+    return Measured(log_probs.total, row.tokens, 0, row.target_bytes)
 
 
 def answer_of(
-    found: TokenLogProbs | SummedLogProbs, row: TargetRow, text: str, per: Per, stated: str | None = None
+    log_probs: TokenLogProbs | SummedLogProbs, row: TargetRow, text: str, per: Per, stated: str | None = None
 ) -> Measured:
     """The log-probability of an answer after a context. `text`: the answer as it was asked for.
 
@@ -174,17 +179,17 @@ def answer_of(
     """
     size = len(text.encode())
     check_tokenizer(stated, row, per)
-    if isinstance(found, SummedLogProbs):
-        if found.text is not None and found.text != text:
+    if isinstance(log_probs, SummedLogProbs):
+        if log_probs.text is not None and log_probs.text != text:
             raise UnreadableError(f"the sum is over a text other than the row's answer {text[:80]!r}")
-        if found.bytes is not None and found.bytes != size:
-            raise UnreadableError(f"the sum is over {found.bytes:,} bytes, the row's answer has {size:,}")
-        if found.total is None:
-            return Measured(0.0, found.tokens, 1, size)
-        if per == "token" and not found.tokens:
+        if log_probs.bytes is not None and log_probs.bytes != size:
+            raise UnreadableError(f"the sum is over {log_probs.bytes:,} bytes, the row's answer has {size:,}")
+        if log_probs.total is None:
+            return Measured(0.0, log_probs.tokens, 1, size)
+        if per == "token" and not log_probs.tokens:
             raise OtherTokenizerError("it does not say how many tokens its sum is over: add token_count")
-        return Measured(found.total, found.tokens, 0, size)
-    values, texts, _ = _of_prompt(found)
+        return Measured(log_probs.total, log_probs.tokens, 0, size)
+    values, texts, _ = _of_prompt(log_probs)
     if texts is None:
         return _measured(values, size)
     at, rest = len(texts), text

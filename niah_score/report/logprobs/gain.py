@@ -162,7 +162,7 @@ def gain(
 def _scored(row: TargetRow, measured: Measures, per: str, problems: list[Problem]) -> GainScore:
     if row.control is not None or row.answer is None:
         return GainScore(row, {}, 0, "no_answer" if row.answer is None else "control")
-    of_row = {name: measured.found.get((row.id, name)) for name in CONDITIONS}
+    of_row = {name: measured.of_rows.get((row.id, name)) for name in CONDITIONS}
     totals = {name: None if one is None or one.missing else one.total for name, one in of_row.items()}
     stated = [one.tokens if per == "token" else one.bytes for one in of_row.values() if one is not None]
     # A missing sum may come without its number of tokens.

@@ -44,7 +44,7 @@ USUAL = Asked()
 class Measures(NamedTuple):
     """What was measured, by row id and condition; what became of the lines, and what was wrong with them."""
 
-    found: dict[tuple[str, str], Measured]
+    of_rows: dict[tuple[str, str], Measured]
     lines: Lines
     problems: list[Problem]
 
@@ -83,11 +83,11 @@ def measures(targets: TargetRows, files: Sequence[str | Path], asked: Asked, tak
     if joined.lines.read != sum(joined.lines[1:]):
         raise AssertionError(f"lines do not sum up: {joined.lines}")
     ids = rows.table["id"].to_list()
-    found = {
+    of_rows = {
         (ids[place], CONDITIONS[sample]): Measured(*orjson.loads(text))
         for place, sample, text in joined.answers.select("place", "sample", "text").iter_rows()
     }
-    return Measures(found, joined.lines, joined.problems)
+    return Measures(of_rows, joined.lines, joined.problems)
 
 
 def _answers(

@@ -113,7 +113,7 @@ def perplexity(
         return target_of(record.found, row, asked.per, stated)
 
     measured = measures(targets, files, asked, take)
-    scores = tuple(_scored(row, measured.found.get((row.id, "full")), asked.missing) for row in targets.rows)
+    scores = tuple(_scored(row, measured.of_rows.get((row.id, "full")), asked.missing) for row in targets.rows)
     statuses = {status: sum(score.status == status for score in scores) for status in STATUSES}
     if asked.missing == "error" and statuses["scored"] != len(scores):
         raise ScoreError(_refusal(scores, measured))

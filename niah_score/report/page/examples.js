@@ -23,7 +23,7 @@ function drawCell() {
   const figure = cells()[place];
   const shown = examplesOf(place);
   page.detail.replaceChildren(
-    detailHead(`Cell · ${metricName(state.metric)}`, place, told(figure)),
+    detailHead(`Cell · ${metricName(state.metric)}`, place, inWords(figure)),
     el("p", { class: "small how" }, howMany(shown.length, figure)),
     el("ol", { class: "examples" }, shown.map(example)));
 }

@@ -152,7 +152,7 @@ function coloured(value) {
 }
 
 /** A figure in words, for tooltips and screen readers. */
-function told(figure) {
+function inWords(figure) {
   if (!figure) return "no rows";
   const parts = [figure[MEAN] === null ? "no score" : `mean ${points(figure[MEAN], 2)}`];
   const ends = interval(figure, 2);

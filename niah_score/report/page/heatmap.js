@@ -17,7 +17,7 @@ function drawMap() {
 /** The tooltip of a cell, or of a mean. */
 function tipLines(box) {
   const place = box.dataset.place === undefined ? null : Number(box.dataset.place);
-  const [head, words] = place === null ? box.dataset.tip.split(": ") : [where(place), told(page.figures[place])];
+  const [head, words] = place === null ? box.dataset.tip.split(": ") : [where(place), inWords(page.figures[place])];
   return [head, ...words.split(", ")];
 }
 
@@ -28,7 +28,7 @@ function cell(figures, place) {
   const all = figure[UNANSWERED] === figure[ROWS];
   const box = el("div", {
     role: "gridcell", class: `cell${all ? " silent" : ""}${figure[MEAN] === null ? " unscored" : ""}`, tabindex: "-1",
-    "aria-label": `${where(place)}: ${told(figure)}`, "aria-selected": String(state.cell === place), "data-place": place,
+    "aria-label": `${where(place)}: ${inWords(figure)}`, "aria-selected": String(state.cell === place), "data-place": place,
   });
   if (!all && figure[MEAN] !== null) {
     const [back, ink] = coloured(figure[MEAN]);
@@ -61,7 +61,7 @@ function meansLine(means) {
   for (const one of runs) if (one.length > 1) svg.append(el("svg:polyline", { points: one.map((point) => point.join(",")).join(" ") }));
   const dots = means.map((figure, place) => {
     if (figure[MEAN] === null) return null;
-    const dot = el("span", { class: "dot", "data-tip": `${lengthOf(DATA.lengths[place])} tokens: ${told(figure)}` }, el("span", {}, points(figure[MEAN], 0)));
+    const dot = el("span", { class: "dot", "data-tip": `${lengthOf(DATA.lengths[place])} tokens: ${inWords(figure)}` }, el("span", {}, points(figure[MEAN], 0)));
     dot.style.left = `${((place + 0.5) / columns) * 100}%`;
     dot.style.top = `${100 - figure[MEAN]}%`;
     return dot;
@@ -76,7 +76,7 @@ function meansLine(means) {
 function depthMean(depth, figure) {
   if (figure[MEAN] === null) return el("div", { class: "margin", role: "presentation" });
   const where = depth === null ? "no depth" : `depth ${depthOf(depth)}\u00a0%`;
-  return el("div", { class: "margin", role: "img", "aria-label": `Mean of ${where}: ${told(figure)}`, "data-tip": `${where}: ${told(figure)}` }, whisker(figure), dotAt(figure[MEAN]));
+  return el("div", { class: "margin", role: "img", "aria-label": `Mean of ${where}: ${inWords(figure)}`, "data-tip": `${where}: ${inWords(figure)}` }, whisker(figure), dotAt(figure[MEAN]));
 }
 
 function whisker(figure) {

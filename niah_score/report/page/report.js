@@ -33,7 +33,7 @@ function redraw() {
   if (state.cell !== null && !page.figures[state.cell]) state.cell = null;
   drawCell();
   page.signature.replaceChildren(...(DATA.signatures[state.metric] ? [el("code", {}, name(DATA.signatures[state.metric]))] : []));
-  page.status.textContent = `${metricName(state.metric)}: ${told(overall())}`;
+  page.status.textContent = `${metricName(state.metric)}: ${inWords(overall())}`;
 }
 
 /** What this file leaves out, in words. */
