@@ -9,7 +9,7 @@ import typer
 
 from niah_score.text.visible import visible, visible_path
 
-# The exit code of a run that dropped too far.
+# The exit code if a run dropped too far.
 GATE_FAILED = 6
 
 

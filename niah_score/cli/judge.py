@@ -59,7 +59,7 @@ def judge_export(
 
     with hold(out, requests, overwrite=True) as held:
         if there := requests.names(out):
-            raise ScoreError(f"{out / there[0]}: is there already; choose another --out")
+            raise ScoreError(f"{out / there[0]}: already exists; choose another --out")
         held.replace(write)
     for name, count in written:
         typer.echo(f"{visible_path(out / name)}  {count:,} requests")

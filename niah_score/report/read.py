@@ -66,7 +66,7 @@ def read(folder: str | Path) -> Report:
         )
     except FileNotFoundError as error:
         raise ScoreError(
-            f"{folder}: no scores there ({error.filename} is missing); run niah-score score first"
+            f"{folder}: there are no scores ({error.filename} is missing); run niah-score score first"
         ) from None
     except (
         OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError,
@@ -94,10 +94,10 @@ def _refuse_other_types(summary: Any) -> None:
     dataset = summary["dataset"]
     for value in (summary["model"], dataset["name"], dataset["digest8"], *summary["signatures"].values()):
         if not isinstance(value, str):
-            raise TypeError(f"{value!r:.80} is no text")
+            raise TypeError(f"{value!r:.80} is not a text")
     for value in (*summary["statuses"].values(), *summary["lines"].values()):
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise TypeError(f"{value!r:.80} is no number of rows")
+            raise TypeError(f"{value!r:.80} is not a number of rows")
 
 
 def _summary(folder: Path) -> dict[str, Any]:

@@ -154,7 +154,7 @@ class ScoresFile:
 
     @cached_property
     def columns(self) -> pl.DataFrame:
-        """No rows, all columns."""
+        """A frame with all columns and no rows."""
         import polars as pl
 
         empty = pl.from_arrow(self._schema.empty_table())

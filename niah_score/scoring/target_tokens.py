@@ -44,7 +44,7 @@ class OtherTokenizerError(Exception):
 
 
 def check_tokenizer(stated: str | None, row: TargetRow, per: Per) -> None:
-    """Raise OtherTokenizerError for a record that names another tokenizer than its row."""
+    """Raise OtherTokenizerError for a record whose tokenizer is not its row's."""
     if per == "token" and stated is not None and stated != row.tokenizer:
         raise OtherTokenizerError(f"its tokenizer is {stated!r}, the dataset's is {row.tokenizer!r}")
 
@@ -137,37 +137,34 @@ def _measured(values: Sequence[float | None], size: int) -> Measured:
     return Measured(sum(known), len(values), len(values) - len(known), size)
 
 
-def _sum_over_target(log_probs: SummedLogProbs, row: TargetRow, per: Per, stated: str | None) -> Measured:
-    if log_probs.rolling and row.start:
+def _sum_over_target(summed: SummedLogProbs, row: TargetRow, per: Per, stated: str | None) -> Measured:
+    if summed.rolling and row.start:
         raise UnreadableError(
             f"the sum is over the whole prompt, but the row asks for characters {row.start:,} to {row.end:,}; ask for "
             "loglikelihood with the text before them as context, or build windows with options.score=window"
         )
-    if (
-        log_probs.text is not None
-        and sha256(log_probs.text.encode("utf-8", "replace")).hexdigest() != row.target_sha256
-    ):
+    if summed.text is not None and sha256(summed.text.encode("utf-8", "replace")).hexdigest() != row.target_sha256:
         raise UnreadableError("the sum is over a text other than the row's target (its target_span)")
-    if log_probs.context and sha256(log_probs.context.encode("utf-8", "replace")).hexdigest() != row.context_sha256:
+    if summed.context and sha256(summed.context.encode("utf-8", "replace")).hexdigest() != row.context_sha256:
         raise UnreadableError("the text before the target is not that of the row's prompt")
-    if log_probs.bytes is not None and log_probs.bytes != row.target_bytes:
-        raise UnreadableError(f"the sum is over {log_probs.bytes:,} bytes, the row's target has {row.target_bytes:,}")
-    if log_probs.total is None:
+    if summed.bytes is not None and summed.bytes != row.target_bytes:
+        raise UnreadableError(f"the sum is over {summed.bytes:,} bytes, the row's target has {row.target_bytes:,}")
+    if summed.total is None:
         return Measured(0.0, row.tokens, row.tokens, row.target_bytes)
     if per == "byte":
-        if log_probs.text is None and log_probs.bytes is None and log_probs.tokens != row.tokens:
+        if summed.text is None and summed.bytes is None and summed.tokens != row.tokens:
             raise UnreadableError(
                 "nothing says that the sum is over exactly the target: add byte_count, its bytes in UTF-8 "
                 f"({row.target_bytes:,})"
             )
-        return Measured(log_probs.total, log_probs.tokens, 0, row.target_bytes)
-    if log_probs.tokens is None and stated is None:
+        return Measured(summed.total, summed.tokens, 0, row.target_bytes)
+    if summed.tokens is None and stated is None:
         raise OtherTokenizerError(
             "it says neither how many tokens its sum is over nor which tokenizer they are from", unstated=True
         )
-    if log_probs.tokens is not None and log_probs.tokens != row.tokens:
-        raise OtherTokenizerError(f"its sum is over {log_probs.tokens:,} tokens, the row's target has {row.tokens:,}")
-    return Measured(log_probs.total, row.tokens, 0, row.target_bytes)
+    if summed.tokens is not None and summed.tokens != row.tokens:
+        raise OtherTokenizerError(f"its sum is over {summed.tokens:,} tokens, the row's target has {row.tokens:,}")
+    return Measured(summed.total, row.tokens, 0, row.target_bytes)
 
 
 def answer_of(

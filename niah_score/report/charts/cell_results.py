@@ -63,7 +63,7 @@ def read_cells(path: Path, metric: str | None = None) -> list[Grid]:
         runs.setdefault(result.run, []).append(result)
     if not runs:
         raise ScoreError(
-            f"{path}: holds no result; expected JSON objects with context_length and depth_percent (gkamradt's test), "
+            f"{path}: has no results; expected JSON objects with context_length and depth_percent (gkamradt's test), "
             "with context_length and target_depth_percent (needlehaystack 2), or rows of a LangSmith experiment"
         )
     metrics = sorted({name for results in runs.values() for result in results for name in result.scores})

@@ -60,7 +60,7 @@ def figure_of(grids: Sequence[Grid], *, palette: Palette = CONVENTIONAL, title: 
         raise ScoreError("scores and differences have different scales; draw them separately")
     for grid in grids:
         if not grid.cells:
-            raise ScoreError(f"{grid.model}: no cell has a length and a depth; there is nothing to draw")
+            raise ScoreError(f"{grid.model}: no row has a length and a depth; there is nothing to draw")
         if why := too_fine(grid):
             raise ScoreError(f"{grid.model}: {why}")
     if grids[0].kind == "difference":
@@ -317,7 +317,7 @@ def _axes(drawing: Drawing, left: float, bottom: float, width: float, height: fl
 
 
 def _draw_bar(axes: Axes, palette: Palette, kind: str) -> None:
-    """The colours, which are the axis of the line as well."""
+    """The colour bar, which is also the axis of the line."""
     low, high = palette.low, palette.high
     steps = 256
     colours = [[palette.rgb(low + (high - low) * (step + 0.5) / steps)] for step in range(steps)]

@@ -41,7 +41,7 @@ def kind_of(cell: Figure) -> Kind:
 
 
 def unanswered_label(grids: Sequence[Grid]) -> str:
-    """How the legend names cells without any answer; it says whether they count in the means."""
+    """The legend's name for cells without any answer, which says whether they count in the means."""
     counted = {
         cell.mean is not None for grid in grids for cell in grid.cells.values() if kind_of(cell) is Kind.UNANSWERED
     }

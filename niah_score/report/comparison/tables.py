@@ -61,8 +61,8 @@ def differences_table(side: SideBySide) -> Table:
         "are treated as a sample."
     )
     noise = (
-        "Bold: more than noise. ≈ noise: the interval holds 0, or p is not below 0.05, adjusted by Holm's method over "
-        "the lengths (for the means over all pairs of runs)."
+        "Bold: more than noise. ≈ noise: the interval contains 0, or p is not below 0.05, adjusted by Holm's method "
+        "over the lengths (for the means over all pairs of runs)."
     )
     return Table(
         f"{_titled(side)}: differences to {side.lines[0].name}",

@@ -60,7 +60,7 @@ def check_asked(asked: Asked) -> None:
 
 
 def measures(targets: TargetRows, files: Sequence[str | Path], asked: Asked, take: Take) -> Measures:
-    """Join records to rows. Raises ScoreError, also for tokens of another tokenizer than the dataset's."""
+    """Join records to rows. Raises ScoreError, also for tokens that are not from the dataset's tokenizer."""
     paths = expand(files, "files of log-probabilities")
     names = [without_surrogates(str(path)) for path in paths]
     forced = log_prob_format(asked.format)

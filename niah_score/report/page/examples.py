@@ -92,7 +92,7 @@ class Chooser:
         tables = {name: _NameTable(self._filters.get(name)) for name in _NAMES}
         codes = {name: tables[name].codes(self._report, name, frame) for name in _NAMES}
         truth, texts = self._truths(chosen["row"], step)
-        words = [self._words(place) for place in truth]
+        words = [self._words(row) for row in chosen["row"].to_list()]
         scores = [
             [None if value is None else round(value, 4) for value in frame[name].cast(pl.Float64).to_list()]
             for name in self._metrics
@@ -141,14 +141,13 @@ class Chooser:
                 ]
                 texts.append({"question": _cut(key[1], step.characters, []), **cut, "keywords": keywords})
             of_rows.append(None if key is None else places[key])
-        self._known = {place: key[0] for key, place in places.items()}
         return of_rows, texts
 
-    def _words(self, place: int | None) -> list[str]:
-        """The folded keywords that stay in sight when an answer is cut."""
-        if place is None or self._truth is None:
+    def _words(self, row: int) -> list[str]:
+        """The folded keywords of a row, which stay in sight when its answer is cut."""
+        if self._truth is None or (key := self._truth.keys.get(row)) is None:
             return []
-        return [fold(word) for group in self._truth.lists[self._known[place]]["keywords"] for word in group]
+        return [fold(word) for group in self._truth.lists[key[0]]["keywords"] for word in group]
 
 
 class _NameTable:

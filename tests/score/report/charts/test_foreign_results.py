@@ -131,7 +131,7 @@ def test_results_as_lines_or_as_a_list_are_the_same(tmp_path: Path) -> None:
         (json.dumps(result(model=3)), ":1: model: is '3'; expected a text"),
         (json.dumps({"model": "m"}), ":1: context_length: is missing"),
         ("[" * 100_000, ":1: is not JSON"),
-        ("", ": holds no result"),
+        ("", ": has no results"),
     ],
 )
 def test_a_result_that_is_none_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_what_is_no_known_kind_of_results_is_refused_by_name(tmp_path: Path) -> 
     for path, said in (
         (tmp_path / "nothing", "no such file or folder"),
         (written(tmp_path / "a.txt", "x"), "expected an OpenCompass summary"),
-        (tmp_path, "holds no result"),
+        (tmp_path, "has no results"),
     ):
         with pytest.raises(ScoreError, match=said):
             read_foreign(path)
