@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 PICTURE_FORMATS = ("png", "svg")
 _DPI = 144
 # Inches.
-_NARROWEST, _EDGE, _BAR = 6.0, 0.16, 0.16
+_NARROWEST, _EDGE, _BAR, _GAP = 6.0, 0.16, 0.16, 0.14
+_TITLE_LINE, _HEAD_LINE, _LEGEND_LINE, _NOTE_LINE = 0.28, 0.2, 0.22, 0.165  # from one line to the next
 _TITLE, _LINE, _NOTE = 12.0, 8.5, 7.5  # sizes of text, points
 _MOST_ACROSS = 3
 _LACKING = "characters without a font on this machine are boxes here; the SVG has them as text"
@@ -205,32 +206,32 @@ def _layout(panels: Sequence[Panel], title: str | None) -> _Layout:
     if len(panels) == 1:
         rooms = [room]
     headings = [_heading(panel.grid, room) for panel, room in zip(panels, rooms, strict=True)]
-    heads = [0.2 * max(map(len, headings[at : at + across])) + 0.14 for at in range(0, len(panels), across)]
+    heads = [_HEAD_LINE * max(map(len, headings[at : at + across])) + _GAP for at in range(0, len(panels), across)]
     bodies = [max(panel.height + panel.below for panel in row) for row in rows]
     titles = wrapped(one_line(title), _TITLE + 1, room, 2, "bold") if title else []
     legend, notes = _legend_lines(panels, room), _note_lines([panel.grid for panel in panels], title, room)
-    foot = 0.22 * len(legend) + 0.165 * len(notes) + 0.1
-    height = 0.14 + 0.28 * len(titles) + sum(heads) + sum(bodies) + 0.14 * len(rows) + foot
+    foot = _LEGEND_LINE * len(legend) + _NOTE_LINE * len(notes) + 0.1
+    height = _GAP + _TITLE_LINE * len(titles) + sum(heads) + sum(bodies) + _GAP * len(rows) + foot
 
     # From the top down: y is the lower edge of what has been placed.
     layout = _Layout((width, height), start, [], [], [], [])
-    y = height - 0.14
+    y = height - _GAP
     for text in titles:
         layout.title.append((y - 0.13, text))
-        y -= 0.28
+        y -= _TITLE_LINE
     for number, (row, head, body) in enumerate(zip(rows, heads, bodies, strict=True)):
         x, placed = left, []
         for panel, column, heading in zip(row, columns, headings[number * across :], strict=False):
             placed.append(_PlacedPanel(panel, x + panel.left, y - head - panel.height, heading))
             x += column
         layout.rows.append((placed, (x, y - head - row[-1].height, row[-1].height)))
-        y -= head + body + 0.14
+        y -= head + body + _GAP
     for marks in legend:
         layout.legend.append((y - 0.06, marks))
-        y -= 0.22
+        y -= _LEGEND_LINE
     for text in notes:
         layout.notes.append((y - 0.06, text))
-        y -= 0.165
+        y -= _NOTE_LINE
     return layout
 
 
@@ -288,7 +289,7 @@ def _drawn(layout: _Layout, palette: Palette) -> Drawing:
             # The last line of a heading is nearest to the panel, and small.
             for above, text in enumerate(reversed(heading)):
                 size, weight, colour = (_TITLE, "bold", DARK) if above else (_LINE, "normal", GREY)
-                y = bottom + panel.height + 0.13 + 0.2 * above
+                y = bottom + panel.height + 0.13 + _HEAD_LINE * above
                 _write(drawing, left, y, text, size, weight=weight, colour=colour)
             panel.draw(_axes(drawing, left, bottom, panel.width, panel.height))
         _draw_bar(_axes(drawing, right, foot, _BAR, height), palette, row[0].panel.grid.kind)

@@ -90,11 +90,8 @@ class GainReport:
     @property
     def exit_code(self) -> int:
         """0, or 3 if no row is scored or inputs had problems other than missing ones, which count only if asked for."""
-        return (
-            3
-            if {problem.kind for problem in self.problems} - {*ACCEPTED_PROBLEMS} or not self.statuses["scored"]
-            else 0
-        )
+        had_problems = {problem.kind for problem in self.problems} - {*ACCEPTED_PROBLEMS}
+        return 3 if had_problems or not self.statuses["scored"] else 0
 
     @property
     def signature(self) -> str:

@@ -53,8 +53,8 @@ def data_of(report: Report) -> dict[str, Any]:
         "signatures": [report.signatures.get(name) for name in metrics],
         "own_metrics": [short(str(name)) for name in scored.factor("metric").values[:_MOST_NAMES] if name is not None],
         "lines": summary["lines"],
-        "statuses": _pairs(summary["statuses"]),
-        "findings": _pairs(summary["findings"]),
+        "statuses": list(summary["statuses"].items()),
+        "findings": list(summary["findings"].items()),
         "problems": _problems(report),
         "needle_recall": [[line["position"], *_listed(line)] for line in summary["needle_recall"]],
         "metrics": metrics,
@@ -109,10 +109,6 @@ def short(text: str, most: int = _LONGEST_NAME) -> str:
 
 def _name(value: str | None) -> str | None:
     return None if value is None else short(value)
-
-
-def _pairs(counts: dict[str, int]) -> list[tuple[str, int]]:
-    return list(counts.items())
 
 
 def _listed(figure: dict[str, Any], *, these: bool = False) -> list[Any]:
