@@ -85,8 +85,10 @@ def read_cells(path: Path, metric: str | None = None) -> list[Grid]:
 def _names(runs: list[_Run]) -> dict[_Run, str]:
     """A name for each run: its model, then its task and its name if those differ between runs."""
     differing = [field for field in ("task", "name") if len({getattr(run, field) for run in runs}) > 1]
-    parts = {run: filter(None, (getattr(run, field) for field in differing)) for run in runs}
-    return {run: ", ".join(dict.fromkeys([run.model, *of_run])) for run, of_run in parts.items()}
+    return {
+        run: ", ".join(dict.fromkeys([run.model, *filter(None, (getattr(run, field) for field in differing))]))
+        for run in runs
+    }
 
 
 def _grid(results: list[_Result], metric: str, model: str, dataset: str) -> Grid:
