@@ -1,4 +1,4 @@
-"""Parses the commands of `niah-score`, calls one function each, and prints: results on stdout, the rest on stderr.
+"""Parses the commands of `niah-score`, calls one function for each, and prints: results on stdout, the rest on stderr.
 
 May import every room of the scorer.
 """

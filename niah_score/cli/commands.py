@@ -16,7 +16,7 @@ from niah_score.cli.score import formats, score
 
 app = typer.Typer(
     name="niah-score",
-    help="Score answers to needle-in-a-haystack prompts, from whatever stack they come.",
+    help="Score answers to needle-in-a-haystack prompts, from any inference stack.",
     no_args_is_help=True,
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -29,7 +29,7 @@ app = typer.Typer(
 def about(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
 ) -> None:
-    """Score answers to needle-in-a-haystack prompts, from whatever stack they come."""
+    """Score answers to needle-in-a-haystack prompts, from any inference stack."""
     if version:
         from niah_score.contract import VERSION
 

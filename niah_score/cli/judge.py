@@ -12,7 +12,7 @@ from niah_score.text.visible import visible_path
 
 DatasetArgument = Annotated[Path, typer.Argument(metavar="DATASET", help="The dataset that was scored.")]
 ScoresArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that niah-score score wrote.")]
-RubricOption = Annotated[str, typer.Option("--rubric", help="gkamradt, or a rubric file of yours (.toml).")]
+RubricOption = Annotated[str, typer.Option("--rubric", help="gkamradt, or your own rubric file (.toml).")]
 
 
 def judge_export(
@@ -24,14 +24,14 @@ def judge_export(
     form: Annotated[
         str, typer.Option("--format", help="openai-batch, openai-responses, anthropic-batch or gemini-batch.")
     ] = "openai-batch",
-    max_requests: Annotated[int, typer.Option("--max-requests", min=1, help="Requests a file.")] = 50_000,
-    max_bytes: Annotated[int, typer.Option("--max-bytes", min=1, help="Bytes a file.")] = 200_000_000,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Tokens a verdict may take.")] = 1024,
+    max_requests: Annotated[int, typer.Option("--max-requests", min=1, help="Requests per file.")] = 50_000,
+    max_bytes: Annotated[int, typer.Option("--max-bytes", min=1, help="Bytes per file.")] = 200_000_000,
+    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Tokens that a reply may have.")] = 1024,
     temperature: Annotated[
-        float, typer.Option("--temperature", help="Of the judge; below 0 leaves it out, for models that refuse it.")
+        float, typer.Option("--temperature", help="Of the judge; below 0 omits it, for models that refuse it.")
     ] = 0.0,
 ) -> None:
-    """Write the requests that ask a judge about every answer; prompts are not sent."""
+    """Write requests that ask a judge about every answer; the prompts of the dataset are not in them."""
     import glob
 
     from niah_score.errors import ScoreError
@@ -47,7 +47,7 @@ def judge_export(
         max_requests=max_requests, max_bytes=max_bytes, max_tokens=max_tokens,
         temperature=None if temperature < 0 else temperature,
     )  # fmt: skip
-    # Another export in this folder would mix with this one.
+    # Refused below: another export in this folder would mix with this one.
     pattern = f"judge-{glob.escape(judged_by.name)}-*.jsonl"
     requests = FileSet("requests", lambda place: sorted(path.name for path in place.glob(pattern)))
     written: list[tuple[str, int]] = []
@@ -59,7 +59,7 @@ def judge_export(
 
     with hold(out, requests, overwrite=True) as held:
         if there := requests.names(out):
-            raise ScoreError(f"{out / there[0]}: is there already; choose another --out")
+            raise ScoreError(f"{out / there[0]}: already exists; choose another --out")
         held.replace(write)
     for name, count in written:
         typer.echo(f"{visible_path(out / name)}  {count:,} requests")
@@ -69,12 +69,12 @@ def judge_import(
     dataset: DatasetArgument,
     scores: ScoresArgument,
     verdicts: Annotated[list[str], typer.Argument(metavar="VERDICTS...", help="The judge's answer files.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the results with the verdicts among them.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the results, verdicts included.")],
     rubric: RubricOption = "gkamradt",
     missing: Annotated[str, typer.Option("--missing", help="What unanswered rows count as: zero or exclude.")] = "zero",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace scores that --out holds.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the scores in --out.")] = False,
 ) -> None:
-    """Join a judge's verdicts to the scores as the metric `judge`, and write all tables with it."""
+    """Add a judge's verdicts to the scores as the metric `judge`, and write all tables again."""
     from niah_score.evaluation import with_verdicts
     from niah_score.report.read import read
     from niah_score.report.write import hold_scores, write_held

@@ -1,4 +1,4 @@
-"""Starts the command `niah-score`, and ends it whatever happens, from its first import on."""
+"""Starts the command `niah-score`, and ends it cleanly whatever happens, even during its first imports."""
 
 from __future__ import annotations
 

@@ -20,19 +20,17 @@ LogProbsArgument = Annotated[
 ]
 ModelOption = Annotated[str | None, typer.Option("--model", help="Name of the model, for tables.")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for the results; without it they are printed.")]
-PerOption = Annotated[
-    str, typer.Option("--per", help="token, or byte for models with another tokenizer than the dataset's.")
-]
+PerOption = Annotated[str, typer.Option("--per", help="token, or byte if the model's tokenizer is not the dataset's.")]
 TokenizerOption = Annotated[
     str | None, typer.Option("--tokenizer", help="The tokenizer of records that do not name theirs.")
 ]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", help="tokens, sum, lm-eval, openai-echo or vllm; default: by its fields.")
+    str | None, typer.Option("--format", help="tokens, sum, lm-eval, openai-echo or vllm; default: by the fields.")
 ]
 DuplicateOption = Annotated[
-    str, typer.Option("--on-duplicate", help="Which of two records of a row counts: error, first or last.")
+    str, typer.Option("--on-duplicate", help="Which of two records for a row counts: error, first or last.")
 ]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace scores that --out holds.")]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace the scores in --out.")]
 
 
 def perplexity(
@@ -50,7 +48,7 @@ def perplexity(
     on_duplicate: DuplicateOption = "error",
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Score the log-probabilities of a perplexity set: nats a token, perplexity and bits a byte by length."""
+    """Score the log-probabilities of a perplexity set: nats per token, perplexity and bits per byte, by length."""
     from niah_score.report.logprobs.measure import Asked
     from niah_score.report.logprobs.perplexity import perplexity as scored
 
@@ -72,7 +70,7 @@ def gain(
     on_duplicate: DuplicateOption = "error",
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Score how much likelier contexts make gold answers: gain over the question alone, and share of the oracle's."""
+    """Score how much likelier a context makes gold answers than the question alone, and compare that with an oracle."""
     from niah_score.report.logprobs.gain import gain as scored
     from niah_score.report.logprobs.measure import Asked
 

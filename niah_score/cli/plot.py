@@ -1,4 +1,4 @@
-"""Parses `niah-score plot`: draws results of any known kind as pictures, or as lines in a terminal."""
+"""Parses `niah-score plot`: draws results of any known kind as pictures, or in a terminal."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def plot(
             "needlehaystack 2 and of LangSmith experiments.",
         ),
     ],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the pictures; default this one.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the pictures; default: this one.")] = None,
     palette: Annotated[str, typer.Option("--palette", help="conventional or colourblind.")] = "conventional",
     dataset_length: Annotated[
         str | None, typer.Option("--dataset-length", metavar="8k", help="Longest context, for the title.")
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Title of the pictures.")] = None,
     metric: Annotated[
-        str | None, typer.Option("--metric", help="What is drawn; of our own scores `score`, each row's own metric.")
+        str | None, typer.Option("--metric", help="What to draw; for our own scores by default each row's own metric.")
     ] = None,
-    language: Annotated[str | None, typer.Option("--language", help="Rows of one language alone.")] = None,
+    language: Annotated[str | None, typer.Option("--language", help="Only rows of this language.")] = None,
     form: Annotated[str, typer.Option("--format", help="png, svg, or both with a comma.")] = "png,svg",
     together: Annotated[bool, typer.Option("--together", help="All runs in one picture.")] = False,
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Print them; pictures are written only with --out.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace pictures that are there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing pictures.")] = False,
 ) -> None:
     """Draw heatmaps of scores by length and depth."""
     from niah_score.errors import ScoreError, suggestion
@@ -79,20 +79,20 @@ def plot(
 
 
 def _named(grids: list[tuple[Path, Grid]], tail: str) -> dict[str, list[Grid]]:
-    """Each grid with a file name of its own: its model's, and the tail."""
-    found: dict[str, list[Grid]] = {}
+    """The grids by file name, all different: the model's name, and the tail."""
+    named: dict[str, list[Grid]] = {}
     for _, grid in grids:
         plain = (plain_name(grid.model).strip(".-") or "model") + tail
         name, number = plain, 1
-        while name.casefold() in {taken.casefold() for taken in found}:
+        while name.casefold() in {taken.casefold() for taken in named}:
             number += 1
             name = f"{plain}-{number}"
-        found[name] = [grid]
-    return found
+        named[name] = [grid]
+    return named
 
 
 def _tail(*chosen: str | None) -> str:
-    """What file names end with, so that the pictures of two metrics or languages do not meet in one folder."""
+    """The end of file names, which keeps the pictures of two metrics or languages apart in one folder."""
     return "".join(f"-{plain_name(part).strip('.-')}" for part in chosen if part)
 
 

@@ -1,4 +1,4 @@
-"""Ends commands: expected errors with a sentence and their exit code, bugs with their traceback."""
+"""Ends commands: expected errors with a sentence and an exit code, bugs with a traceback."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def score(
     dataset: Annotated[
-        str, typer.Argument(metavar="DATASET", help="Dataset folder, Parquet or JSONL file, or the address of one.")
+        str, typer.Argument(metavar="DATASET", help="Dataset folder, Parquet or JSONL file, or its address.")
     ],
     predictions: Annotated[
         list[str],
@@ -35,7 +35,7 @@ def score(
     model: Annotated[str | None, typer.Option("--model", help="Name of the model, for tables and titles.")] = None,
     out: Annotated[str | None, typer.Option("--out", help="Folder or address for the results.")] = None,
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="Metrics beside each row's own; may be given several times.")
+        list[str] | None, typer.Option("--metric", help="Metrics besides each row's own; may be given several times.")
     ] = None,
     missing: Annotated[
         str, typer.Option("--missing", help="What rows without an answer count as: error, zero or exclude.")
@@ -44,22 +44,22 @@ def score(
         str, typer.Option("--on-duplicate", help="Which of two answers to a row counts: error, first or last.")
     ] = "error",
     samples: Annotated[
-        str | None, typer.Option("--samples", help="Several answers to a row are samples: mean, best or majority.")
+        str | None, typer.Option("--samples", help="How several answers to a row count: mean, best or majority.")
     ] = None,
     text: Annotated[
-        str, typer.Option("--text", help="What all metrics judge: raw or extracted (default: as docs/metrics.md says).")
+        str, typer.Option("--text", help="What all metrics judge: raw or extracted (default: see docs/metrics.md).")
     ] = "own",
     by_order: Annotated[bool, typer.Option("--by-order", help="Files without ids are in the dataset's order.")] = False,
     id_field: Annotated[
-        str | None, typer.Option("--id-field", help="Field that holds the id (dots reach inside).")
+        str | None, typer.Option("--id-field", help="Field that holds the id (dots for nested fields).")
     ] = None,
     text_field: Annotated[str | None, typer.Option("--text-field", help="Field that holds the answer.")] = None,
     think_tag: Annotated[
         list[str] | None,
-        typer.Option("--think-tag", metavar="OPEN,CLOSE", help="Tags around reasoning; replaces ours."),
+        typer.Option("--think-tag", metavar="OPEN,CLOSE", help="Tags around reasoning, instead of the default ones."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace scores that --out holds.")] = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; default one for each core.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the scores in --out.")] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes; default: one for each core.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print the signature of each metric.")] = False,
 ) -> None:
     """Join answers to a dataset's rows, score them, and write tables."""
@@ -77,7 +77,7 @@ def score(
         answers = stack.enter_context(answers_here(predictions))
         far = parse_address(out) if out and is_address(out) else None
         results = stack.enter_context(scores_for(far, overwrite=overwrite)) if far else Path(out) if out else None
-        # Held while answers are scored, so that of two runs into one folder the second ends before it has begun.
+        # Held while answers are scored, so that a second run into the same folder ends before it starts scoring.
         held = stack.enter_context(hold_scores(results, overwrite=overwrite)) if results else None
         report = evaluate(
             place, answers.named, model=model, metrics=_names(metric), missing=missing,  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def score(
             id_field=id_field, text_field=text_field, tags=tags, jobs=jobs or os.cpu_count() or 1,
         )  # fmt: skip
         if answers.fetched:
-            report = replace(report, problems=[_said(problem, answers) for problem in report.problems])
+            report = replace(report, problems=[_with_address(problem, answers) for problem in report.problems])
         folder = write_held(report, held) if held else write(report, _folder_for(report), overwrite=overwrite)
     print_overview(report, verbose=verbose)
     print_heatmap(report)
@@ -93,8 +93,8 @@ def score(
     raise typer.Exit(report.exit_code)
 
 
-def _said(problem: Problem, answers: FetchedAnswers) -> Problem:
-    """A problem that names the address of a file that was fetched."""
+def _with_address(problem: Problem, answers: FetchedAnswers) -> Problem:
+    """A problem that names the address of a fetched file instead of its local path."""
     return problem._replace(file=answers.said(problem.file), message=answers.said(problem.message))
 
 
@@ -110,9 +110,9 @@ def _tag(pair: str) -> tuple[str, str]:
 
 
 def _folder_for(report: Report) -> Path:
-    """scores/<dataset>-<digest8>/<model>, without characters in a name that a file system would act on.
+    """scores/<dataset>-<digest8>/<model>, without characters that a file system would act on.
 
-    Names of datasets stay as they are where they lead nowhere.
+    A dataset's name stays as it is if it cannot lead to another folder.
     """
     dataset = f"{report.dataset}-{report.digest8}"
     if not is_safe_path(dataset) or "/" in dataset or visible(dataset) != dataset:
@@ -121,7 +121,7 @@ def _folder_for(report: Report) -> Path:
 
 
 def formats() -> None:
-    """List the formats of answer files that are recognised, with an example line of each."""
+    """List the formats of answer files that are recognised, with an example line for each."""
     from niah_score.formats import FORMATS
 
     for form in FORMATS.values():

@@ -1,6 +1,6 @@
-// What a reader can set: lists to choose from, buttons that stay pressed, light or dark.
+// Makes what a reader can set: lists to choose from, buttons that stay pressed, light or dark.
 
-/** A list under its label; `act` is told the value that was chosen. */
+/** A list with a label; `act` gets the chosen value. */
 function choice(label, options, chosen, act, id) {
   const select = el("select", { id, onchange: () => act(Number(select.value)) }, options.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
   return el("label", { class: "choice" }, el("span", {}, label), select);
@@ -16,7 +16,7 @@ function toggle(label, title, act, on, id) {
   return button;
 }
 
-/** Buttons of which one is pressed, for [view, label] pairs; `act` is told the view that was chosen. */
+/** Buttons for [view, label] pairs, one of them pressed; `act` gets the chosen view. */
 function viewButtons(views, shown, act) {
   const group = el("div", { class: "views", role: "group", "aria-label": "View" }, views.map(([view, label]) => {
     const button = el("button", { type: "button", id: `view-${view}`, "aria-pressed": String(view === shown), onclick: () => {
@@ -39,7 +39,7 @@ function controlBar(made, start, views) {
   return el("div", { class: "controls", role: "group", "aria-label": "What is shown" }, made, page.reset, buttons);
 }
 
-/** Follows the system until it is pressed. */
+/** A button for dark mode, which starts as the system is set. */
 function darkToggle() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const paint = (on) => (document.documentElement.dataset.theme = on ? "dark" : "light");
@@ -47,7 +47,7 @@ function darkToggle() {
   return toggle("Dark", "Light or dark", paint, dark, "theme");
 }
 
-/** Print what is folded away, too. */
+/** Unfold everything before printing. */
 function unfoldInPrint() {
   addEventListener("beforeprint", () => document.querySelectorAll(".example details").forEach((one) => (one.open = true)));
 }

@@ -1,7 +1,7 @@
-"""Assembles an HTML file: data, style and script inside, and a policy that lets nothing else in.
+"""Assembles an HTML file: data, styles and scripts inside, and a policy that lets nothing else in.
 
-The data is JSON in a block that no browser executes. Every text that comes from outside is in that block and nowhere
-else, and the scripts show it as text nodes only.
+The data is JSON in a block that no browser executes. All text from outside is in that block and nowhere else, and the
+scripts show it only as text nodes.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-# What every page has, before its own; the scripts share one scope.
+# Of every page, before its own; the scripts share one scope.
 STYLES = ("page.css",)
 SCRIPTS = ("text.js", "labels.js", "choices.js", "grid.js")
-# What would end the block, or a line of it, in HTML or in JavaScript. A lone surrogate is not UTF-8 at all.
+# What could end the block, or a line of it, in HTML or JavaScript; and lone surrogates, which UTF-8 cannot encode.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def as_json(data: dict[str, Any]) -> str:
-    """Data as JSON that is safe inside a script element. Raises ValueError for numbers that JSON does not have."""
+    """Data as JSON that is safe inside a script element. Raises ValueError for NaN and infinity."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 
 def document(data: str, package: str, styles: Sequence[str], scripts: Sequence[str], without_script: str) -> bytes:
-    """The file that shows some data (as `as_json` leaves it), in UTF-8.
+    """The file that shows some data, which `as_json` made safe; in UTF-8.
 
-    package: the package that holds the page's own styles and scripts, which come after the shared ones in the order
-    given. without_script: a sentence of plain text for browsers that run no JavaScript.
+    package: holds the page's own styles and scripts, which follow the shared ones in the order given. without_script: a
+    plain sentence for browsers that run no JavaScript.
     """
     style = "".join([*map(_shared, STYLES), *(_asset(package, name) for name in styles)])
     code = [*map(_shared, SCRIPTS), *(_asset(package, name) for name in scripts)]
@@ -41,7 +41,7 @@ def document(data: str, package: str, styles: Sequence[str], scripts: Sequence[s
         "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     parts = {"POLICY": policy, "STYLE": style, "SCRIPT": script, "DATA": data, "WITHOUT": without_script}
-    page = re.sub(r"@(POLICY|STYLE|SCRIPT|DATA|WITHOUT)@", lambda found: parts[found[1]], _shared("page.html"))
+    page = re.sub(r"@(POLICY|STYLE|SCRIPT|DATA|WITHOUT)@", lambda field: parts[field[1]], _shared("page.html"))
     return page.encode()
 
 

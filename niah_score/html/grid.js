@@ -1,6 +1,6 @@
-// A grid of cells, depth down and length across: every cell is reached by keyboard, says what it holds, and opens.
+// Draws a grid of cells, depth down and length across: every cell can be reached by keyboard, described and opened.
 //
-// A page has, in the same scope, DATA with `lengths` and `depths`, `state` with `cell` (the place of the opened one) and
+// A page defines, in the same scope, DATA with `lengths` and `depths`, `state` with `cell` (the place of the opened one) and
 // `view`, `tipLines(box)` and `cellDetail(place)`, the nodes that an opened cell shows.
 
 const page = {};
@@ -15,8 +15,8 @@ function where(place) {
   return `${length === null ? "no length" : `${lengthOf(length)} tokens`}, ${depth === null ? "no depth" : `depth ${depthOf(depth)}\u00a0%`}`;
 }
 
-/** The grid with its axes. `cell`: the box of a place; `above`: a line over the columns; `beside`: a box at the end of a
- *  line, and `foot` what stands below these; none of the three has to be there. */
+/** The grid with its axes. `cell`: makes the box of a place. All optional: `above`, a line above the columns; `beside`,
+ *  makes a box at the end of a line; `foot`, the text below these boxes. */
 function drawGrid({ label, above = null, cell, beside = null, foot = null }) {
   const columns = DATA.lengths.length;
   page.cells = [];
@@ -49,7 +49,7 @@ function drawGrid({ label, above = null, cell, beside = null, foot = null }) {
   return grid;
 }
 
-/** A place where no row stands. */
+/** A place without rows. */
 function emptyCell(place) {
   return el("div", { role: "gridcell", class: "cell blank", "aria-label": `${where(place)}: no rows` });
 }
@@ -60,7 +60,7 @@ function framed(grid, caption) {
     el("div", { class: "frame" }, el("p", { class: "axis-y", "aria-hidden": "true" }, "depth, %"), el("div", { class: "scroll" }, grid)), caption);
 }
 
-/** Numbers only where they have room; lengths upright where they have none. */
+/** Show numbers only if they have room; turn lengths upright if they have none. */
 function fit() {
   if (!page.grid) return;
   const first = page.grid.querySelector(".cell");
@@ -69,7 +69,7 @@ function fit() {
   page.grid.classList.toggle("upright", width < 34);
 }
 
-/** One cell only is reached by Tab, the others by arrows. */
+/** Let Tab reach only one cell; arrow keys reach the others. */
 function roving(place) {
   for (const box of page.cells) if (box) box.tabIndex = -1;
   page.at = page.cells[place] ? place : page.cells.findIndex(Boolean);
@@ -93,7 +93,7 @@ function moveOn(event) {
   if (event.key === "End") [length, depth, step] = [columns, event.ctrlKey ? depths - 1 : depth, [-1, 0]];
   if (!step) return;
   event.preventDefault();
-  // Over places where no row stands.
+  // Skip places without rows.
   do {
     length += step[0];
     depth += step[1];
@@ -110,7 +110,7 @@ function openFrom(target) {
   if (box) openCell(Number(box.dataset.place), false);
 }
 
-/** Show a cell's rows; `jump`: bring the reader there, who used the keyboard. */
+/** Show a cell's rows. `jump`: whether to move the focus there, for readers who use the keyboard. */
 function openCell(place, jump) {
   state.cell = place;
   page.cells.forEach((box, k) => box && box.setAttribute("aria-selected", String(k === place)));
@@ -142,10 +142,10 @@ function drawCell() {
   page.detail.replaceChildren(...(place === null ? [] : cellDetail(place)));
 }
 
-/** The head of an opened cell, with the button that closes it. */
-function detailHead(eyebrow, place, said) {
+/** The heading of an opened cell, with the button that closes it. */
+function detailHead(eyebrow, place, summary) {
   return el("div", { class: "detail-head" },
-    el("div", {}, el("p", { class: "eyebrow" }, eyebrow), el("h2", { tabindex: "-1" }, where(place)), el("p", { class: "sub" }, said)),
+    el("div", {}, el("p", { class: "eyebrow" }, eyebrow), el("h2", { tabindex: "-1" }, where(place)), el("p", { class: "sub" }, summary)),
     el("button", { type: "button", class: "close", "aria-label": "Close", title: "Close (Escape)", onclick: closeCell }, "×"));
 }
 

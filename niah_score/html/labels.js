@@ -1,6 +1,6 @@
-// Numbers and coordinates in, words out.
+// Puts numbers and coordinates into words.
 
-/** Thousands apart. */
+/** A number with commas between thousands. */
 function count(number) {
   return String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
@@ -15,7 +15,7 @@ function depthOf(label) {
   return label === null ? "no depth" : Array.isArray(label) ? label.map((end) => `${+end.toFixed(1)}`).join(" to ") : `${+label.toFixed(2)}`;
 }
 
-/** A length in few characters: 8k for 8,000; other numbers as they are. */
+/** A length in few characters: 8k for 8,000, 12.3k for 12,345; small odd numbers as they are. */
 function brief(label) {
   if (label === null) return "none";
   if (Array.isArray(label)) return `≤${brief(label[1])}`;

@@ -1,4 +1,4 @@
-"""Uploads a folder of scores to an address: summary.json last, so that without it there are no scores."""
+"""Uploads a folder of scores to an address, summary.json last: until it is there, the scores do not count."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from niah_score.report.layout import FILES, SUMMARY
 
 @contextmanager
 def scores_for(address: Address, *, overwrite: bool = False) -> Iterator[Path]:
-    """An empty folder, whose scores are uploaded at the end unless there was an error.
+    """Yield an empty folder; the scores written to it are uploaded at the end, unless there was an error.
 
-    Old scores are replaced only with `overwrite`: first their summary goes, then the others are written over. Raises
-    ScoreError before anything is computed where they may not be replaced, AddressError and StoreError.
+    Old scores are replaced only with `overwrite`: their summary is removed first, then the other files are replaced.
+    Raises ScoreError, before anything is computed, if they may not be replaced; AddressError and StoreError.
     """
     there = [name for name in objects_below(address) if name in FILES]
     if there and not overwrite:
@@ -25,7 +25,7 @@ def scores_for(address: Address, *, overwrite: bool = False) -> Iterator[Path]:
     with scratch_folder() as folder:
         yield folder
         new = sorted((path.name for path in folder.iterdir() if path.name in FILES), key=FILES.index)
-        # Without their summary the old ones count no more; the new one is uploaded last.
+        # Without their summary the old scores no longer count; the new summary is uploaded last.
         old = [name for name in there if name == SUMMARY or name not in new]
         remove_objects(address / name for name in sorted(old, key=lambda name: name != SUMMARY))
         for name in new:

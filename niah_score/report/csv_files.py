@@ -1,4 +1,4 @@
-"""Writes frames as CSV files in which a spreadsheet finds no formula."""
+"""Writes frames as CSV files in which a spreadsheet sees no formulas."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
-    """Write a frame that has the columns mean, low and high, which are rounded to four decimals."""
+    """Write a frame with its columns mean, low and high rounded to four decimals."""
     import polars as pl
 
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     plain = frame.with_columns(
         *(plain_cells(pl.col(name)) for name in texts), pl.col("mean", "low", "high").cast(pl.Float64).round(4)
     )
-    # polars and Arrow spell no path that is no UTF-8.
+    # polars and Arrow cannot open a path that is not UTF-8.
     with path.open("wb") as file:
         plain.write_csv(file)
 

@@ -12,5 +12,5 @@ PICTURES = ("heatmap.png", "heatmap.svg")
 PAGE = "report.html"
 SUMMARY = "summary.json"
 
-# The summary stands for all of them: it lists the others with their sha256, and is moved to its place last.
+# The summary vouches for the others: it lists them with their sha256, and is moved into place last.
 FILES = (SCORES, SAMPLES, SUMMARY_CSV, CELLS_CSV, OPENCOMPASS_CSV, PROBLEMS, *PICTURES, PAGE, SUMMARY)

@@ -1,4 +1,4 @@
-"""Shows a report in a notebook: its overview as a table, its heatmap as a picture inside of the HTML."""
+"""Shows a report in a notebook: its overview as a table, its heatmap as a picture embedded in the HTML."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from niah_score.text.visible import visible
 
 
 def html_of(overview: Overview, grids: Sequence[Grid], *, title: str | None = None, remark: str | None = None) -> str:
-    """An HTML fragment that loads nothing and runs nothing. `grids`, `title`: of the heatmap, if there is one.
+    """An HTML fragment that loads and runs nothing. `grids`, `title`: of the heatmap, if there is one.
 
-    `remark`: why there is none, if that is to be said.
-
-    Names of others are text in it, and what in them would act on a reader's screen is written out.
+    `remark`: why there is none, if the reader should know. Names from outside are shown as text, with characters that
+    would act on a reader's screen written out.
     """
     score, *about = map(_text, (overview.score, *overview.about))
     parts = [f"<p><strong>{score}</strong><br>{'<br>'.join(about)}</p>"]

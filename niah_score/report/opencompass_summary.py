@@ -14,20 +14,19 @@ from niah_score.text.spreadsheet import as_plain_cell
 if TYPE_CHECKING:
     import polars as pl
 
-# The tool writes <this file>_<model>.png and sets the model in a title, where matplotlib takes $...$ for a formula.
+# The tool writes <this file>_<model>.png and puts the model in a title, where matplotlib reads $...$ as a formula.
 _NOT_IN_A_NAME = re.compile(r"[/\\$\x00-\x1f\x7f]")
-_LONGEST_NAME = 200  # bytes in UTF-8, of the 255 that a file's name may have
+_LONGEST_NAME = 200  # bytes in UTF-8, of the 255 that a file name may have
 
 
 def opencompass_summary(scores: pl.DataFrame | Scored, metric: str, model: str) -> str:
-    """The scores as CSV in OpenCompass's layout, which its tools_needleinahaystack.py plots.
+    """The scores as CSV, with the columns dataset, version, metric, mode and <model>.
 
-    dataset, version, metric, mode, <model>; a line for each length and depth, over all its rows, named like
-    Length1000Depth0_origin_zh_8k (origin is its word for a single needle, 8k the longest length; the task and the
-    language are left out where a cell has several). The tool takes a cell for the plain mean of its lines, so there is
-    one line for each: its overall score is then our mean of the lengths' means. Means have two decimals, as OpenCompass
-    writes them, or six where two would round. An empty field is a cell without scores. Rows without length or depth
-    have no name there and are left out.
+    There is one line for each length and depth, over all its rows, named like Length1000Depth0_origin_zh_8k (origin is
+    OpenCompass's word for a single needle, 8k the longest length; task and language are left out if a cell has
+    several). One line, because the tool computes a cell as the plain mean of its lines: its overall score is then our
+    mean of the lengths' means. Means have two decimals, as OpenCompass writes them, or six if two would round. A cell
+    without scores is an empty field. Rows without length or depth have no such name and are left out.
     """
     import numpy as np
 
@@ -53,16 +52,16 @@ def opencompass_summary(scores: pl.DataFrame | Scored, metric: str, model: str) 
 
 
 def _kinds(scored: Scored) -> dict[tuple[int, float], list[str]]:
-    """For each cell the task and the language of its rows, each only where all have the same."""
-    found: dict[tuple[int, float], tuple[set[str], set[str | None]]] = defaultdict(lambda: (set(), set()))
+    """For each cell the task and the language of its rows, each only if all rows have the same."""
+    kinds: dict[tuple[int, float], tuple[set[str], set[str | None]]] = defaultdict(lambda: (set(), set()))
     combinations, _ = scored.crossed("length", "depth_percent", "task", "language")
     for length, depth, task, language in combinations:
-        tasks, languages = found[length, depth]
+        tasks, languages = kinds[length, depth]
         tasks.add("origin" if task in (None, "single") else task)
         languages.add(language)
     return {
         place: [next(iter(names)) or "" for names in sets if len(names) == 1 and names != {None}]
-        for place, sets in found.items()
+        for place, sets in kinds.items()
     }
 
 
@@ -72,6 +71,6 @@ def _points(mean: float) -> str:
 
 
 def _as_file_name(model: str) -> str:
-    """A model's name that the tool can make a file name and a title of."""
+    """A model's name as the tool can use it in a file name and a title."""
     name = _NOT_IN_A_NAME.sub("-", model).encode(errors="replace")[:_LONGEST_NAME].decode(errors="ignore")
     return name or "model"

@@ -1,6 +1,6 @@
-"""Says what a run scored in a few lines: the score first, then what it is made of, then the other metrics.
+"""Sums a run up in a few lines: the score first, then what it is made of, then the other metrics.
 
-The commands print these lines, and notebooks show them. Names of others are cut and stand in one line.
+The commands print these lines, and notebooks show them. Names from outside are cut and kept on one line.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from niah_score.text.visible import one_line
 
 if TYPE_CHECKING:
+    from niah_score.join.join import Lines, Problem
     from niah_score.statistics.figures import Figure
 
 _LONGEST_NAME = 80
-# Files by other hands may call every row a part.
+# Files that others wrote may make every row a part.
 _MOST_PARTS = 20
+_SHOWN_PROBLEMS = 20
 _EFFECTIVE = {"ruler": "RULER", "nolima": "NoLiMa"}
-# How the numbers of controls are called, and their units.
+# What the numbers of controls are called, and their units.
 _CONTROLS = {
     "false_answer_rate": ("false answers", " %"),
     "guess_rate": ("guessed", " %"),
@@ -29,7 +31,7 @@ _CONTROLS = {
 class Overview(NamedTuple):
     """`score`: the headline; `about`: lines on what it was measured on and what it is made of.
 
-    `groups`: the metrics that any row has a score for, ours apart from published ones: (title, [(name, figure)]).
+    `groups`: the metrics that some row has a score for, ours and published ones separately: (title, [(name, figure)]).
     """
 
     score: str
@@ -38,23 +40,23 @@ class Overview(NamedTuple):
 
 
 def overview_of(summary: dict[str, Any], own_metrics: Sequence[str]) -> Overview:
-    """The overview of a summary, as summary.json holds it. `own_metrics`: those that rows are judged by."""
+    """The overview of what summary.json holds. `own_metrics`: the metrics that rows are judged by."""
     return Overview(_score(summary), list(_about(summary, own_metrics)), list(_groups(summary)))
 
 
 def short_name(name: str) -> str:
-    """A name of somebody else in one line, cut where it is long."""
+    """A name from outside on one line, cut if it is long."""
     name = one_line(name)
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
 
 
 def title_of(model: str, dataset: str, digest8: str) -> str:
-    """Whose scores these are, and of what."""
+    """Which model's scores these are, and on which dataset."""
     return f"{short_name(model)} on {short_name(dataset)} {short_name(digest8)}"
 
 
 def make_up(headline: Mapping[str, Any]) -> str | None:
-    """The headline as the sum that it is: `single 84.0 x 0.40 + chains 31.0 x 0.60`; None where it is one part's."""
+    """The headline as a weighted sum: `single 84.0 x 0.4 + chains 31.0 x 0.6`; None if fewer than two parts count."""
     parts = [part for part in headline["parts"] if part["weight"]]
     if len(parts) < 2:
         return None
@@ -63,7 +65,7 @@ def make_up(headline: Mapping[str, Any]) -> str | None:
 
 
 def weight_text(part: Mapping[str, Any]) -> str:
-    """What a part weighs in the score."""
+    """The weight of a part in the score, in words."""
     return f"weight {part['weight']:.3g}" if part["weight"] else "in no score"
 
 
@@ -80,12 +82,12 @@ def _part_name(part: Mapping[str, Any]) -> str:
 
 
 def _score(summary: dict[str, Any]) -> str:
-    found, overall = summary["headline"], summary["metrics"]["score"]["overall"]
-    if found["mean"] is None:
-        lacking = found["weighed_by"] == "manifest" and any(part["n"] for part in found["parts"])
-        return f"score -  no row {'of a part with a weight ' * lacking}has one"
+    headline, overall = summary["headline"], summary["metrics"]["score"]["overall"]
+    if headline["mean"] is None:
+        unweighted = headline["weighed_by"] == "manifest" and any(part["n"] for part in headline["parts"])
+        return f"score -  no row {'of a part with a weight ' * unweighted}has one"
     silent = f", {overall['unanswered']:,} without an answer" if overall["unanswered"] else ""
-    return f"score {found['mean']:.2f}  95 % interval {_ends(overall)}  {_counts(overall)}{silent}"
+    return f"score {headline['mean']:.2f}  95 % interval {_ends(overall)}  {_counts(overall)}{silent}"
 
 
 def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]:
@@ -95,9 +97,9 @@ def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]
     by = f", by {short_name(', '.join(own_metrics))}" if own_metrics else ""
     yield f"{title_of(summary['model'], summary['dataset']['name'], summary['dataset']['digest8'])}{by}"
     if any(line["value"] is not None for line in score["groups"].get("length", ())):
-        found = score["effective_length"]
-        lengths = ", ".join(f"{_length(found[way])} ({name})" for way, name in _EFFECTIVE.items())
-        yield f"effective length {lengths}; effective context {_length(found['context'])}"
+        effective = score["effective_length"]
+        lengths = ", ".join(f"{_length(effective[rule])} ({name})" for rule, name in _EFFECTIVE.items())
+        yield f"effective length {lengths}; effective context {_length(effective['context'])}"
     note = needles_note(score["overall"]["method"])
     if note:
         yield note
@@ -113,12 +115,12 @@ def _about(summary: dict[str, Any], own_metrics: Sequence[str]) -> Iterator[str]
 
 
 def _parts(headline: dict[str, Any]) -> Iterator[str]:
-    """What the score is made of, and every part of it."""
+    """The score as a sum of its parts, then each part."""
     parts = headline["parts"]
     if len(parts) < 2:
         return
-    if (told := make_up(headline)) is not None:
-        yield f"score {headline['mean']:.1f} = {told}"
+    if (weighted_sum := make_up(headline)) is not None:
+        yield f"score {headline['mean']:.1f} = {weighted_sum}"
     if headline["weighed_by"] == "rows":
         yield "the dataset gives its parts no weights: each weighs as much as it has rows"
     for part in parts[:_MOST_PARTS]:
@@ -129,29 +131,29 @@ def _parts(headline: dict[str, Any]) -> Iterator[str]:
 
 
 def _beside(record: dict[str, Any]) -> str:
-    """What stands beside a control's number: who names what, or how its rows' twins score."""
+    """What follows a control's number: how many answers name which fact, or how its rows' twins score."""
     if record.get("asked", {}).get("n"):
         asked, gap = record["asked"], record["gap"]
         return f"; the same items as asked {asked['mean']:.2f}, gap {gap['mean']:+.2f}  {_ends(gap)}"
     words = {"both": "both named", "first": "the first alone", "other": "the other alone"}
     shares = record.get("shares", {})
-    told = [f"{word} {shares[name]:.2f} %" for name, word in words.items() if shares.get(name) is not None]
-    return f"; {', '.join(told)}" if told else ""
+    known = [f"{word} {shares[name]:.2f} %" for name, word in words.items() if shares.get(name) is not None]
+    return f"; {', '.join(known)}" if known else ""
 
 
-def _length(found: dict[str, Any]) -> str:
-    if found["length"] is None:
+def _length(effective: dict[str, Any]) -> str:
+    if effective["length"] is None:
         return "none"
-    return f"{found['length']:,}" if found["next_length"] is not None else f"{found['length']:,} or more"
+    return f"{effective['length']:,}{'' if effective['next_length'] is not None else ' or more'}"
 
 
 def _groups(summary: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     from niah_score.metrics import METRICS
 
     figures = {
-        name: _figure(found["overall"])
-        for name, found in summary["metrics"].items()
-        if name != "score" and found["overall"]["n"]
+        name: _figure(record["overall"])
+        for name, record in summary["metrics"].items()
+        if name != "score" and record["overall"]["n"]
     }
     groups = {
         "ours": [name for name, metric in METRICS.items() if metric.kind == "strict"],
@@ -162,6 +164,24 @@ def _groups(summary: dict[str, Any]) -> Iterator[tuple[str, list[tuple[str, str]
         known = [(name, figures[name]) for name in names if name in figures]
         if known:
             yield title, known
+
+
+def accounts(lines: Lines, statuses: Mapping[str, int]) -> Iterator[str]:
+    """What became of every line that was read, and of every row, as two equations."""
+    yield (
+        f"lines read {lines.read:,} = used {lines.used:,} + duplicate {lines.duplicate:,} + unknown {lines.unknown:,} "
+        f"+ malformed {lines.malformed:,}"
+    )
+    rows = " + ".join(f"{name} {count:,}" for name, count in statuses.items())
+    yield f"rows {sum(statuses.values()):,} = {rows}"
+
+
+def first_problems(problems: Sequence[Problem]) -> Iterator[str]:
+    """The first problems; not missing answers, which the equation counts and problems.jsonl names."""
+    problems = [problem for problem in problems if problem.kind != "missing"]
+    yield from (f"  {problem.kind}: {problem}" for problem in problems[:_SHOWN_PROBLEMS])
+    if len(problems) > _SHOWN_PROBLEMS:
+        yield f"  and {len(problems) - _SHOWN_PROBLEMS:,} more problems: all are in problems.jsonl"
 
 
 def _figure(figure: dict[str, Any], unit: str = "") -> str:

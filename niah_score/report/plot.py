@@ -1,4 +1,4 @@
-"""Draws reports, folders of scores and other systems' results as one picture."""
+"""Draws reports, folders of scores and other systems' results in one picture."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def plot(
     title: str | None = None,
     out: str | Path | Sequence[str | Path] = (),
 ) -> Drawing:
-    """Draw heatmaps of results, beside each other in the same colours, as a figure of matplotlib; pyplot is not used.
+    """Draw heatmaps of results side by side in the same colours, as a matplotlib figure; pyplot is not used.
 
-    `results`: reports, or paths of what `niah-score plot` reads. `metric`: of our scores (`score`, each row's own, if
-    none is named), or of a summary that has several. `language`: the rows of one language, of our scores alone.
-    `palette`: conventional or colourblind. `out`: one or several paths (.png, .svg) to write the picture to; what is
-    there is replaced.
+    `results`: reports, or paths that `niah-score plot` reads. `metric`: of our scores (by default `score`, each row's
+    own metric), or of a summary that has several. `language`: only rows of that language; for our own scores only.
+    `palette`: conventional or colourblind. `out`: one or several paths (.png, .svg) to write the picture to; existing
+    files are replaced.
 
-    Raises ScoreError for what cannot be drawn, ResourceError for a path that cannot be written.
+    Raises ScoreError if something cannot be drawn, ResourceError if a path cannot be written.
     """
     colours = find_palette(palette)
     grids = [
@@ -55,11 +55,11 @@ def plot(
 def read_grids(path: Path, metric: str | None = None, language: str | None = None) -> list[Grid]:
     """The grids of a file or folder: one for each model.
 
-    `metric`: of our scores (their `score` if none is named), or of a summary that has several. `language`: of our
-    scores alone. Raises ScoreError, with file and line, for what is neither ours nor a known kind of results.
+    `metric`, `language`: as in `plot`. Raises ScoreError, with file and line, for files that are neither ours nor of a
+    known kind.
     """
     if path.is_dir() and ((path / SUMMARY).exists() or (path / SCORES).exists()):
         return [report_grid(read(path), metric or "score", language)]
     if language is not None and path.exists():
-        raise ScoreError(f"{path}: only folders that niah-score score wrote know the language of a row")
+        raise ScoreError(f"{path}: only folders that niah-score score wrote record the language of each row")
     return read_foreign(path, metric)

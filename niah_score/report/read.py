@@ -1,4 +1,4 @@
-"""Reads a folder of scores back as a report, if its files are of one run, and joins the texts of its dataset to it."""
+"""Reads a folder of scores back as a report, if its files are of one run, and adds the texts of its dataset."""
 
 from __future__ import annotations
 
@@ -29,44 +29,44 @@ from niah_score.report.scores_file import HashedFile, ScoresFile, hashed_file
 if TYPE_CHECKING:
     import polars as pl
 
-# Of summary.json: a figure for each metric, group and cell.
+# Bytes of summary.json, which has a figure for each metric, group and cell.
 _MOST_SUMMARY = 512 * 2**20
 
 
 def read(folder: str | Path) -> Report:
-    """Read a report that was written.
+    """Read a report back from its folder.
 
-    Raises ScoreError where the folder holds none, or files that are not ours; IntegrityError where its files are not
-    those that its summary.json lists, as when a run was killed while it replaced them.
+    Raises ScoreError if the folder holds no scores, or files that are not ours; IntegrityError if its files are not
+    those that its summary.json lists, for example because a run was killed while it replaced them.
     """
     import polars as pl
     import pyarrow as pa
 
     folder = Path(folder)
     try:
-        found = _summary(folder)
-        _refuse_other_types(found)
-        data = _listed_files(folder, found["files"])
+        summary = _summary(folder)
+        _refuse_other_types(summary)
+        data = _listed_files(folder, summary["files"])
         scores, samples = (_table(folder / name, data.get(name)) for name in (SCORES, SAMPLES))
         if scores is None:
             raise FileNotFoundError(2, "", str(folder / SCORES))
         problems = [Problem(**strict_json(line.encode())) for line in data[PROBLEMS].decode().split("\n") if line]
         return Report(
-            dataset=found["dataset"]["name"],
-            digest8=found["dataset"]["digest8"],
-            model=found["model"],
-            metrics=tuple(found["signatures"]),
+            dataset=summary["dataset"]["name"],
+            digest8=summary["dataset"]["digest8"],
+            model=summary["model"],
+            metrics=tuple(summary["signatures"]),
             table=scores,
             sample_table=samples,
-            statuses=found["statuses"],
-            lines=Lines(**found["lines"]),
+            statuses=summary["statuses"],
+            lines=Lines(**summary["lines"]),
             problems=problems,
-            signatures=found["signatures"],
-            parts=parts_of(found["dataset"].get("parts", ())),
+            signatures=summary["signatures"],
+            parts=parts_of(summary["dataset"].get("parts", ())),
         )
     except FileNotFoundError as error:
         raise ScoreError(
-            f"{folder}: no scores there ({error.filename} is missing); run niah-score score first"
+            f"{folder}: there are no scores ({error.filename} is missing); run niah-score score first"
         ) from None
     except (
         OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError,
@@ -79,7 +79,7 @@ def read(folder: str | Path) -> Report:
 
 
 def _frame(path: Path, data: bytes) -> pl.DataFrame:
-    """A table in the bytes of a Parquet file. Raises ResourceError where it is a decompression bomb."""
+    """The table in a Parquet file's bytes. Raises ResourceError for a decompression bomb."""
     import polars as pl
     import pyarrow.parquet as pq
 
@@ -89,22 +89,21 @@ def _frame(path: Path, data: bytes) -> pl.DataFrame:
     return pl.read_parquet(io.BytesIO(data))
 
 
-def _refuse_other_types(found: Any) -> None:
-    """Raise KeyError or TypeError where a summary does not hold the kinds of values that a run writes."""
-    texts = (found["model"], found["dataset"]["name"], found["dataset"]["digest8"], *found["signatures"].values())
-    numbers = (*found["statuses"].values(), *found["lines"].values())
-    for value in texts:
+def _refuse_other_types(summary: Any) -> None:
+    """Raise KeyError or TypeError if a summary lacks a value that every run writes, or holds one of another type."""
+    dataset = summary["dataset"]
+    for value in (summary["model"], dataset["name"], dataset["digest8"], *summary["signatures"].values()):
         if not isinstance(value, str):
-            raise TypeError(f"{value!r:.80} is no text")
-    for value in numbers:
+            raise TypeError(f"{value!r:.80} is not a text")
+    for value in (*summary["statuses"].values(), *summary["lines"].values()):
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise TypeError(f"{value!r:.80} is no number of rows")
+            raise TypeError(f"{value!r:.80} is not a number of rows")
 
 
 def _summary(folder: Path) -> dict[str, Any]:
-    """summary.json, which lists the other files. Raises IntegrityError where it was changed, or they are without it."""
+    """summary.json, which lists the other files. Raises IntegrityError if it was changed, or only it is missing."""
     try:
-        found: dict[str, Any] = strict_json(read_regular(folder / SUMMARY, _MOST_SUMMARY))
+        summary: dict[str, Any] = strict_json(read_regular(folder / SUMMARY, _MOST_SUMMARY))
     except FileNotFoundError:
         there = [name for name in FILES if (folder / name).exists()]
         if there:
@@ -113,26 +112,26 @@ def _summary(folder: Path) -> dict[str, Any]:
                 "which may be of two runs; score again with --overwrite"
             ) from None
         raise
-    if seal_is_broken(found):
+    if seal_is_broken(summary):
         raise IntegrityError(
-            f"{folder / SUMMARY}: damaged, or changed since it was written (its self_sha256 is not that of its other "
+            f"{folder / SUMMARY}: damaged, or changed since it was written (its self_sha256 does not match its other "
             "fields); score again with --overwrite"
         )
-    return found
+    return summary
 
 
 def _table(path: Path, data: bytes | HashedFile | None) -> pl.DataFrame | ScoresFile | None:
-    """Scores as they were read, or, where the file was only hashed, as a file."""
+    """Scores in memory, or, if the file was only hashed, as a file."""
     if data is None:
         return None
     return ScoresFile(path, hashed=data) if isinstance(data, HashedFile) else _frame(path, data)
 
 
 def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, Any]:
-    """The bytes of the files that a report is made of; of large tables a HashedFile.
+    """The bytes of the files that a report is made of; for large tables a HashedFile.
 
-    Raises IntegrityError if a listed file is not what was written. A table, picture or page may be gone; if it is
-    there, it must be of the same run.
+    Raises IntegrityError if a listed file is not what was written. A CSV file, picture or page may be gone, but if it
+    is there, it must be of the same run.
     """
     data: dict[str, Any] = {}
     for name in FILES:
@@ -141,25 +140,25 @@ def _listed_files(folder: Path, listed: dict[str, Any]) -> dict[str, Any]:
             continue
         if name in (SCORES, SAMPLES) and _is_large(path):
             data[name] = hashed = hashed_file(path)
-            found = hashed.sha256
+            sha256 = hashed.sha256
         elif name in (SCORES, SAMPLES, PROBLEMS):
             with open_regular(path) as file:
                 data[name] = file.read()
-            found = sha256_hex(data[name])
+            sha256 = sha256_hex(data[name])
         elif path.exists():
-            found = file_sha256(path)
+            sha256 = file_sha256(path)
         else:
             continue
-        if found != listed[name]["sha256"]:
+        if sha256 != listed[name]["sha256"]:
             raise IntegrityError(
-                f"{path}: not the file that {SUMMARY} lists: files of two runs, a damaged one, or one that was edited; "
+                f"{path}: not the file that {SUMMARY} lists: it is from another run, damaged or edited; "
                 "score again with --overwrite"
             )
     return data
 
 
 def _is_large(path: Path) -> bool:
-    """Whether a table of scores has more rows than are held in memory; of a damaged one, its sha256 tells."""
+    """Whether a table of scores has more rows than are held in memory. A damaged one is refused by its sha256."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -171,7 +170,7 @@ def _is_large(path: Path) -> bool:
 
 
 def with_texts(report: Report, dataset: Path) -> Report:
-    """A report with the texts of its dataset's rows. Raises IntegrityError if it was made for another dataset."""
+    """A report with the texts of its dataset's rows. Raises IntegrityError if the scores are of another dataset."""
     rows = read_truth(dataset, Scratch())
     if rows.digest8 != report.digest8:
         raise IntegrityError(

@@ -1,4 +1,4 @@
-"""Defines the report, which is the record of a scored run, and computes the figures that follow from it alone."""
+"""Defines the report, the record of a scored run, and computes the figures that follow from it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ class Report:
     """A scored run; a notebook shows its score, its heatmap and its other figures.
 
     `table`: the scores, a line for each row, ordered by id; `sample_table`: a line for each sample, or None; both are
-    frames or, of very many rows, files. `metrics`: the columns of `scores` that were computed. `statuses`: rows of each
-    status, summing up to all. `lines`: what became of the lines read. `problems`: those that were not used as they
-    stand. `signatures`: what each metric's numbers were measured with. `parts`: of the dataset, with the weights that
-    its manifest gives them; none where every row counts the same. `rows`: the dataset's rows, whose texts the page
-    shows; no figure depends on them. `counted`: what figures are made of, if `table` is a file and this is known.
+    frames or, with very many rows, files. `metrics`: the columns of `scores` that were computed. `statuses`: how many
+    rows have each status; they sum up to all rows. `lines`: what became of the lines read. `problems`: lines that could
+    not be used as they were. `signatures`: what each metric's numbers were measured with. `parts`: of the dataset, with
+    the weights that its manifest gives them; empty if every row counts the same. `rows`: the dataset's rows, for the
+    texts on the page; no figure depends on them. `counted`: what figures are computed from, if `table` is a file and
+    this is known.
     """
 
     dataset: str
@@ -56,12 +57,12 @@ class Report:
 
     @property
     def scores(self) -> pl.DataFrame:
-        """A line for each row, ordered by id. Of very many rows it is read anew for each call, into much memory."""
+        """A line for each row, ordered by id. With very many rows, each call reads the file again, into much memory."""
         return self.table.frame() if isinstance(self.table, ScoresFile) else self.table
 
     @property
     def samples(self) -> pl.DataFrame | None:
-        """A line for each sample, where rows have several; read anew as `scores` is."""
+        """A line for each sample, if rows have several; read again on each call, as `scores` is."""
         return self.sample_table.frame() if isinstance(self.sample_table, ScoresFile) else self.sample_table
 
     @property
@@ -71,32 +72,32 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0, or 3 where inputs had problems; missing and duplicate answers are scored only if asked for."""
+        """0, or 3 if inputs had problems other than missing or duplicate answers, which count only if asked for."""
         return 3 if {problem.kind for problem in self.problems} - set(ACCEPTED_PROBLEMS) else 0
 
     @cached_property
     def every_row(self) -> Scored:
-        """The scores of all rows made ready for counting. Raises ScoreError where an id stands in several lines."""
+        """The scores of all rows, ready for counting. Raises ScoreError if several lines have the same id."""
         if isinstance(self.table, ScoresFile):
             return Scored(self.counted or self.table.coded(), self.weights)
         return Scored(self.table, self.weights)
 
     @property
     def weights(self) -> dict[str, float] | None:
-        """The weights of the parts by name, relative to each other; None where every row counts the same."""
+        """The relative weights of the parts by name; None if every row counts the same."""
         return {part.name: part.weight for part in self.parts} or None
 
     @property
     def scored(self) -> Scored:
-        """The scores that figures are computed of: those of all rows but controls' and those of parts of weight 0.
+        """The scores that figures are computed from: of all rows except controls and parts of weight 0.
 
-        Raises as `every_row`.
+        Raises what `every_row` does.
         """
         return self.every_row.counted
 
     @cached_property
     def overall(self) -> Figure:
-        """The score, as the summary's headline: the mean of the `scored` rows, each by its own metric."""
+        """The score in the summary's headline: the mean of the `scored` rows, each by its own metric."""
         return overall(self.scored).of_rows
 
     @cached_property
@@ -135,10 +136,10 @@ class Report:
         palette: str = "conventional",
         title: str | None = None,
     ) -> Drawing:
-        """The heatmap as a figure of matplotlib; pyplot is not used. `palette`: conventional or colourblind.
+        """The heatmap as a matplotlib figure; pyplot is not used. `palette`: conventional or colourblind.
 
-        Of a dataset that gives its parts weights, a panel for each part.
-        Raises ScoreError for an unknown metric, language or palette, and where rows have no length and depth.
+        If the dataset gives its parts weights, there is a panel for each part.
+        Raises ScoreError for an unknown metric, language or palette, and if rows have no length and depth.
         """
         grids = report_grids(self, metric, language)
         return figure_of(grids, palette=find_palette(palette), title=title or title_of_grids(self, grids))
@@ -161,9 +162,9 @@ def report_grid(report: Report, metric: str = "score", language: str | None = No
 
 
 def report_grids(report: Report, metric: str = "score", language: str | None = None) -> list[Grid]:
-    """The grids that a report's heatmap shows: one, or of a dataset that gives its parts weights one for each part.
+    """The grids that a report's heatmap shows: one, or one for each part if the dataset gives its parts weights.
 
-    Cells of several parts would show which parts have rows there rather than how hard a place is. A part without
+    A cell of several parts would show which parts have rows there rather than how hard the place is. A part without
     lengths and depths has no grid. Raises what `report_grid` does.
     """
     import polars as pl
@@ -181,8 +182,8 @@ def report_grids(report: Report, metric: str = "score", language: str | None = N
 
 
 def title_of_grids(report: Report, grids: Sequence[Grid]) -> str | None:
-    """What stands over the heatmaps of several parts: whose they are, and the score with its make-up."""
+    """The title above the heatmaps of several parts: the model, and its score as a sum of the parts."""
     if len(grids) < 2:
         return None
-    told = make_up(report.summary["headline"])
-    return f"{report.model}: {score_text(report.overall)}{f' = {told}' if told else ''}"
+    weighted_sum = make_up(report.summary["headline"])
+    return f"{report.model}: {score_text(report.overall)}{f' = {weighted_sum}' if weighted_sum else ''}"

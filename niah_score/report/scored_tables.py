@@ -1,4 +1,4 @@
-"""Scores a large dataset into files: what does not fit into memory is written as it is scored."""
+"""Scores a large dataset to files: what does not fit in memory is written as it is scored."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class ScoredTables(NamedTuple):
-    """A line for each row, and one for each sample if any row has several: frames, or files.
+    """A line for each row, and one for each sample if any row has several, in memory or in files.
 
-    `counted`: what figures are made of, where the lines are in a file.
+    `counted`: what figures are computed from, if the lines are in files.
     """
 
     rows: pl.DataFrame | ScoresFile
@@ -44,9 +44,9 @@ def score_large(
     samples: str,
     scratch: Scratch,
 ) -> ScoredTables:
-    """Score all rows of a large dataset. `ahead`, `samples`: as `score_on_disk` takes them.
+    """Score all rows of a large dataset. `ahead`, `samples`: as in `score_on_disk`.
 
-    Raises ResourceError where the disk is full.
+    Raises ResourceError if the disk is full.
     """
     import polars as pl
 
@@ -74,7 +74,7 @@ def score_large(
 
 @contextmanager
 def _in_scratch(place: Path) -> Iterator[None]:
-    """Tell which disk is full where a temporary file, `place` or the one that the error names, cannot be written."""
+    """Say which disk is full if a temporary file cannot be written: the one that the error names, or `place`."""
     try:
         yield
     except OSError as error:
@@ -84,15 +84,15 @@ def _in_scratch(place: Path) -> Iterator[None]:
 def _columns(
     options: ScoringOptions, rows: RowsOnDisk, of_samples: pl.DataType
 ) -> tuple[dict[str, pl.DataType], dict[str, pl.DataType]]:
-    """The columns of samples and of rows, in the order in which the chunks bring them.
+    """The columns of samples and of rows, in the order in which chunks bring them.
 
-    Those of a metric come where the first row is judged by it, and how many samples a row has behind the first chunk's.
+    A metric's columns come with the first chunk that has a row judged by it; `samples` follows the first chunk's.
     """
     every: dict[str, pl.DataType] = {}
     of_rows: dict[str, pl.DataType] = {}
     for own in rows.judged_by:
-        found = score_columns(options, own)
-        every |= {name: kind for name, kind in found.items() if name not in every}
-        found = {**found, "samples": of_samples}
-        of_rows |= {name: kind for name, kind in found.items() if name not in of_rows and name != "sample"}
+        columns = score_columns(options, own)
+        every |= {name: kind for name, kind in columns.items() if name not in every}
+        columns = {**columns, "samples": of_samples}
+        of_rows |= {name: kind for name, kind in columns.items() if name not in of_rows and name != "sample"}
     return every, of_rows

@@ -1,4 +1,4 @@
-"""Writes scores as a Parquet file while they come, and reads of a large one what is asked for, some rows at a time."""
+"""Writes scores to a Parquet file as they come, and reads parts of a large one, some rows at a time."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _GROUP_ROWS = 100_000
-# Bytes of answers in a row group, at most by those of a chunk more.
+# Bytes of answers in a row group, exceeded by those of one chunk at most.
 _GROUP_BYTES = 64_000_000
-# The texts of answers.
+# Columns that hold the texts of answers.
 _LONG = ("prediction", "extracted", "reasoning")
-# What no figure is made of.
+# Columns that no figure is computed from.
 _NOT_COUNTED = ("id", "prediction", "reasoning", "error", "extracted", "capped", "sample", "samples")
-# Parts of metrics that figures are made of.
+# Parts of metrics that figures are computed from.
 _COUNTED_PARTS = ("keyword.needles", "keyword.groups")
 
 
 def about_run(dataset: str, digest8: str, model: str) -> dict[str, str]:
-    """What the metadata of a file of scores says."""
+    """The metadata of a file of scores."""
     return {"dataset": dataset, "digest8": digest8, "model": model}
 
 
 class ScoresWriter:
-    """Writes frames into one file, in row groups of some 100,000 rows; the schema's metadata says what was scored.
+    """Writes frames to one file, in row groups of 100,000 rows; the schema's metadata says what was scored.
 
-    Where answers are long, row groups have fewer rows. Raises OSError, naming the file, where it cannot be written.
+    If answers are long, row groups have fewer rows. Raises OSError, naming the file, if it cannot be written.
     """
 
     def __init__(self, path: Path, columns: Mapping[str, pl.DataType], about: Mapping[str, str]) -> None:
@@ -48,27 +48,27 @@ class ScoresWriter:
         import pyarrow.parquet as pq
 
         self._empty = pl.DataFrame(schema=dict(columns))
-        told = {"niah_score": json.dumps(dict(about))}
-        self._schema: pa.Schema = self._empty.to_arrow().schema.with_metadata(told)
+        metadata = {"niah_score": json.dumps(dict(about))}
+        self._schema: pa.Schema = self._empty.to_arrow().schema.with_metadata(metadata)
         self._path = path
         self._held: list[pl.DataFrame] = []
         self._bytes = 0
         with naming(path):
-            # Python's own file tells which error the system gave.
+            # A Python file, because its errors are the system's own.
             self._file = path.open("wb")
             self._writer = pq.ParquetWriter(
                 self._file, self._schema, compression="zstd", compression_level=1, write_page_checksum=True
             )
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Take the next rows; a column that the frame lacks is null in them."""
+        """Add the next rows; columns that the frame does not have are null."""
         self._held.append(frame)
         self._bytes += sum(int(frame[name].str.len_bytes().sum() or 0) for name in _LONG if name in frame.columns)
         while sum(held.height for held in self._held) >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
             self._write()
 
     def end(self) -> Path:
-        """Write the rest. Returns the path of the file."""
+        """Write the rest, close the file and return its path."""
         while any(frame.height for frame in self._held):
             self._write()
         with naming(self._path):
@@ -87,22 +87,22 @@ class ScoresWriter:
 
 
 class HashedFile(NamedTuple):
-    """A file's sha256, and the state that it had before it was hashed."""
+    """A file's sha256, and its state before it was hashed."""
 
     sha256: str
     state: tuple[int, ...]
 
 
 def hashed_file(path: Path) -> HashedFile:
-    """Hash a file. What is read of it later is what was hashed if its state is still the same."""
+    """Hash a file. As long as its state stays the same, what is read later is what was hashed."""
     state = file_state(path)
     return HashedFile(file_sha256(path), state)
 
 
 class ScoresFile:
-    """Scores of very many rows, which stay in their file. `hashed`: its sha256 and its state before that, if known.
+    """Scores of very many rows, which stay in their file. `hashed`: its sha256 and its earlier state, if known.
 
-    `scratch`: the temporary folder that the file lies in; None where it is somebody's own. Raises ResourceError for a
+    `scratch`: the temporary folder that the file is in; None if it is a user's file. Raises ResourceError for a
     decompression bomb.
     """
 
@@ -111,7 +111,7 @@ class ScoresFile:
         import pyarrow.parquet as pq
 
         self.path, self.scratch, self.sha256 = path, scratch, hashed.sha256 if hashed else None
-        # A temporary file is nobody else's, and gets a second name when it is written.
+        # Nobody else writes to a temporary file, and linking it into place changes its state.
         self._state = hashed.state if hashed else file_state(path) if scratch is None else None
         self.refuse_changed()
         about = pq.read_metadata(pa.OSFile(os.fsencode(path)))
@@ -120,53 +120,49 @@ class ScoresFile:
         self._schema: pa.Schema = about.schema.to_arrow_schema()
         self.height: int = about.num_rows
         self._group_rows = [about.row_group(number).num_rows for number in range(about.num_row_groups)]
-        told = (about.metadata or {}).get(b"niah_score", b"{}")
-        self.about: dict[str, str] = json.loads(told)
+        self.about: dict[str, str] = json.loads((about.metadata or {}).get(b"niah_score", b"{}"))
 
     def refuse_changed(self) -> None:
-        """Raise IntegrityError where the file is no longer what it was when it was opened, or hashed before that."""
+        """Raise IntegrityError if the file has changed since it was hashed, or else since it was opened."""
         if self._state is not None and file_state(self.path) != self._state:
             raise IntegrityError(f"{self.path}: changed since it was opened; run the command again")
 
     def frame(self) -> pl.DataFrame:
-        """All of it in memory."""
+        """All rows, in memory."""
         import polars as pl
 
         return pl.concat(self.frames())
 
     def frames(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        """All rows, a row group at a time; `columns`: of those that there are. Raises IntegrityError if it changed."""
+        """All rows, one row group at a time. `columns`: which to read, if present. Raises as `rows` does."""
         for number in range(len(self._group_rows)):
             yield self._group(number, columns)
 
     def rows(self, numbers: pl.Series) -> pl.DataFrame:
-        """Some rows by their numbers, in that order. Raises IntegrityError if the file changed."""
+        """The rows with some numbers, in that order. Raises IntegrityError if the file changed."""
         import polars as pl
 
         wanted = pl.DataFrame({"number": numbers.cast(pl.Int64)}).with_row_index("nth").sort("number")
-        found, first = [self.columns.clear()], 0
-        order = []
+        pieces, order, first = [], [], 0
         for number, rows in enumerate(self._group_rows):
             own = wanted.filter(pl.col("number").is_between(first, first + rows, closed="left"))
             if own.height:
-                found.append(own_copy(self._group(number, None)[own["number"] - first]))
+                pieces.append(own_copy(self._group(number, None)[own["number"] - first]))
                 order.append(own["nth"])
             first += rows
-        if not order:
-            return found[0]
-        return pl.concat(found)[pl.concat(order).arg_sort()]
+        return pl.concat(pieces)[pl.concat(order).arg_sort()] if pieces else self.columns
 
     @cached_property
     def columns(self) -> pl.DataFrame:
-        """No rows, all columns."""
+        """A frame with all columns and no rows."""
         import polars as pl
 
-        found = pl.from_arrow(self._schema.empty_table())
-        assert isinstance(found, pl.DataFrame)
-        return found
+        empty = pl.from_arrow(self._schema.empty_table())
+        assert isinstance(empty, pl.DataFrame)
+        return empty
 
     def coded(self) -> CodedColumns:
-        """What figures are made of, in little memory. Raises IntegrityError if the file changed."""
+        """What figures are computed from, in little memory. Raises IntegrityError if the file changed."""
         coder = coder_of(self.columns.schema, self.height)
         for frame in self.frames(list(coder.kinds)):
             coder.add(frame)
@@ -184,18 +180,18 @@ class ScoresFile:
                 naming(self.path),
                 pq.ParquetFile(pa.OSFile(os.fsencode(self.path)), page_checksum_verification=True) as opened,
             ):
-                found = pl.from_arrow(opened.read_row_group(number, columns=kept))
+                frame = pl.from_arrow(opened.read_row_group(number, columns=kept))
         except pa.ArrowException as error:
-            # One that changes while it is read may be anything by then.
+            # A file that changes while it is read may not even be Parquet any more.
             self.refuse_changed()
             raise IntegrityError(f"{self.path}: cannot be read as Parquet ({error}); score again") from None
         self.refuse_changed()
-        assert isinstance(found, pl.DataFrame)
-        return found if kept is None else found.select(kept)
+        assert isinstance(frame, pl.DataFrame)
+        return frame if kept is None else frame.select(kept)
 
 
 def coder_of(columns: Mapping[str, pl.DataType], rows: int) -> ColumnCoder:
-    """A coder of the columns that figures are made of."""
+    """A coder for the columns that figures are computed from."""
     kinds = {
         name: kind
         for name, kind in columns.items()

@@ -1,6 +1,6 @@
 """Writes all files of a report: scores and samples, summary, tables, pictures, the page, problems.
 
-They replace those of an earlier run as one, and summary.json lists the others with their sha256. Nothing in them
+They replace those of an earlier run all at once, and summary.json lists the others with their sha256. Nothing in them
 depends on the order of the answers, the number of processes, the machine or the time.
 """
 
@@ -45,37 +45,37 @@ if TYPE_CHECKING:
 
 
 def write(report: Report, folder: str | Path, *, overwrite: bool = False) -> Path:
-    """Write all files of `niah-score score` into a folder, and return it.
+    """Write all files of `niah-score score` to a folder, and return it.
 
-    Raises ScoreError where the folder holds scores already and `overwrite` is false, LockedError where another process
-    writes there, ResourceError where it cannot be written to; the scores that were there are there still.
+    Raises ScoreError if the folder already holds scores and `overwrite` is false, LockedError if another process is
+    writing there, ResourceError if it cannot be written to; earlier scores are then left as they were.
     """
     with hold_scores(folder, overwrite=overwrite) as held:
         return write_held(report, held)
 
 
 def hold_scores(folder: str | Path, *, overwrite: bool = False) -> AbstractContextManager[HeldFolder]:
-    """Be the only process that writes scores into a folder, from before they are computed. Raises what `write` does."""
+    """Keep other processes from writing scores to a folder, even while they are computed. Raises what `write` does."""
     return hold(Path(folder), _SCORE_FILES, overwrite=overwrite)
 
 
 def write_held(report: Report, held: HeldFolder) -> Path:
-    """`write` into a folder that is held. Raises ResourceError where it cannot be written to."""
+    """Like `write`, to a folder that is held. Raises ResourceError if it cannot be written to."""
     return held.replace(partial(_write_all, report))
 
 
 def write_page(report: Report, folder: Path) -> Path:
-    """Write the page alone, over the one that the report's folder holds.
+    """Replace only the page in a report's folder.
 
-    Raises IntegrityError where the folder holds other scores by now, LockedError where another process writes there,
-    ResourceError where it cannot be written to.
+    Raises IntegrityError if the folder holds other scores by now, LockedError if another process is writing there,
+    ResourceError if it cannot be written to.
     """
     page = page_of(report)
     with hold_scores(folder, overwrite=True) as held:
         if not _same_scores(read(folder), report):
             raise IntegrityError(f"{folder}: was scored again in the meantime; write the page again")
         summary = strict_json((folder / SUMMARY).read_bytes())
-        # While the old page is replaced, no summary speaks of any.
+        # While the page is being replaced, the summary does not list it.
         summary["files"].pop(PAGE, None)
         held.replace_one(SUMMARY, _as_json(sealed(summary)))
         held.replace_one(PAGE, page)
@@ -98,7 +98,7 @@ _SCORE_FILES = FileSet("scores", _ours, SUMMARY)
 
 
 def _write_all(report: Report, folder: Path) -> None:
-    # The texts are packed beside the figures: neither needs more than a core.
+    # Texts are compressed while figures are computed: neither needs more than one core.
     with ThreadPoolExecutor(1) as thread:
         packed = thread.submit(_write_scores, report, folder)
         _write_figures(report, folder)
@@ -108,7 +108,7 @@ def _write_all(report: Report, folder: Path) -> None:
 
 
 def _listed(folder: Path, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """What the summary says of other files: their sha256 and size, in the order of FILES."""
+    """What the summary says about the other files: their sha256 and size, in the order of FILES."""
     return {
         name: {"sha256": file_sha256(folder / name), "bytes": (folder / name).stat().st_size}
         for name in sorted(names, key=FILES.index)
@@ -132,7 +132,7 @@ def _about(report: Report) -> dict[str, str]:
 
 
 def _take_file(table: ScoresFile, path: Path, report: Report) -> None:
-    """Put a file of scores into a folder: a temporary one by a second name, if it is on the same disk."""
+    """Put a file of scores into a folder: a temporary one as a hard link, if it is on the same disk."""
     if table.about != _about(report):
         _write_frames(table.frames(), table.columns.schema, path, report)
         return
@@ -165,9 +165,9 @@ def _write_figures(report: Report, folder: Path) -> None:
 
 
 def _groups(report: Report) -> pl.DataFrame:
-    """The figures of every metric, over all rows (group `all`) and by group, as the summary has them.
+    """The summary's figures of every metric, over all rows (group `all`) and by group.
 
-    `weight`: of a part of the score, its share in the headline.
+    `weight`: for a part, its share in the headline.
     """
     import polars as pl
 
@@ -175,8 +175,8 @@ def _groups(report: Report) -> pl.DataFrame:
     shares = {part["name"]: part["weight"] for part in report.summary["headline"]["parts"]}
     lines = []
     for metric, figures in report.summary["metrics"].items():
-        for group, found in {"all": [{"value": None, **figures["overall"]}], **figures["groups"]}.items():
-            for line in found:
+        for group, of_group in {"all": [{"value": None, **figures["overall"]}], **figures["groups"]}.items():
+            for line in of_group:
                 weight = shares.get(line["value"]) if (metric, group) == ("score", "part") else None
                 figure = {name: line[name] for name in columns}
                 lines.append({"metric": metric, "group": group, "value": line["value"], **figure, "weight": weight})
@@ -184,6 +184,6 @@ def _groups(report: Report) -> pl.DataFrame:
 
 
 def _draw(report: Report, folder: Path) -> None:
-    """The heatmap of each row's own metric, where rows have lengths and depths, and not too many of them."""
+    """Draw the heatmap of each row's own metric, if rows have lengths and depths, and not too many different ones."""
     if has_grid(report.scored) and not any(map(too_fine, grids := report_grids(report))):
         draw(grids, *(folder / name for name in PICTURES), title=title_of_grids(report, grids))

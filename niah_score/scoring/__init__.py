@@ -1,4 +1,4 @@
-"""Scores joined answers: extracts what counts, determines statuses and findings, applies metrics, asks judges offline.
+"""Scores joined answers: extracts the answer, determines statuses and findings, applies metrics, asks judges offline.
 
 May import metrics and the rooms above it.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _TAG = re.compile(r"<\s*+(/?)\s*+(?:final[ _-]?answer|answer|ans|response|最终答案|答案)\s*+>", re.IGNORECASE)
-# Said outright, wherever it stands.
+# Unambiguous, wherever it occurs.
 _FINAL = re.compile(
     r"(?<![\w\"“'‘«])(?:(?:the|my|so|thus|our)\s{1,3}){0,3}final\s{1,3}answer[*_\s]{0,4}"
     r"(?:[:：]|\bis\b(?!\s{1,3}not\b)[*_\s]{0,4}[:：]?)"
@@ -14,7 +14,7 @@ _FINAL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _IS_FINAL = re.compile(r"final\s{1,3}answer|[终後后終]的?答案")
-# Words that begin a line (in Chinese also a sentence), and may as well begin the next question's answer.
+# Words that begin a line (in Chinese also a sentence), and could also begin the answer to a further question.
 _PLAIN = re.compile(
     r"^[#*_>\- \t]{0,8}(?:(?:the |my |short )?answer[*_ \t]{0,4}[:：]|#{1,6}[ \t]*answer[*_ \t]{0,4}$)"
     r"|(?:^[#*_>\- \t]{0,8}|[。！？\n])(?:所以|因此|故)?(?:答案|答|回答)[*_\s]{0,4}[:：]",
@@ -25,40 +25,40 @@ _QUESTION = re.compile(
 )
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 _LABEL_END = re.compile(r"\A[*_]{1,3}(?=\s)")
-# In characters: a sentence after an answer in tags.
+# Characters of a closing sentence after an answer in tags.
 _CLOSING = 100
 _BLANK = " \t\r\n*_#:："
 
 
 def in_answer_tags(text: str) -> str:
-    """What the last closed <answer> that is not empty holds; without one the whole text.
+    """The contents of the last <answer> that is closed and not empty; without one, the whole text.
 
-    Where more than a closing sentence follows, the tags are dropped and all of the text stays: it explains the answer.
-    One that is not closed counts where it begins the text or a line, one that is not opened to where it closes.
+    If more than a closing sentence follows, only the tags are dropped, as the text explains the answer. An <answer>
+    that is never closed counts if it begins the text or a line; one that is closed but never opened begins the text.
     """
     if "<" not in text:
         return text
-    found: tuple[int, int] | None = None
+    span: tuple[int, int] | None = None
     begun: re.Match[str] | None = None
     for tag in _TAG.finditer(text):
         if not tag[1]:
             begun = tag
         else:
-            if begun or found is None:
+            if begun or span is None:
                 start = begun.end() if begun else 0
                 if text[start : tag.start()].strip():
-                    found = (start, tag.start())
+                    span = (start, tag.start())
             begun = None
-    if found:
-        after = text[found[1] :].partition(">")[2]
-        return text[slice(*found)] if len(after.strip()) <= _CLOSING else _TAG.sub(" ", text)
+    if span:
+        after = text[span[1] :].partition(">")[2]
+        return text[slice(*span)] if len(after.strip()) <= _CLOSING else _TAG.sub(" ", text)
     if begun and text[begun.end() :].strip() and text[: begun.start()].rstrip(" \t")[-1:] in ("", "\n"):
         return text[begun.end() :]
     return text
 
 
 def ends_in_answer_tags(text: str) -> bool:
-    """Whether a text ends in an <answer> that is opened and closed."""
+    """Whether a text ends with an <answer> that is opened and closed."""
     tags = list(_TAG.finditer(text))[-2:]
     return len(tags) == 2 and not tags[0][1] and bool(tags[1][1]) and not text[tags[1].end() :].strip()
 
@@ -66,15 +66,15 @@ def ends_in_answer_tags(text: str) -> bool:
 def after_answer_words(text: str) -> str:
     """What follows the last "Final answer:" or 最终答案：, or the only "Answer:" or 答案： that begins a line.
 
-    The whole text where nothing follows. "Answer:" further on counts only where one paragraph follows it and no line
-    asks a question: a model that was not stopped writes questions and answers of its own.
+    If nothing follows, the whole text. Unless it begins the text, "Answer:" counts only if a single paragraph follows
+    it and no line asks a question: a model that was not stopped goes on with its own questions and answers.
     """
     lower = text.lower()
     if "answer" not in lower and "答" not in lower:
         return text
     end = len(text.rstrip(_BLANK))
     if _IS_FINAL.search(lower):
-        final = [found for found in _FINAL.finditer(text) if found.end() < end]
+        final = [match for match in _FINAL.finditer(text) if match.end() < end]
         if final:
             return _unlabelled(text[final[-1].end() :])
     plain = list(_PLAIN.finditer(text))
@@ -86,6 +86,6 @@ def after_answer_words(text: str) -> str:
     return _unlabelled(text[plain[0].end() :])
 
 
-def _unlabelled(said: str) -> str:
-    """What follows a label, without the stars that end the label's own emphasis."""
-    return _LABEL_END.sub("", said, count=1).lstrip()
+def _unlabelled(answer: str) -> str:
+    """What follows a label, without the asterisks that close the label's emphasis."""
+    return _LABEL_END.sub("", answer, count=1).lstrip()

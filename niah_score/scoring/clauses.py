@@ -1,4 +1,4 @@
-"""Splits answers into clauses and tells by phrases what each does: deny, refuse, doubt, guess, or claim."""
+"""Splits answers into clauses and tells by their phrases whether each denies, refuses, doubts, guesses or claims."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 _LANGUAGES = (phrases_en, phrases_zh)
-# Where a clause ends, and in place of a quotation; neither is in any text.
+# Marks the end of a clause, and stands for a quotation; both are removed from texts first.
 _END, _QUOTED = "\x01", "\x02"
 
 
 def _joined(patterns: Sequence[str]) -> str:
-    r"""Any of the patterns, for Rust's engine: its own \b knows the letters of all scripts, and is slow."""
+    r"""One pattern for any of several, for Rust's engine, whose own \b knows the letters of all scripts and is slow."""
     return "|".join(patterns).replace(r"\b", r"(?-u:\b)")
 
 
-# polars keeps the last 32 patterns compiled; beyond that every search compiles its own, which takes longer than to
-# search a thousand texts. So phrases of a kind are one pattern; but of both languages only where that stays fast.
+# polars keeps the last 32 patterns compiled. With more, every search compiles its pattern again, which takes longer
+# than searching a thousand texts. So all phrases of a kind are one pattern, of both languages if that stays fast.
 _HINTS = [*(_joined([hint]) for of in _LANGUAGES for hint in of.HINTS), _joined([of.ALONE for of in _LANGUAGES])]
 _TELLS_NOT = [f"({_joined(of.TELLS_NOT)})(.{{0,24}})" for of in _LANGUAGES]
 _MAY_TELL_NOT = _joined([pattern for of in _LANGUAGES for pattern in of.MAY_TELL_NOT])
@@ -56,10 +56,10 @@ _ALONE = _compiled([of.ALONE for of in _LANGUAGES])
 
 
 class Clause(NamedTuple):
-    """A clause of a folded answer. `text`: its words; `own`: without quotations, as what they say is not said by it.
+    """A clause of a folded answer. `text`: its words; `own`: the same without quotations, which are not its own claim.
 
-    `denies`: says that the text does not tell, or that it is not known; `is_other`: but of another matter, such as why.
-    `refuses`: to answer. `sets_aside`: what is quoted. `is_unsure`: says so.
+    `denies`: says that the text does not tell, or that it is unknown; `is_other`: but about something else, such as
+    why. `refuses`: declines to answer. `sets_aside`: dismisses what is quoted. `is_unsure`: says that it is not sure.
     """
 
     text: str
@@ -72,7 +72,7 @@ class Clause(NamedTuple):
 
     @property
     def of_question(self) -> bool:
-        """Whether it speaks of the question itself, or of its answer."""
+        """Whether it is about the question itself, or its answer."""
         return _OF_QUESTION.search(self.own) is not None
 
     @property
@@ -82,18 +82,18 @@ class Clause(NamedTuple):
 
     @property
     def contrasts(self) -> bool:
-        """Whether it begins with "but" or its like."""
-        found = _CONTRASTS.search(self.own)
-        return found is not None and not self.own[: found.start()].strip(' ,;:-—*"“”')
+        """Whether it begins with "but" or the like."""
+        match = _CONTRASTS.search(self.own)
+        return match is not None and not self.own[: match.start()].strip(' ,;:-—*"“”')
 
     @property
     def concludes(self) -> bool:
-        """Whether it begins with "so", "I think" or their like."""
+        """Whether it begins with "so", "I think" or the like."""
         return _CONCLUDES.match(self.own) is not None
 
     @property
     def claims(self) -> bool:
-        """Whether it may be an answer: no denial, not of the text or of the talk, and more than a word."""
+        """Whether it may be an answer: no denial, not about the text or the conversation, and more than a word."""
         return (
             not (self.denies or self.refuses or self.sets_aside or self.is_unsure)
             and _CLAIMS.search(self.own) is not None
@@ -102,13 +102,13 @@ class Clause(NamedTuple):
 
 
 def with_hints(folded: pl.Series) -> list[int]:
-    """The places of the texts that may deny, refuse or doubt anything; in others no clause does."""
+    """The indices of the texts that may deny, refuse or doubt anything; in the others no clause does."""
     import polars as pl
 
-    found = pl.repeat(False, len(folded), eager=True)
+    hinted = pl.repeat(False, len(folded), eager=True)
     for pattern in _HINTS:
-        found |= folded.str.contains(pattern)
-    places: list[int] = found.arg_true().to_list()
+        hinted |= folded.str.contains(pattern)
+    places: list[int] = hinted.arg_true().to_list()
     return places
 
 
@@ -118,7 +118,7 @@ def is_denial_alone(folded: str) -> bool:
 
 
 def read_clauses(folded: pl.Series) -> list[list[Clause]]:
-    """The clauses of each folded text; none of a text in which no clause denies, refuses, sets aside or doubts."""
+    """The clauses of each folded text; an empty list if no clause denies, refuses, sets aside or doubts."""
     import polars as pl
 
     texts = folded.str.replace_all(f"[{_END}{_QUOTED}]", " ")
@@ -129,7 +129,7 @@ def read_clauses(folded: pl.Series) -> list[list[Clause]]:
         .str.replace_all(_CONCEDES, f"${{1}},{_END}")
         .str.split(_END)
     )
-    # What is said in each clause, all of them one after the other.
+    # The clauses of all texts in one column.
     own = split.explode()
     ends = split.list.len().cum_sum().to_list()
     denials = [own.str.extract_groups(pattern).struct.unnest().to_dict(as_series=True) for pattern in _TELLS_NOT]
@@ -162,7 +162,7 @@ def read_clauses(folded: pl.Series) -> list[list[Clause]]:
 def _clause(
     own: str, denial: str | None, after: str, may_tell: bool, refuses: bool, sets_aside: bool, unsure: str | None
 ) -> Clause:
-    """One clause. `after`: what follows its denial; `unsure`: what follows its doubt."""
+    """Make a clause. `after`: what follows its denial; `unsure`: what follows its doubt."""
     if denial is None and (refuses or may_tell):
         denial, after = _denied(own, refuses)
     if _OF_MORE.search(own):
@@ -183,18 +183,18 @@ def _acts(clause: Clause) -> bool:
 
 
 def _quoting(clause: Clause, quotations: Iterator[str]) -> Clause:
-    """A clause with its quotations, the next of its answer, put back into its text."""
+    """A clause with its quotations, the next ones of its answer, put back into its text."""
     first, *rest = clause.own.split(_QUOTED)
     whole = first + "".join(next(quotations, "") + piece for piece in rest)
     return clause._replace(text=whole, own=" ".join((first, *rest))) if rest else clause
 
 
 def _denied(clause: str, refuses: bool) -> tuple[str | None, str]:
-    """A denial by words that also tell stories, or by those of a refusal, and what follows it; None if it is none."""
+    """A denial in words that stories use too, or in words of refusal, and what follows it; None if there is none."""
     is_sourced = _SOURCE.search(clause) is not None
     if refuses:
         return ("", "") if is_sourced else (None, "")
-    for found in _MAY_TELL.finditer(clause):
-        if is_sourced or _SAYER.search(clause[max(0, found.start() - 60) : found.start()]):
-            return found[0], clause[found.end() : found.end() + 24]
+    for match in _MAY_TELL.finditer(clause):
+        if is_sourced or _SAYER.search(clause[max(0, match.start() - 60) : match.start()]):
+            return match[0], clause[match.end() : match.end() + 24]
     return None, ""

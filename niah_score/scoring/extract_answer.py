@@ -1,8 +1,8 @@
-"""Extracts the answer from a model's raw text, for the strict metrics; the raw text itself is kept beside it.
+"""Extracts the answer from a model's raw text, for the strict metrics; the raw text is kept as well.
 
-In this order: reasoning and special tokens are left away; <answer> tags, JSON, words such as "Final answer:" and boxes
-tell which part is the answer; marks of LaTeX, HTML and Markdown are dropped; the answer prefix that the prompt ended
-with is not said again.
+In this order: reasoning and special tokens are removed; <answer> tags, JSON, words such as "Final answer:" and boxes
+tell which part is the answer; LaTeX, HTML and Markdown markup is removed; so is a repetition of the answer prefix that
+the prompt ended with.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from niah_score.scoring.special_tokens import INVISIBLE, without_end_marks
 if TYPE_CHECKING:
     import polars as pl
 
-# Longer answers are cut before they are judged: a run-away model delays nothing. In characters.
+# In characters. Longer answers are cut before they are judged, so that a runaway model delays nothing.
 LONGEST = 262_144
 
 _INSIDE_WORD = re.compile("[A-Za-z0-9]{2}")
-# Without any of these, a text is its own answer. One pattern for each way in which they can be searched for fast:
-# single ASCII characters, words, characters beyond ASCII, and what a text begins with.
+# Without any of these, a text is its own answer. Each pattern holds what can be searched for fast together: single
+# ASCII characters; words; characters beyond ASCII; beginnings of a text.
 _ACTED_ON = (
     r"[<\[\\{*`&$~>]",
     r"(?i-u:answer)(?:[*_\s]{0,4}[:：]|\W*\n)|(?i-u:final)\s{1,3}(?i-u:answer)|assistantfinal|"
@@ -38,7 +38,7 @@ _ACTED_ON = (
 
 
 class Extracted(NamedTuple):
-    """`text`: the answer without what only led to it. `unclosed`: reasoning began and never ended, so there is none."""
+    """`text`: only the answer. `unclosed`: whether reasoning began and never ended, so that there is no answer."""
 
     text: str
     unclosed: bool = False
@@ -51,42 +51,41 @@ def extract_answer(
     *,
     cut: bool = False,
 ) -> Extracted:
-    """Extract the answer from a raw text of a model.
+    """Extract the answer from a model's raw text.
 
-    `prefix`: the text that the prompt ended with, for models that say it again. `tags`: opening and closing tags of
-    reasoning; others than ours replace them. `cut`: whether the text ended at the output limit.
+    `prefix`: what the prompt ended with, for models that repeat it. `tags`: opening and closing tags of reasoning, in
+    place of the default ones. `cut`: whether the text ended at the output limit.
     """
     text = without_reasoning(raw, tags, cut=cut)
     if text is None:
-        # R1's way of leaving its reasoning open: the answer stands in tags of its own.
+        # R1 may leave its reasoning open and put the answer in tags.
         text = without_end_marks(raw)
         if not ends_in_answer_tags(text):
             return Extracted("", unclosed=True)
     for form in _FORMS:
-        found = form(text).strip()
-        text = found or text
+        text = form(text).strip() or text
     text = text.strip().strip(INVISIBLE).strip()
-    said = (prefix or "").strip()
-    # "It isn't" does not say "It is" again.
-    if said and text.startswith(said) and not _INSIDE_WORD.match(text, len(said) - 1):
-        text = text.removeprefix(said).lstrip()
+    prefix = (prefix or "").strip()
+    # "It isn't" does not repeat "It is".
+    if prefix and text.startswith(prefix) and not _INSIDE_WORD.match(text, len(prefix) - 1):
+        text = text.removeprefix(prefix).lstrip()
     return Extracted(text)
 
 
 def _marked(text: str) -> str:
-    """What words mark as the answer; it may be JSON itself."""
-    found = after_answer_words(text)
-    return text if found == text else json_answer(found)
+    """What words mark as the answer, which may itself be JSON."""
+    answer = after_answer_words(text)
+    return text if answer == text else json_answer(answer)
 
 
-# What is left blank by one of these stays as it was.
+# A text that one of these would leave blank stays as it is.
 _FORMS: tuple[Callable[[str], str], ...] = (in_answer_tags, json_answer, _marked, without_latex, without_markup)
 
 
 def extract_answers(
     column: pl.Series, prefixes: Sequence[str | None], cut: Sequence[bool], tags: Sequence[tuple[str, str]]
 ) -> tuple[list[str], list[str], list[bool]]:
-    """The raw texts of a column, the answers in them, and whether each is `unclosed`, as `extract_answer` has them."""
+    """The raw texts of a column, and for each the answer and `unclosed` that `extract_answer` returns."""
     import polars as pl
 
     raw: list[str] = column.to_list()

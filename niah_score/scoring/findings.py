@@ -1,6 +1,7 @@
 """Finds how each answer ended: found, hedged, partly, with another needle, said to be absent, refused, and so on.
 
-A finding explains a score and never changes it. What an answer says of itself is told by phrases: hints.
+A finding explains a score and never changes it. Denials, refusals and doubts are recognised by phrases, so findings
+are hints.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ FINDINGS = (
 def findings_of(
     chunk: Chunk, statuses: Sequence[str], needle_ids: Sequence[str | None], others: Sequence[OtherNeedle]
 ) -> list[str | None]:
-    """The finding of each row, None where it has no keywords to look for.
+    """The finding of each row, None if it has no keywords to look for.
 
     `chunk`: the extracted answers. `needle_ids`: of the rows. `others`: all needles of the dataset.
     """
     import polars as pl
 
     findings = list(map(_by_hits, chunk.hits, statuses))
-    # What most answers hold none of is searched for in all of them at once.
+    # All answers are searched at once for hints, which few of them have; only those few are read clause by clause.
     folded = pl.Series(chunk.folded, dtype=pl.String)
     hinted = [place for place in with_hints(folded) if findings[place] in ("found", "nothing")]
     clauses = dict(zip(hinted, read_clauses(folded.gather(hinted)), strict=True))
-    for place in _hedged(chunk, {place: said for place, said in clauses.items() if findings[place] == "found"}):
+    for place in _hedged(chunk, {place: own for place, own in clauses.items() if findings[place] == "found"}):
         findings[place] = "hedged"
-    for place, said in clauses.items():
+    for place, own in clauses.items():
         if findings[place] == "nothing":
-            findings[place] = _said_instead(chunk.folded[place], said)
+            findings[place] = _said_instead(chunk.folded[place], own)
     for place, finding in _by_own_phrases(chunk, findings).items():
         findings[place] = finding
     nothing = [place for place, finding in enumerate(findings) if finding == "nothing"]
@@ -49,7 +50,7 @@ def findings_of(
 
 
 def _by_hits(hits: tuple[int | None, ...], status: str) -> str | None:
-    """The finding of a row by what its answer holds alone."""
+    """The finding that follows from a row's status and the keywords in its answer."""
     if status in ("missing", "empty", "error"):
         return "no_answer"
     if status == "refused":
@@ -64,20 +65,20 @@ def _by_hits(hits: tuple[int | None, ...], status: str) -> str | None:
 
 
 def _hedged(chunk: Chunk, clauses: Mapping[int, Sequence[Clause]]) -> list[int]:
-    """Those of some rows that hold every keyword, but none of them outside of denials, doubts and quotations.
+    """The rows in `clauses` whose answer no longer has every keyword once denials, doubts and quotations are removed.
 
-    What is left of an answer without these is looked at as any answer is.
+    `clauses`: of rows whose answer has every keyword.
     """
-    asserted = {place: _asserted(said) for place, said in clauses.items()}
+    asserted = {place: _asserted(own) for place, own in clauses.items()}
     doubtful = [
-        place for place, text in asserted.items() if text is not None and not _wants_denial(chunk.targets[place])
+        place for place, text in asserted.items() if text is not None and not _asks_for_denial(chunk.targets[place])
     ]
     left = Chunk([asserted[place] or "" for place in doubtful], [chunk.targets[place] for place in doubtful])
     return [place for place, hits in zip(doubtful, left.hits, strict=True) if None in hits]
 
 
 def _by_own_phrases(chunk: Chunk, findings: Sequence[str | None]) -> dict[int, str]:
-    """The findings that the phrases of other languages than English and Chinese change."""
+    """The findings that change because of phrases in languages other than English and Chinese."""
     changed: dict[int, str] = {}
     claims: dict[int, str] = {}
     codes_of: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -91,10 +92,10 @@ def _by_own_phrases(chunk: Chunk, findings: Sequence[str | None]) -> dict[int, s
         if not codes:
             continue
         text = chunk.folded[place]
-        if finding == "nothing" and (said := own_finding(text, codes)) is not None:
-            changed[place] = said
-        elif finding == "found" and (left := own_claims(text, codes)) is not None and not _wants_denial(target):
-            claims[place] = left
+        if finding == "nothing" and (instead := own_finding(text, codes)) is not None:
+            changed[place] = instead
+        elif finding == "found" and (claimed := own_claims(text, codes)) is not None and not _asks_for_denial(target):
+            claims[place] = claimed
     asserted = Chunk(list(claims.values()), [chunk.targets[place] for place in claims])
     for place, hits in zip(claims, asserted.hits, strict=True):
         if None in hits:
@@ -103,9 +104,9 @@ def _by_own_phrases(chunk: Chunk, findings: Sequence[str | None]) -> dict[int, s
 
 
 def _asserted(clauses: Sequence[Clause]) -> str | None:
-    """What an answer says without its denials, doubts and quotations; None if it holds no denial and no doubt.
+    """What an answer says without its denials, doubts and quotations; None if it has no denial and no doubt.
 
-    Of an answer that denies the question itself, only what comes after that: it may take back what came before.
+    If an answer denies the question itself, only what follows counts, as the denial may take back what came before.
     A quotation counts after "but" ("It does not say when, but it says: ...").
     """
     denying = [clause.refuses or clause.sets_aside or (clause.denies and not clause.is_other) for clause in clauses]
@@ -124,19 +125,19 @@ def _asserted(clauses: Sequence[Clause]) -> str | None:
     )
 
 
-def _wants_denial(target: Target) -> bool:
-    """Whether a keyword itself is a word such as "none": rows that ask for it."""
+def _asks_for_denial(target: Target) -> bool:
+    """Whether a keyword is itself a word such as "none"."""
     return any(is_denial_alone(as_word(word).text) for group in target.keywords for word in group)
 
 
 def _said_instead(folded: str, clauses: Sequence[Clause]) -> str:
-    """What an answer without any keyword says: that the text does not tell, that it does not answer, or what else."""
+    """The finding of an answer without any keyword: said_absent, refused, or nothing."""
     if is_denial_alone(folded):
         return "said_absent"
     denials = [number for number, clause in enumerate(clauses) if clause.denies and not clause.is_other]
     refusals = [number for number, clause in enumerate(clauses) if clause.refuses]
     if denials or refusals:
-        # What is claimed before, or concluded after, is an answer, if a wrong one.
+        # A claim before that, or a conclusion after it, is an answer, though a wrong one.
         first = min(denials or refusals)
         claims = any(clause.claims and not clause.guesses for clause in clauses[:first]) or any(
             clause.claims and (clause.contrasts or clause.concludes) for clause in clauses[first:]
@@ -148,7 +149,7 @@ def _said_instead(folded: str, clauses: Sequence[Clause]) -> str:
 
 
 def _naming_decoys(chunk: Chunk, places: Sequence[int]) -> list[int]:
-    """Those of some rows whose answer states the fact of a distractor."""
+    """The rows among `places` whose answer states the fact of a distractor."""
 
     def states(place: int, decoy: tuple[str, ...]) -> bool:
         group = group_of(decoy, None, (), chunk.targets[place].rules)

@@ -1,7 +1,7 @@
 """Reads the channels of gpt-oss's messages (harmony), and chooses the text that is the answer.
 
-Messages are `<|start|>assistant<|channel|>NAME<|message|>TEXT<|end|>`. Where a stack left the special tokens out, their
-headers run into the texts: `analysis...assistantfinal...`. Source: docs/format.md of OpenAI's harmony.
+Messages are `<|start|>assistant<|channel|>NAME<|message|>TEXT<|end|>`. If a stack removed the special tokens, headers
+run into the texts: `analysis...assistantfinal...`. Source: docs/format.md of OpenAI's harmony.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 SPECIAL = ("<|channel|>", "<|message|>", "<|start|>")
-# Without special tokens.
+# The header of a final message without special tokens.
 FINAL = "assistantfinal"
 
 _NAMES = ("analysis", "commentary", "final")
@@ -23,15 +23,15 @@ _CHANNEL = re.compile("|".join(_NAMES))
 _PLAIN_HEADER = re.compile(f"assistant({'|'.join(_NAMES)})")
 # No word begins with "analysis", so what runs into it is reasoning.
 _PLAIN_ANALYSIS = re.compile(r"\s*(?:assistant)?analysis(?=[A-Za-z0-9])")
-# An answer may begin with the word; in a text that was cut, or whose final message follows, this is a header.
+# An answer may begin with this word; but if the text was cut, or a final message follows, it is a header.
 _PERHAPS_ANALYSIS = re.compile(r"\s*(?:assistant)?analysis(?=\w|[\"“'‘(*]|\s+[A-Z\"“\u3400-\u9fff])")
 _PLAIN_FINAL = re.compile(r"\s*(?:assistant)?final(?=[A-Z0-9\u3400-\u9fff])")
-# A message that is constrained to JSON says so before its text.
+# Begins the text of a message that is constrained to JSON.
 _CONSTRAINT = re.compile(r"\s*json(?=\s*[{\[\"])")
 
 
 class _ChannelText(NamedTuple):
-    """A message. `closed`: whether its end is there."""
+    """A message. `closed`: whether its end was seen."""
 
     channel: str
     text: str
@@ -39,10 +39,10 @@ class _ChannelText(NamedTuple):
 
 
 def final_text(text: str, cut: bool) -> str | None:
-    """The text of the last final message that says anything, else of the last commentary that calls no tool.
+    """The text of the last final message that is not blank, or else of the last commentary that calls no tool.
 
-    Gives back the whole text where there are no channels, None where there is only reasoning that does not end. `cut`:
-    whether the text ended at the output limit.
+    The whole text if there are no channels, None if there is only reasoning that never ends. `cut`: whether the text
+    ended at the output limit.
     """
     if any(token in text for token in SPECIAL):
         return _of_messages(text)
@@ -55,7 +55,7 @@ def _of_messages(text: str) -> str | None:
         return None if _CUT_HEADER.match(text) else text
     lead = text[: headers[0].start()]
     if lead.strip().removeprefix("assistant") not in ("", *_NAMES) and not _END.search(lead):
-        return text  # it only speaks of channels
+        return text  # it only mentions channels
     messages: list[_ChannelText] = []
     for header, body in _bodies(headers, text):
         role, channel = header[1] or "", header[2] or header[1] or lead
@@ -63,10 +63,10 @@ def _of_messages(text: str) -> str | None:
             break
         name = _CHANNEL.search(channel)
         is_tool = " to=" in f"{role} {channel}"
-        said = _END.split(body, maxsplit=1)
-        messages.append(_ChannelText("tool" if is_tool else name[0] if name else "final", said[0], len(said) > 1))
+        content, *after = _END.split(body, maxsplit=1)
+        messages.append(_ChannelText("tool" if is_tool else name[0] if name else "final", content, bool(after)))
         # Some stacks write the final message without its header.
-        rest = "" if len(said) == 1 or _CUT_HEADER.match(said[1]) else _END.sub("", said[1])
+        rest = _END.sub("", after[0]) if after and not _CUT_HEADER.match(after[0]) else ""
         if rest.strip() not in ("", "assistant"):
             messages.append(_ChannelText("final", rest, True))
     return _chosen(messages)
@@ -93,8 +93,8 @@ def _bodies(headers: list[re.Match[str]], text: str) -> list[tuple[re.Match[str]
 
 def _chosen(messages: list[_ChannelText]) -> str | None:
     for wanted in ("final", "commentary"):
-        said = [message.text for message in messages if message.channel == wanted and message.text.strip()]
-        if said:
-            constraint = _CONSTRAINT.match(said[-1])
-            return said[-1][constraint.end() :] if constraint else said[-1]
+        texts = [message.text for message in messages if message.channel == wanted and message.text.strip()]
+        if texts:
+            constraint = _CONSTRAINT.match(texts[-1])
+            return texts[-1][constraint.end() :] if constraint else texts[-1]
     return None if messages and messages[-1].channel == "analysis" and not messages[-1].closed else ""

@@ -1,6 +1,6 @@
 """Reads answers that are JSON: an object with a field for the answer, a list of values, a string; fenced or not.
 
-What is no such answer stays as it is, but for its escapes: \\u975b is read wherever it stands.
+In any other answer, only escapes such as \\u975b are decoded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from niah_score.text.visible import without_surrogates
 
-# Names of the field that holds the answer, the surest first; without spaces, hyphens and underscores.
+# Names of the field that holds the answer, the most certain first; without spaces, hyphens and underscores.
 _FIELDS = (
     "finalanswer", "最终答案", "answer", "答案", "answers", "response", "回答", "result", "结果", "results", "value",
     "values", "output", "prediction", "final", "text", "content",
@@ -21,28 +21,28 @@ _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?")
 _OBJECT = re.compile(r"^[ \t]*\{", re.MULTILINE)
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\s*(?:json[5lc]?)?\s*", re.IGNORECASE)
-# Objects that may be the answer in a text of several; each is tried once.
+# How many objects in a text are tried as the answer.
 _MOST_TRIED = 8
-# JSON in a string of JSON is read, and so on so often.
+# How many levels of JSON inside strings of JSON are read.
 _DEEPEST = 3
 
 
 def json_answer(text: str) -> str:
-    """The values of a text that is an answer in JSON, joined by commas; any other text, its escapes read.
+    """The values of an answer in JSON, joined by commas; any other text with its escapes decoded.
 
-    An object counts with its answer's field alone, and also where words stand before or after it: fenced, or at the
-    begin of the text or of a line, or at its end. Numbers are kept as they are spelt.
+    Of an object, only the answer's field counts. It may have words before or after it, if it is fenced, begins a line
+    or ends the text. Numbers keep their spelling.
     """
-    found = _whole(text.strip(), _DEEPEST)
-    if found is None and "{" in text:
-        found = _fenced(text) or _inside(text)
-    if found is None and "\\u" in text:
-        found = _ESCAPE.sub(_character, text)
-    return text if found is None else without_surrogates(found)
+    answer = _whole(text.strip(), _DEEPEST)
+    if answer is None and "{" in text:
+        answer = _fenced(text) or _inside(text)
+    if answer is None and "\\u" in text:
+        answer = _ESCAPE.sub(_character, text)
+    return text if answer is None else without_surrogates(answer)
 
 
 def _whole(text: str, deepest: int) -> str | None:
-    """The answer in a text that is JSON as a whole, or one fenced block of it."""
+    """The answer in a text that is nothing but JSON, or nothing but a fenced block of it."""
     if text.startswith(_FENCE) and text.endswith(_FENCE) and len(text) > 2 * len(_FENCE):
         inside = text[len(_FENCE) : -len(_FENCE)]
         text = inside[_LANGUAGE.match(inside).end() :].strip()  # type: ignore[union-attr]
@@ -55,58 +55,58 @@ def _whole(text: str, deepest: int) -> str | None:
 
 
 def _fenced(text: str) -> str | None:
-    """The answer in the last fenced block that is an object with one."""
+    """The answer in the last fenced block that is an object with an answer."""
     for block in text.split(_FENCE)[-2:0:-1]:
         start = _LANGUAGE.match(block).end()  # type: ignore[union-attr]
-        if block.startswith("{", start) and (found := _object(block, start, at_end=False)) is not None:
-            return found
+        if block.startswith("{", start) and (answer := _object(block, start, at_end=False)) is not None:
+            return answer
     return None
 
 
 def _inside(text: str) -> str | None:
     """The answer in the last object that begins a line, or in one that ends the text."""
-    starts = [found.end() - 1 for found in _OBJECT.finditer(text)][-_MOST_TRIED:]
+    starts = [match.end() - 1 for match in _OBJECT.finditer(text)][-_MOST_TRIED:]
     for start in reversed(starts):
-        if (found := _object(text, start, at_end=False)) is not None:
-            return found
+        if (answer := _object(text, start, at_end=False)) is not None:
+            return answer
     return _object(text, text.index("{"), at_end=True)
 
 
 def _object(text: str, start: int, *, at_end: bool) -> str | None:
     try:
-        read, end = _DECODER.raw_decode(text, start)
-        return None if at_end and text[end:].strip(" \n\t\r`.") else _answer(read, _DEEPEST)
+        value, end = _DECODER.raw_decode(text, start)
+        return None if at_end and text[end:].strip(" \n\t\r`.") else _answer(value, _DEEPEST)
     except (ValueError, RecursionError):
         return None
 
 
-def _answer(read: Any, deepest: int) -> str | None:
-    """What a JSON value says as an answer; None for an object without an answer's field, and for what says nothing."""
-    if isinstance(read, dict):
+def _answer(value: Any, deepest: int) -> str | None:
+    """A JSON value as an answer; None for an object without an answer's field, and if nothing is left."""
+    if isinstance(value, dict):
         named: dict[str, list[Any]] = {}
-        for name, value in read.items():
-            named.setdefault(_NAME.sub("", name.casefold()), []).append(value)
+        for name, member in value.items():
+            named.setdefault(_NAME.sub("", name.casefold()), []).append(member)
         field = next((name for name in _FIELDS if name in named), None)
-        said = [one for value in named.get(field or "", ()) for one in _values(value, deepest)]
-    elif isinstance(read, list) and any(isinstance(one, dict) for one in read):
-        answers = [_answer(one, deepest) if isinstance(one, dict) else None for one in read]
-        said = [one for one in answers if one is not None]
-        said = said if len(said) == len(answers) else []
+        texts = [text for member in named.get(field or "", ()) for text in _values(member, deepest)]
+    elif isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        answers = [_answer(entry, deepest) if isinstance(entry, dict) else None for entry in value]
+        texts = [answer for answer in answers if answer is not None]
+        texts = texts if len(texts) == len(answers) else []
     else:
-        said = _values(read, deepest)
-    return ", ".join(said) or None
+        texts = _values(value, deepest)
+    return ", ".join(texts) or None
 
 
 def _values(value: Any, deepest: int) -> list[str]:
-    """The single values inside one; of an object with an answer's field that alone."""
+    """The single values inside a value; of an object with an answer's field, only that field's."""
     if isinstance(value, str):
         inner = _whole(value.strip(), deepest - 1) if deepest > 1 else None
         return [inner or value.strip()] if value.strip() else []
     if isinstance(value, dict):
         inner = _answer(value, deepest)
-        return [inner] if inner else [one for part in value.values() for one in _values(part, deepest)]
+        return [inner] if inner else [text for member in value.values() for text in _values(member, deepest)]
     if isinstance(value, list):
-        return [one for part in value for one in _values(part, deepest)]
+        return [text for entry in value for text in _values(entry, deepest)]
     return [json.dumps(value)] if value is None or isinstance(value, bool) else [str(value)]
 
 
@@ -119,5 +119,5 @@ def _character(escape: re.Match[str]) -> str:
     return chr(high) + chr(low)
 
 
-# Line ends inside strings are a slip of models; numbers keep their spelling, whatever their size.
+# Models do write line breaks inside strings; numbers keep their spelling, whatever their size.
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)

@@ -1,6 +1,6 @@
-"""Writes the requests that ask a language model to judge answers, as files for the batch services.
+"""Writes requests that ask a language model to judge answers, as files for batch services.
 
-Nothing is sent anywhere, and of a row only question, accepted answers and the model's answer are written.
+Nothing is sent anywhere, and only a row's question, accepted answers and the model's answer are written.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class RequestFile(NamedTuple):
-    """One file of requests, JSON Lines, and how many they are."""
+    """A file of requests, JSON Lines, and how many there are."""
 
     name: str
     requests: int
@@ -48,11 +48,11 @@ def export_requests(
     max_tokens: int = 1024,
     temperature: float | None = 0.0,
 ) -> Iterator[RequestFile]:
-    """Requests to a judge, one for each row whose answer says something, in the order of ids, a file at a time.
+    """Requests to a judge, one for each row whose answer is not blank, ordered by id, a file at a time.
 
-    `scores`: a line for each row, as scores.parquet holds them. `format`: a name of BATCH_REQUESTS. `max_tokens`: of a
-    reply. `temperature`: None leaves it out, for models that allow none. Of a row only question, references and answer
-    are sent. Raises ScoreError before the first file, except for a request that alone is larger than `max_bytes`.
+    `scores`: a line for each row, as in scores.parquet. `format`: a name in BATCH_REQUESTS. `max_tokens`: of a reply.
+    `temperature`: None leaves it out, for models that do not allow one. Raises ScoreError before the first file, except
+    if a single request is larger than `max_bytes`.
     """
     if format not in BATCH_REQUESTS:
         raise ScoreError(f"format {format!r} is unknown; {suggestion(format, BATCH_REQUESTS)}")
@@ -62,7 +62,7 @@ def export_requests(
         if value < 1:
             raise ScoreError(f"{name}: expected 1 or more, found {value}")
     if temperature is not None and not (math.isfinite(temperature) and temperature >= 0):
-        raise ScoreError(f"temperature: expected 0 or more, or none, found {temperature}")
+        raise ScoreError(f"temperature: expected 0 or more, or None, found {temperature}")
     table = _to_judge(scores, rows, rubric, format)
     settings = RequestSettings(model, max_tokens, temperature)
 
@@ -83,36 +83,36 @@ def _to_judge(scores: pl.DataFrame, rows: Rows, rubric: Rubric, format: str) -> 
     one_answer_each(scores)
     asked = scores.filter(~says_nothing())
     shown = pl.coalesce(*(("prediction", "extracted") if rubric.text == "raw" else ("extracted", "prediction")))
-    found = asked.select("id", shown.alias("text")).join(
+    table = asked.select("id", shown.alias("text")).join(
         rows.whole().select("id", "question", "answers"), on="id", how="left"
     )
-    strangers = found.filter(pl.col("answers").is_null())
+    strangers = table.filter(pl.col("answers").is_null())
     if strangers.height:
         raise IntegrityError(
             f"{strangers.height:,} scores are of no row of dataset {rows.name} ({rows.digest8}), such as "
             f"{brief(strangers['id'][0])}; export them with the dataset they were scored against"
         )
-    if not found.height:
-        raise ScoreError("no row has an answer that says anything; there is nothing to ask a judge")
+    if not table.height:
+        raise ScoreError("no row has an answer that is not blank; there is nothing to ask a judge")
     if "{question}" in rubric.prompt:
-        mute = found.filter(pl.col("question").is_null())
+        mute = table.filter(pl.col("question").is_null())
         if mute.height:
             raise ScoreError(
                 f"{mute.height:,} rows have no question, such as {brief(mute['id'][0])}, but rubric {rubric.name!r} "
                 "shows it to the judge; add the column `question`, or use a rubric without {question}"
             )
     if format == "anthropic-batch":
-        for name in found["id"].to_list():
+        for name in table["id"].to_list():
             if not ROW_ID.fullmatch(name):
                 raise ScoreError(
                     f"id {brief(name)}: Anthropic takes only 1 to 64 letters, digits, _ and - as custom_id; "
                     "use another format, or other ids"
                 )
-    return found.sort("id")
+    return table.sort("id")
 
 
 def one_answer_each(scores: pl.DataFrame) -> None:
-    """Raises ScoreError where the scores are not a line and an answer a row."""
+    """Raise ScoreError unless the scores have one line and one answer for each row."""
     import polars as pl
 
     needed = ("id", "status", "prediction", "extracted")
@@ -125,12 +125,12 @@ def one_answer_each(scores: pl.DataFrame) -> None:
     if several.height:
         raise ScoreError(
             f"{several['id'].n_unique():,} rows have several samples, such as {brief(several['id'][0])}; a judge is "
-            "asked about one answer a row: score one answer a row, without --samples"
+            "asked about one answer per row: score one answer per row, without --samples"
         )
 
 
 def says_nothing() -> pl.Expr:
-    """Whether a row's answer is blank once its reasoning is left away."""
+    """Whether a row's answer is blank once its reasoning is removed."""
     import polars as pl
 
     return pl.coalesce("extracted", "prediction").fill_null("").str.strip_chars() == ""
@@ -162,7 +162,7 @@ def _files(
 
 
 def prompt_for(rubric: Rubric, question: str, references: Sequence[str], answer: str) -> str:
-    """What the judge is asked about one answer. What stands in the texts is never read as a field of the prompt."""
+    """What the judge is asked about one answer. Braces in the texts are never read as fields of the prompt."""
     mark = _mark((question, *references, answer)) if rubric.block else ""
     fields = {
         "question": question,
@@ -171,11 +171,11 @@ def prompt_for(rubric: Rubric, question: str, references: Sequence[str], answer:
         "answer": f"<{mark}>\n{answer}\n</{mark}>" if rubric.block else answer,
         "mark": mark,
     }
-    return FIELD.sub(lambda found: fields[found[1]], rubric.prompt)
+    return FIELD.sub(lambda field: fields[field[1]], rubric.prompt)
 
 
 def _mark(texts: Sequence[str]) -> str:
-    """A name for the block around an answer that occurs in none of the texts, the same whenever they are the same."""
+    """A name, for the block around an answer, that occurs in none of the texts; the same texts give the same name."""
     whole = "\0".join(texts)
     folded = whole.casefold()
     marks = (sha256_hex(f"{attempt}\0{whole}".encode())[:12] for attempt in count())

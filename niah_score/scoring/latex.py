@@ -1,17 +1,17 @@
-r"""Reads LaTeX in answers: what stands in \boxed{...}, words in \text{...} and its like, escapes, and $...$."""
+r"""Reads LaTeX in answers: the contents of \boxed{...}, \text{...} and the like, escapes, and $...$."""
 
 from __future__ import annotations
 
 import re
 
 _SIGN = re.compile(r"\\[fv]?box(?:ed)?\s*\{|<\|begin_of_box\|>|\\(?:text|math|emph)[a-z]*\s*\{|[{}]|<\|end_of_box\|>")
-# Between two boxes: the later one takes the earlier one back, or follows from it.
+# Between two boxes, says that the later one corrects the earlier, or follows from it.
 _CORRECTS = re.compile(
     r"\b(?:no(?!\.)|not|but|wait|actually|however|instead|rather|sorry|wrong|mistake|correct(?:ion|ed)?|hmm|oops|"
     r"final answer|therefore|thus|hence|so|in conclusion)\b|不|而是|更正|应该|其实|等等|但|错|所以|因此|综上|最终",
     re.IGNORECASE,
 )
-# After the last box: at most so much more of its sentence, such as a unit, and no number.
+# What may follow the last box in its sentence: a few words such as a unit, and no number.
 _SHORT = re.compile(r"(?: ?[A-Za-z\u00c0-\u024f°%'’]{1,20}){1,3}|[\u3400-\u9fff]{1,6}")
 _BEFORE_SHORT, _AROUND_SHORT = " \t$)*`\\]{}", " \t\r\n{}$.。,，;；:：!！?？*)）]】\"'”’`\\"
 _CURRENCY = re.compile(r"(?:\\\$|[£€¥￥＄])\s*$")
@@ -21,16 +21,16 @@ _ESCAPED = re.compile(r"\\([%$#&_*£€])")
 _DIGIT_GROUPS = re.compile(r"(?<=\d)(?:\\[,!]|\{,\})(?=\d{3})")
 _SPACE = re.compile(r"\\[,;:! ]|\\\\")
 _BRACED = re.compile(r"\{([,:.])\}")
-# As Pandoc tells mathematics from money: no white space inside next to the signs, no digit after the second.
+# Tells mathematics from money as Pandoc does: no white space just inside the signs, no digit after the second.
 _MATHS = re.compile(r"\$\$\s*([^$]{1,500}?)\s*\$\$|\$(?=\S)([^$\n]{1,500}?)(?<=\S)\$(?!\d)|\\[()\[\]]")
 
 
 def without_latex(text: str) -> str:
-    r"""The words of a text with LaTeX: the contents of its boxes where these are the answer, else all of it.
+    r"""The words of a text with LaTeX: the contents of its boxes if these are the answer, else all of it.
 
-    They are if nothing but punctuation, or a few words of the same sentence such as a unit, follows the last box; these
-    words stay. Several boxes are several values, unless the words between two say that the later one corrects the
-    earlier, or follows from it. GLM's `<|begin_of_box|>...<|end_of_box|>` is a box.
+    They are if only punctuation, or a few words of the same sentence such as a unit, follows the last box; these words
+    are kept. Several boxes are several values, unless the words between two say that the later one corrects the earlier
+    or follows from it. GLM's `<|begin_of_box|>...<|end_of_box|>` is a box.
     """
     bare, boxes = _unbraced(text) if "\\" in text or "_of_box|>" in text else (text, [])
     is_latex = bare != text
@@ -43,34 +43,32 @@ def without_latex(text: str) -> str:
     first = len(boxes) - 1
     while first and not _CORRECTS.search(bare, boxes[first - 1][1], boxes[first][0]):
         first -= 1
-    said = ", ".join(
-        dict.fromkeys(
-            _currency(bare, start) + _plain(bare[start:end], is_latex).strip() for start, end in boxes[first:]
-        )
-    )
+    values = [_currency(bare, start) + _plain(bare[start:end], is_latex).strip() for start, end in boxes[first:]]
+    answer = ", ".join(dict.fromkeys(values))
     is_same_sentence = closing and after.lstrip(_BEFORE_SHORT).startswith(closing)
-    return f"{said} {closing}" if is_same_sentence else said
+    return f"{answer} {closing}" if is_same_sentence else answer
 
 
 def _currency(text: str, start: int) -> str:
-    """The sign of a currency that stands right before a box."""
+    """The currency sign right before a box, if any."""
     sign = _CURRENCY.search(text, max(0, start - 4), start)
     return sign[0].strip().removeprefix("\\") if sign else ""
 
 
 def _unbraced(text: str) -> tuple[str, list[tuple[int, int]]]:
-    r"""The text, boxes and \text{...} and its like replaced by what they hold, and where its boxes stand in it.
+    r"""The text with boxes, \text{...} and the like replaced by their contents, and where these boxes are in it.
 
     Only outermost boxes that are closed and not empty.
     """
     pieces: list[str] = []
     size = start = 0
-    opened: list[tuple[str, int]] = []  # the closing sign, and where a box begins in the new text; -1 for no box
+    # What opened each ("{", "}" for a command's brace, GLM's sign), and where a box begins in the new text, else -1.
+    opened: list[tuple[str, int]] = []
     boxes: list[tuple[int, int]] = []
-    for found in _SIGN.finditer(text):
-        sign = found[0]
-        piece = text[start : found.start()]
-        start = found.end()
+    for match in _SIGN.finditer(text):
+        sign = match[0]
+        piece = text[start : match.start()]
+        start = match.end()
         if sign == "{" or (sign == "}" and (not opened or opened[-1] == ("{", -1))):
             piece += sign
         pieces.append(piece)
@@ -92,7 +90,7 @@ def _unbraced(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _plain(text: str, is_latex: bool = False) -> str:
-    """A text without the signs of LaTeX that only arrange it. `is_latex`: whether that is known already."""
+    """A text without LaTeX that only arranges it. `is_latex`: whether it is known to have LaTeX."""
     if "\\" in text or "{" in text:
         text = _NAMED.sub(lambda sign: _NAMES.get(sign[1] or "degree", " "), text)
         text = _BRACED.sub(r"\1", _DIGIT_GROUPS.sub("", text))

@@ -1,4 +1,4 @@
-"""Knows the other needles of a dataset: an answer that states one of them has found the wrong one."""
+"""Looks for a dataset's other needles in answers: an answer that states one of them has found the wrong needle."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class OtherNeedle(NamedTuple):
 
     @property
     def words(self) -> tuple[tuple[Word, ...], ...]:
-        """The keywords as they are looked for."""
+        """The keywords in the form in which they are searched for."""
         return tuple(tuple(map(as_word, group)) for group in self.keywords)
 
 
 def with_other_needles(target: Target, others: Sequence[OtherNeedle]) -> Target:
-    """A target with the facts of the dataset's other needles of its language as `foreign` ones.
+    """A target with the facts of the dataset's other needles in its language as `foreign` ones.
 
-    None that is one of its own facts, or stands in its needles: an answer may say the needle again.
+    Facts that are its own, or that occur in its needles, are left out: an answer may repeat the needle.
     """
     added = _foreign(target.keywords, target.needles, target.language, tuple(others))
     return replace(target, foreign=added) if added else target
@@ -46,10 +46,10 @@ def _foreign(
     values = {value for group in own for value in group.values}
     words = {word.text for group in own for word in group.words}
     texts = [fold(needle) for needle in needles]
-    found = dict.fromkeys(group for other in others if other.language == language for group in other.keywords)
+    groups = dict.fromkeys(group for other in others if other.language == language for group in other.keywords)
     return tuple(
         spellings
-        for spellings in found
+        for spellings in groups
         if values.isdisjoint((group := group_of(spellings)).values)
         and words.isdisjoint(word.text for word in group.words)
         and not any(holds_group(text, spellings) for text in texts)
@@ -63,7 +63,7 @@ def holding_another(
     needle_ids: Sequence[str | None],
     others: Sequence[OtherNeedle],
 ) -> list[int]:
-    """Those of some rows that hold all keywords of another needle of their language."""
+    """The rows among `places` whose answer has all keywords of another needle in their language."""
     import polars as pl
 
     words = sorted({word.text for other in others for group in other.words for word in group})
@@ -72,27 +72,20 @@ def holding_another(
     asked = pl.Series(places, dtype=pl.Int64)
     asked = asked.filter(folded.gather(asked).str.contains_any(words))
     named = folded.gather(asked).str.extract_many(words, overlapping=True).to_list()
-    found = []
+    holding = []
     for place, names in zip(asked.to_list(), map(frozenset, named), strict=True):
         text, needle, language = chunk.folded[place], needle_ids[place], chunk.targets[place].language
-        for other in others:
-            # Few needles' words are named at all; these are looked for as whole words.
-            if (
-                any(word.text in names for word in other.words[0])
-                and other.id != needle
-                and other.language == language
-                and _holds_all(text, other.words)
-            ):
-                found.append(place)
-                break
-    return found
+        # Few needles' words occur at all; only those are searched for as whole words.
+        if any(
+            any(word.text in names for word in other.words[0])
+            and other.id != needle
+            and other.language == language
+            and _holds_all(text, other.words)
+            for other in others
+        ):
+            holding.append(place)
+    return holding
 
 
 def _holds_all(text: str, groups: tuple[tuple[Word, ...], ...]) -> bool:
-    for group in groups:
-        for word in group:
-            if word.text in text and find_word(text, word) >= 0:
-                break
-        else:
-            return False
-    return True
+    return all(any(word.text in text and find_word(text, word) >= 0 for word in group) for group in groups)

@@ -1,7 +1,7 @@
-"""Tells by the phrases of a language's file what an answer says of itself: that the text does not tell, or no answer.
+"""Tells by the phrases in a language's file whether an answer says that the text does not tell, or refuses.
 
-English and Chinese phrases are looked for in every answer (`clauses`); those of the other languages in answers to
-questions that are asked in them, or about texts in them.
+English and Chinese phrases are searched for in every answer (`clauses`); those of other languages only in answers to
+questions in that language, or about texts in it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OUTER = " \t\n\"'“”«»‹›「」『』*_.,:;!?。！？、،؛؟"
 
 
 class _Phrases(NamedTuple):
-    """Patterns of what denies, refuses and guesses; where sentences end; and what prompts ask to say, folded."""
+    """Patterns of denials, refusals, guesses and sentence ends; and the folded words that prompts ask for instead."""
 
     absent: re.Pattern[str]
     refuses: re.Pattern[str]
@@ -30,9 +30,9 @@ class _Phrases(NamedTuple):
 
 
 def languages_of(language: str, asked_in: str) -> tuple[str, ...]:
-    """Those of a row's languages that have phrases of their own: the question's, then the text's."""
-    found = dict.fromkeys(code for code in (asked_in, language) if code not in ALWAYS_READ)
-    return tuple(code for code in found if (known := known_language(code)) and known.answers.absent)
+    """The languages of a row that have their own phrases: the question's, then the text's."""
+    codes = dict.fromkeys(code for code in (asked_in, language) if code not in ALWAYS_READ)
+    return tuple(code for code in codes if (known := known_language(code)) and known.answers.absent)
 
 
 @lru_cache(maxsize=64)
@@ -52,9 +52,9 @@ def _bare(text: str) -> str:
 
 
 def own_finding(folded: str, codes: tuple[str, ...]) -> str | None:
-    """What a folded answer without the fact says by its phrases: said_absent or refused; None where it says neither.
+    """Whether a folded answer without the fact says that it is absent, or refuses: said_absent, refused or None.
 
-    It says so in its first sentence, or after one without a number, which is no answer yet.
+    Only its first sentence counts, and the next one if the first has no number, as that is no answer yet.
     """
     for code in codes:
         phrases = _phrases(code)
@@ -62,7 +62,7 @@ def own_finding(folded: str, codes: tuple[str, ...]) -> str | None:
         if folded.strip(_OUTER) == phrases.not_stated:
             return "said_absent"
         for number, sentence in enumerate(_sentences(text, phrases)):
-            # Who cannot answer because the text does not tell says that it does not.
+            # "I cannot answer because the text does not tell" says that the text does not tell.
             refusal = phrases.refuses.search(sentence)
             rest = sentence[: refusal.start()] + " " + sentence[refusal.end() :] if refusal else sentence
             if phrases.absent.search(rest):
@@ -75,7 +75,7 @@ def own_finding(folded: str, codes: tuple[str, ...]) -> str | None:
 
 
 def own_claims(folded: str, codes: tuple[str, ...]) -> str | None:
-    """A folded answer without the sentences that deny, refuse or guess; None where none denies or refuses."""
+    """A folded answer without the sentences that deny, refuse or guess; None if none denies or refuses."""
     for code in codes:
         phrases = _phrases(code)
         kept, dropped = [], False
@@ -99,7 +99,7 @@ def _phrases(code: str) -> _Phrases:
 
 
 def _sentences(text: str, phrases: _Phrases) -> list[str]:
-    """The sentences of a text with what parts them, so that they add up to it."""
+    """The sentences of a text, each with what separates it from the next, so that they add up to the text."""
     places = [0, *(match.end() for match in phrases.sentence.finditer(text) if match.end() > 0), len(text)]
     places = sorted(set(places))
     return [text[start:end] for start, end in pairwise(places)]

@@ -1,7 +1,7 @@
 r"""Lists the English phrases by which an answer denies, refuses, doubts or guesses: hints, never part of a score.
 
-Patterns are for folded text. Tuples are joined and searched for by Rust's engine, which knows no look-around; single
-patterns, and those of MAY_TELL_NOT too, by Python's. `\b` is the edge of an ASCII word.
+Patterns are for folded text. Tuples are joined and run by Rust's engine, which has no look-around; single patterns, and
+also those of MAY_TELL_NOT, by Python's. `\b` is the edge of an ASCII word.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SOURCES = (
     "provided|given)"
 )
 
-# The text does not tell, or it is not known.
+# The text does not tell, or it is unknown.
 TELLS_NOT = (
     f"(?:do|does|did){_NOT}{_SOFTLY} (?:mention|state|specif|indicat|discuss|reveal|disclos|refer |clarif)",
     f"(?:do|does|did){_NOT}{_SOFTLY} (?:make|contain|include|have|provide|give|offer|find|see) {_MORE}"
@@ -54,7 +54,7 @@ TELLS_NOT = (
     "(?:beyond|outside) the scope of (?:the|this)",
     rf"\b(?:it|they|this|which) (?:do|does|did){_NOT}{_SOFTLY} (?:say|tell|explain|name|identif|answer|note|elaborat)",
 )
-# The same of verbs that people in a story do, too: it counts where SAYER ends what stands before it, or beside SOURCE.
+# The same with verbs that also fit people in a story: these count right after a SAYER, or in a clause with a SOURCE.
 MAY_TELL_NOT = (
     f"(?:do|does|did){_NOT}{_SOFTLY} (?:say|tell|explain|name|identif|answer|contain|include|provide|give|have|offer|"
     "show|list|record|cover|touch on|speak|present|note|address|talk|elaborat|hold)",
@@ -71,7 +71,7 @@ SOURCE = (
     "(?:text|document|context|passage|article|essay|story|material|excerpt|content|page|transcript|file|provided|given)"
     rf"|\b{_SOURCES}s? (?:[a-z]+ ){{0,3}}(?:has|have|had|contains?|offers?|gives?|provides?|holds?|includes?|with)\b"
 )
-# What makes a denial one of another matter than what was asked: in its words, or right after them.
+# Makes a denial about something other than what was asked: in its words, or right after them.
 OF_MORE = (
     r"\b(?:no|any|without) (?:other|additional|further|more|others)\b|\b(?:anything|nothing) (?:else|more)\b|"
     r"\bmore than\b"
@@ -81,7 +81,7 @@ OTHER_MATTER = (
     "anything else|any (?:other|more|further|additional)|further|more|else|others?|additional|"
     r"the (?:exact |specific )?reasons?|reasons?)\b"
 )
-# An answer that is nothing else.
+# An answer that consists of nothing else.
 ALONE = (
     f"{_BEGINS}(?:the answer is |answer[^a-z]+)?(?:none(?: of the above)?|null|n/a|nil|unknown|unanswerable|"
     "not (?:found|mentioned|stated|specified|given|provided|available|applicable|known|present|sure)|unsure|"
@@ -89,7 +89,7 @@ ALONE = (
     "unspecified|undetermined|missing|absent|nothing|unclear|idk|i(?:['’]m| am) not sure|"
     "i (?:do not|don['’]?t|dont) know)[^0-9a-z一-龥]*$"
 )
-# What is quoted is set aside.
+# Dismisses what is quoted.
 SETS_ASIDE = (
     "out of place|unrelated|irrelevant|not (?:relevant|related)|erroneous|dismissed",
     f"(?:do|does){_NOT} (?:seem to |appear to )?(?:belong|fit)",
@@ -132,15 +132,15 @@ GUESSES = (
     r"\b(?:perhaps|maybe|possibly|might|may be|could be|presumably|probably|guess|assum|speculat|suggest|hypothetical|"
     "tangential)"
 )
-# Beside a denial: it is of the question itself.
+# In a denial: it is about the question itself.
 OF_QUESTION = r"answer|question|\basked\b"
-# Of the text or of the talk, so no answer.
+# About the text or the conversation, so no answer.
 OF_TALK = (
     rf"\b{_SOURCES}s?\b|\b(?:you|your|please|let me|question|user|apologi[sz]e|sorry|thank)|describ|discuss|mention|"
     r"refer|talk|\b(?:it|they) (?:[a-z]+ly |just |instead )*(?:focus|cover|deal|contain|speak|concern|is about|"
     "are about)"
 )
-# A verb, a number, four words; or fewer that are no courtesy.
+# A verb, a number, four words; or fewer that are more than a courtesy.
 CLAIMS = (
     r"\d|\b(?:is|are|was|were|be|has|had|have|been)\b|['’]s\b|(?:\b[a-z]+ ){4}|"
     "^[^0-9a-z]*(?!(?:unfortunately|well|hello|hi|sure|ok|okay|great|good|hmm|yes|certainly|of course|regrettably|"
@@ -158,10 +158,10 @@ BREAKS = (
     ",(?: and| but)? (?:the (?:text|document|passage|context|article|essay|story|author|source)|"
     f"it (?:do|does|did|is|was){_NOT}|there|no|nothing) ",
 )
-# A clause that begins so ends at its comma.
+# A clause that begins like this ends at its comma.
 CONCEDES = "(?:although|though|while|even though)"
-# One of these finds every text in which any clause denies, refuses, doubts or sets aside as above, and few others. All
-# texts are searched for them: their number and their shapes are those that take least time.
+# These find every text in which any clause denies, refuses, doubts or sets aside as above, and few others. All texts
+# are searched for them, so their number and shape are chosen for speed.
 HINTS = (
     "(?:n['’]?t|not|no|never|cannot|unable to|failed to|fails? to|nothing|nowhere|lacks?|lack of|insufficient)"
     "(?: [a-z]+){0,3} "

@@ -1,11 +1,11 @@
 """Lists the Chinese phrases by which an answer denies, refuses, doubts or guesses: hints, never part of a score.
 
-They correspond to those of `phrases_en`, and stand here in simplified script; the patterns find both scripts.
+They correspond to those of `phrases_en`, and are written in simplified script; the patterns match both scripts.
 """
 
 from __future__ import annotations
 
-# Characters of the phrases below that traditional script writes otherwise.
+# Characters in the phrases below that are different in traditional script.
 _SIMPLIFIED = (
     "没无说个为这问题协帮让换话们关于内资讯据与并确体应该对过别给种实难机语模范围规违隐谈论记载写寻现从时间样点"
     "处还会学遗复释识仅误测许阅读节长里启来满议绍显执约简询访权类愿认边单专详细终后责请尝试办讨达辨讲泄虽尽"
@@ -20,7 +20,7 @@ _OTHER_SCRIPT = {char: other for char, other in zip(_SIMPLIFIED, _TRADITIONAL, s
 
 
 def _both(pattern: str) -> str:
-    """A pattern without sets of Chinese characters, for both scripts."""
+    """A pattern made to match both scripts; it must have no sets of Chinese characters."""
     return "".join(f"[{char}{_OTHER_SCRIPT[char]}]" if char in _OTHER_SCRIPT else char for char in pattern)
 
 

@@ -1,6 +1,6 @@
 """Removes a model's reasoning from its text: channels, tags of all families, and the special tokens around them.
 
-A text that begins with reasoning which never ends holds no answer. An answer that only speaks of a tag is left alone.
+A text that begins with reasoning that never ends has no answer. An answer that only mentions a tag is left alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from niah_score.scoring.special_tokens import (
     without_next_turn,
 )
 
-# Opening and closing tag of reasoning inside the answer. The opening one is often missing, as chat templates write it
-# into the prompt; so everything up to the last closing one is reasoning, if anything follows it.
+# Opening and closing tags of reasoning. The opening one is often missing, because chat templates put it in the prompt;
+# so everything up to the last closing one is reasoning, if anything follows it.
 REASONING_TAGS = (
     ("<think>", "</think>"),  # DeepSeek, Qwen, GLM, Nemotron, Hunyuan, MiniMax and most others
     ("<thinking>", "</thinking>"),
@@ -43,7 +43,7 @@ REASONING_TAGS = (
     ("Here is my thought process:", "Here is my response:"),  # Granite
     ("Here's my thought process:", "Here's my response:"),
 )
-# What Seed-OSS says of its budget while it thinks; no end of its thinking.
+# What Seed-OSS writes about its budget while it thinks; this does not end its thinking.
 _REFLECTION = ("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>")
 _NAMED = re.compile(r"([<\[◁])(\|?)(/?)([^<>\[\]|◁▷/]+)\2([>\]▷])")
 _BRACKETS = "<[◁"
@@ -56,10 +56,10 @@ class _Tag(NamedTuple):
 
 
 def without_reasoning(raw: str, tags: Sequence[tuple[str, str]] = REASONING_TAGS, *, cut: bool = False) -> str | None:
-    """What a model says after its reasoning, without special tokens around it; None where that never ends.
+    """What a model says after its reasoning, without special tokens around it; None if the reasoning never ends.
 
-    `tags`: opening and closing tags, told in any case and with any white space inside the brackets; other than ours,
-    they replace channels too. `cut`: whether the text ended at the output limit.
+    `tags`: opening and closing tags, matched in any case and with any white space inside the brackets; with other tags
+    than ours, channels are not read either. `cut`: whether the text ended at the output limit.
     """
     text = without_next_turn(without_leading_tokens(raw))
     if tuple(tags) == REASONING_TAGS:
@@ -68,23 +68,23 @@ def without_reasoning(raw: str, tags: Sequence[tuple[str, str]] = REASONING_TAGS
         if channelled is None:
             return None
         text = channelled
-    found = _found(text, tuple(tags))
-    if found:
-        last = max((tag.end for tag in found if not tag.opens), default=0)
-        opened = next((tag for tag in found if tag.opens and tag.start >= last), None)
-        # An answer that merely speaks of a tag has words before it; reasoning comes first.
+    tags_in_text = _tags_in(text, tuple(tags))
+    if tags_in_text:
+        last = max((tag.end for tag in tags_in_text if not tag.opens), default=0)
+        opened = next((tag for tag in tags_in_text if tag.opens and tag.start >= last), None)
+        # An answer that merely mentions a tag has words before it; reasoning comes first.
         if opened and not text[last : opened.start].strip():
             return None
-        text = text[last:] if without_end_marks(text[last:]) else _outside(text, found)
+        text = text[last:] if without_end_marks(text[last:]) else _outside(text, tags_in_text)
     return without_end_marks(without_leading_tokens(text))
 
 
 def _outside(text: str, tags: Sequence[_Tag]) -> str:
-    """What stands outside of reasoning in a text that a closing tag ends; the last such stretch.
+    """The last stretch outside of reasoning in a text that ends with a closing tag.
 
-    A closing tag that nothing opened, and nothing follows, closes nothing: the answer stands before it.
+    A closing tag that nothing opened and nothing follows closes nothing: the answer is before it.
     """
-    ends_all = len(tags)  # from this tag on there are only closing ones
+    ends_all = len(tags)  # from this tag on, there are only closing ones with nothing between them
     while (
         ends_all
         and not tags[ends_all - 1].opens
@@ -101,12 +101,11 @@ def _outside(text: str, tags: Sequence[_Tag]) -> str:
                 pieces.clear()
         depth = depth + 1 if tag.opens else max(0, depth - 1)
         start = tag.end
-    said = [piece for piece in pieces if piece.strip()]
-    return said[-1] if said else ""
+    return next((piece for piece in reversed(pieces) if piece.strip()), "")
 
 
-def _found(text: str, tags: tuple[tuple[str, str], ...]) -> list[_Tag]:
-    """All tags in a text, in their order."""
+def _tags_in(text: str, tags: tuple[tuple[str, str], ...]) -> list[_Tag]:
+    """All tags in a text, in order."""
     bracketed, spelt, words = _patterns(tags)
     matches = []
     if bracketed and any(bracket in text for bracket in _BRACKETS):
@@ -115,24 +114,27 @@ def _found(text: str, tags: tuple[tuple[str, str], ...]) -> list[_Tag]:
         lower = text.lower()
         if any(word in lower for word in words):
             matches = sorted((*matches, *spelt.finditer(text)), key=lambda tag: tag.start())
-    found: list[_Tag] = []
+    apart: list[_Tag] = []
     for tag in matches:
-        if not found or tag.start() >= found[-1].end:  # START_THINKING is no second tag inside <|START_THINKING|>
-            found.append(_Tag(tag.start(), tag.end(), tag.lastindex is not None))
-    return found
+        if not apart or tag.start() >= apart[-1].end:  # START_THINKING inside <|START_THINKING|> is no second tag
+            apart.append(_Tag(tag.start(), tag.end(), tag.lastindex is not None))
+    return apart
 
 
 @lru_cache(maxsize=16)
 def _patterns(
     tags: tuple[tuple[str, str], ...],
 ) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None, tuple[str, ...]]:
-    """What finds the tags that begin with a bracket, and the others, with a word of each; groups are opening ones."""
+    """Patterns of the tags that begin with a bracket and of the others, and a word of each of those.
+
+    A group in a pattern matches opening tags.
+    """
     sides = [(tag, side == 0) for side in (0, 1) for tag in dict.fromkeys(pair[side] for pair in tags) if tag]
     spelt = [(tag, opens) for tag, opens in sides if tag[0] not in _BRACKETS]
     branches = []
     for bracket in _BRACKETS:
         own = [(tag, opens) for tag, opens in sides if tag[0] == bracket]
-        # A pattern that begins with a set of characters is searched for many times faster than one of branches.
+        # A pattern that begins with a set of characters is many times faster to search for than one of branches.
         branches += [rf"(?<={re.escape(bracket)})(?:{_any_of(own)})"] if own else []
     return (
         re.compile(rf"[<\[◁](?:{'|'.join(branches)})", re.IGNORECASE) if branches else None,
@@ -142,15 +144,15 @@ def _patterns(
 
 
 def _any_of(tags: list[tuple[str, bool]]) -> str:
-    """A pattern of tags, without the bracket that they begin with, the opening ones in a group."""
+    """A pattern of tags without their first bracket, the opening ones in a group."""
     sides = ("|".join(_lenient(tag) for tag, opens in tags if opens is side) for side in (True, False))
     return "|".join(f"({side})" if opens else side for side, opens in zip(sides, (True, False), strict=True) if side)
 
 
 def _lenient(tag: str) -> str:
-    """Brackets may have white space inside and lack their bars; words may have any white space between.
+    """A pattern of a tag that allows white space inside its brackets, missing bars, and any white space between words.
 
-    No pattern steps back in white space: a text of brackets and spaces takes linear time.
+    No pattern backtracks in white space, so a text of brackets and spaces takes linear time.
     """
     if named := _NAMED.fullmatch(tag):
         _, _, slash, name, right = named.groups()

@@ -10,10 +10,10 @@ prompt = "... {question} ... {reference} ... {answer} ..."
 system = ""                        # optional: a system message
 worth = {0 = 0, 1 = 30, 2 = 100}   # optional: what each verdict is worth; else verdict / full, words other than full 0
 text = "extracted"                 # optional: which answer is shown, extracted (reasoning removed) or raw
-block = true                       # optional: whether the answer stands between marks that do not occur in it
+block = true                       # optional: whether the answer is put between marks that do not occur in it
 source = ""                        # optional: where the rubric comes from
 
-docs/judge.md says what happens to each field.
+docs/judge.md explains each field.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _FIELDS = ("question", "reference", "references", "answer", "mark")
 FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _DECIMAL = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?")
-# Whatever hangs together with a digit, so that 7/10, 70%, 1-7, B7 and 7½ are seen not to be the number 7.
+# Everything attached to a digit, so that 7/10, 70%, 1-7, B7 and 7½ are not read as the number 7.
 NUMBER_LIKE = r"[A-Za-z\p{N}+\-−–.,/%~≈≤≥]*\p{N}[A-Za-z\p{N}+\-−–.,/%~≈≤≥]*"
 
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """What a judge is asked and how its reply is read. `scale` and `worths` (0 to 100) go together, verdict by verdict.
+    """What a judge is asked and how its reply is read. `scale`: the verdicts; `worths`: what each is worth, 0 to 100.
 
     `numbers`: whether verdicts are numbers, so that 7 and 7.0 are the same. `patterns`: tried in order.
     """
@@ -62,7 +62,7 @@ class Rubric:
 
     @property
     def digest8(self) -> str:
-        """What tells two rubrics of one name apart: of all that is asked and read, not of where it comes from."""
+        """Tells two rubrics of the same name apart; it covers all fields except `source`."""
         asked = {name: value for name, value in asdict(self).items() if name != "source"}
         return sha256_hex(canonical_json(asked))[:8]
 
@@ -74,7 +74,7 @@ def rubrics() -> dict[str, Rubric]:
 
 
 def find_rubric(spec: str) -> Rubric:
-    """The rubric that a name of ours or a path to a .toml file stands for. Raises ScoreError with all its problems."""
+    """The rubric with one of our names, or in a .toml file. Raises ScoreError with all its problems."""
     if spec in rubrics():
         return rubrics()[spec]
     if not spec.endswith(".toml"):
@@ -138,7 +138,7 @@ def _is_number(value: object) -> bool:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """The number that a text is; None for anything else, exponents and absurd lengths among it."""
+    """A text as a number; None if it is none, has an exponent or is absurdly long."""
     return Decimal(text) if _DECIMAL.fullmatch(text) else None
 
 
@@ -160,7 +160,7 @@ def _scale(table: dict[str, Any], problems: list[str]) -> tuple[tuple[str, ...],
 
 
 def key_of(verdict: str, numbers: bool) -> Decimal | str | None:
-    """What two spellings of one verdict have in common; None for what is no number where numbers are asked for."""
+    """What all spellings of a verdict have in common; None if verdicts are numbers and this is none."""
     return _decimal(verdict.strip()) if numbers else verdict.strip().casefold()
 
 
@@ -216,13 +216,13 @@ def _faults_of_pattern(pattern: str) -> list[str]:
         empty = nothing["text"].str.contains(pattern)[0]
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[-1].removeprefix("error: ")
-        return [f"pattern: {brief(pattern)} is no regex of linear time (Rust's syntax): {reason}"]
+        return [f"pattern: {brief(pattern)} is not a regex that runs in linear time (Rust's syntax): {reason}"]
     fields = len(groups.fields) if isinstance(groups, pl.Struct) else 0
     problems = []
     if fields != 1:
         problems.append(f"pattern: {brief(pattern)} has {fields} groups; expected one (...), around the verdict")
     if empty:
-        problems.append(f"pattern: {brief(pattern)} matches an empty reply; expected one that needs a verdict")
+        problems.append(f"pattern: {brief(pattern)} matches an empty reply; expected one that matches only verdicts")
     return problems
 
 

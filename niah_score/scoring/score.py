@@ -1,7 +1,6 @@
-"""Scores joined rows a chunk at a time, and many chunks at once: their statuses, scores and findings.
+"""Scores joined rows in chunks, several chunks at once: their statuses, scores and findings.
 
-A status says what came back for a row, scores say how good it is, and a finding says how it failed; none of them drops
-a row.
+A status says what came back for a row, scores say how good it is, and a finding says how it failed; no row is dropped.
 """
 
 from __future__ import annotations
@@ -32,19 +31,18 @@ COORDINATES = (
     "id", "task", "part", "language", "corpus", "tokenizer", "template", "control", "length", "depth_percent",
     "needle_id", "haystack_id", "repeat", "metric",
 )  # fmt: skip
-# The columns of a joined row that scoring needs; the rest stays where it is.
+# The columns of a joined row that scoring needs; the others are not sent to worker processes.
 SCORED_COLUMNS = ("sample", "text", "reasoning", "finish", "error", "metric", "needle_id")
-# Beyond this many different needles, which other needle an answer holds is not looked for.
+# With more needles than this, answers are not searched for other needles.
 _MOST_NEEDLES = 512
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringOptions:
-    """How answers are scored. `metrics`: their names; each row's own is added where it is not among them.
+    """How answers are scored. `metrics`: names of metrics, to which each row's own is added.
 
-    `text`: the text that all metrics judge; by default compat metrics judge the raw answer and strict ones the
-    extracted one. `missing`: what a row without an answer counts as. `tags`: of reasoning. `others`: all needles of the
-    dataset.
+    `text`: which text all metrics judge; by default compat metrics judge the raw answer and strict ones the extracted
+    one. `missing`: what a row without an answer counts as. `tags`: of reasoning. `others`: all needles of the dataset.
     """
 
     metrics: tuple[str, ...]
@@ -59,8 +57,8 @@ def options_for(rows: Rows | RowsOnDisk, metrics: Sequence[str], **how: Any) -> 
     if isinstance(rows, RowsOnDisk):
         needles = iter(rows.needles)
     else:
-        found = rows.table.select("needle_id", "language", "target").unique("needle_id", maintain_order=True)
-        needles = found.with_columns(rows.targets["keywords"][found["target"]]).drop("target").iter_rows()
+        different = rows.table.select("needle_id", "language", "target").unique("needle_id", maintain_order=True)
+        needles = different.with_columns(rows.targets["keywords"][different["target"]]).drop("target").iter_rows()
     others = tuple(
         OtherNeedle(name, language, tuple(map(tuple, groups))) for name, language, groups in needles if name and groups
     )
@@ -70,9 +68,9 @@ def options_for(rows: Rows | RowsOnDisk, metrics: Sequence[str], **how: Any) -> 
 def score_rows(
     rows: Rows, joined: Joined, options: ScoringOptions, pool: Executor | None, ahead: int
 ) -> Iterator[pl.DataFrame]:
-    """Scores of all rows in their order, a frame for each chunk; a row with several samples has a line for each.
+    """The scores of all rows in order, a frame for each chunk; a row with several samples has a line for each.
 
-    `ahead`: chunks that a pool is given before the first is done; they are as large as the answers.
+    `ahead`: how many chunks are submitted to the pool before the first is done; they are as large as the answers.
     """
     chunks = ((chunk, *targets_of(chunk, rows.targets)) for chunk in _chunks(rows, joined))
     if pool is None:
@@ -86,9 +84,9 @@ def score_rows(
 
 
 def in_order(begun: Iterable[tuple[Given, Future[Result]]], ahead: int) -> Iterator[tuple[Given, Result]]:
-    """The results of calls, with what they were given, in the order in which they are begun.
+    """The results of calls, each with what it was given, in the order in which the calls were submitted.
 
-    `ahead`: calls that are begun before the first is done; so many are held.
+    `ahead`: how many calls are submitted, and held in memory, before the first is done.
     """
     waiting: deque[tuple[Given, Future[Result]]] = deque()
     for call in begun:
@@ -102,15 +100,15 @@ def in_order(begun: Iterable[tuple[Given, Future[Result]]], ahead: int) -> Itera
 
 
 def one_line_a_row(every: pl.DataFrame, way: str) -> pl.DataFrame:
-    """The lines of some rows as one line each. `way`: how the samples of a row count, one of WAYS."""
+    """One line for each row. `way`: how the samples of a row count, one of WAYS."""
     return one_line_each(every, way, [name for name in every.columns if name == "score" or name in METRICS])
 
 
 def with_scores(chunk: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
-    """The line of a row: its coordinates, what came back for it, and its scores."""
+    """The lines of rows: their coordinates, what came back for them, and their scores."""
     import polars as pl
 
-    # Cutting copies every text; hardly ever is there one to cut.
+    # Cutting copies every text, and hardly ever is a text that long.
     is_long = (chunk["text"].str.len_bytes().max() or 0) > LONGEST  # type: ignore[operator]
     text = pl.col("text").str.head(LONGEST) if is_long else pl.col("text")
     kept = chunk.select(
@@ -141,15 +139,15 @@ def _chunks(rows: Rows, joined: Joined) -> Iterator[pl.DataFrame]:
 def score_chunk(
     frame: pl.DataFrame, codes: pl.Series, targets: Sequence[Target], options: ScoringOptions
 ) -> pl.DataFrame:
-    """Status, finding and scores of some joined rows, of which the columns SCORED_COLUMNS are needed.
+    """The status, finding and scores of some joined rows, which need the columns SCORED_COLUMNS.
 
-    `codes`: the index of each row's target in `targets`. A metric `m` gives the columns `m` and `m.<part>`; null is not
-    applicable. `score` is that of the row's own metric, null where this release does not know it. `extracted` is null
-    where it is the raw answer.
+    `codes`: the index of each row's target in `targets`. A metric `m` gives the columns `m` and `m.<part>`; null means
+    not applicable. `score` is that of the row's own metric, null if this release does not know it. `extracted` is null
+    if it is the same as the raw answer.
     """
     if options.others and ("keyword_f1" in options.metrics or "keyword_f1" in frame["metric"]):
         targets = [with_other_needles(target, options.others) for target in targets]
-    # Rows of one target side by side share most of the work.
+    # Adjacent rows with the same target share most of the work.
     order = codes.arg_sort()
     scored = _scored(frame[order], [targets[code] for code in codes[order].to_list()], options)
     return scored[order.arg_sort()]
@@ -189,25 +187,25 @@ def _scored(frame: pl.DataFrame, targets: list[Target], options: ScoringOptions)
 
 
 def targets_of(frame: pl.DataFrame, targets: pl.DataFrame) -> tuple[pl.Series, list[Target]]:
-    """For each row the index of its target, and the targets. `targets`: as `Rows` has them."""
+    """For each row the index of its target, and all targets. `targets`: those of `Rows`."""
     import polars as pl
 
     kinds = ["target", "answer_prefix", "language", "question_language"]
     different = frame.select(kinds).unique(maintain_order=True)
-    found = [
+    of_rows = [
         target_of({**listed, "answer_prefix": prefix, "language": language, "question_language": asked_in})
         for listed, (_, prefix, language, asked_in) in zip(
             targets[different["target"]].iter_rows(named=True), different.iter_rows(), strict=True
         )
     ]
     numbered = different.with_columns(pl.int_range(different.height, dtype=pl.UInt32, eager=True).alias("code"))
-    return frame.join(numbered, on=kinds, how="left", nulls_equal=True, maintain_order="left")["code"], found
+    return frame.join(numbered, on=kinds, how="left", nulls_equal=True, maintain_order="left")["code"], of_rows
 
 
 def _metric_columns(
     metric: Metric, chunk: Chunk, wanted: list[int] | None, statuses: Sequence[str], missing: str
 ) -> dict[str, pl.Series]:
-    """The columns of one metric; `wanted`: the only rows that it judges, None for all."""
+    """The columns of one metric. `wanted`: the rows that it judges, None for all."""
     import polars as pl
 
     scores = judge_all(metric, chunk if wanted is None else chunk.only(wanted))
@@ -228,27 +226,27 @@ def _metric_columns(
             return pl.repeat(None, len(whole), dtype=kind, eager=True).alias(name)
         return pl.Series(name, whole, kind, strict=False)
 
-    found = {metric.name: column(metric.name, scores.values, pl.Float64(), absent if missing == "exclude" else [])}
+    columns = {metric.name: column(metric.name, scores.values, pl.Float64(), absent if missing == "exclude" else [])}
     for part, kind in metric.parts.items():
         name = f"{metric.name}.{part}"
-        found[name] = column(name, scores.parts[part], types[kind], absent)
-    return found
+        columns[name] = column(name, scores.parts[part], types[kind], absent)
+    return columns
 
 
 def score_columns(options: ScoringOptions, own: Iterable[str]) -> dict[str, pl.DataType]:
-    """The columns of scores, but for those of samples, where rows are judged by the metrics `own` besides others."""
+    """The columns of scores, except `samples`, for rows that are judged by the metrics `own` besides the options'."""
     import polars as pl
 
     text, types = pl.String(), _column_types()
-    found: dict[str, pl.DataType] = dict.fromkeys(COORDINATES, text)
-    found |= {"length": pl.Int64(), "depth_percent": pl.Float64(), "repeat": pl.Int64(), "sample": pl.Int64()}
-    found |= dict.fromkeys(("prediction", "reasoning", "error", "status", "finding", "extracted"), text)
-    found["capped"] = pl.Boolean()
+    columns: dict[str, pl.DataType] = dict.fromkeys(COORDINATES, text)
+    columns |= {"length": pl.Int64(), "depth_percent": pl.Float64(), "repeat": pl.Int64(), "sample": pl.Int64()}
+    columns |= dict.fromkeys(("prediction", "reasoning", "error", "status", "finding", "extracted"), text)
+    columns["capped"] = pl.Boolean()
     for name in dict.fromkeys((*options.metrics, *sorted(set(own)))):
         if name in METRICS:
-            found[name] = pl.Float64()
-            found |= {f"{name}.{part}": types[kind] for part, kind in METRICS[name].parts.items()}
-    return {**found, "score": pl.Float64()}
+            columns[name] = pl.Float64()
+            columns |= {f"{name}.{part}": types[kind] for part, kind in METRICS[name].parts.items()}
+    return {**columns, "score": pl.Float64()}
 
 
 def _column_types() -> dict[PartType, pl.DataType]:
@@ -258,7 +256,7 @@ def _column_types() -> dict[PartType, pl.DataType]:
 
 
 def _own_scores(own: Sequence[str], columns: dict[str, pl.Series]) -> pl.Series:
-    """For every row the score of the metric that it is judged by; null where this release does not know it."""
+    """For every row the score of its own metric; null if this release does not know that metric."""
     import polars as pl
 
     names = set(own)

@@ -1,4 +1,4 @@
-"""Scores the rows of a large dataset a chunk at a time; rows and answers are read where they are scored."""
+"""Scores the rows of a large dataset in chunks; the process that scores a chunk reads its rows and answers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class ScoredChunk(NamedTuple):
-    """A line for each row of a chunk, and one for each sample, null where no row of the dataset has several."""
+    """A line for each row of a chunk, and one for each sample; None if no row of the dataset has several."""
 
     rows: pl.DataFrame
     samples: pl.DataFrame | None
 
 
 class _ChunkAt(NamedTuple):
-    """Where the rows of a chunk, what answers are judged against, and the answers lie."""
+    """Where on disk a chunk's rows, targets and answers are."""
 
     rows: Path
     table: Extent
@@ -49,7 +49,7 @@ def score_on_disk(
     ahead: int,
     samples: str,
 ) -> Iterator[ScoredChunk]:
-    """Scores of all rows in their order. `ahead`: chunks that a pool is given before the first is done.
+    """The scores of all rows in order. `ahead`: how many chunks are submitted to the pool before the first is done.
 
     `samples`: how the samples of a row count, one of WAYS.
     """

@@ -1,17 +1,17 @@
-"""Drops the special tokens around an answer that a stack left in its text: where it begins, who speaks, where it ends.
+"""Removes special tokens that a stack left around an answer: its beginning, the speaker's name, its end.
 
-Chat templates of the model families name them (Llama, Qwen, Gemma, Mistral, DeepSeek, GLM, Cohere, EXAONE, Granite,
-Seed, gpt-oss and others). Tokens that say more than this, such as those around reasoning, stay.
+They are from the chat templates of model families (Llama, Qwen, Gemma, Mistral, DeepSeek, GLM, Cohere, EXAONE, Granite,
+Seed, gpt-oss and others). Tokens that mean more than this, such as those around reasoning, stay.
 """
 
 from __future__ import annotations
 
 import re
 
-# Neither white space for str.strip, nor anything that can be seen.
+# Characters that str.strip does not strip although they cannot be seen.
 INVISIBLE = "\ufeff\u200b\u2060"
 
-# What a text begins with before its first word: beginnings of a sequence, and the name of the one who speaks.
+# Before the first word of a text: beginnings of a sequence, and the name of the speaker.
 _LEADING = re.compile(
     r"[\s\ufeff\u200b\u2060]+|<s>|<bos>|<BOS_TOKEN>|<seed:bos>|<sop>|\[BOS\]|\[gMASK\]|<AI>|\[\|assistant\|\]"
     r"|<[|｜](?:begin[_▁]of[_▁](?:text|sentence)|startoftext|endoftext|bos)[|｜]>"
@@ -21,7 +21,7 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 _BEGINS_LEADING = frozenset("<[ \t\r\n\v\f" + INVISIBLE)
-# Any `<|...|>` that ends a text is no word of it, but for a box, whose contents are.
+# No `<|...|>` that ends a text is part of the answer, except for a box, whose contents are.
 _TRAILING = re.compile(
     r"</?s>|</?(?:eos|eot|eom|eod|eop|eoa|end|pad|unk|eos_token|endoftext|end_of_text|end_of_turn|end_of_utterance|"
     r"start_of_turn|end_response|end_text|seed:eos|extra_id_1)>|<\|?turn\|?>|\[(?:/?EOS|PAD|END|/INST)\]|\[e~\[|\[\|[a-z]+\|\]"
@@ -29,7 +29,7 @@ _TRAILING = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_MARK = 44
-# What another turn begins with: a model that was not stopped asks and answers itself.
+# The beginning of another turn: a model that was not stopped asks and answers itself.
 _NEXT_TURN = re.compile(
     r"[<\[](?:(?<=<)(?:\|(?:im_start|start_header_id|header_start|start_of_role|START_OF_TURN_TOKEN)\|>|start_of_turn>"
     r"|\|turn>|[|｜](?:hy_)?(?:User|user|system)[|｜]>)|\|user\|\])"
@@ -39,13 +39,13 @@ _NEXT_TURN = re.compile(
 def without_leading_tokens(text: str) -> str:
     """The text without the special tokens and the white space that it begins with."""
     start = 0
-    while (text[start : start + 1] in _BEGINS_LEADING) and (found := _LEADING.match(text, start)):
-        start = found.end()
+    while (text[start : start + 1] in _BEGINS_LEADING) and (token := _LEADING.match(text, start)):
+        start = token.end()
     return text[start:]
 
 
 def without_end_marks(text: str) -> str:
-    """The text without the special tokens and the white space that it ends in."""
+    """The text without the special tokens and the white space that it ends with."""
     end = len(text)
     while True:
         while end and (text[end - 1].isspace() or text[end - 1] in INVISIBLE):
@@ -57,7 +57,7 @@ def without_end_marks(text: str) -> str:
 
 
 def _last_mark(tail: str) -> int:
-    """How many characters the special token has that a text ends in."""
+    """The length of the special token that a text ends with; 0 if there is none."""
     for place in sorted({tail.rfind(start) for start in ("<", "[", "[e~[", "END_")}, reverse=True):
         if place >= 0 and _TRAILING.fullmatch(tail, place):
             return len(tail) - place
@@ -65,6 +65,6 @@ def _last_mark(tail: str) -> int:
 
 
 def without_next_turn(text: str) -> str:
-    """The text up to where another turn begins, if anything stands before it."""
-    found = _NEXT_TURN.search(text) if "<" in text or "[|" in text else None
-    return text[: found.start()] if found and text[: found.start()].strip() else text
+    """The text up to the beginning of another turn, if anything precedes that."""
+    turn = _NEXT_TURN.search(text) if "<" in text or "[|" in text else None
+    return text[: turn.start()] if turn and text[: turn.start()].strip() else text

@@ -1,4 +1,4 @@
-"""Determines what came back for each row: an answer, nothing, an error, a refusal, or a text that was cut."""
+"""Determines what came back for each row: an answer, nothing, an error, a refusal, or a text that was cut off."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ STATUSES = ("ok", "missing", "empty", "truncated", "think_unclosed", "refused", 
 def statuses_of(
     frame: pl.DataFrame, raw: Sequence[str], extracted: Sequence[str], unclosed: Sequence[bool]
 ) -> list[str]:
-    """The status of each joined row; of several that apply, the first of those that the code lists counts.
+    """The status of each joined row: the first one in the code below that applies.
 
     `frame`: has the columns sample (null without an answer), finish, error and reasoning. `raw`: the answers' texts;
-    `extracted`: what is left of them without reasoning. `unclosed`: whether the text of each begins with reasoning that
-    never ends.
+    `extracted`: the answers without reasoning. `unclosed`: whether each text begins with reasoning that never ends.
     """
     import polars as pl
 
     blank = pl.Series("blank", [not text for text in extracted], pl.Boolean)
-    # Nothing is left of a text that is all reasoning.
+    # A text that is nothing but reasoning.
     thinking = [not text and not whole.isspace() and whole != "" for text, whole in zip(extracted, raw, strict=True)]
     cut, finish = pl.col("finish") == "truncated", pl.col("finish")
     thought = pl.col("blank") & cut & (pl.col("thinking") | (pl.col("reasoning").fill_null("") != ""))
-    found: list[str] = (
+    statuses: list[str] = (
         frame.select("sample", "finish", "error", "reasoning")
         .with_columns(blank, pl.Series("thinking", thinking, pl.Boolean), pl.Series("unclosed", unclosed, pl.Boolean))
         .select(
@@ -40,4 +39,4 @@ def statuses_of(
             .otherwise(pl.lit("ok")).alias("status")
         )["status"].to_list()
     )  # fmt: skip
-    return found
+    return statuses

@@ -1,6 +1,6 @@
 """Reads a judge's replies, joins its verdicts to the rows, and adds them to the scores as the metric `judge`.
 
-A verdict is read or counted as malformed, never guessed.
+A reply without a clear verdict counts as malformed; verdicts are never guessed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 VERDICT_STATUSES = ("ok", "malformed", "missing", "error", "empty")
-# Of rows that said nothing, so that no judge was asked; only add_verdicts knows of them.
+# The status of rows with blank answers, about which no judge was asked; only add_verdicts sets it.
 NO_ANSWER = "no_answer"
 VERDICT_COLUMNS = ("judge", "judge.verdict", "judge.status")
 
@@ -34,7 +34,7 @@ _SHOWN = 12
 class Verdicts:
     """What judges said. `frame`: id, judge (0 to 100), judge.verdict and judge.status of every row, in the rows' order.
 
-    `lines` and `problems` as join gives them; a reply without one verdict of the scale is a problem of kind `verdict`.
+    `lines`, `problems`: those of the join; a reply without exactly one verdict is a problem of kind `verdict`.
     """
 
     frame: pl.DataFrame
@@ -43,13 +43,13 @@ class Verdicts:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Rows of each status, summing up to all."""
+        """How many rows have each status; they sum up to all rows."""
         counted = dict(self.frame["judge.status"].value_counts().iter_rows())
         return {status: counted.get(status, 0) for status in VERDICT_STATUSES}
 
 
 class _Read(NamedTuple):
-    """One reply. `place`: of its verdict on the scale, None without one; then `why` says what is wrong."""
+    """One reply. `place`: the index of its verdict on the scale; if None, `why` says what is wrong."""
 
     status: str
     place: int | None = None
@@ -66,7 +66,7 @@ def import_verdicts(
     """The verdicts in a judge's replies, joined to the rows by id.
 
     `files`: names and records, as join takes them. Raises ScoreError for rows judged twice unless `on_duplicate` says
-    which verdict to take, and for several verdicts in one record; IntegrityError where all are of other rows.
+    which verdict to take, and for several verdicts in one record; IntegrityError if all of them are about other rows.
     """
     import polars as pl
 
@@ -79,9 +79,11 @@ def import_verdicts(
         (batch for number, (_, records) in enumerate(files) for batch in batches(number, _with_ids(records))),
         on_duplicate="first" if on_duplicate == "error" else on_duplicate,
     )
-    again = [problem for problem in joined.problems if problem.kind == "duplicate"]
-    if again and on_duplicate == "error":
-        raise ScoreError(listed(f"{len(again):,} lines judge a row again: say --on-duplicate first or last", again))
+    repeated = [problem for problem in joined.problems if problem.kind == "duplicate"]
+    if repeated and on_duplicate == "error":
+        raise ScoreError(
+            listed(f"{len(repeated):,} lines judge a row again: say --on-duplicate first or last", repeated)
+        )
     replies = joined.answers
     _refuse_samples(replies, names)
     verdicts: list[str | None] = [None] * rows.table.height
@@ -110,7 +112,7 @@ def import_verdicts(
 
 
 def _with_ids(records: Iterable[Answer | Malformed]) -> Iterator[Answer | Malformed]:
-    """The records, told by id alone; one without is malformed, as neither prompts nor order are the dataset's."""
+    """The records, to be joined only by id: without one they are malformed, as their prompts are not the dataset's."""
     for record in records:
         if isinstance(record, Answer) and record.id is None:
             yield Malformed(record.line, "has no id; expected the custom_id or key of the request")
@@ -124,20 +126,20 @@ def _refuse_samples(replies: pl.DataFrame, names: Sequence[str]) -> None:
     several = replies.filter(pl.col("place").is_duplicated())
     if several.height:
         raise ScoreError(
-            f"{names[several['file'][0]]}:{several['line'][0]}: several verdicts on one row, as on "
+            f"{names[several['file'][0]]}:{several['line'][0]}: several verdicts on one row, and on "
             f"{several['place'].n_unique():,} rows in all; ask the judge for one (n = 1, one epoch)"
         )
 
 
 def _read(replies: pl.DataFrame, rubric: Rubric) -> list[_Read]:
-    """What each reply says, in their order."""
+    """What each reply says, in order."""
     texts = [_spoken(text) for text in replies["text"].to_list()]
-    found = _found(texts, rubric)
+    matches = _matches(texts, rubric)
     places = {key_of(verdict, rubric.numbers): place for place, verdict in enumerate(rubric.scale)}
     expected = ", ".join(rubric.scale[:_SHOWN]) + (", ..." if len(rubric.scale) > _SHOWN else "")
     read = []
     for text, hits, finish, error in zip(
-        texts, found, replies["finish"].to_list(), replies["error"].to_list(), strict=True
+        texts, matches, replies["finish"].to_list(), replies["error"].to_list(), strict=True
     ):
         if error is not None or finish == "refused":
             read.append(_Read("error", why=f"the judge gave no verdict: {error or 'it refused'}"))
@@ -148,29 +150,29 @@ def _read(replies: pl.DataFrame, rubric: Rubric) -> list[_Read]:
         elif not text or text.isspace():
             read.append(_Read("empty", why="the judge said nothing"))
         else:
-            said = {key_of(hit, rubric.numbers) for hit in hits}
-            place = places.get(said.pop()) if len(said) == 1 else None
+            keys = {key_of(hit, rubric.numbers) for hit in hits}
+            place = places.get(keys.pop()) if len(keys) == 1 else None
             why = f"no single verdict out of {expected} in the judge's reply {brief(text[-200:])}"
             read.append(_Read("malformed", why=why) if place is None else _Read("ok", place))
     return read
 
 
 def _spoken(reply: str | None) -> str | None:
-    """A reply without its reasoning; None where that never ended, or where the reply is too long to be one."""
+    """A reply without its reasoning; None if that never ended, or if the reply is too long to be one."""
     if reply is None:
         return ""
     if len(reply) > LONGEST:
         return None
-    # Boxes, JSON and "Final answer:" may be what a judge quotes, so they are left alone. NUL serves as mark in _found.
+    # Boxes, JSON and "Final answer:" may be quotations, so they are left alone. NUL is a separator in _matches.
     return without_reasoning(reply.replace("\0", "\ufffd"))
 
 
-def _found(texts: Sequence[str | None], rubric: Rubric) -> list[list[str]]:
-    """For every text what the first pattern that matches it finds: every group, or the number if it is the only one."""
+def _matches(texts: Sequence[str | None], rubric: Rubric) -> list[list[str]]:
+    """For every text the matches of the first pattern that has any: each time its group, or the number if only one."""
     import polars as pl
 
     frame = pl.DataFrame({"text": pl.Series("text", texts, pl.String)})
-    found: list[list[str]] = [[] for _ in texts]
+    matches: list[list[str]] = [[] for _ in texts]
     for pattern in rubric.patterns:
         if pattern == NUMBER:
             hits = frame["text"].str.extract_all(NUMBER_LIKE).to_list()
@@ -178,8 +180,8 @@ def _found(texts: Sequence[str | None], rubric: Rubric) -> list[list[str]]:
         else:
             marked = pl.col("text").str.replace_all(pattern, "\0${1}\0").str.split("\0")
             hits = frame.select(marked.list.gather_every(2, 1))["text"].to_list()
-        found = [earlier or later or [] for earlier, later in zip(found, hits, strict=True)]
-    return found
+        matches = [earlier or later or [] for earlier, later in zip(matches, hits, strict=True)]
+    return matches
 
 
 def add_verdicts(
@@ -187,8 +189,8 @@ def add_verdicts(
 ) -> pl.DataFrame:
     """The scores with the columns judge, judge.verdict and judge.status; earlier ones are replaced.
 
-    A row whose answer says nothing was shown to no judge: its status is no_answer and it scores 0, or null where it is
-    missing and `missing` is `exclude`. Raises ScoreError for several samples a row, and for scores of other rows.
+    A row with a blank answer was shown to no judge: its status is no_answer and it scores 0, or null if it is missing
+    and `missing` is `exclude`. Raises ScoreError for several samples per row, IntegrityError for scores of other rows.
     """
     import polars as pl
 
@@ -196,7 +198,7 @@ def add_verdicts(
     strangers = scores.join(verdicts, on="id", how="anti", maintain_order="left")
     if strangers.height:
         raise IntegrityError(
-            f"{strangers.height:,} scores are of rows that the verdicts do not know, such as "
+            f"{strangers.height:,} scores are of rows that the verdicts do not cover, such as "
             f"{brief(strangers['id'][0])}; add verdicts to the scores that they were exported from"
         )
     joined = scores.drop(VERDICT_COLUMNS, strict=False).join(

@@ -1,8 +1,8 @@
-"""Reads other systems' results as grids: OpenCompass summary CSVs here, results of single cells in `cell_results`.
+"""Reads other systems' results as grids: OpenCompass summary CSVs here, results cell by cell in `cell_results`.
 
-An OpenCompass summary has the columns dataset, version, metric, mode and one for each model; a line whose dataset is
-named like Length1000Depth50_origin_zh_8k is a cell, others (totals, other benchmarks) are none. A cell is the mean of
-its lines, as in the plots of OpenCompass; an empty field or a dash is a cell without an answer.
+An OpenCompass summary has the columns dataset, version, metric, mode and one for each model. Lines whose dataset is
+named like Length1000Depth50_origin_zh_8k belong to a cell; others (totals, other benchmarks) are skipped. A cell is the
+mean of its lines, as in OpenCompass's plots; an empty field or a dash is a cell without an answer.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _CELL = re.compile(r"Length(\d+)Depth(\d+(?:\.\d+)?)(?=_|$)")
 
 
 def read_foreign(path: Path, metric: str | None = None) -> list[Grid]:
-    """The grids of a summary, in the order of its columns, or of results of cells, by name: one for each model.
+    """The grids of a summary, in the order of its columns, or of cell results, sorted by name: one for each model.
 
-    `metric`: of results that have several. Raises ScoreError, with file and line, for what is neither.
+    `metric`: which one, if results have several. Raises ScoreError, with file and line, for any other file.
     """
     if not path.exists():
         raise ScoreError(f"{path}: no such file or folder")
@@ -53,20 +53,20 @@ def _opencompass(path: Path, metric: str | None) -> list[Grid]:
         models = [from_plain_cell(name) for name in head[4:]]
         if len(set(models)) < len(models):
             again = next(name for name in models if models.count(name) > 1)
-            raise ScoreError(f"{path}:1: two columns are named {again!r}; a model is one column")
+            raise ScoreError(f"{path}:1: two columns are named {again!r}; expected one column for each model")
         cells: dict[str, dict[tuple[int, float], list[list[float | None]]]] = {}
         for line in lines:
             place = f"{path}:{lines.line_num}"
-            found = _CELL.search(line[0]) if line else None
-            if found is None:
+            cell = _CELL.search(line[0]) if line else None
+            if cell is None:
                 continue
             if len(line) != len(head):
                 raise ScoreError(f"{place}: {len(line)} fields, expected {len(head)} as in the first line")
-            # As a float, for which no number has too many digits.
-            length, depth = float(found[1]), float(found[2])
+            # As a float, because int refuses very long numbers.
+            length, depth = float(cell[1]), float(cell[2])
             if not 0 < length <= LONGEST or depth > 100:
                 raise ScoreError(
-                    f"{place}: dataset: {line[0][:80]!r} is no length in tokens and depth of 0 to 100 percent"
+                    f"{place}: dataset: {line[0][:80]!r} is not a length in tokens and a depth of 0 to 100 percent"
                 )
             values = [_value(field, f"{place}: {model}") for field, model in zip(line[4:], models, strict=True)]
             cells.setdefault(line[2], {}).setdefault((int(length), depth), []).append(values)
@@ -75,7 +75,7 @@ def _opencompass(path: Path, metric: str | None) -> list[Grid]:
     if not cells:
         raise ScoreError(f"{path}: no line's dataset is named like Length1000Depth50_origin_zh_8k; nothing to draw")
     if metric is None and len(cells) > 1:
-        raise ScoreError(f"{path}: has several metrics ({', '.join(sorted(cells))}); say which one with --metric")
+        raise ScoreError(f"{path}: has several metrics ({', '.join(sorted(cells))}); choose one with --metric")
     chosen = metric or next(iter(cells))
     if chosen not in cells:
         raise ScoreError(f"{path}: has no metric {chosen!r}; it has {', '.join(sorted(cells))}")
@@ -90,7 +90,7 @@ def _value(field: str, place: str) -> float | None:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 100:
-        raise ScoreError(f"{place}: {field!r} is no score of 0 to 100; leave the field empty where there is none")
+        raise ScoreError(f"{place}: {field!r} is not a score of 0 to 100; leave the field empty if there is none")
     return value
 
 
@@ -100,8 +100,8 @@ def _of_table(
     lengths = sorted({length for length, _ in lines})
     depths = sorted({depth for _, depth in lines})
     cells = {
-        (lengths.index(length), depths.index(depth)): _mean([line[column] for line in found])
-        for (length, depth), found in lines.items()
+        (lengths.index(length), depths.index(depth)): _mean([values[column] for values in of_cell])
+        for (length, depth), of_cell in lines.items()
     }
     means = []
     for at in range(len(lengths)):
@@ -115,7 +115,7 @@ def _of_table(
 
 
 def _mean(values: list[float | None]) -> Figure:
-    """A figure of means from a table, which has neither their numbers of rows nor their intervals."""
+    """The figure of means that a table gives without numbers of rows or intervals."""
     known = [value for value in values if value is not None]
     mean = math.fsum(known) / len(known) if known else None
     return Figure(len(values), len(known), len(values) - len(known), mean, None, None, TABLE)

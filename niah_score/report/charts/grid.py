@@ -1,4 +1,4 @@
-"""Computes grids of figures by length and depth, which heatmaps are drawn of, from scored rows."""
+"""Computes from scored rows the grids of figures, by length and depth, that heatmaps show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from niah_score.statistics.scored import Scored, as_scored
 if TYPE_CHECKING:
     import polars as pl
 
-# Lengths or depths of a picture. Cells of more are smaller than a line is wide.
+# Lengths or depths in a picture. With more, cells are smaller than a line is wide.
 MOST = 120
 
 
@@ -21,8 +21,8 @@ MOST = 120
 class Grid:
     """One run's scores (points, 0 to 100), or differences of two (-100 to 100), by depth (down) and length (across).
 
-    `lengths`: tokens, rising. `depths`: percent, rising. `cells`: by (index of the length, index of the depth); none
-    where no row stands. `means`: of each length, None where none has a score. `overall`: what the title states.
+    `lengths`: tokens, rising. `depths`: percent, rising. `cells`: by (index of the length, index of the depth), without
+    those that have no rows. `means`: of each length, None if it has no score. `overall`: the figure in the title.
     `noise`: the cells of a difference that chance would explain.
     """
 
@@ -39,7 +39,7 @@ class Grid:
 
 
 def too_fine(grid: Grid) -> str | None:
-    """Why a grid cannot be drawn: it has more lengths or depths than a reader can distinguish. None where it can."""
+    """Why a grid cannot be drawn, if it has more lengths or depths than a reader can distinguish; else None."""
     for name, values in (("lengths", grid.lengths), ("depths", grid.depths)):
         if len(values) > MOST:
             return f"{len(values):,} {name}, and a heatmap shows at most {MOST}; round the {name} of the dataset's rows"
@@ -59,17 +59,17 @@ def grid_of(
     model: str = "model",
     dataset: str = "",
 ) -> Grid:
-    """The figures of one metric by length and depth, of the rows that have both (of one language, if one is named).
+    """The figures of one metric by length and depth, over the rows that have both (only those of `language`, if given).
 
-    `means`: of each length the mean of its depths' means, whatever number of rows they have; `overall`: the mean of
-    those. So do OpenCompass's plots and NeedleBench. `model` and `dataset` name what is drawn.
-    Raises ScoreError where no row has length and depth, or none is in the language, or the metric is unknown.
+    `means`: for each length the mean of its depths' means, however many rows they have; `overall`: the mean of those.
+    OpenCompass's plots and NeedleBench average like this. `model` and `dataset` name what is drawn.
+    Raises ScoreError if no row has a length and a depth, no such row is in the language, or the metric is unknown.
     """
     import polars as pl
 
     scored = as_scored(scores)
     if not has_grid(scored):
-        raise ScoreError("no row has a length and a depth: there is nothing to draw a heatmap of")
+        raise ScoreError("no row has a length and a depth: there is nothing to draw")
     wanted = ~(scored.where("length", None) | scored.where("depth_percent", None))
     kept = pl.Series(wanted if language is None else wanted & scored.where("language", language))
     if not kept.any():

@@ -1,6 +1,6 @@
-"""Writes the words beside the cells of a heatmap: tick labels, kinds of cells, title and note.
+"""Words the text around a heatmap: tick labels, kinds of cells, subtitle and note.
 
-A figure whose `method` is `table` was read as a mean from somebody's table: nobody knows how many rows it was made of.
+A figure whose `method` is `table` is a mean from somebody else's table; how many rows it comes from is unknown.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from niah_score.statistics.figures import Figure
 
 TABLE = "table"
-# A cell of fewer rows says next to nothing by itself.
+# A cell with fewer rows says next to nothing on its own.
 FEW = 5
 _EXACT_LABELS = 12
 
 
 class Kind(Enum):
-    """What a cell is, and how the legend names it."""
+    """What a cell shows, and how the legend names it."""
 
     SCORED = "scored"
     PARTLY = "some rows without an answer"
@@ -32,7 +32,7 @@ class Kind(Enum):
 
 
 def kind_of(cell: Figure) -> Kind:
-    """What a cell shows. One without any answer is not shown as wrong, even where it counts as 0."""
+    """What a cell shows. One without any answer is not shown as wrong, even if it counts as 0."""
     if cell.unanswered and (cell.mean is None or cell.unanswered >= cell.rows):
         return Kind.UNANSWERED
     if cell.mean is None:
@@ -41,7 +41,7 @@ def kind_of(cell: Figure) -> Kind:
 
 
 def unanswered_label(grids: Sequence[Grid]) -> str:
-    """How the legend names cells without any answer; it says whether they count in the means."""
+    """The legend's name for cells without any answer, which says whether they count in the means."""
     counted = {
         cell.mean is not None for grid in grids for cell in grid.cells.values() if kind_of(cell) is Kind.UNANSWERED
     }
@@ -50,21 +50,21 @@ def unanswered_label(grids: Sequence[Grid]) -> str:
 
 
 def cells_of_few(grid: Grid) -> frozenset[tuple[int, int]]:
-    """The cells that have too few rows to say anything, of a grid whose cells mostly have enough."""
+    """The cells with too few rows to say anything, in a grid whose cells mostly have enough."""
     if not grid.cells or median(cell.n for cell in grid.cells.values()) < FEW:
         return frozenset()
     return frozenset(place for place, cell in grid.cells.items() if 0 < cell.n < FEW and cell.method != TABLE)
 
 
 def length_labels(lengths: Sequence[float]) -> list[str]:
-    """Numbers of tokens as people write them: 1k, 1.5k, 32k, 1M, 4,096; rounded (24.4k) where many are not round."""
+    """Numbers of tokens as people write them: 1k, 1.5k, 32k, 1M, 4,096; rounded (24.4k) if there are many."""
     rounded = [_tokens(length, 3) for length in lengths]
     exact = [_tokens(length, None) for length in lengths]
     return rounded if len(lengths) > _EXACT_LABELS and len(set(rounded)) == len(lengths) else exact
 
 
 def _tokens(length: float, digits: int | None) -> str:
-    """With as many digits as given, or exactly."""
+    """Rounded if `digits` is given, else exact."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if length >= size:
             short = f"{length / size:.3g}"
@@ -74,7 +74,7 @@ def _tokens(length: float, digits: int | None) -> str:
 
 
 def depth_labels(depths: Sequence[float]) -> list[str]:
-    """Percent with one decimal, or as many as tell all of them apart, at most three; no zeros at the end."""
+    """Percent with one decimal, or with up to three if that is needed to tell them apart; no trailing zeros."""
     labels: list[str] = []
     for decimals in (1, 2, 3):
         labels = [f"{depth:.{decimals}f}".rstrip("0").rstrip(".") for depth in depths]
@@ -84,7 +84,7 @@ def depth_labels(depths: Sequence[float]) -> list[str]:
 
 
 def points(value: float, kind: str = "scores") -> str:
-    """A score for a small cell: whole points, a sign before differences. Only what is 100 reads 100."""
+    """A score for a small cell: whole points, differences with a sign. Only a full 100 reads 100."""
     if kind == "difference":
         return f"{value:+.0f}".replace("-", "−") if round(value) else "0"
     return "99" if 99 <= value < 100 else f"{value:.0f}"
@@ -104,14 +104,14 @@ def interval_text(figure: Figure, kind: str = "scores") -> str:
 
 
 def subtitle(grid: Grid) -> str:
-    """What stands below the model's name: the overall figure."""
+    """The line below the model's name: the overall figure."""
     if grid.overall is None or grid.overall.mean is None:
         return "no score"
     return f"overall {interval_text(grid.overall, grid.kind)}"
 
 
 def note(grid: Grid, *, with_dataset: bool = True) -> str:
-    """What the picture shows, in one line: metric, dataset, rows, rows of a cell and how wide its interval is."""
+    """What the picture shows, on one line: metric, dataset, rows, rows per cell and the width of its interval."""
     cells = list(grid.cells.values())
     parts = [f"metric {one_line(grid.metric)}"]
     if with_dataset and grid.dataset:

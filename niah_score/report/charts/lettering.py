@@ -1,10 +1,10 @@
-"""Measures texts in the fonts of the pictures, and breaks them into lines that fit a width."""
+"""Measures texts in the pictures' fonts, and breaks them into lines that fit."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-# The bundled font first, then whatever the machine has for Chinese; the first of these that is installed.
+# Fonts for Chinese, the preferred ones first; the first that is installed follows the bundled font.
 _CHINESE = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC", "Hiragino Sans GB",
     "Microsoft YaHei", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "SimHei", "Droid Sans Fallback", "Arial Unicode MS",
@@ -14,7 +14,7 @@ _BUNDLED = "DejaVu Sans"
 
 @lru_cache(maxsize=1)
 def families() -> list[str]:
-    """The font families of all texts, in the order in which a character is looked for."""
+    """The font families of all texts, in the order in which they are searched for a character."""
     from matplotlib.font_manager import fontManager
 
     there = {font.name for font in fontManager.ttflist}
@@ -25,20 +25,18 @@ def families() -> list[str]:
 def _characters() -> frozenset[int]:
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
-    found: set[int] = set()
-    for name in families():
-        found |= set(get_font(findfont(FontProperties(family=[name]))).get_charmap())
-    return frozenset(found)
+    fonts = [get_font(findfont(FontProperties(family=[name]))) for name in families()]
+    return frozenset(code for font in fonts for code in font.get_charmap())
 
 
 def unknown_characters(text: str) -> set[str]:
-    """The characters that no font of ours has."""
+    """The characters that none of our fonts has."""
     return {char for char in text if ord(char) not in _characters()}
 
 
 @lru_cache(maxsize=4096)
 def width_of(text: str, size: float, weight: str = "normal") -> float:
-    """Inches that a text takes at a size in points."""
+    """The width of a text in inches, at a size in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -49,22 +47,22 @@ def width_of(text: str, size: float, weight: str = "normal") -> float:
 def wrapped(
     text: str, size: float, room: float, lines: int, weight: str = "normal", *, separator: str = " "
 ) -> list[str]:
-    """At most so many lines of so many inches, broken at separators where there are any; the last may be cut."""
-    found: list[str] = []
+    """At most `lines` lines of `room` inches, broken at separators if there are any; the last may be cut."""
+    broken: list[str] = []
     rest = text
-    while rest and len(found) < lines - 1 and width_of(rest, size, weight) > room:
+    while rest and len(broken) < lines - 1 and width_of(rest, size, weight) > room:
         most = _fitting(rest, size, room, weight)
         at = rest.rfind(separator, 0, most + 1)
         if at <= most // 3:
             at = max(rest.rfind(" ", 0, most + 1), *(rest.rfind(mark, 0, most) + 1 for mark in "-/_"))
         at = at if at > most // 3 else most
-        found.append(rest[:at].rstrip())
+        broken.append(rest[:at].rstrip())
         rest = rest[at:].removeprefix(separator).lstrip()
-    return [*found, shortened(rest, size, room, weight)]
+    return [*broken, shortened(rest, size, room, weight)]
 
 
 def shortened(text: str, size: float, room: float, weight: str = "normal") -> str:
-    """The text, or its beginning and an ellipsis where it takes more than so many inches."""
+    """The text, or its beginning and an ellipsis if it is wider than `room` inches."""
     if width_of(text, size, weight) <= room:
         return text
     mark = width_of("…", size, weight)
@@ -72,7 +70,7 @@ def shortened(text: str, size: float, room: float, weight: str = "normal") -> st
 
 
 def _fitting(text: str, size: float, room: float, weight: str) -> int:
-    """How many characters from the start fit; at least one."""
+    """How many of the first characters fit; at least one."""
     low, high = 1, len(text)
     while low < high:
         middle = (low + high + 1) // 2

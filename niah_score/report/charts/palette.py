@@ -1,6 +1,6 @@
 """Maps scores to colours: the conventional palette, one for colour-blind readers, one for differences.
 
-Everything that colours a cell (PNG, SVG, HTML, terminal) asks here, so that one score has one colour everywhere.
+Everything that colours a cell (PNG, SVG, HTML, terminal) takes its colours from here, so a score has one colour.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Palette:
     high: float = 100.0
 
     def rgb(self, points: float) -> Rgb:
-        """Red, green and blue, 0 to 255; what lies beyond an end has the end's colour."""
+        """Red, green and blue, 0 to 255; points beyond an end have the end's colour."""
         share = min(1.0, max(0.0, (points - self.low) / (self.high - self.low)))
         place = share * (len(self.stops) - 1)
         first = min(int(place), len(self.stops) - 2)
@@ -35,7 +35,7 @@ class Palette:
         return "#{:02x}{:02x}{:02x}".format(*self.rgb(points))
 
     def ink(self, points: float) -> str:
-        """What text on that colour is written in: of nearly black and white the one that stands out more."""
+        """The colour of text on that colour: nearly black or white, whichever stands out more."""
         return ink_on(self.rgb(points))
 
 

@@ -1,4 +1,4 @@
-"""Draws a heatmap as lines of text for a terminal, in colours, or in numbers where there are none."""
+"""Draws a heatmap as lines of text for a terminal, in colours, or in numbers if the terminal has none."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ Colours = Literal["24bit", "256"] | None
 _RESET = "\x1b[0m"
 _SILENT: Rgb = (88, 88, 88)
 _WIDTHS = (7, 6, 5, 4, 2, 1)
-# From here on a column has room for a number.
+# A column of this width has room for a number.
 _NUMBERS = 4
 
 
 def colours_of(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Colours:
-    """What a stream can show: nothing where it is no terminal, is a dumb one, or NO_COLOR is set (no-color.org)."""
+    """The colours a stream can show; None if it is no terminal or a dumb one, or NO_COLOR is set (no-color.org)."""
     if not stream.isatty() or environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
         return None
     return "24bit" if environment.get("COLORTERM") in ("truecolor", "24bit") else "256"
 
 
 def heatmap_lines(grid: Grid, width: int = 80, colours: Colours = None, palette: Palette = CONVENTIONAL) -> list[str]:
-    """The heatmap in at most `width` characters a line, as far as one character a length allows; no newlines.
+    """The heatmap as lines of at most `width` characters, or more if one character per length takes more; no newlines.
 
-    Nothing in it but our own colours acts on a terminal. Raises ScoreError for a grid with too many lengths or depths.
+    Nothing in them but our own colours acts on a terminal. Raises ScoreError for too many lengths or depths.
     """
     if why := too_fine(grid):
         raise ScoreError(f"{grid.model}: {why}")
@@ -82,31 +82,31 @@ def heatmap_lines(grid: Grid, width: int = 80, colours: Colours = None, palette:
         lines.append(f"{label:>{gutter - 1}} " + "".join(cells))
     lines.append(" " * gutter + _axis(length_labels(grid.lengths), size))
     lines.append(f"{'mean':>{gutter - 1}} " + "".join(cell(figure) for figure in grid.means))
-    said = f"down: depth, percent; across: length, tokens · {note(grid)}"
-    lines += ["", *textwrap.wrap(said, max(width, 40)), *_marks(grid, size, colours)]
+    about = f"down: depth, percent; across: length, tokens · {note(grid)}"
+    lines += ["", *textwrap.wrap(about, max(width, 40)), *_marks(grid, size, colours)]
     return [line.rstrip() for line in lines]
 
 
 def _short(value: float, kind: str) -> str:
-    """One character: tens of points, # for 100; of a difference its sign."""
+    """One character: tens of points, # for 100; for a difference its sign."""
     if kind == "difference":
         return "+" if value > 0 else "-" if value < 0 else "0"
     return "#" if value >= 100 else str(int(value // 10))
 
 
 def _axis(labels: list[str], size: int) -> str:
-    """As many of the labels as fit below their columns, evenly."""
+    """As many labels as fit below their columns, evenly spaced."""
     step = next(step for step in range(1, 1000) if max(map(len, labels)) + 1 <= size * step or step >= len(labels))
     line = ""
     for column in range(0, len(labels), step):
-        # Below numbers labels end where they end; below single characters they start where they stand.
+        # Right-aligned below numbers, left-aligned below single characters.
         label = f"{labels[column]:>{size - 1}} " if size >= _NUMBERS and step == 1 else labels[column]
         line = line.ljust(column * size) + label
     return line
 
 
 def _marks(grid: Grid, size: int, colours: Colours) -> list[str]:
-    """What the marks that occur mean."""
+    """The meaning of the marks that occur."""
     kinds = {kind_of(cell) for cell in grid.cells.values()}
     notes = []
     if Kind.UNANSWERED in kinds:
@@ -123,7 +123,7 @@ def _marks(grid: Grid, size: int, colours: Colours) -> list[str]:
 
 
 def _painter(colours: Colours) -> Callable[[str, Rgb], str]:
-    """A function that writes a text on a colour."""
+    """A function that puts a text on a coloured background."""
 
     def painted(text: str, colour: Rgb) -> str:
         ink = 15 if ink_on(colour) == "#ffffff" else 16
@@ -135,7 +135,7 @@ def _painter(colours: Colours) -> Callable[[str, Rgb], str]:
 
 
 def _nearest(colour: Rgb) -> int:
-    """The nearest of the 216 colours of the cube that terminals of 256 colours have."""
+    """The nearest of the 216 colours in the colour cube of 256-colour terminals."""
     levels = (0, 95, 135, 175, 215, 255)
     red, green, blue = (min(range(6), key=lambda at: abs(levels[at] - part)) for part in colour)
     return 16 + 36 * red + 6 * green + blue

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from niah_score.errors import ScoreError
 from niah_score.report.comparison.files import as_dict, as_frame
 from niah_score.report.comparison.side_by_side import SideBySide, side_by_side
 from niah_score.report.comparison.tables import lines_of
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
-    """Runs over the rows that all have. `print` shows what the command prints, a notebook both tables.
+    """Runs over the rows that all of them have. `print` shows what the command prints, a notebook shows both tables.
 
     `side`: the tables' figures and the grids of all heatmaps.
     """
@@ -53,7 +52,7 @@ class RunComparison:
 
 
 def _light(report: Report, metric: str, first: Report | None) -> Report:
-    """A report with what is compared of it alone; columns that the first run has too are held once."""
+    """A report with only what is compared; columns equal to those of the first run are held in memory once."""
     import polars as pl
 
     columns = list(dict.fromkeys((*COMPARED, "score", metric)))
@@ -69,24 +68,22 @@ def _light(report: Report, metric: str, first: Report | None) -> Report:
 
 
 def compare(*runs: Report | str | Path, metric: str = "score") -> RunComparison:
-    """Compare two runs or more, reports or folders that `niah-score score` wrote; the others with the first.
+    """Compare two or more runs, each a report or a folder that `niah-score score` wrote, with the first.
 
-    Runs have the names of their models; where two have one name, those of their folders, or for reports their places
-    behind it.
-    Raises ScoreError for fewer than two runs and for a metric that not all have, IntegrityError for runs of datasets
+    Runs are named after their models. If two models have the same name, folders are named by their paths, and reports
+    get their numbers after the name.
+    Raises ScoreError for fewer than two runs and for a metric that some run lacks, IntegrityError for runs of datasets
     that share no row.
     """
-    if len(runs) < 2:
-        raise ScoreError("compare: expected two runs or more")
     reports: list[Report] = []
     for run in runs:
         report = run if isinstance(run, Report) else read(run)
         reports.append(_light(report, metric, reports[0] if reports else None))
     names = [report.model for report in reports]
-    again = {name for name, count in Counter(names).items() if count > 1}
-    if again:
+    repeated = {name for name, count in Counter(names).items() if count > 1}
+    if repeated:
         names = [
-            str(run) if not isinstance(run, Report) else f"{name} ({number})" if name in again else name
+            str(run) if not isinstance(run, Report) else f"{name} ({number})" if name in repeated else name
             for number, (run, name) in enumerate(zip(runs, names, strict=True), 1)
         ]
     return RunComparison(side_by_side(list(zip(names, reports, strict=True)), metric))

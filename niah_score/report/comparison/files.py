@@ -26,7 +26,7 @@ _OURS = re.compile(r"comparison\.(md|tex|json|csv)|(heatmaps|difference-[1-9][0-
 
 
 def as_dict(side: SideBySide) -> dict[str, Any]:
-    """Everything that comparison.json holds: all figures of runs and pairs; cells of pairs with the first run alone."""
+    """Everything that comparison.json holds: all figures of runs and pairs; cells only of pairs with the first run."""
     names = [line.name for line in side.lines]
     columns: dict[int | str, int | str] = {**dict(enumerate(side.lengths)), "rows": "rows", "lengths": "lengths"}
     runs = []
@@ -68,16 +68,16 @@ def as_dict(side: SideBySide) -> dict[str, Any]:
 
 
 def _pair_dict(pair: Pair) -> dict[str, Any]:
-    def record(found: Difference, *without: str) -> dict[str, Any]:
-        return {name: value for name, value in found._asdict().items() if name not in without}
+    def record(difference: Difference, *without: str) -> dict[str, Any]:
+        return {name: value for name, value in difference._asdict().items() if name not in without}
 
     return {
         "first": pair.first,
         "second": pair.second,
         "overall": record(pair.overall, "length", "depth_percent"),
         "overall_of_lengths": record(pair.of_lengths, "length", "depth_percent"),
-        "lengths": [record(found, "depth_percent") for found in pair.lengths],
-        "cells": [record(found) for found in pair.cells],
+        "lengths": [record(difference, "depth_percent") for difference in pair.lengths],
+        "cells": [record(difference) for difference in pair.cells],
     }
 
 
@@ -112,7 +112,7 @@ def as_frame(side: SideBySide) -> pl.DataFrame:
             lines.append(("score", line.name, None, group, length, depth, *figure, None, None, None, best))
     for pair in side.comparison.pairs:
         parts = [("all", pair.overall), ("lengths", pair.of_lengths)]
-        parts += [("length", found) for found in pair.lengths] + [("cell", found) for found in pair.cells]
+        parts += [("length", of_length) for of_length in pair.lengths] + [("cell", cell) for cell in pair.cells]
         for group, d in parts:
             lines.append(
                 ("difference", pair.second, pair.first, group, d.length, d.depth_percent, d.rows, d.n, None, d.mean,
@@ -122,11 +122,11 @@ def as_frame(side: SideBySide) -> pl.DataFrame:
 
 
 def write_comparison(side: SideBySide, folder: Path, *, palette: str = "conventional", overwrite: bool = False) -> Path:
-    """Write comparison.md, .tex, .json and .csv, and the heatmaps beside each other and of each run minus the first.
+    """Write comparison.md, .tex, .json and .csv, and heatmaps: the runs side by side, and each run minus the first.
 
-    `palette`: of the runs' heatmaps, by name; differences have their own, which colour-blind people can read. Raises
-    ScoreError for an unknown palette and where the folder holds a comparison already, LockedError where another process
-    writes there, ResourceError where it cannot be written to; what was there is there still.
+    `palette`: the name of that of the runs' heatmaps; differences have their own, which colour-blind people can read.
+    Raises ScoreError for an unknown palette and if the folder already holds a comparison, LockedError if another
+    process is writing there, ResourceError if it cannot be written to; earlier files are then left as they were.
     """
     fill = partial(_write_all, side, palette=find_palette(palette))
     with hold(folder, _COMPARISON_FILES, overwrite=overwrite) as held:

@@ -1,4 +1,4 @@
-"""Makes the grids of a comparison: the scores of each run, and the differences of each to the first."""
+"""Makes the grids of a comparison: the scores of each run, and each run minus the first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from niah_score.statistics.scored import Scored
 
 
 def grids_of_runs(shared: CommonRows, datasets: Sequence[str]) -> tuple[Grid, ...]:
-    """The grid of each run's scores over the common rows; none where no row has a length and a depth."""
+    """The grid of each run's scores over the common rows; none if no row has a length and a depth."""
     if not has_grid(shared.kept[0]):
         return ()
     return tuple(
@@ -22,11 +22,11 @@ def grids_of_runs(shared: CommonRows, datasets: Sequence[str]) -> tuple[Grid, ..
 
 
 def grids_of_differences(shared: CommonRows, comparison: Comparison, grids: Sequence[Grid]) -> tuple[Grid, ...]:
-    """The grid of each run minus the first, where there are `grids` of the runs."""
+    """The grid of each run minus the first, if there are `grids` of the runs."""
     if not grids:
         return ()
     base, *others = shared.kept
-    # The first run's pairs stand first.
+    # Pairs with the first run come first.
     return tuple(
         _difference_grid(pair, grids[0], _silent(base, kept), comparison.metric)
         for kept, pair in zip(others, comparison.pairs[: len(others)], strict=True)
@@ -34,7 +34,7 @@ def grids_of_differences(shared: CommonRows, comparison: Comparison, grids: Sequ
 
 
 def _silent(one: Scored, other: Scored) -> dict[tuple[int | None, float | None], int]:
-    """Rows of each cell that lack an answer in either run."""
+    """How many rows of each cell have no answer in one run or the other."""
     import polars as pl
 
     counted = (
@@ -52,14 +52,14 @@ def _difference_grid(
     lengths = {length: index for index, length in enumerate(base.lengths)}
     depths = {depth: index for index, depth in enumerate(base.depths)}
     cells, noise = {}, set()
-    for found in pair.cells:
-        if found.length is None or found.depth_percent is None:
+    for cell in pair.cells:
+        if cell.length is None or cell.depth_percent is None:
             continue
-        place = lengths[found.length], depths[found.depth_percent]
-        cells[place] = _figure(found, silent[found.length, found.depth_percent])
-        if found.noise:
+        place = lengths[cell.length], depths[cell.depth_percent]
+        cells[place] = _figure(cell, silent[cell.length, cell.depth_percent])
+        if cell.noise:
             noise.add(place)
-    means = {found.length: _figure(found, 0) for found in pair.of_depths if found.n}
+    means = {mean.length: _figure(mean, 0) for mean in pair.of_depths if mean.n}
     return Grid(
         model=f"{pair.second} - {pair.first}",
         dataset=base.dataset,
@@ -74,6 +74,5 @@ def _difference_grid(
     )
 
 
-def _figure(found: Difference, unanswered: int) -> Figure:
-    ends = found.low_these, found.high_these
-    return Figure(found.rows, found.n, unanswered, found.mean, found.low, found.high, found.test, *ends)
+def _figure(d: Difference, unanswered: int) -> Figure:
+    return Figure(d.rows, d.n, unanswered, d.mean, d.low, d.high, d.test, d.low_these, d.high_these)

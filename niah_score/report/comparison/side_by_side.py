@@ -1,4 +1,4 @@
-"""Sets reports of several runs side by side: figures by length over the rows that all have, and the best of each."""
+"""Sets reports of several runs side by side: figures by length over the rows that all have, and the best at each."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from niah_score.statistics.significance import holm
 
 @dataclass(frozen=True)
 class RunLine:
-    """A run over the common rows. `lengths`: its figure of each length; `of_lengths`: the mean of the lengths' means.
+    """A run over the common rows. `lengths`: its figure at each length; `of_lengths`: the mean of the lengths' means.
 
-    `signature`: what its metric was measured with, without n; several, with commas, where rows have different metrics.
+    `signature`: what its metric was measured with, without n; several, with commas, if rows have different metrics.
     `headline`: `of_rows` with the parts that it is made of, as `headline_of` gives them.
     """
 
@@ -50,9 +50,9 @@ class SideBySide:
     """Runs side by side. `lengths`: tokens, rising. `grids`: of each run; `differences`: of each minus the first.
 
     `best`: the line that is significantly the best in a column, by the index of the column's length, or "rows" (the
-    mean of rows) or "lengths" (the mean of the lengths' means). It differs from every other line, by an interval
-    without 0 and p below 0.05; p is the largest of those, by Holm over the lengths. The best of several runs needs no
-    adjustment for their number (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
+    mean of rows) or "lengths" (the mean of the lengths' means). Its difference to every other line has an interval
+    without 0 and p below 0.05; p is the largest of them, adjusted by Holm's method over the lengths. No adjustment is
+    needed for the number of runs (K. Hung and W. Fithian, Ann. Stat. 47, 2019).
     """
 
     comparison: Comparison
@@ -85,7 +85,7 @@ def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> S
         notes.append("The runs' datasets give their parts different weights; here every row counts the same")
     without = lines[0].ruler.without_length
     if without:
-        notes.append(f"{without} of {comparison.rows} rows have no length and count in the mean of rows alone")
+        notes.append(f"{without} of {comparison.rows} rows have no length and count only in the mean of rows")
     grids = grids_of_runs(shared, [line.dataset for line in lines])
     return SideBySide(
         comparison,
@@ -100,7 +100,7 @@ def side_by_side(runs: Sequence[tuple[str, Report]], metric: str = "score") -> S
 
 
 def _same_dataset(runs: Sequence[tuple[str, Report]]) -> None:
-    """Raise IntegrityError where two runs have no row in common and their datasets differ."""
+    """Raise IntegrityError if a run's dataset differs from the first run's and they have no row in common."""
     for name, report in runs[1:]:
         first, base = runs[0]
         if report.digest8 == base.digest8 or not (report.height and base.height):
@@ -118,14 +118,14 @@ def _dataset(report: Report) -> str:
 
 
 def _encodable(text: str) -> str:
-    """A text that UTF-8 can hold: lone surrogates, which JSON can spell, are written out."""
+    """A text that UTF-8 can encode: lone surrogates, which JSON allows, are written out."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _line(name: str, report: Report, kept: Scored, metric: str, metrics: Sequence[str]) -> RunLine:
     whole = overall(kept, metric)
     ruler = effective_length(kept, metric)
-    signatures = (report.signatures[found] for found in metrics if found in report.signatures)
+    signatures = (report.signatures[name] for name in metrics if name in report.signatures)
     return RunLine(
         name,
         _dataset(report),
@@ -149,28 +149,28 @@ def _not_alike(lines: Sequence[RunLine]) -> list[str]:
     notes = []
     datasets = sorted({line.dataset for line in lines})
     if len(datasets) > 1:
-        notes.append(f"The runs are of different datasets ({', '.join(datasets)}); rows of the same id are compared")
+        notes.append(f"The runs are of different datasets ({', '.join(datasets)}); rows with the same id are compared")
     elif len({line.signature for line in lines}) > 1:
-        notes.append("The runs are not measured alike: their signatures differ, and differences may come of that")
+        notes.append("The runs were measured differently: their signatures differ, which may explain differences")
     return notes
 
 
 def oriented(pairs: Sequence[Pair], names: Sequence[str]) -> dict[tuple[int, int], tuple[Pair, int]]:
-    """Both ways to take a pair: (minuend, subtrahend) to the pair and the sign of its differences."""
+    """Each pair in both directions: by (minuend, subtrahend), the pair and the sign of its differences."""
     place = {name: index for index, name in enumerate(names)}
-    found = {}
+    both = {}
     for pair in pairs:
-        found[place[pair.second], place[pair.first]] = pair, 1
-        found[place[pair.first], place[pair.second]] = pair, -1
-    return found
+        both[place[pair.second], place[pair.first]] = pair, 1
+        both[place[pair.first], place[pair.second]] = pair, -1
+    return both
 
 
 def _best(lines: Sequence[RunLine], lengths: int, pairs: Sequence[Pair]) -> dict[int | str, int]:
-    """The line of each column that is significantly the best, where there is one."""
+    """The line that is significantly the best in each column, if any is."""
     turned = oriented(pairs, [line.name for line in lines])
 
     def leads(means: Sequence[float | None], part: int | str) -> tuple[int, float] | None:
-        """The line with the greatest mean, if every interval says so, and the largest p of its differences."""
+        """The line with the greatest mean and the largest p of its differences, if every interval confirms its lead."""
         scored = {index: mean for index, mean in enumerate(means) if mean is not None}
         if len(scored) < 2:
             return None
@@ -178,26 +178,26 @@ def _best(lines: Sequence[RunLine], lengths: int, pairs: Sequence[Pair]) -> dict
         largest = 0.0
         for other in scored.keys() - {first}:
             pair, sign = turned[first, other]
-            found = _part(pair, part)
-            if found.low is None or found.high is None or found.p is None:
+            difference = _part(pair, part)
+            if difference.low is None or difference.high is None or difference.p is None:
                 return None
-            if not (found.low > 0 if sign > 0 else found.high < 0):
+            if not (difference.low > 0 if sign > 0 else difference.high < 0):
                 return None
-            largest = max(largest, found.p)
+            largest = max(largest, difference.p)
         return first, largest
 
-    found: dict[int | str, int] = {}
-    ahead = [leads([line.lengths[index].mean for line in lines], index) for index in range(lengths)]
-    # A length where none leads is a test all the same: one that says nothing.
-    adjusted = holm([1.0 if one is None else one[1] for one in ahead])
-    for index, (one, p) in enumerate(zip(ahead, adjusted, strict=True)):
-        if one is not None and p < LEVEL:
-            found[index] = one[0]
+    best: dict[int | str, int] = {}
+    leaders = [leads([line.lengths[index].mean for line in lines], index) for index in range(lengths)]
+    # A length without a leader is a test as well, with p = 1.
+    adjusted = holm([1.0 if leader is None else leader[1] for leader in leaders])
+    for index, (leader, p) in enumerate(zip(leaders, adjusted, strict=True)):
+        if leader is not None and p < LEVEL:
+            best[index] = leader[0]
     for part in ("rows", "lengths"):
-        one = leads([(line.of_rows if part == "rows" else line.of_lengths).mean for line in lines], part)
-        if one is not None and one[1] < LEVEL:
-            found[part] = one[0]
-    return found
+        leader = leads([(line.of_rows if part == "rows" else line.of_lengths).mean for line in lines], part)
+        if leader is not None and leader[1] < LEVEL:
+            best[part] = leader[0]
+    return best
 
 
 def _part(pair: Pair, part: int | str) -> Difference:

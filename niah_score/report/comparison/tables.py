@@ -1,4 +1,4 @@
-"""Makes the tables of a comparison: the runs by length, and how far each is from the first."""
+"""Makes the tables of a comparison: the runs by length, and the difference of each to the first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MISSING = {
     "exclude": "Rows without an answer are left out.",
     "error": "Every row has an answer.",
 }
-# Beyond so many runs, what is printed are differences to the first.
+# With more runs, only the differences to the first are printed.
 _MOST_PAIRED = 12
 _LATEX_NEEDS = (
     "% Needs \\usepackage{booktabs}; names that are not Latin need XeLaTeX or LuaLaTeX, and a font that has them.",
@@ -28,14 +28,14 @@ _LATEX_NEEDS = (
 
 
 def scores_table(side: SideBySide) -> Table:
-    """The table of scores: a line a run; columns are the lengths, the two means and the three effective lengths."""
+    """The table of scores: a line for each run; the columns are lengths, two means and three effective lengths."""
     names = length_names(side.lengths)
     lines = []
     for place, line in enumerate(side.lines):
         figures: list[tuple[int | str, Figure]] = [*enumerate(line.lengths)]
         figures += [("rows", line.of_rows), ("lengths", line.of_lengths)]
         cells = [_scored(figure, best=side.best.get(column) == place) for column, figure in figures]
-        effective = (_effective(line.ruler, names), _effective(line.nolima, names), _context(line.context, names))
+        effective = (_effective(rule, names) for rule in (line.ruler, line.nolima, line.context))
         lines.append((TableCell(line.name), *cells, *effective))
     groups = (("length (tokens)", len(names)), ("mean of", 2), ("effective length", 3))
     return Table(
@@ -49,20 +49,20 @@ def scores_table(side: SideBySide) -> Table:
 
 
 def differences_table(side: SideBySide) -> Table:
-    """The table of differences: a line for each run minus the first; columns are the lengths and the two means."""
+    """The table of differences: a line for each run minus the first; the columns are lengths and two means."""
     names = length_names(side.lengths)
     lines = [
-        (TableCell(pair.second), *map(_apart, (*pair.lengths, pair.overall, pair.of_lengths)))
+        (TableCell(pair.second), *map(_difference_cell, (*pair.lengths, pair.overall, pair.of_lengths)))
         for pair in side.comparison.pairs[: len(side.lines) - 1]
     ]
     groups = (("length (tokens)", len(names)), ("mean of", 2))
     note = (
         "Differences in points with their 95 % intervals, paired row by row: Student's t over needles, of which these "
-        "are taken for a sample."
+        "are treated as a sample."
     )
     noise = (
-        "Bold: more than noise. ≈ noise: the interval holds 0, or p is not below 0.05, adjusted by Holm's method over "
-        "the lengths (for the means over all pairs of runs)."
+        "Bold: more than noise. ≈ noise: the interval contains 0, or p is not below 0.05, adjusted by Holm's method "
+        "over the lengths (for the means over all pairs of runs)."
     )
     return Table(
         f"{_titled(side)}: differences to {side.lines[0].name}",
@@ -75,7 +75,7 @@ def differences_table(side: SideBySide) -> Table:
 
 
 def length_names(lengths: Sequence[int]) -> dict[int, str]:
-    """Lengths as headings: in thousands where all are."""
+    """Lengths as headings: in thousands if all are multiples of 1,000."""
     if all(length % 1000 == 0 for length in lengths):
         return {length: f"{length // 1000}k" for length in lengths}
     return {length: str(length) for length in lengths}
@@ -93,45 +93,39 @@ def _scored(figure: Figure, *, best: bool) -> TableCell:
     return TableCell(f"{figure.mean:.1f}", _ends(figure), bold=best)
 
 
-def _apart(found: Difference) -> TableCell:
-    if found.mean is None:
+def _difference_cell(difference: Difference) -> TableCell:
+    if difference.mean is None:
         return TableCell("–")
-    mean = round(found.mean, 1) + 0.0
-    mark = "≈" if found.noise else ""
-    return TableCell(f"{mean:+.1f}" if mean else "0.0", _ends(found), mark, bold=not found.noise)
+    mean = round(difference.mean, 1) + 0.0
+    mark = "≈" if difference.noise else ""
+    return TableCell(f"{mean:+.1f}" if mean else "0.0", _ends(difference), mark, bold=not difference.noise)
 
 
 def _ends(figure: Figure | Difference) -> str:
-    """The interval over needles; of a single needle, which has none, that of this needle."""
+    """The interval over needles; with a single needle there is none, so that of this needle's rows."""
     low, high = (figure.low_these, figure.high_these) if figure.low is None else (figure.low, figure.high)
     if low is None or high is None:
         return ""
     return f"[{round(low, 1) + 0.0:.1f}, {round(high, 1) + 0.0:.1f}]"
 
 
-def _effective(found: EffectiveLength, names: dict[int, str]) -> TableCell:
-    if found.threshold is None or not names:
+def _effective(effective: EffectiveLength | EffectiveContext, names: dict[int, str]) -> TableCell:
+    if isinstance(effective, EffectiveLength):
+        is_unknown, is_broken = effective.threshold is None, effective.length != effective.longest_unbroken
+    else:
+        is_unknown, is_broken = effective.fewest_rows is None, False
+    if is_unknown or not names:
         return TableCell("–")
-    marks = ("‡" if found.length != found.longest_unbroken else "") + ("†" if found.is_significant is False else "")
-    if found.length is None:
+    marks = ("‡" if is_broken else "") + ("†" if effective.is_significant is False else "")
+    if effective.length is None:
         return TableCell(f"<{next(iter(names.values()))}", mark=marks)
-    longest = found.next_length is None
-    return TableCell(f"{'≥' if longest else ''}{names[found.length]}", mark=marks)
-
-
-def _context(found: EffectiveContext, names: dict[int, str]) -> TableCell:
-    if found.fewest_rows is None or not names:
-        return TableCell("–")
-    mark = "†" if found.is_significant is False else ""
-    if found.length is None:
-        return TableCell(f"<{next(iter(names.values()))}", mark=mark)
-    return TableCell(f"{'≥' if found.next_length is None else ''}{names[found.length]}", mark=mark)
+    return TableCell(f"{'≥' if effective.next_length is None else ''}{names[effective.length]}", mark=marks)
 
 
 def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[str]:
     yield (
-        "Means in points, 0 to 100, with their 95 % intervals over needles, of which these are taken for a sample. All "
-        "lengths: the mean of the lengths' means, each the mean of its depths' means."
+        "Means in points, 0 to 100, with their 95 % intervals over needles, of which these are treated as a sample. "
+        "All lengths: the mean of the lengths' means, each the mean of its depths' means."
     )
     if (few := needles_note(side.lines[0].of_rows.method)) is not None:
         yield f"{few}."
@@ -147,16 +141,16 @@ def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[s
     yield (
         "Effective length: the longest whose mean is at least 85.6 (RULER), or 0.85 of the run's best mean at up to "
         "1,000 tokens or else at its shortest length (NoLiMa), or up to which the mean of every depth is at least 85.6 "
-        "(every depth); ≥ the longest that there is."
+        "(every depth); ≥: no longer length was measured."
     )
     marks = {mark for cell in cells for mark in cell.mark}
     if "†" in marks:
         yield (
-            "† The next length's interval (every depth: those of all depths that stay below) holds the threshold: the "
-            "rows do not tell which of the two it is."
+            "† The next length's interval (every depth: those of all depths below it) contains the threshold: there "
+            "are too few rows to tell which of the two it is."
         )
     if "‡" in marks:
-        yield "‡ A shorter length stays below the threshold."
+        yield "‡ A shorter length is below the threshold."
     counts = {line.of_rows.n for line in side.lines}
     each = ", ".join(f"{line.name} {line.of_rows.n:,}" for line in side.lines)
     yield f"n: {counts.pop():,} rows in each run." if len(counts) == 1 else f"n: {each} rows."
@@ -168,18 +162,18 @@ def _notes_of_scores(side: SideBySide, cells: Sequence[TableCell]) -> Iterator[s
 
 
 def _made_up(side: SideBySide) -> Iterator[str]:
-    """A sentence on the parts that each run's mean of all rows is made of, and how they weigh in all figures."""
-    told = [f"{line.name} = {parts}" for line in side.lines if (parts := make_up(line.headline)) is not None]
-    if told:
-        yield f"All rows, by part: {'; '.join(told)}."
+    """Sentences on the parts that each run's mean of all rows is made of, and their weights in all figures."""
+    sums = [f"{line.name} = {parts}" for line in side.lines if (parts := make_up(line.headline)) is not None]
+    if sums:
+        yield f"All rows, by part: {'; '.join(sums)}."
     if any(line.headline["weighed_by"] == "manifest" for line in side.lines):
         yield "Rows of a part share the weight that the dataset gives it, in all means; parts of weight 0 are left out."
 
 
 def _extremes(side: SideBySide) -> Iterator[str]:
-    """A sentence on the means of 0 and 100, whose intervals over needles and of these needles differ most."""
+    """A sentence on the means of 0 and 100, whose two intervals (over needles, of these needles) differ most."""
     names = length_names(side.lengths)
-    found = [
+    extremes = [
         f"{line.name} {where} [{figure.low_these:.1f}, {figure.high_these:.1f}]"
         for line in side.lines
         for where, figure in (
@@ -191,19 +185,19 @@ def _extremes(side: SideBySide) -> Iterator[str]:
         and (figure.low, figure.high) != (figure.low_these, figure.high_these)
         and figure.low_these is not None
     ]
-    if found:
-        yield f"Means of 0 and 100 with the 95 % interval of these needles alone: {', '.join(found)}."
+    if extremes:
+        yield f"Means of 0 and 100 with the 95 % interval of these needles alone: {', '.join(extremes)}."
 
 
 def _measured(side: SideBySide, *, silent: bool) -> Iterator[str]:
-    """Sentences on what missing answers count as and on the signature; one for each run where they differ.
+    """Sentences on what missing answers count as and on the signature; one for each run if they differ.
 
-    `silent`: whether a row has no answer, for example an empty one, though none is missing.
+    `silent`: whether any row has no answer, which includes empty ones.
     """
     signatures = dict.fromkeys(line.signature for line in side.lines)
-    ways = {found for text in signatures for found in re.findall(r"\|missing:(\w+)", text)}
-    if len(ways) == 1:
-        yield from (_MISSING[way] for way in ways if way in _MISSING and not (silent and way == "error"))
+    rules = {rule for text in signatures for rule in re.findall(r"\|missing:(\w+)", text)}
+    if len(rules) == 1:
+        yield from (_MISSING[rule] for rule in rules if rule in _MISSING and not (silent and rule == "error"))
     if len(signatures) == 1:
         yield from (f"Signature: {text}" for text in signatures if text)
     else:
@@ -222,18 +216,18 @@ def lines_of(side: SideBySide, form: str) -> list[str]:
 
 def _means(side: SideBySide) -> Iterator[str]:
     """Every run's mean, and below it the parts that it is made of."""
-    found = side.comparison
-    yield f"{found.metric} over the {found.rows:,} rows that all runs have"
-    for run, line in zip(found.runs, side.lines, strict=True):
+    comparison = side.comparison
+    yield f"{comparison.metric} over the {comparison.rows:,} rows that all runs have"
+    for run, line in zip(comparison.runs, side.lines, strict=True):
         yield f"  {one_line(run.name):24} {_interval(run.figure)}"
-        if (told := make_up(line.headline)) is not None:
-            yield f"    = {told}"
+        if (weighted_sum := make_up(line.headline)) is not None:
+            yield f"    = {weighted_sum}"
 
 
 def _pairs(side: SideBySide) -> Iterator[str]:
-    """Every pair's difference over all rows, and by length where the first run is one of the two.
+    """Every pair's difference over all rows, and by length if the first run is one of the two.
 
-    Of very many runs, the pairs with the first run alone.
+    With very many runs, only the pairs with the first run.
     """
     pairs, runs = side.comparison.pairs, len(side.lines)
     shown = pairs if runs <= _MOST_PAIRED else pairs[: runs - 1]
@@ -255,6 +249,6 @@ def _interval(figure: Figure | Difference, sign: str = "") -> str:
     return f"{figure.mean:{sign}7.2f}  {interval_text(figure)}  n {figure.n:,}"
 
 
-def _difference(found: Difference) -> str:
-    p = f"  {found.test}" if found.adjusted is None else f"  p {found.adjusted:.3g} ({found.test})"
-    return f"{_interval(found, '+')}{p}{'  noise' if found.noise else ''}"
+def _difference(d: Difference) -> str:
+    p = f"  {d.test}" if d.adjusted is None else f"  p {d.adjusted:.3g} ({d.test})"
+    return f"{_interval(d, '+')}{p}{'  noise' if d.noise else ''}"

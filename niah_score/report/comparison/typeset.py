@@ -1,4 +1,4 @@
-"""Typesets a table as text, Markdown or LaTeX; no text in it acts as markup or on a terminal."""
+"""Typesets a table as text, Markdown or LaTeX; no text in it acts as markup, or acts on a terminal."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", "`": r"\textasciigrave{}", '"': r"\char34{}",
-    # Behind the end of a line these two would belong to it.
+    # At the start of a line, LaTeX would read these as arguments of the \\ before it.
     "[": "{[}", "]": "{]}", "*": "{*}",
     "±": r"$\pm$", "≥": r"$\geq$", "≈": r"$\approx$", "†": r"\textdagger{}",
     "‡": r"\textdaggerdbl{}", "–": "--",
 }  # fmt: skip
-# Two of these in a row would be set as one sign.
+# LaTeX would set two of these in a row as one character.
 _JOINED = re.compile(r"([-',])(?=\1)|([!?])(?=\\textasciigrave)")
 
 
 class TableCell(NamedTuple):
-    """A cell of a table: a figure, a `mark` behind it, and in `small` letters how sure it is."""
+    """A cell of a table: a figure, a `mark` after it, and in `small` letters its interval."""
 
     main: str
     small: str = ""
@@ -33,9 +33,9 @@ class TableCell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """`groups`: headings over the columns behind the first, and how many each spans. `notes`: sentences below it.
+    """`groups`: headings above the columns after the first, and how many each spans. `notes`: sentences below all.
 
-    `label`: the LaTeX label. Lines have as many cells as there are `columns`; the first names the line.
+    `label`: the LaTeX label. Each line has a cell for each of `columns`; the first names the line.
     """
 
     title: str
@@ -47,30 +47,29 @@ class Table(NamedTuple):
 
 
 def in_latex(text: str) -> str:
-    """Escape a text for LaTeX: nothing in it is a command. What is not Latin stays as it is."""
+    """Escape a text for LaTeX, so that nothing in it is a command. Other scripts stay as they are."""
     escaped = "".join(_LATEX.get(char, char) for char in one_line(text))
-    return _JOINED.sub(lambda found: f"{found[0]}{{}}", escaped)
+    return _JOINED.sub(r"\g<0>{}", escaped)
 
 
 def as_text(table: Table) -> list[str]:
-    """The table in columns, wide characters counted as two, a star behind what is set bold elsewhere."""
+    """The table in columns, wide characters counted as two, with a star after what the other formats set bold."""
 
     def set_cell(cell: TableCell) -> str:
         return " ".join(part for part in (f"{cell.main}{'*' if cell.bold else ''}{cell.mark}", cell.small) if part)
 
     lines = [list(map(one_line, table.columns)), *([one_line(set_cell(cell)) for cell in line] for line in table.lines)]
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
-    found = [one_line(table.title)]
+    text = [one_line(table.title)]
     for line in lines:
-        first, *rest = zip(line, widths, strict=True)
-        cells = [first[0] + " " * (first[1] - _width(first[0]))]
-        cells += [" " * (width - _width(cell)) + cell for cell, width in rest]
-        found.append("  " + "  ".join(cells).rstrip())
-    return [*found, *("  " + one_line(re.sub(r"^Bold:", "*", note)) for note in table.notes)]
+        padding = [" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)]
+        cells = [line[0] + padding[0], *map(str.__add__, padding[1:], line[1:])]
+        text.append("  " + "  ".join(cells).rstrip())
+    return [*text, *("  " + one_line(re.sub(r"^Bold:", "*", note)) for note in table.notes)]
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal."""
+    """How many columns of a terminal a text takes."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
@@ -99,7 +98,7 @@ def as_markdown(table: Table) -> list[str]:
 
 
 def as_latex(table: Table) -> list[str]:
-    """A `table` with booktabs; wide ones have what is smaller below the figure."""
+    """A `table` environment with booktabs; in wide tables the intervals go below the figures."""
     stacked = len(table.columns) > 6
 
     def set_cell(cell: TableCell) -> str:
@@ -142,12 +141,12 @@ def as_latex(table: Table) -> list[str]:
 
 
 def _signed(text: str) -> str:
-    """A figure, with a minus and not a hyphen."""
+    """A figure, with a minus sign instead of a hyphen."""
     return in_latex(text).replace("-", "$-$") if re.search(r"\d", text) else in_latex(text)
 
 
 def _breakable(text: str) -> str:
-    """Lines may end behind a bar, so that a signature fits between the margins."""
+    """Allow a line break after every bar, so that a signature fits between the margins."""
     return text.replace(r"\textbar{}", r"\textbar{}\allowbreak{}")
 
 

@@ -1,13 +1,13 @@
-"""Scores what a context gains: how much likelier it makes the gold answer, beside the question alone and an oracle.
+"""Scores what a context gains: how much likelier it makes the gold answer than the question alone, and than an oracle.
 
-gain = (log p(answer | prompt) - log p(answer | question alone)) / tokens of the answer, in nats a token. The oracle's
-gain is the same with the needles alone for a context, and recovery = gain / oracle gain, both summed over the rows
-whose oracle gains anything: what part of what the needles are worth survives in the haystack. Intervals are by needle.
+gain = (log p(answer | prompt) - log p(answer | question alone)) / tokens of the answer, in nats per token. The oracle's
+gain is the same with only the needles as context, and recovery = gain / oracle gain, both summed over the rows whose
+oracle gains anything: the share of what the needles are worth that survives in the haystack. Intervals are by needle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,9 +29,9 @@ _SHOWN = 3
 
 
 class GainScore(NamedTuple):
-    """A row's log-probabilities by condition, None where one lacks. `size`: tokens of the answer, or its bytes.
+    """A row's log-probabilities by condition, None if missing. `size`: tokens of the answer, or its bytes.
 
-    `status`: scored where the prompt and the question alone are there; control for rows that are twins of others.
+    `status`: scored if both the prompt's and the question's are known; control for rows that are twins of others.
     """
 
     row: TargetRow
@@ -50,15 +50,15 @@ class GainScore(NamedTuple):
         return self._over_alone("needle")
 
     def _over_alone(self, name: str) -> float | None:
-        one, alone = self.totals.get(name), self.totals.get("alone")
-        return None if one is None or alone is None or self.status != "scored" else one - alone
+        total, alone = self.totals.get(name), self.totals.get("alone")
+        return None if total is None or alone is None or self.status != "scored" else total - alone
 
 
 class GainFigure(NamedTuple):
-    """The rows of a group. `value`: what they share, as text. `gain`, `oracle`: nats a token (or byte).
+    """The rows of a group. `value`: what they share, as text. `gain`, `oracle`: nats per token (or byte).
 
-    `rows`: that count, of `of`. `no_needle`: those of them without the needles' log-probability; `no_oracle_gain`:
-    those that the needles alone gain nothing for. Neither is in `recovery`, a share, which may be above 1.
+    `rows`: how many count, out of `of`. `no_needle`: those of them without a log-probability for the needles alone;
+    `no_oracle_gain`: those whose needles alone gain nothing. Neither are in `recovery`, a share, which may exceed 1.
     """
 
     group: str
@@ -74,7 +74,7 @@ class GainFigure(NamedTuple):
 
 @dataclass(frozen=True)
 class GainReport:
-    """What contexts gain. `statuses`: how many rows have each of STATUSES; `conditions`: and each of CONDITIONS."""
+    """What contexts gain. `statuses`, `conditions`: how many rows have each of STATUSES and of CONDITIONS."""
 
     dataset: str
     digest8: str
@@ -89,8 +89,8 @@ class GainReport:
 
     @property
     def exit_code(self) -> int:
-        """0, or 3 where inputs had problems or no row is scored; what is missing is scored only if asked for."""
-        had_problems = bool({problem.kind for problem in self.problems} - set(ACCEPTED_PROBLEMS))
+        """0, or 3 if no row is scored or inputs had problems other than missing ones, which count only if asked for."""
+        had_problems = {problem.kind for problem in self.problems} - {*ACCEPTED_PROBLEMS}
         return 3 if had_problems or not self.statuses["scored"] else 0
 
     @property
@@ -111,37 +111,36 @@ def gain(
 ) -> GainReport:
     """Score log-probabilities of gold answers under the conditions that `niah-gen export --to loglikelihood` writes.
 
-    Raises ScoreError, ContractError and their kinds: also where a row lacks a condition, unless `asked` leaves it out.
+    Raises ScoreError, ContractError and subclasses, also if a row lacks a condition, unless `asked` leaves it out.
     """
     check_asked(asked)
     if asked.missing == "partial":
-        raise ScoreError("missing: 'partial' is for windows; the gain of an answer needs all of its tokens")
+        raise ScoreError("missing: 'partial' is only for windows; the gain of an answer needs all of its tokens")
     files = [log_probs] if isinstance(log_probs, str | Path) else list(log_probs)
     targets = read_targets(Path(dataset), windows=False)
     if all(row.control is not None or row.answer is None for row in targets.rows):
-        raise ScoreError(f"{dataset}: no row has an accepted answer; windows are scored by niah-score perplexity")
+        raise ScoreError(f"{dataset}: no row has an accepted answer; to score windows, run niah-score perplexity")
 
     def take(record: LogProbRecord, row: TargetRow, stated: str | None) -> Measured:
         if row.answer is None:
             raise UnreadableError("the row has no accepted answer")
         return answer_of(record.found, row, row.answer, asked.per, stated)
 
-    found = measures(targets, files, asked, take)
+    measured = measures(targets, files, asked, take)
     problems: list[Problem] = []
-    scores = tuple(_scored(row, found, asked.per, problems) for row in targets.rows)
+    scores = tuple(_scored(row, measured, asked.per, problems) for row in targets.rows)
     statuses = {status: sum(score.status == status for score in scores) for status in STATUSES}
-    if sum(statuses.values()) != len(scores):
-        raise AssertionError(f"statuses {statuses} do not sum up to {len(scores)} rows")
     asking = [score for score in scores if score.status in ("scored", "incomplete")]
     lacking = [score for score in asking if any(score.totals.get(name) is None for name in CONDITIONS)]
     if asked.missing == "error" and lacking:
         shown = ", ".join(score.row.id for score in lacking[:_SHOWN]) + (", ..." if len(lacking) > _SHOWN else "")
-        first = f"; the first problem: {problem}" if (problem := next(iter([*problems, *found.problems]), None)) else ""
+        problem = next(iter([*problems, *measured.problems]), None)
+        first = f"; the first problem: {problem}" if problem else ""
         counts = {name: sum(score.totals.get(name) is None for score in asking) for name in CONDITIONS}
         which = ", ".join(f"{name} in {count:,}" for name, count in counts.items() if count)
         raise ScoreError(
             f"{len(lacking):,} of {len(asking):,} rows lack a log-probability: {which} ({shown}){first}; ask for them "
-            "again, or pass --missing exclude, which also covers rows for which the export has no such line"
+            "again, or pass --missing exclude, which also leaves out rows for which the export wrote no such line"
         )
     conditions = {name: sum(score.totals.get(name) is not None for score in asking) for name in CONDITIONS}
     problems += [
@@ -153,50 +152,41 @@ def gain(
     ]  # fmt: skip
     return GainReport(
         targets.joinable.name, targets.joinable.digest8, without_surrogates(model or model_of(files)), asked, scores,
-        tuple(_figures(asking)), statuses, conditions, found.lines, (*found.problems, *problems),
+        tuple(_figures(asking)), statuses, conditions, measured.lines, (*measured.problems, *problems),
     )  # fmt: skip
 
 
-def _scored(row: TargetRow, found: Measures, per: str, problems: list[Problem]) -> GainScore:
+def _scored(row: TargetRow, measured: Measures, per: str, problems: list[Problem]) -> GainScore:
     if row.control is not None or row.answer is None:
         return GainScore(row, {}, 0, "no_answer" if row.answer is None else "control")
-    measured = {name: found.found.get((row.id, name)) for name in CONDITIONS}
-    totals = {name: None if one is None or one.missing else one.total for name, one in measured.items()}
-    stated = [one.tokens if per == "token" else one.bytes for one in measured.values() if one is not None]
-    # A sum that is missing may come without its number of tokens.
+    of_row = {name: measured.of_rows.get((row.id, name)) for name in CONDITIONS}
+    totals = {name: None if one is None or one.missing else one.total for name, one in of_row.items()}
+    stated = [one.tokens if per == "token" else one.bytes for one in of_row.values() if one is not None]
+    # A missing sum may come without its number of tokens.
     sizes = {size for size in stated if size is not None}
     if len(sizes) > 1:
         counts = ", ".join(map(str, sorted(sizes)))
-        problems.append(
-            Problem(
-                "other_tokens", "", None, row.id, f"{row.id!r}: its answer has {counts} tokens under its conditions"
-            )
-        )
+        why = f"{row.id!r}: its answer has {counts} tokens under its conditions"
+        problems.append(Problem("other_tokens", "", None, row.id, why))
         return GainScore(row, dict.fromkeys(CONDITIONS), 0, "incomplete")
     size = next(iter(sizes), None) or 0
-    there = totals["full"] is not None and totals["alone"] is not None and size > 0
-    return GainScore(row, totals, size, "scored" if there else "incomplete")
+    is_scored = totals["full"] is not None and totals["alone"] is not None and size > 0
+    return GainScore(row, totals, size, "scored" if is_scored else "incomplete")
 
 
 def _figures(scores: Sequence[GainScore]) -> list[GainFigure]:
-    """Over all rows, and by language, length and depth where there are several."""
-    found = [_figure("all", None, scores)]
-    ways: Sequence[tuple[str, Any]] = (
-        ("language", lambda row: row.language),
-        ("length", lambda row: row.length),
-        ("depth", lambda row: row.depth),
-    )
-    for group, key in ways:
-        values: dict[Hashable, list[GainScore]] = {}
+    """The figures over all rows, and by language, length and depth if rows have any."""
+    figures = [_figure("all", None, scores)]
+    for group in ("language", "length", "depth"):
+        by_value: dict[Any, list[GainScore]] = {}
         for score in scores:
-            values.setdefault(key(score.row), []).append(score)
-        if set(values) <= {None, 0}:
+            by_value.setdefault(getattr(score.row, group), []).append(score)
+        if set(by_value) <= {None, 0}:
             continue
-        ordered = sorted((value for value in values if value is not None), key=lambda value: (str(type(value)), value))
-        found += [
-            _figure(group, f"{value:g}" if isinstance(value, float) else str(value), values[value]) for value in ordered
-        ]
-    return found
+        for value in sorted(by_value.keys() - {None}, key=lambda value: (str(type(value)), value)):
+            text = f"{value:g}" if isinstance(value, float) else str(value)
+            figures.append(_figure(group, text, by_value[value]))
+    return figures
 
 
 def _figure(group: str, value: str | None, scores: Sequence[GainScore]) -> GainFigure:
@@ -228,8 +218,8 @@ def gain_table(report: GainReport) -> list[dict[str, Any]]:
             "no_oracle_gain": one.no_oracle_gain,
         }  # fmt: skip
         for name in ("gain", "oracle", "recovery"):
-            found: Ratio = getattr(one, name)
-            line |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+            share: Ratio = getattr(one, name)
+            line |= {name: share.value, f"{name}_low": share.low, f"{name}_high": share.high}
         table.append({**line, "needles": one.gain.clusters, "method": one.gain.method})
     return table
 
@@ -249,5 +239,5 @@ def gain_rows(report: GainReport) -> list[dict[str, Any]]:
 
 
 def _over(above: float | None, below: float | None) -> float | None:
-    """A quotient; None where one of both lacks, or nothing is below."""
+    """A quotient; None if either number is missing, or the lower one is not above 0."""
     return None if above is None or below is None or below <= 0 else above / below

@@ -1,4 +1,4 @@
-"""Reads files of log-probabilities, takes out of each record what its row asks for, and joins them to the rows."""
+"""Reads files of log-probabilities, takes from each record what its row asks for, and joins that to the rows."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from niah_score.join.target_rows import TargetRow, TargetRows
 from niah_score.scoring.target_tokens import PER, Measured, OtherTokenizerError, Per
 from niah_score.text.visible import without_surrogates
 
-# What records without a score count as: they end the run; they are left out; their known tokens count.
+# What happens to rows without all log-probabilities: the run ends; they are left out; their known tokens count.
 MISSING = ("error", "exclude", "partial")
 _SAMPLES = ", or, if they are samples, --samples mean, best or majority"
 
-# Takes what a row asks for out of a record. Raises OtherTokenizerError and UnreadableError.
+# Takes from a record what a row asks for, given the tokenizer's name. Raises OtherTokenizerError, UnreadableError.
 Take = Callable[[LogProbRecord, TargetRow, str | None], Measured]
 
 
 class Asked(NamedTuple):
-    """How log-probabilities are read. `per`: token or byte. `tokenizer`: of records that do not name theirs."""
+    """How to read log-probabilities. `per`: token or byte. `tokenizer`: of records that do not name theirs."""
 
     per: Per = "token"
     tokenizer: str | None = None
@@ -37,20 +37,20 @@ class Asked(NamedTuple):
     on_duplicate: str = "error"
 
 
-# Each token of the dataset's tokenizer, and nothing missing.
+# Per token of the dataset's tokenizer, with nothing missing.
 USUAL = Asked()
 
 
 class Measures(NamedTuple):
-    """What was found for each row by its id and condition, what became of the lines, and what was wrong with them."""
+    """What was measured, by row id and condition; what became of the lines, and what was wrong with them."""
 
-    found: dict[tuple[str, str], Measured]
+    of_rows: dict[tuple[str, str], Measured]
     lines: Lines
     problems: list[Problem]
 
 
 def check_asked(asked: Asked) -> None:
-    """Raise ScoreError for a word that means nothing."""
+    """Raise ScoreError for an unknown word."""
     for name, value, known in (
         ("missing", asked.missing, MISSING), ("per", asked.per, PER), ("on_duplicate", asked.on_duplicate, ON_DUPLICATE)
     ):  # fmt: skip
@@ -60,7 +60,7 @@ def check_asked(asked: Asked) -> None:
 
 
 def measures(targets: TargetRows, files: Sequence[str | Path], asked: Asked, take: Take) -> Measures:
-    """Join records to rows. Raises ScoreError, also for tokens of another tokenizer than the dataset's."""
+    """Join records to rows. Raises ScoreError, also for tokens that are not from the dataset's tokenizer."""
     paths = expand(files, "files of log-probabilities")
     names = [without_surrogates(str(path)) for path in paths]
     forced = log_prob_format(asked.format)
@@ -77,23 +77,23 @@ def measures(targets: TargetRows, files: Sequence[str | Path], asked: Asked, tak
             raise ScoreError(str(error).replace(_SAMPLES, "")) from None
         raise
     if not joined.lines.read:
-        raise ScoreError(f"{', '.join(names)}: no log-probabilities in it; was the run finished?")
+        raise ScoreError(f"{', '.join(names)}: no log-probabilities in it; did the run finish?")
     if joined.lines.malformed == joined.lines.read:
         raise ScoreError(f"{joined.problems[0]}; none of {joined.lines.read:,} records can be read")
     if joined.lines.read != sum(joined.lines[1:]):
         raise AssertionError(f"lines do not sum up: {joined.lines}")
     ids = rows.table["id"].to_list()
-    found = {
+    of_rows = {
         (ids[place], CONDITIONS[sample]): Measured(*orjson.loads(text))
         for place, sample, text in joined.answers.select("place", "sample", "text").iter_rows()
     }
-    return Measures(found, joined.lines, joined.problems)
+    return Measures(of_rows, joined.lines, joined.problems)
 
 
 def _answers(
     targets: TargetRows, path: Path, forced: LogProbFormat | None, asked: Asked, take: Take
 ) -> Iterator[Answer | Malformed]:
-    """Records as what `join` takes: its text is what was measured, its sample the number of the condition."""
+    """Records as answers for `join`: `text` is what was measured, as JSON, `sample` the index of the condition."""
     for record in read_log_probs(path, forced):
         if isinstance(record, Malformed):
             yield record
@@ -120,17 +120,9 @@ def _answers(
 def _other_tokenizer(path: Path, line: int, row: TargetRow, error: OtherTokenizerError, asked: Asked) -> str:
     what = f"{path}:{line}: row {row.id}: {error}. These are not tokens of {row.tokenizer!r}, the dataset's tokenizer"
     if asked.per == "token":
-        same = f"; if it is the dataset's and records cannot say so, say --tokenizer {row.tokenizer}"
+        same = f"; if it is the dataset's but records cannot say so, pass --tokenizer {row.tokenizer}"
         return (
-            f"{what}: build the dataset with the model's (--tokenizer), or normalise by bytes (--per byte)"
+            f"{what}: build the dataset with the model's tokenizer (--tokenizer), or normalise by bytes (--per byte)"
             f"{same if error.unstated else ''}"
         )
-    return f"{what}, and by bytes they cannot be told apart either"
-
-
-def accounts(lines: Lines) -> str:
-    """The equation of the lines that were read."""
-    return (
-        f"lines read {lines.read:,} = used {lines.used:,} + duplicate {lines.duplicate:,} + unknown {lines.unknown:,} "
-        f"+ malformed {lines.malformed:,}"
-    )
+    return f"{what}, and they cannot be told apart by bytes either"

@@ -1,13 +1,13 @@
-"""Scores the windows of a perplexity set: nats a token, perplexity and bits a byte, by length, with intervals.
+"""Scores the windows of a perplexity set: nats per token, perplexity and bits per byte, by length, with intervals.
 
-Negative log-likelihood is the sum of -log p over all scored tokens over their number, perplexity its exponential, bits
-a byte the same sum in bits over the bytes that were scored. Intervals are by document.
+Negative log-likelihood is the sum of -log p over all scored tokens, divided by their number; perplexity is its
+exponential; bits per byte is the same sum in bits, divided by the scored bytes. Intervals are by document.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ _SHOWN = 3
 
 
 class WindowScore(NamedTuple):
-    """A row and what was measured of it. `status`: scored; incomplete where tokens lack; missing without a record.
+    """A row and what was measured of it. `status`: scored; incomplete if tokens are missing; missing if all is.
 
     `counts`: whether it is in the figures.
     """
@@ -40,10 +40,10 @@ class WindowScore(NamedTuple):
 
 
 class LengthFigure(NamedTuple):
-    """The windows of one length in a language, or over one corpus of it; None for all corpora.
+    """The windows of one length in a language, or in one of its corpora; `corpus` is None for all corpora.
 
-    `rows`: those that count, of `of`. `tokens`, `bytes`: that were scored. `missing_rows`, `missing_tokens`: without a
-    log-probability, whether they count or not. `nll`: nats a token; `bits`: bits a byte.
+    `rows`: how many count, out of `of`. `tokens`, `bytes`: how many were scored. `missing_rows`, `missing_tokens`: how
+    many have no log-probability, whether they count or not. `nll`: nats per token; `bits`: bits per byte.
     """
 
     language: str
@@ -76,18 +76,16 @@ class PerplexityReport:
 
     @property
     def exit_code(self) -> int:
-        """0, or 3 where inputs had problems or no row is scored; what is missing is scored only if asked for."""
-        had_problems = bool({problem.kind for problem in self.problems} - set(ACCEPTED_PROBLEMS))
+        """0, or 3 if no row counts or inputs had problems other than missing ones, which count only if asked for."""
+        had_problems = {problem.kind for problem in self.problems} - {*ACCEPTED_PROBLEMS}
         return 3 if had_problems or not any(score.counts for score in self.scores) else 0
 
     @property
     def signature(self) -> str:
         """What the numbers were measured with, in one line."""
-        counted = [score for score in self.scores if score.counts]
-        unit = f"nll/{self.asked.per}"
         return (
-            f"niah|ds:{self.digest8}|metric:{unit}|tokenizer:{self.tokenizer}|missing:{self.asked.missing}"
-            f"|n:{len(counted)}|v:{VERSION}"
+            f"niah|ds:{self.digest8}|metric:nll/{self.asked.per}|tokenizer:{self.tokenizer}"
+            f"|missing:{self.asked.missing}|n:{sum(score.counts for score in self.scores)}|v:{VERSION}"
         )
 
 
@@ -100,8 +98,8 @@ def perplexity(
 ) -> PerplexityReport:
     """Score files of log-probabilities against a perplexity set.
 
-    Raises ScoreError, ContractError and their kinds, each naming file and line: also for tokens of another tokenizer
-    than the dataset's, and, unless `asked` says what they count as, for missing log-probabilities.
+    Raises ScoreError, ContractError and subclasses, naming file and line, also for tokens of another tokenizer than the
+    dataset's, and for missing log-probabilities unless `asked` says what they count as.
     """
     check_asked(asked)
     files = [log_probs] if isinstance(log_probs, str | Path) else list(log_probs)
@@ -110,31 +108,28 @@ def perplexity(
     def take(record: LogProbRecord, row: TargetRow, stated: str | None) -> Measured:
         if record.condition != "full":
             raise UnreadableError(
-                f"condition is {record.condition!r}; windows are asked whole (niah-score gain reads it)"
+                f"condition is {record.condition!r}, but windows have none; score it with niah-score gain"
             )
         return target_of(record.found, row, asked.per, stated)
 
-    found = measures(targets, files, asked, take)
-    scores = tuple(_scored(row, found, asked.missing) for row in targets.rows)
+    measured = measures(targets, files, asked, take)
+    scores = tuple(_scored(row, measured.of_rows.get((row.id, "full")), asked.missing) for row in targets.rows)
     statuses = {status: sum(score.status == status for score in scores) for status in STATUSES}
-    if sum(statuses.values()) != len(scores):
-        raise AssertionError(f"statuses {statuses} do not sum up to {len(scores)} rows")
     if asked.missing == "error" and statuses["scored"] != len(scores):
-        raise ScoreError(_refusal(scores, found))
+        raise ScoreError(_refusal(scores, measured))
     return PerplexityReport(
         targets.joinable.name, targets.joinable.digest8, without_surrogates(model or model_of(files)), asked,
         ", ".join(sorted({score.row.tokenizer for score in scores})), scores, tuple(_figures(scores, asked.per)),
-        statuses, found.lines, (*found.problems, *_absent(scores)),
+        statuses, measured.lines, (*measured.problems, *_absent(scores)),
     )  # fmt: skip
 
 
 def model_of(files: Sequence[str | Path]) -> str:
-    """The name of the first file, where nobody said which model it was."""
+    """The name of the first file, which stands in for the model's if none was given."""
     return Path(str(files[0])).name.partition(".")[0].strip("*?[]") or "model" if files else "model"
 
 
-def _scored(row: TargetRow, found: Measures, missing: str) -> WindowScore:
-    measured = found.found.get((row.id, "full"))
+def _scored(row: TargetRow, measured: Measured | None, missing: str) -> WindowScore:
     if measured is None:
         return WindowScore(row, None, "missing", False)
     if not measured.missing:
@@ -143,43 +138,40 @@ def _scored(row: TargetRow, found: Measures, missing: str) -> WindowScore:
     return WindowScore(row, measured, "incomplete", missing == "partial" and known)
 
 
-def _refusal(scores: Sequence[WindowScore], found: Measures) -> str:
+def _refusal(scores: Sequence[WindowScore], measured: Measures) -> str:
     """Why nothing is scored."""
-    said = []
+    reasons = []
     for status, what in (("missing", "have no log-probabilities"), ("incomplete", "lack some tokens'")):
         names = [score.row.id for score in scores if score.status == status]
         if names:
             shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-            said.append(f"{len(names):,} of {len(scores):,} rows {what} ({shown})")
+            reasons.append(f"{len(names):,} of {len(scores):,} rows {what} ({shown})")
     for kind in ("malformed", "unknown"):
-        problems = [problem for problem in found.problems if problem.kind == kind]
+        problems = [problem for problem in measured.problems if problem.kind == kind]
         if problems:
-            said.append(f"{len(problems):,} of {found.lines.read:,} records are {kind}, the first: {problems[0]}")
+            reasons.append(f"{len(problems):,} of {measured.lines.read:,} records are {kind}, the first: {problems[0]}")
     return (
-        f"{'; '.join(said)}; ask for them again, leave these rows out with --missing exclude, or count the tokens that "
-        "are known with --missing partial"
+        f"{'; '.join(reasons)}; ask for them again, leave these rows out with --missing exclude, or count the tokens "
+        "that are known with --missing partial"
     )
 
 
-def _absent(scores: Iterable[WindowScore]) -> list[Problem]:
-    found = []
+def _absent(scores: Iterable[WindowScore]) -> Iterator[Problem]:
+    """A problem for each row that is missing or incomplete."""
     for score in scores:
-        if score.status == "missing":
-            found.append(Problem("missing", "", None, score.row.id, f"{score.row.id!r} has no log-probabilities"))
-        elif score.status == "incomplete" and score.measured is not None:
+        if score.measured is None:
+            yield Problem("missing", "", None, score.row.id, f"{score.row.id!r} has no log-probabilities")
+        elif score.status == "incomplete":
             lacking, tokens = score.measured.missing, score.measured.tokens or 0
             what = f"{score.row.id!r} lacks the log-probabilities of {lacking:,} of {tokens:,} tokens"
-            found.append(Problem("missing", "", None, score.row.id, what))
-    return found
+            yield Problem("missing", "", None, score.row.id, what)
 
 
 def _figures(scores: Sequence[WindowScore], per: str) -> list[LengthFigure]:
-    """By language and length; where a language has several corpora, also over each of them."""
-    corpora: dict[str, list[str]] = {}
+    """The figures by language and length; if a language has several corpora, also for each of them."""
+    corpora: dict[str, set[str]] = {}
     for score in scores:
-        own = corpora.setdefault(score.row.language, [])
-        if score.row.corpus not in own:
-            own.append(score.row.corpus)
+        corpora.setdefault(score.row.language, set()).add(score.row.corpus)
     groups: dict[tuple[str, str | None, int], list[WindowScore]] = {}
     for score in scores:
         row = score.row
@@ -205,14 +197,14 @@ def _figure(language: str, corpus: str | None, length: int, scores: Sequence[Win
             score.row.tokens if score.measured is None else score.measured.missing for score in scores
         ),
         ratio(nats, sizes, documents) if per == "token" else NO_RATIO,
-        # Where tokens lack, nothing says how many bytes the others have.
+        # If tokens are missing, nothing says how many bytes the others have.
         ratio([nat / math.log(2) for nat in nats], [measured.bytes for _, measured in counted], documents)
         if whole else NO_RATIO,
     )  # fmt: skip
 
 
 def _exp(value: float | None) -> float | None:
-    """e to the power of a value; None where that is beyond all numbers."""
+    """e to the power of a value; None if that is too large for a float."""
     try:
         return None if value is None else math.exp(value)
     except OverflowError:

@@ -9,24 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from niah_score.contract import VERSION, file_sha256, sealed
-from niah_score.join.join import Problem
 from niah_score.machine.staging import FileSet, hold
 from niah_score.report.csv_files import plain_cells
 from niah_score.report.layout import PROBLEMS, SCORES, SUMMARY
 from niah_score.report.logprobs.gain import GainReport, gain_rows, gain_table
-from niah_score.report.logprobs.measure import accounts
 from niah_score.report.logprobs.perplexity import PerplexityReport, figure_table, score_table
+from niah_score.report.overview import accounts, first_problems
 
 PERPLEXITY_CSV = "perplexity.csv"
 GAIN_CSV = "gain.csv"
-_SHOWN_PROBLEMS = 20
 
 
 def write_log_probs(report: PerplexityReport | GainReport, folder: Path, *, overwrite: bool = False) -> Path:
-    """Write summary.json, scores.parquet, the figures as CSV and problems.jsonl into a folder, and return it.
+    """Write summary.json, scores.parquet, the figures as CSV and problems.jsonl to a folder, and return it.
 
-    Raises ScoreError where the folder holds scores already and `overwrite` is false, LockedError where another process
-    writes there, ResourceError where it cannot be written to.
+    Raises ScoreError if the folder already holds scores and `overwrite` is false, LockedError if another process is
+    writing there, ResourceError if it cannot be written to.
     """
     windows = isinstance(report, PerplexityReport)
     table = PERPLEXITY_CSV if windows else GAIN_CSV
@@ -75,25 +73,18 @@ def _write(
 
 
 def printed(report: PerplexityReport | GainReport) -> Iterator[str]:
-    """The lines to print: a table, the two equations, what is missing, the first problems, the signature."""
+    """The lines to print: a table, what became of lines and rows, what is missing, problems, the signature."""
     yield from _perplexity_lines(report) if isinstance(report, PerplexityReport) else _gain_lines(report)
     yield ""
-    yield accounts(report.lines)
-    yield f"rows {len(report.scores):,} = " + " + ".join(f"{name} {count:,}" for name, count in report.statuses.items())
+    yield from accounts(report.lines, report.statuses)
     if isinstance(report, PerplexityReport):
         tokens = sum(one.missing_tokens for one in report.figures if one.corpus is None)
         if tokens:
             yield f"tokens without a log-probability: {tokens:,}"
     else:
         yield "rows with each condition: " + ", ".join(f"{name} {count:,}" for name, count in report.conditions.items())
-    yield from _problems([problem for problem in report.problems if problem.kind != "missing"])
+    yield from first_problems(report.problems)
     yield report.signature
-
-
-def _problems(problems: Sequence[Problem]) -> Iterator[str]:
-    yield from (f"  {problem.kind}: {problem}" for problem in problems[:_SHOWN_PROBLEMS])
-    if len(problems) > _SHOWN_PROBLEMS:
-        yield f"  and {len(problems) - _SHOWN_PROBLEMS:,} more problems: all are in problems.jsonl"
 
 
 def _perplexity_lines(report: PerplexityReport) -> Iterator[str]:
@@ -112,7 +103,7 @@ def _perplexity_lines(report: PerplexityReport) -> Iterator[str]:
 
 def _gain_lines(report: GainReport) -> Iterator[str]:
     yield (
-        f"{report.model}: gain of the context in nats a {report.asked.per}, {report.dataset} ({report.digest8}), "
+        f"{report.model}: gain of the context in nats per {report.asked.per}, {report.dataset} ({report.digest8}), "
         "intervals by needle"
     )
     head = ("", "rows", "gain", "95 %", "oracle", "recovery", "95 %", "no gain")
@@ -127,8 +118,8 @@ def _gain_lines(report: GainReport) -> Iterator[str]:
     yield from _aligned(head, lines)
     missing = report.figures[0].no_needle
     if missing:
-        yield f"{missing:,} rows have no log-probability given the needles alone, and are in no recovery"
-    yield "no gain: rows whose needles alone make the answer no likelier; they are in no recovery"
+        yield f"{missing:,} rows have no log-probability given the needles alone; recovery leaves them out"
+    yield "no gain: rows whose needles alone make the answer no likelier; recovery leaves them out"
 
 
 def _aligned(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:

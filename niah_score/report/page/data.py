@@ -1,10 +1,11 @@
-"""Computes the numbers of a report's page: what summary.json says, and sums small enough to filter by in a browser.
+"""Computes the numbers of a report's page: what summary.json says, and sums small enough to filter in a browser.
 
-Figures are lists: rows, n, unanswered, mean, low, high (points, null where there is none).
+Figures are lists: rows, n, unanswered, mean, low, high (points, null if there is none).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,25 +21,25 @@ from niah_score.statistics.scored import Scored, coordinate_text
 FILTERS = ("part", "language", "corpus", "needle_id", "control")
 PROBLEMS = 20
 _MOST_NAMES = 60
-# Combinations of all coordinates that are embedded; each is a line of numbers.
+# Combinations of coordinates to embed; each is a line of numbers.
 _MOST_COMBINATIONS = 60_000
 _MOST_CONTROLS = 50
 _MOST_PARTS = 50
-# Groups of a coordinate that have their intervals embedded.
+# Values of a coordinate whose intervals are embedded.
 _MOST_GROUPS = 300
 _LONGEST_NAME = 300
 _COLUMNS = ("rows", "n", "unanswered", "mean", "low", "high")
 
 
 def data_of(report: Report) -> dict[str, Any]:
-    """Everything that the page shows but its examples."""
+    """Everything that the page shows, except its examples."""
     scored, summary = rows_of(report), report.summary
     metrics = ["score", *(name for name in report.metrics if name in summary["metrics"])]
     axes = [_RowPlaces(scored.factor(name)) for name in ("length", "depth_percent")]
     filters, left_out = _filters(scored, axes, weighted=report.weights is not None)
 
     def of_values(name: str) -> list[Any]:
-        """For each metric the figures of a coordinate's values."""
+        """For each metric, the figures of a coordinate's values."""
         return [
             _of_values(scored.factor(name), summary["metrics"][metric]["groups"].get(name), these=name == "needle_id")
             for metric in metrics
@@ -52,8 +53,8 @@ def data_of(report: Report) -> dict[str, Any]:
         "signatures": [report.signatures.get(name) for name in metrics],
         "own_metrics": [short(str(name)) for name in scored.factor("metric").values[:_MOST_NAMES] if name is not None],
         "lines": summary["lines"],
-        "statuses": _pairs(summary["statuses"]),
-        "findings": _pairs(summary["findings"]),
+        "statuses": list(summary["statuses"].items()),
+        "findings": list(summary["findings"].items()),
         "problems": _problems(report),
         "needle_recall": [[line["position"], *_listed(line)] for line in summary["needle_recall"]],
         "metrics": metrics,
@@ -80,13 +81,13 @@ def data_of(report: Report) -> dict[str, Any]:
 
 
 def rows_of(report: Report) -> Scored:
-    """The rows that the page knows: also those of controls, unless there are too many different ones to choose from."""
+    """The rows that the page knows: controls too, unless there are too many different ones to choose from."""
     kept = len(report.every_row.factor("control").values) <= _MOST_CONTROLS or not report.scored.height
     return report.every_row if kept else report.scored
 
 
 class _RowPlaces:
-    """A coordinate of the heatmap: for each row its place, for each place its value or [first, last]."""
+    """A coordinate of the heatmap: each row's place, and each place's label, a value or [first, last]."""
 
     def __init__(self, factor: Factor) -> None:
         import numpy as np
@@ -96,7 +97,7 @@ class _RowPlaces:
 
 
 def cells_of_rows(scored: Scored) -> Any:
-    """For each row the number of its cell: place of its length * number of depths + place of its depth."""
+    """For each row the number of its cell: the place of its length * number of depths + the place of its depth."""
     length, depth = (_RowPlaces(scored.factor(name)) for name in ("length", "depth_percent"))
     return wide(length.codes, len(depth.labels), depth.codes)
 
@@ -110,12 +111,8 @@ def _name(value: str | None) -> str | None:
     return None if value is None else short(value)
 
 
-def _pairs(counts: dict[str, int]) -> list[tuple[str, int]]:
-    return list(counts.items())
-
-
 def _listed(figure: dict[str, Any], *, these: bool = False) -> list[Any]:
-    """A figure as a list; `these`: with the interval of these needles alone."""
+    """A figure as a list. `these`: whether with the interval of these needles alone."""
     ends = [_rounded(figure[f"{name}_these" if these else name]) for name in ("low", "high")]
     return [*(figure[name] for name in _COLUMNS[:4]), *ends]
 
@@ -124,32 +121,30 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _overall(found: dict[str, Any]) -> dict[str, Any]:
+def _overall(of_metric: dict[str, Any]) -> dict[str, Any]:
     return {
-        "rows": _listed(found["overall"]),
-        "lengths": _listed(found["overall_of_lengths"]),
-        "method": found["overall"]["method"],
-        "effective": found["effective_length"],
+        "rows": _listed(of_metric["overall"]),
+        "lengths": _listed(of_metric["overall_of_lengths"]),
+        "method": of_metric["overall"]["method"],
+        "effective": of_metric["effective_length"],
     }
 
 
 def _problems(report: Report) -> dict[str, Any]:
-    kinds: dict[str, int] = {}
-    for problem in report.problems:
-        kinds[problem.kind] = kinds.get(problem.kind, 0) + 1
     return {
         "count": len(report.problems),
-        "kinds": sorted(kinds.items()),
+        "kinds": sorted(Counter(problem.kind for problem in report.problems).items()),
         "shown": [
-            [one.kind, short(one.file), one.line, short(one.message, 1000)] for one in report.problems[:PROBLEMS]
+            [problem.kind, short(problem.file), problem.line, short(problem.message, 1000)]
+            for problem in report.problems[:PROBLEMS]
         ],
     }
 
 
-def _controls(found: dict[str, dict[str, Any]]) -> list[list[Any]]:
-    """A line for each control: its name, that of its number, a figure, and what stands beside it, or null."""
+def _controls(controls: dict[str, dict[str, Any]]) -> list[list[Any]]:
+    """A line for each control: its name, its number's name, a figure, and further shares or figures, or null."""
     lines = []
-    for control, record in list(found.items())[:_MOST_CONTROLS]:
+    for control, record in list(controls.items())[:_MOST_CONTROLS]:
         number = next(name for name in NUMBERS if name in record)
         beside = {name: record[name] for name in ("shares", "asked", "gap") if name in record} or None
         lines.append([short(control), number, *_listed({**record, "mean": record[number]}), beside])
@@ -157,9 +152,9 @@ def _controls(found: dict[str, dict[str, Any]]) -> list[list[Any]]:
 
 
 def _of_values(factor: Factor, lines: list[dict[str, Any]] | None, *, these: bool) -> list[list[Any]] | None:
-    """The figures of a coordinate's values in their order; a value that controls alone have has one of no rows.
+    """The figures of a coordinate's values, in order; a value that only controls have gets a figure without rows.
 
-    Null where there are none, or too many to embed.
+    Null if there are none, or too many to embed.
     """
     if lines is None or len(factor.values) > _MOST_GROUPS:
         return None
@@ -170,9 +165,9 @@ def _of_values(factor: Factor, lines: list[dict[str, Any]] | None, *, these: boo
 def _part_weights(
     report: Report, parts: Sequence[str | None], metrics: Sequence[str]
 ) -> list[list[float | None]] | None:
-    """For each metric, what a row of each part counts in means over several; null for a part that is in none.
+    """For each metric, the weight of a row of each part in means over several parts; null for a part that is in none.
 
-    Null where every row counts the same.
+    Null if every row counts the same.
     """
     import numpy as np
 
@@ -180,18 +175,18 @@ def _part_weights(
         return None
     counted = report.scored
     part = counted.factor("part")
-    found: list[list[float | None]] = []
+    of_metrics: list[list[float | None]] = []
     for metric in metrics:
         has, each = counted.values(metric)[1], counted.row_weights(metric)
         weights = np.zeros(len(part.values))
         weights[part.codes[has]] = 1.0 if each is None else each[has]
         known = dict(zip(part.values, weights.tolist(), strict=True))
-        found.append([known.get(name) for name in parts])
-    return found
+        of_metrics.append([known.get(name) for name in parts])
+    return of_metrics
 
 
 def _filters(scored: Scored, axes: Iterable[_RowPlaces], *, weighted: bool) -> tuple[list[str], list[str]]:
-    """Coordinates with several values, and those of them that would make too many combinations.
+    """The coordinates to filter by, which have several values, and those left out as they make too many combinations.
 
     `weighted`: whether parts have weights.
     """
@@ -204,12 +199,11 @@ def _filters(scored: Scored, axes: Iterable[_RowPlaces], *, weighted: bool) -> t
         keys = _keys([*base, *(scored.factor(name).codes for name in names)])
         if len(np.unique(keys)) <= _MOST_COMBINATIONS:
             break
-        # Without the choice of controls, their rows would count among the others; without that of parts, rows would not
-        # count what their parts do.
-        controls = "control" in names and None in scored.factor("control").values
-        held = {"control": controls, "part": weighted}
-        left = [name for name in names if not held.get(name)] or names
-        largest = max(left, key=lambda name: len(scored.factor(name).values))
+        # Without a filter for controls, their rows would count with the others; without one for parts, rows would not
+        # have the weights of their parts.
+        kept = {"control": None in scored.factor("control").values, "part": weighted}
+        removable = [name for name in names if not kept.get(name)] or names
+        largest = max(removable, key=lambda name: len(scored.factor(name).values))
         names.remove(largest)
         left_out.append(largest)
     return names, left_out
@@ -227,13 +221,13 @@ def _keys(codes: Sequence[Any]) -> Any:
 
 
 def _sums(scored: Scored, metrics: Sequence[str], codes: Sequence[Any]) -> dict[str, Any]:
-    """For each combination that there is: its codes, rows, unanswered, and for each metric n and the sum of scores."""
+    """For each combination that occurs: its codes, rows, unanswered, and for each metric n and the sum of scores."""
     import numpy as np
 
     _, first, inverse = np.unique(_keys(codes), return_index=True, return_inverse=True)
     count = len(first)
     rows = np.bincount(inverse, minlength=count)
-    found = {
+    sums = {
         "codes": [one[first].tolist() for one in codes],
         "rows": rows.tolist(),
         "unanswered": np.bincount(inverse[scored.unanswered], minlength=count).tolist(),
@@ -244,14 +238,14 @@ def _sums(scored: Scored, metrics: Sequence[str], codes: Sequence[Any]) -> dict[
         values, has = scored.values(metric)
         n = rows if has.all() else np.bincount(inverse[has], minlength=count)
         # null: every row has a score.
-        found["n"].append(None if np.array_equal(n, rows) else n.tolist())
-        sums = np.bincount(inverse[has], values[has], minlength=count).astype(float).round(4)
-        found["sum"].append([int(value) if value.is_integer() else value for value in sums.tolist()])
-    return found
+        sums["n"].append(None if np.array_equal(n, rows) else n.tolist())
+        totals = np.bincount(inverse[has], values[has], minlength=count).astype(float).round(4)
+        sums["sum"].append([int(total) if total.is_integer() else total for total in totals.tolist()])
+    return sums
 
 
 def _cells(report: Report, metrics: Sequence[str]) -> list[list[Any]]:
-    """For each metric, over all languages (-1), then each: the language's place, cells, and their figures' columns."""
+    """For each metric, over all languages (-1), then each: the language's index, its cells, the columns of figures."""
     import polars as pl
 
     scored = rows_of(report)
@@ -261,7 +255,7 @@ def _cells(report: Report, metrics: Sequence[str]) -> list[list[Any]]:
         for i, length in enumerate(scored.factor("length").values)
         for k, depth in enumerate(depths)
     }
-    found = []
+    of_metrics = []
     for metric in metrics:
         frame = report.cells.filter(pl.col("metric") == metric)
         parts = []
@@ -270,5 +264,5 @@ def _cells(report: Report, metrics: Sequence[str]) -> list[list[Any]]:
             columns = [part[name] if name not in ("low", "high") else part[name].round(4) for name in _COLUMNS]
             code = -1 if language is None else languages.index(language)
             parts.append([code, at, *(column.to_list() for column in columns)])
-        found.append(parts)
-    return found
+        of_metrics.append(parts)
+    return of_metrics

@@ -1,17 +1,17 @@
-// The rows of a cell in, what was asked, hidden, answered and scored out.
+// Shows the rows of a cell: what was asked, hidden, answered and scored.
 
 const KIND = new Map([...STATUSES, ...FINDINGS].map(([key, kind]) => [key, kind]));
 
-/** The examples of a cell that the filters let through, as places in the columns. */
+/** The examples of a cell that pass the filters, as indices into the columns. */
 function examplesOf(place) {
   const { columns } = DATA.examples;
-  const found = [];
-  const each = PART >= 0 && state.filters[PART] < 0 ? partWeights() : null;
+  const examples = [];
+  const weights = PART >= 0 && state.filters[PART] < 0 ? partWeights() : null;
   for (let k = columns.cell.indexOf(place); k >= 0 && k < columns.cell.length && columns.cell[k] === place; k++) {
     const fits = state.filters.every((value, at) => value < 0 || columns[DATA.filters[at].name][k] === value);
-    if (fits && !(each && each[columns.part[k]] === null)) found.push(k);
+    if (fits && !(weights && weights[columns.part[k]] === null)) examples.push(k);
   }
-  return found;
+  return examples;
 }
 
 /** What an opened cell shows. */
@@ -19,7 +19,7 @@ function cellDetail(place) {
   const figure = cells()[place];
   const shown = examplesOf(place);
   return [
-    detailHead(`Cell · ${metricName(state.metric)}`, place, told(figure)),
+    detailHead(`Cell · ${metricName(state.metric)}`, place, inWords(figure)),
     el("p", { class: "small how" }, howMany(shown.length, figure)),
     el("ol", { class: "examples" }, shown.map(example))];
 }
@@ -27,7 +27,7 @@ function cellDetail(place) {
 function howMany(shown, figure) {
   const all = figure ? figure[ROWS] : 0;
   if (shown >= all) return all === 1 ? "Its one row." : `All ${count(all)} rows, the worst first.`;
-  const which = isFiltered() ? "those of the page’s examples that the filters let through" : "the worst and a spread over the others and the needles";
+  const which = isFiltered() ? "the page’s examples that pass the filters" : "the worst, and a spread over the others and the needles";
   return `${count(shown)} of ${count(all)} rows shown: ${which}. All are in scores.parquet.`;
 }
 
@@ -54,7 +54,7 @@ function example(k) {
       finding ? chip(word(finding), KIND.get(finding), "finding") : null,
       ["part", "needle_id", "corpus", "language", "control", "task"].map((key) => (of(key) === null ? null : el("span", { class: "tag", title: WORDS[key] ?? key }, name(of(key)))))),
     truth && truth.question !== null ? field("Question", passage(truth.question, language)) : null,
-    silent ? field("Answer", el("p", { class: "nothing" }, status === "missing" ? "No answer came." : "An error came instead of an answer."),
+    silent ? field("Answer", el("p", { class: "nothing" }, status === "missing" ? "There is no answer." : "There is an error instead of an answer."),
       columns.error[k] === null ? null : passage(columns.error[k], null))
       : field(extracted === null ? "Answer" : "Answer, extracted", answer(extracted ?? prediction, language, keywords)),
     !silent && extracted !== null ? el("details", { class: "field" }, el("summary", {}, "Answer, raw"), passage(prediction ?? "", language, keywords)) : null,
@@ -72,10 +72,10 @@ function answer(text, language, keywords) {
   return text === null || text === "" ? el("p", { class: "nothing" }, "An empty answer.") : passage(text, language, keywords);
 }
 
-/** A group of variants, ticked where the text shown holds one of them. */
+/** A group of variants, ticked if the text shown has one of them. */
 function keywordGroup(group, text, language) {
-  const whole = (Array.isArray(text) ? text : [text ?? ""]).filter((piece) => typeof piece === "string");
-  const there = whole.some((piece) => ranges(piece, group).length);
+  const pieces = (Array.isArray(text) ? text : [text ?? ""]).filter((piece) => typeof piece === "string");
+  const there = pieces.some((piece) => ranges(piece, group).length);
   return el("li", { class: there ? "there" : "absent" }, el("span", { class: "tick", "aria-label": there ? "found" : "not found", role: "img" }, there ? "✓" : "✗"),
-    group.map((one, at) => [at ? el("span", { class: "or" }, " or ") : null, el("span", { class: "keyword", lang: tagOf(language), dir: "auto" }, nodes(one))]));
+    group.map((keyword, at) => [at ? el("span", { class: "or" }, " or ") : null, el("span", { class: "keyword", lang: tagOf(language), dir: "auto" }, nodes(keyword))]));
 }

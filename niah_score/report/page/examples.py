@@ -1,4 +1,4 @@
-"""Chooses the rows that a report's page shows: the worst and a spread of every cell, long texts cut."""
+"""Chooses the rows that a report's page shows: of every cell the worst and a spread of the others, long texts cut."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from niah_score.join.rows import Rows
+    from niah_score.statistics.scored import Scored
 
 
 class Step(NamedTuple):
-    """How much a page shows: examples of a cell, and characters of a text."""
+    """How much a page shows: examples per cell, and characters per text."""
 
     examples: int
     characters: int
@@ -32,19 +33,21 @@ LADDER = (
     *(Step(examples, 300) for examples in (6, 5, 4, 3, 2, 1)),
     Step(0, 0),
 )
-# Of a cell's examples, those that are its worst; the others are spread over the rest, right answers first.
+# The share of a cell's examples that are its worst; the others are spread over the rest, right answers first.
 _WORST = 0.7
+# Kinds of answers, from the worst.
+_WRONG, _UNANSWERED, _RIGHT = 0, 1, 2
 _NAMES = ("part", "language", "corpus", "needle_id", "control", "task", "status", "finding", "metric")
-# Bytes of an example beside its texts, at the least.
+# Bytes of an example besides its texts, at least.
 _FRAME = 100
-# Rows that are sorted at once: of more, those that could be shown are found in parts.
+# Rows sorted at once; of more than these, candidates are picked a million rows at a time.
 _SORTED_TOGETHER = 1_000_000
-# Lists of a row's truth that are shown.
+# Accepted answers, needles and keywords shown of a row.
 _MOST_LISTED = 50
 
 
 class Chooser:
-    """Chooses examples among a report's rows, the same ones for the same report. `data`: as `data_of` returns it."""
+    """Chooses examples among a report's rows: the same ones for the same report. `data`: what `data_of` returns."""
 
     def __init__(self, report: Report, data: dict[str, Any]) -> None:
         self._report = report
@@ -56,16 +59,16 @@ class Chooser:
         self._truth = None if report.rows is None else _truth(report.rows, self._of_ranked["id"], self._ranked["row"])
 
     def _chosen(self, step: Step) -> pl.DataFrame:
-        """Rows that are shown, by cell, the worst first."""
+        """The rows to show, by cell, the worst first."""
         import polars as pl
 
         worst = round(step.examples * _WORST)
         kept = (pl.col("worst") < worst) | (pl.col("rest") < step.examples - worst)
-        # A cell that has no more than are shown is shown whole.
+        # A cell with no more rows than that is shown whole.
         return self._ranked.filter(kept | (pl.col("rows") <= step.examples) if step.examples else pl.lit(False))
 
     def _shown(self, step: Step) -> pl.DataFrame:
-        """The lines of the rows that are shown, in the order of `_chosen`."""
+        """All columns of the rows to show, in the order of `_chosen`."""
         import polars as pl
 
         places = self._ranked.select("row").with_row_index("place").join(
@@ -74,7 +77,7 @@ class Chooser:
         return self._of_ranked[places["place"].cast(pl.Int64)]
 
     def estimate(self, step: Step) -> int:
-        """About how many bytes the examples take; too few rather than too many."""
+        """Roughly how many bytes the examples take: rather too few than too many."""
         import polars as pl
 
         texts = self._shown(step).select("id", "prediction", "extracted")
@@ -82,15 +85,14 @@ class Chooser:
         return int(sum(texts.select(cut).fill_null(0).row(0))) + _FRAME * texts.height
 
     def examples(self, step: Step) -> dict[str, Any]:
-        """The examples of all cells, as columns; codes are places in `tables`, and `truth` is a place in `texts`."""
+        """The examples of all cells, as columns; codes are indices into `tables`, `truth` is an index into `texts`."""
         import polars as pl
 
         chosen, frame = self._chosen(step), self._shown(step)
         tables = {name: _NameTable(self._filters.get(name)) for name in _NAMES}
         codes = {name: tables[name].codes(self._report, name, frame) for name in _NAMES}
         truth, texts = self._truths(chosen["row"], step)
-        hits = frame["keyword.needles"].to_list() if "keyword.needles" in frame.columns else [None] * frame.height
-        words = [self._words(place) for place in truth]
+        words = [self._words(row) for row in chosen["row"].to_list()]
         scores = [
             [None if value is None else round(value, 4) for value in frame[name].cast(pl.Float64).to_list()]
             for name in self._metrics
@@ -106,8 +108,8 @@ class Chooser:
             "extracted": [_cut(t, step.characters, w) for t, w in zip(frame["extracted"], words, strict=True)],
             "error": [None if text is None else short(text, 1000) for text in frame["error"].to_list()],
             "reasoning": frame["reasoning"].str.len_chars().to_list(),
-            "samples": frame["samples"].to_list() if "samples" in frame.columns else [1] * frame.height,
-            "hits": hits,
+            "samples": _column(frame, "samples", 1),
+            "hits": _column(frame, "keyword.needles", None),
             "truth": truth,
         }
         return {
@@ -121,11 +123,11 @@ class Chooser:
         }
 
     def _truths(self, rows: pl.Series, step: Step) -> tuple[list[int | None], list[dict[str, Any]] | None]:
-        """For each row the place of its texts among the second, which is null where the dataset is not at hand."""
+        """For each row the index of its texts, and those texts; without the dataset, nothing but None."""
         if self._truth is None:
             return [None] * len(rows), None
         places: dict[tuple[int, str | None], int] = {}
-        found: list[int | None] = []
+        of_rows: list[int | None] = []
         texts: list[dict[str, Any]] = []
         for row in rows.to_list():
             key = self._truth.keys.get(row)
@@ -138,26 +140,24 @@ class Chooser:
                     [short(word) for word in group[:_MOST_LISTED]] for group in lists["keywords"][:_MOST_LISTED]
                 ]
                 texts.append({"question": _cut(key[1], step.characters, []), **cut, "keywords": keywords})
-            found.append(None if key is None else places[key])
-        self._known = {place: key[0] for key, place in places.items()}
-        return found, texts
+            of_rows.append(None if key is None else places[key])
+        return of_rows, texts
 
-    def _words(self, place: int | None) -> list[str]:
-        """The keywords, folded, that a cut leaves in sight."""
-        if place is None or self._truth is None:
+    def _words(self, row: int) -> list[str]:
+        """The folded keywords of a row, which stay in sight when its answer is cut."""
+        if self._truth is None or (key := self._truth.keys.get(row)) is None:
             return []
-        return [fold(word) for group in self._truth.lists[self._known[place]]["keywords"] for word in group]
+        return [fold(word) for group in self._truth.lists[key[0]]["keywords"] for word in group]
 
 
 class _NameTable:
-    """The different values of a name that examples have; all of them where the page filters by it."""
+    """The distinct values that examples have in a column; all values where the page filters by it."""
 
     def __init__(self, values: list[str | None] | None) -> None:
         self.values = values
 
     def codes(self, report: Report, name: str, frame: pl.DataFrame) -> list[int]:
-        # Scores of older releases have no parts.
-        own = frame[name].to_list() if name in frame.columns else [None] * frame.height
+        own = _column(frame, name, None)  # scores of older releases have no parts
         if name == "needle_id":
             own = [value and needle_kind(value) for value in own]
         if self.values is not None:
@@ -170,14 +170,19 @@ class _NameTable:
 
 
 class _RowTexts(NamedTuple):
-    """`keys`: for rows by number, which lists and question are theirs; `lists`: answers, needles, keywords of each."""
+    """`keys`: by row number, the index of a row's lists and its question. `lists`: answers, needles and keywords."""
 
     keys: dict[int, tuple[int, str | None]]
     lists: list[dict[str, Any]]
 
 
+def _column(frame: pl.DataFrame, name: str, missing: object) -> list[Any]:
+    """The values of a column; `missing` for every row if there is no such column."""
+    return frame[name].to_list() if name in frame.columns else [missing] * frame.height
+
+
 def _lines_of(report: Report, rows: pl.Series) -> pl.DataFrame:
-    """All columns of some of the rows that the page knows."""
+    """All columns of some of the page's rows."""
     known = rows_of(report)
     if isinstance(report.table, ScoresFile):
         return report.table.rows(known.numbers_among_all(rows))
@@ -185,7 +190,7 @@ def _lines_of(report: Report, rows: pl.Series) -> pl.DataFrame:
 
 
 def _truth(dataset: Rows | RowsOnDisk, ids: pl.Series, rows: pl.Series) -> _RowTexts:
-    """What the rows of some ids ask for; the page calls them by the numbers `rows`."""
+    """What rows ask for. `rows`: the page's numbers of the rows with those `ids`."""
     import polars as pl
 
     if isinstance(dataset, RowsOnDisk):
@@ -203,65 +208,75 @@ def _truth(dataset: Rows | RowsOnDisk, ids: pl.Series, rows: pl.Series) -> _RowT
 
 
 def _ranked(report: Report) -> pl.DataFrame:
-    """Rows that any page could show, ordered by cell and from the worst: their number, cell, the cell's rows and ranks.
+    """Rows that any page could show, by cell and from the worst: their number, cell, the cell's rows and ranks.
 
-    Wrong answers come first, then rows without one, then right ones; among equals every needle has its turn. The rows
-    of a cell's controls, and those of parts that are in no score, are ranked apart from the others.
+    Wrong answers come first, then rows without an answer, then right ones; among equals, needles take turns. A cell's
+    controls, and its rows of parts that are in no score, are ranked separately from its other rows.
     """
     import numpy as np
     import polars as pl
 
     scored = rows_of(report)
-    cells = cells_of_rows(scored)
     values, has = scored.values("score")
-    part, needle = scored.factor("part"), scored.factor("needle_id").codes
-    in_no_score = np.array([scored.weight_of(name) == 0 for name in part.values], np.bool_)
-    is_control, unanswered = ~scored.where("control", None), scored.unanswered
+    needle = scored.factor("needle_id").codes
+    group = _groups(scored)
+    right = np.where(has & (values >= 100.0), np.int8(_RIGHT), np.int8(_WRONG))
+    kind = np.where(scored.unanswered, np.int8(_UNANSWERED), right)
     most = LADDER[0].examples
 
-    def first_turns(rows: NDArray[np.int64]) -> pl.DataFrame:
-        """Of some rows those that any page could show, sorted: of one needle, nothing beyond so many turns."""
-        own, there = values[rows], has[rows]
-        kind = np.where(unanswered[rows], 1, np.where(there & (own >= 100.0), 2, 0))
-        apart = cells[rows] * 3 + np.where(is_control[rows], 2, in_no_score[part.codes[rows]])
-        order = np.lexsort((np.where(there, own, 101.0), kind, apart))
-        frame = pl.DataFrame(
-            {
-                "row": rows[order],
-                "cell": cells[rows][order],
-                "apart": apart[order],
-                "kind": kind[order].astype(np.int8),
-                "needle": needle[rows][order],
-            }
-        ).with_row_index("place")
-        turn = pl.int_range(pl.len()).over("apart", "kind", "needle").alias("turn")
-        return frame.with_columns(turn).filter(pl.col("turn") < most)
+    def candidates(rows: NDArray[np.int64]) -> pl.DataFrame:
+        """Some rows, sorted by group, kind and score, each with its turn among those of its needle, up to `most`."""
+        order = np.lexsort((np.where(has[rows], values[rows], 101.0), kind[rows], group[rows]))
+        rows = rows[order]
+        frame = pl.DataFrame({"row": rows, "group": group[rows], "kind": kind[rows], "needle": needle[rows]})
+        turn = pl.int_range(pl.len()).over("group", "kind", "needle").alias("turn")
+        return frame.with_row_index("place").with_columns(turn).filter(pl.col("turn") < most)
 
-    starts = range(0, len(values), _SORTED_TOGETHER)
-    rows = [
-        np.sort(first_turns(np.arange(start, min(start + _SORTED_TOGETHER, len(values))))["row"].to_numpy())
-        for start in (starts if len(starts) > 1 else ())
-    ]
-    frame = first_turns(np.concatenate(rows) if rows else np.arange(len(values)))
-    counts = np.unique(cells * 3 + np.where(is_control, 2, in_no_score[part.codes]), return_counts=True)
-    of_apart = pl.DataFrame({"apart": counts[0], "rows": counts[1].astype(np.uint32)})
-    frame = frame.join(of_apart, on="apart", how="left", maintain_order="left")
-    frame = frame.sort("apart", "kind", "turn", "place")
-    frame = frame.with_columns(pl.int_range(pl.len()).over("apart").alias("worst"))
-    # The rest, right answers first: what is beyond the worst in the order 2, 0, 1.
-    beyond = (pl.col("worst") >= round(most * _WORST)).cast(pl.Int8)
-    frame = frame.with_columns((pl.col("kind") + 1).mod(3).alias("other"), beyond.alias("beyond"))
-    frame = frame.sort("apart", "beyond", "other", "turn", "place")
-    rest = pl.when(pl.col("beyond") == 1).then(pl.int_range(pl.len()).over("apart", "beyond")).otherwise(most)
-    frame = frame.with_columns(rest.alias("rest"))
-    kept = (pl.col("worst") < most) | (pl.col("rest") < most)
-    return frame.filter(kept).sort("place").select("row", "cell", "rows", "worst", "rest")
+    rows = np.arange(len(values))
+    if len(rows) > _SORTED_TOGETHER:
+        starts = range(0, len(rows), _SORTED_TOGETHER)
+        picked = [candidates(rows[start : start + _SORTED_TOGETHER])["row"].to_numpy() for start in starts]
+        rows = np.sort(np.concatenate(picked))
+    groups, sizes = np.unique(group, return_counts=True)
+    size_of = pl.DataFrame({"group": groups, "rows": sizes.astype(np.uint32)})
+    frame = candidates(rows).join(size_of, on="group", how="left", maintain_order="left")
+    return (
+        _with_ranks(frame, most)
+        .sort("place")
+        .select("row", (pl.col("group") // 3).alias("cell"), "rows", "worst", "rest")
+    )
+
+
+def _groups(scored: Scored) -> NDArray[np.int64]:
+    """For each row the number of its group: cell * 3, + 2 for controls, + 1 for parts that are in no score."""
+    import numpy as np
+
+    part = scored.factor("part")
+    in_no_score = np.array([scored.weight_of(name) == 0 for name in part.values], np.bool_)
+    is_control = ~scored.where("control", None)
+    groups: NDArray[np.int64] = cells_of_rows(scored) * 3 + np.where(is_control, 2, in_no_score[part.codes])
+    return groups
+
+
+def _with_ranks(frame: pl.DataFrame, most: int) -> pl.DataFrame:
+    """The candidates that have a rank below `most`.
+
+    `worst`: the rank in the group, from the worst. `rest`: the rank among those beyond the worst, right answers first.
+    """
+    import polars as pl
+
+    rank = pl.int_range(pl.len())
+    frame = frame.sort("group", "kind", "turn", "place").with_columns(worst=rank.over("group"))
+    frame = frame.with_columns(beyond=pl.col("worst") >= round(most * _WORST), order=(pl.col("kind") + 1) % 3)
+    frame = frame.sort("group", "beyond", "order", "turn", "place")
+    rest = pl.when("beyond").then(rank.over("group", "beyond")).otherwise(most)
+    return frame.with_columns(rest=rest).filter((pl.col("worst") < most) | (pl.col("rest") < most))
 
 
 def _cut(text: str | None, most: int, words: list[str]) -> str | list[str | int] | None:
-    """A text, or where it is longer, pieces of it with the number of characters between them.
+    """A text, or, if it is longer than `most`, pieces of it with the number of characters left out between them.
 
-    Its beginning and its end are kept, and what stands around the first of the words (folded) that it holds.
+    The pieces are its beginning, its end, and what surrounds the first of the words (folded) in it.
     """
     if text is None or len(text) <= most:
         return text

@@ -1,19 +1,19 @@
-// The embedded numbers in, figures of any choice of rows out: [rows, n, unanswered, mean, low, high].
+// Computes figures of any choice of rows from the embedded numbers: [rows, n, unanswered, mean, low, high].
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const [ROWS, N, UNANSWERED, MEAN, LOW, HIGH] = [0, 1, 2, 3, 4, 5];
 const WORDS = { part: "part", language: "language", corpus: "corpus", needle_id: "needle", control: "control" };
 
-/** What each filter starts with: all values; of controls none, as their rows are in no other figure. */
+/** What each filter starts with: all values, but no control, as no other figure counts controls' rows. */
 const START = DATA.filters.map((filter) => (filter.name === "control" ? filter.values.indexOf(null) : -1));
 
-/** What is shown: the metric and, for each filter, the place of its value or -1 for all. */
+/** What is shown: the metric and, for each filter, the index of its value or -1 for all. */
 const state = { metric: 0, filters: [...START], view: "map", palette: "conventional", cell: null };
 
-/** The places of two filters, -1 where there is none. */
+/** The indices of two filters, -1 if there is none. */
 const [PART, CONTROL] = ["part", "control"].map((name) => DATA.filters.findIndex((filter) => filter.name === name));
 
-/** Points with so many decimals; ties to even, as the scorer prints them. */
+/** Points with some decimals; ties go to even, as the scorer prints them. */
 function points(value, decimals = 1) {
   if (value === null || value === undefined) return "–";
   const scaled = value * 10 ** decimals;
@@ -27,7 +27,7 @@ function interval(figure, decimals = 1) {
   return figure[LOW] === null ? null : `${points(figure[LOW], decimals)} to ${points(figure[HIGH], decimals)}`;
 }
 
-/** The filters that were set: [place of the filter, place of the value]. */
+/** The filters that were set: [index of the filter, index of the value]. */
 function chosen() {
   return state.filters.map((value, place) => [place, value]).filter(([place, value]) => value !== START[place]);
 }
@@ -36,38 +36,38 @@ function isFiltered() {
   return chosen().length > 0;
 }
 
-/** What a row of each part counts in a mean over parts, null for one that is in none; null where all count the same. */
+/** The weight of each part's rows in a mean over parts, null for a part in none; null if all rows count the same. */
 function partWeights() {
   const choosesControl = CONTROL >= 0 && state.filters[CONTROL] !== START[CONTROL];
   return DATA.part_weights === null || choosesControl ? null : DATA.part_weights[state.metric];
 }
 
-/** Sums of the chosen rows by a key of each combination; `key` gives a place below `size` or -1.
- *  `filters`: other choices than those that are set; `apart`: whether no place has rows of several parts. */
+/** Figures of the chosen rows, grouped by `key`, which gives each combination a place below `size`, or -1 for none.
+ *  `filters`: choices instead of those that are set; `apart`: whether no place has rows of several parts. */
 function summed(size, key, filters = state.filters, apart = false) {
   const { codes, rows, unanswered, n, sum } = DATA.sums;
-  const found = Array.from({ length: size }, () => [0, 0, 0, 0, null, null]);
-  const weight = Array(size).fill(0);
-  const wanted = filters.map((value, place) => [codes[2 + place], value]).filter(([, value]) => value >= 0);
-  const each = apart || (PART >= 0 && filters[PART] >= 0) ? null : partWeights();
+  const figures = Array.from({ length: size }, () => [0, 0, 0, 0, null, null]);
+  const totalWeight = Array(size).fill(0);
+  const wanted = filters.map((value, at) => [codes[2 + at], value]).filter(([, value]) => value >= 0);
+  const weights = apart || (PART >= 0 && filters[PART] >= 0) ? null : partWeights();
   for (let k = 0; k < rows.length; k++) {
     if (wanted.some(([code, value]) => code[k] !== value)) continue;
-    const counts = each ? each[codes[2 + PART][k]] : 1;
-    const place = counts === null ? -1 : key(k);
+    const weight = weights ? weights[codes[2 + PART][k]] : 1;
+    const place = weight === null ? -1 : key(k);
     if (place < 0) continue;
-    const figure = found[place];
+    const figure = figures[place];
     const scored = n[state.metric] === null ? rows[k] : n[state.metric][k];
     figure[ROWS] += rows[k];
     figure[N] += scored;
     figure[UNANSWERED] += unanswered[k];
-    figure[MEAN] += counts * sum[state.metric][k];
-    weight[place] += counts * scored;
+    figure[MEAN] += weight * sum[state.metric][k];
+    totalWeight[place] += weight * scored;
   }
-  found.forEach((figure, place) => (figure[MEAN] = figure[N] ? figure[MEAN] / weight[place] : null));
-  return found;
+  figures.forEach((figure, place) => (figure[MEAN] = figure[N] ? figure[MEAN] / totalWeight[place] : null));
+  return figures;
 }
 
-/** The only filter that was set, if its groups have their intervals: [place of the filter, place of the value]. */
+/** The only filter that was set, if intervals of its values are embedded: [index of the filter, index of the value]. */
 function onlyFilter() {
   const set = chosen();
   return set.length === 1 && DATA.groups[state.metric][set[0][0]] ? set[0] : null;
@@ -80,22 +80,30 @@ function overall() {
   return only ? DATA.groups[state.metric][only[0]][only[1]] : summed(1, () => 0)[0];
 }
 
-/** The figure of every cell, by place of length * number of depths + place of depth; null where no row stands. */
+/** The figure of every cell, by place of length * number of depths + place of depth; null if it has no rows. */
 function cells() {
-  const depths = DATA.depths.length;
-  const size = DATA.lengths.length * depths;
   const language = DATA.filters.findIndex((filter) => filter.name === "language");
   const set = chosen();
   const wanted = set.length === 0 ? -1 : set.length === 1 && set[0][0] === language ? set[0][1] : null;
   const part = DATA.cells && wanted !== null ? DATA.cells[state.metric].find(([code]) => code === wanted) : null;
   if (part) {
-    const found = Array(size).fill(null);
-    const [, at, ...columns] = part;
-    at.forEach((place, k) => (found[place] = columns.map((column) => column[k])));
-    return found;
+    const figures = Array(DATA.lengths.length * DATA.depths.length).fill(null);
+    const [, places, ...columns] = part;
+    places.forEach((place, k) => (figures[place] = columns.map((column) => column[k])));
+    return figures;
   }
-  const [lengths, own] = DATA.sums.codes;
-  return summed(size, (k) => lengths[k] * depths + own[k]).map((figure) => (figure[ROWS] ? figure : null));
+  return summedCells(state.filters);
+}
+
+/** The figure of every cell of one part, as `cells`. */
+function cellsOfPart(code) {
+  return summedCells(state.filters.map((value, at) => (at === PART ? code : value)));
+}
+
+function summedCells(filters) {
+  const [lengths, depths] = DATA.sums.codes;
+  const size = DATA.lengths.length * DATA.depths.length;
+  return summed(size, (k) => cellPlace(lengths[k], depths[k]), filters).map((figure) => (figure[ROWS] ? figure : null));
 }
 
 /** The figure of every length. */
@@ -114,13 +122,6 @@ function depthMeans() {
   return summed(DATA.depths.length, (k) => depths[k]);
 }
 
-/** The figure of every cell of one part, as `cells`. */
-function cellsOfPart(code) {
-  const depths = DATA.depths.length;
-  const [lengths, own] = DATA.sums.codes;
-  const filters = state.filters.map((value, place) => (place === PART ? code : value));
-  return summed(DATA.lengths.length * depths, (k) => lengths[k] * depths + own[k], filters).map((figure) => (figure[ROWS] ? figure : null));
-}
 
 /** The figures of a filter's values among the chosen rows. */
 function groupsOf(place) {
@@ -129,7 +130,7 @@ function groupsOf(place) {
   return summed(DATA.filters[place].values.length, (k) => DATA.sums.codes[2 + place][k]);
 }
 
-/** Whether the intervals of what is shown are known. */
+/** Whether any of the figures shown has an interval. */
 function hasIntervals(figures) {
   return figures.some((figure) => figure && figure[LOW] !== null);
 }
@@ -150,8 +151,8 @@ function coloured(value) {
   return [`rgb(${rgb.join(" ")})`, dark ? "#1a1a1a" : "#ffffff"];
 }
 
-/** What a figure says, for tooltips and screen readers. */
-function told(figure) {
+/** A figure in words, for tooltips and screen readers. */
+function inWords(figure) {
   if (!figure) return "no rows";
   const parts = [figure[MEAN] === null ? "no score" : `mean ${points(figure[MEAN], 2)}`];
   const ends = interval(figure, 2);

@@ -1,34 +1,34 @@
-// Figures of the cells in, the heatmap and its table out: depth down, length across, every cell reachable by keyboard.
+// Draws the heatmap, or the same cells as a table: depth down, length across, every cell reachable by keyboard.
 
 /** The heatmap of the chosen rows. */
 function drawMap() {
-  const found = cells();
+  const figures = cells();
   const means = lengthMeans(), depths = depthMeans();
   const grid = drawGrid({
     label: `${metricName(state.metric)} by depth (down) and length (across)`,
-    above: meansLine(means), cell: (place) => cell(found, place), beside: (line) => depthMean(DATA.depths[line], depths[line]), foot: "mean",
+    above: meansLine(means), cell: (place) => cell(figures, place), beside: (line) => depthMean(DATA.depths[line], depths[line]), foot: "mean",
   });
-  page.map.replaceChildren(framed(grid, legend(found, means, depths)));
-  page.found = found;
+  page.map.replaceChildren(framed(grid, legend(figures, means, depths)));
+  page.figures = figures;
   roving(state.cell ?? page.cells.findIndex(Boolean));
   fit();
 }
 
-/** What a tooltip says of a cell, or of a mean. */
+/** The tooltip of a cell, or of a mean. */
 function tipLines(box) {
   const place = box.dataset.place === undefined ? null : Number(box.dataset.place);
-  const [head, said] = place === null ? box.dataset.tip.split(": ") : [where(place), told(page.found[place])];
-  return [head, ...said.split(", ")];
+  const [head, words] = place === null ? box.dataset.tip.split(": ") : [where(place), inWords(page.figures[place])];
+  return [head, ...words.split(", ")];
 }
 
-/** One cell: its colour says the mean, its number too where there is room, hatching how much was not answered. */
-function cell(found, place) {
-  const figure = found[place];
+/** One cell: its colour shows the mean, and so does its number if there is room; hatching shows how much is unanswered. */
+function cell(figures, place) {
+  const figure = figures[place];
   if (!figure) return emptyCell(place);
   const all = figure[UNANSWERED] === figure[ROWS];
   const box = el("div", {
     role: "gridcell", class: `cell${all ? " silent" : ""}${figure[MEAN] === null ? " unscored" : ""}`, tabindex: "-1",
-    "aria-label": `${where(place)}: ${told(figure)}`, "aria-selected": String(state.cell === place), "data-place": place,
+    "aria-label": `${where(place)}: ${inWords(figure)}`, "aria-selected": String(state.cell === place), "data-place": place,
   });
   if (!all && figure[MEAN] !== null) {
     const [back, ink] = coloured(figure[MEAN]);
@@ -44,7 +44,7 @@ function cell(found, place) {
   return box;
 }
 
-/** The means of the lengths as a line over their columns, with their intervals where they are known. */
+/** The means of the lengths as a line above their columns, with their intervals if known. */
 function meansLine(means) {
   const columns = means.length;
   const svg = el("svg:svg", { class: "line", viewBox: `0 0 ${columns * 100} 100`, preserveAspectRatio: "none", "aria-hidden": "true" });
@@ -61,7 +61,7 @@ function meansLine(means) {
   for (const one of runs) if (one.length > 1) svg.append(el("svg:polyline", { points: one.map((point) => point.join(",")).join(" ") }));
   const dots = means.map((figure, place) => {
     if (figure[MEAN] === null) return null;
-    const dot = el("span", { class: "dot", "data-tip": `${lengthOf(DATA.lengths[place])} tokens: ${told(figure)}` }, el("span", {}, points(figure[MEAN], 0)));
+    const dot = el("span", { class: "dot", "data-tip": `${lengthOf(DATA.lengths[place])} tokens: ${inWords(figure)}` }, el("span", {}, points(figure[MEAN], 0)));
     dot.style.left = `${((place + 0.5) / columns) * 100}%`;
     dot.style.top = `${100 - figure[MEAN]}%`;
     return dot;
@@ -72,11 +72,11 @@ function meansLine(means) {
     el("div", { role: "presentation" }));
 }
 
-/** The mean of a depth as a dot on a line from 0 to 100, with its interval where it is known. */
+/** The mean of a depth as a dot on a line from 0 to 100, with its interval if known. */
 function depthMean(depth, figure) {
   if (figure[MEAN] === null) return el("div", { class: "margin", role: "presentation" });
   const where = depth === null ? "no depth" : `depth ${depthOf(depth)}\u00a0%`;
-  return el("div", { class: "margin", role: "img", "aria-label": `Mean of ${where}: ${told(figure)}`, "data-tip": `${where}: ${told(figure)}` }, whisker(figure), dotAt(figure[MEAN]));
+  return el("div", { class: "margin", role: "img", "aria-label": `Mean of ${where}: ${inWords(figure)}`, "data-tip": `${where}: ${inWords(figure)}` }, whisker(figure), dotAt(figure[MEAN]));
 }
 
 function whisker(figure) {
@@ -93,21 +93,20 @@ function dotAt(value) {
   return dot;
 }
 
-function legend(found, means, depths) {
+function legend(figures, means, depths) {
   const ramp = el("span", { class: "ramp", role: "img", "aria-label": "colours from 0 to 100" });
   ramp.style.background = `linear-gradient(to right, ${Array.from({ length: 11 }, (_, k) => coloured(k * 10)[0]).join(", ")})`;
-  const known = hasIntervals(found);
-  const n = found.filter(Boolean).map((figure) => figure[N]);
+  const n = figures.filter(Boolean).map((figure) => figure[N]);
   const least = n.length ? Math.min(...n) : 0, most = n.length ? Math.max(...n) : 0;
   const parts = [
     el("span", { class: "item" }, "0 ", ramp, " 100"),
-    found.some((figure) => figure && figure[UNANSWERED]) ? el("span", { class: "item" }, el("i", { class: "swatch hatched" }), "unanswered") : null,
-    found.some((figure) => !figure) ? el("span", { class: "item" }, el("i", { class: "swatch empty" }), "no rows") : null,
+    figures.some((figure) => figure && figure[UNANSWERED]) ? el("span", { class: "item" }, el("i", { class: "swatch hatched" }), "unanswered") : null,
+    figures.some((figure) => !figure) ? el("span", { class: "item" }, el("i", { class: "swatch empty" }), "no rows") : null,
     el("span", { class: "item" }, least === most ? `n ${count(most)} in every cell` : `n ${count(least)} to ${count(most)} a cell`),
     el("span", { class: "item" }, "line: means of the lengths’ rows, dots: of the depths’, from 0 to 100", hasIntervals([...means, ...depths]) ? ", bars: 95 % intervals" : ""),
   ];
   const notes = [];
-  if (!known) notes.push("95 % intervals are known for all rows, for a single language and for a single group, not for this choice of rows: none are shown here.");
+  if (!hasIntervals(figures)) notes.push("95 % intervals are known for all rows, for a single language and for a single group, not for this choice of rows: none are shown here.");
   if (PART >= 0 && state.filters[PART] < 0 && partWeights()) notes.push("A cell is the weighted mean of the parts that have rows there, so that colours also show which parts stand where: choose a part to compare places.");
   if (DATA.grouped.lengths || DATA.grouped.depths) notes.push(`There are too many different ${DATA.grouped.lengths ? "lengths" : "depths"} to draw each: neighbours share a ${DATA.grouped.lengths ? "column" : "line"}, and have no intervals.`);
   return el("figcaption", {}, el("p", { class: "legend" }, parts), notes.map((note) => el("p", { class: "small" }, note)));
@@ -121,10 +120,9 @@ function figureCells(figure) {
 
 /** The same cells as a table. */
 function drawTable() {
-  const found = cells();
-  page.found = found;
   const lines = [];
-  found.forEach((figure, place) => {
+  page.figures = cells();
+  page.figures.forEach((figure, place) => {
     if (!figure) return;
     const depths = DATA.depths.length;
     const [length, depth] = [DATA.lengths[Math.floor(place / depths)], DATA.depths[place % depths]];
@@ -138,7 +136,7 @@ function drawTable() {
   page.grid = null;
 }
 
-/** A mean as a bar, with its interval where it is known. */
+/** A mean as a bar, with its interval if known. */
 function meter(figure) {
   const fill = el("i", {});
   fill.style.width = `${figure[MEAN] ?? 0}%`;
@@ -155,10 +153,10 @@ function groupTable(head, labels, figures) {
 
 const MOST_LINES = 40;
 
-/** The filters that have a table, needles first: the margin of the heatmap that tells a hard needle from a hard place. */
+/** A table for each filter, needles first, as they tell a hard needle from a hard place. */
 function drawGroups(place) {
-  const order = DATA.filters.map((filter, at) => at).filter((at) => START[at] < 0 && at !== PART);  // these have tables of their own
-  const found = order.sort((a, b) => (DATA.filters[b].name === "needle_id") - (DATA.filters[a].name === "needle_id")).map((at) => {
+  const order = DATA.filters.map((filter, at) => at).filter((at) => START[at] < 0 && at !== PART);  // controls and parts have their own tables
+  const tables = order.sort((a, b) => (DATA.filters[b].name === "needle_id") - (DATA.filters[a].name === "needle_id")).map((at) => {
     const filter = DATA.filters[at], isNeedle = filter.name === "needle_id";
     const figures = groupsOf(at);
     const there = figures.map((figure, k) => [figure, valueNode(filter, k)]).filter(([figure]) => figure[ROWS]);
@@ -169,7 +167,7 @@ function drawGroups(place) {
       isNeedle && hasIntervals(figures) ? el("p", { class: "small" }, "Intervals are of each needle alone: what other rows of it would score.") : null,
       there.length > MOST_LINES ? el("p", { class: "small" }, `the ${MOST_LINES} lowest of ${count(there.length)}; all are in summary.csv`) : null);
   });
-  place.replaceChildren(...[...found, needleRecall()].filter(Boolean));
+  place.replaceChildren(...[...tables, needleRecall()].filter(Boolean));
 }
 
 function valueNode(filter, place) {

@@ -1,10 +1,10 @@
-// Answers and keywords in, passages with what was found marked out.
+// Marks the keywords in answers.
 
-// Folding as niah_score.text does it: NFKC, case, white space, 1,024 as 1024.
+// Folds like niah_score.text: NFKC, case, white space, 1,024 as 1024.
 const CASELESS = (text) => text.toUpperCase().toLowerCase().replaceAll("ς", "σ");
 const SPACE = /[\s\x1c-\x1f\x85]/;
 
-/** A text folded, and for each unit of it where in the text it comes from. */
+/** A folded text, and for each of its code units the range of the text that it comes from. */
 function folded(text) {
   let out = "";
   const from = [];
@@ -27,10 +27,10 @@ function folded(text) {
 
 const ALNUM = /[a-z0-9]/;
 
-/** Where a text holds keywords as whole words: ranges, in order, none inside another. */
+/** Where a text has keywords as whole words: ranges, in order and without overlaps. */
 function ranges(text, keywords) {
   const whole = folded(text);
-  const found = [];
+  const matches = [];
   for (const keyword of keywords) {
     const word = folded(keyword).text.trim();
     if (!word) continue;
@@ -38,28 +38,27 @@ function ranges(text, keywords) {
       const end = at + word.length;
       const left = ALNUM.test(word[0]) && at > 0 && ALNUM.test(whole.text[at - 1]);
       const right = ALNUM.test(word.at(-1)) && end < whole.text.length && ALNUM.test(whole.text[end]);
-      if (!left && !right) found.push([whole.from[at][0], whole.from[end - 1][1]]);
+      if (!left && !right) matches.push([whole.from[at][0], whole.from[end - 1][1]]);
     }
   }
-  found.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  matches.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
   const apart = [];
-  for (const range of found) if (!apart.length || range[0] >= apart.at(-1)[1]) apart.push(range);
+  for (const range of matches) if (!apart.length || range[0] >= apart.at(-1)[1]) apart.push(range);
   return apart;
 }
 
 /** Nodes of a text with its keywords marked. */
 function marked(text, keywords) {
-  const found = [];
+  const parts = [];
   let end = 0;
   for (const [start, stop] of ranges(text, keywords)) {
-    found.push(...nodes(text.slice(end, start)), el("mark", {}, nodes(text.slice(start, stop))));
+    parts.push(...nodes(text.slice(end, start)), el("mark", {}, nodes(text.slice(start, stop))));
     end = stop;
   }
-  found.push(...nodes(text.slice(end)));
-  return found;
+  return [...parts, ...nodes(text.slice(end))];
 }
 
-/** A block of text that may have been cut: a text, or pieces with the number of characters left out between them. */
+/** A block of text, which may be cut: a text, or pieces with the number of characters left out between them. */
 function passage(text, language, keywords = []) {
   const pieces = Array.isArray(text) ? text : [text];
   const inside = pieces.map((piece) =>

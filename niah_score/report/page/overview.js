@@ -1,18 +1,18 @@
-// The top of the page: what was scored, how well, how much of it was answered, and what went wrong with the inputs.
+// Draws the top of the page: what was scored, how well, how much was answered, and what was wrong with the inputs.
 
-// In the order that a bar shows them; the class gives the colour.
+// In the order of a bar; the class gives the colour.
 const STATUSES = [["ok", "good"], ["truncated", "warn"], ["think_unclosed", "warn2"], ["refused", "odd"], ["error", "bad"], ["empty", "none2"], ["missing", "none"]];
 const FINDINGS = [
-  ["found", "good", "all keywords are there"], ["hedged", "good2", "found, but denied or doubted by the answer"],
-  ["partly", "warn", "some of several keywords"], ["wrong_needle", "odd", "what another needle says"],
-  ["nothing", "bad", "none of the keywords"], ["said_absent", "bad2", "says that the text does not tell"],
+  ["found", "good", "has all keywords"], ["hedged", "good2", "has them, but denies or doubts them"],
+  ["partly", "warn", "has some of the keywords"], ["wrong_needle", "odd", "says what another needle says"],
+  ["nothing", "bad", "has none of the keywords"], ["said_absent", "bad2", "says that the text does not tell"],
   ["refused", "odd2", "the model declined"],
   ["truncated", "warn2", "cut off before it was found"], ["no_answer", "none", "missing, empty or an error"],
   ["not_applicable", "none2", "the row has no keywords"],
 ];  // prettier-ignore
 const PLAIN = { wrong_needle: "wrong needle", said_absent: "said absent", no_answer: "no answer", not_applicable: "no keywords", think_unclosed: "thinking unclosed" };
 
-/** What figures are of that no filter changes. */
+/** The rows behind figures that no filter changes. */
 const ALL_ROWS = DATA.part_weights ? "all rows in the score" : "all rows";
 
 function word(key) {
@@ -23,7 +23,7 @@ function metricName(place) {
   return DATA.metrics[place];
 }
 
-/** A figure as the page's largest number. */
+/** A card with a large number. */
 function headline(label, value, ...below) {
   return el("div", { class: "card" }, el("h2", {}, label), el("p", { class: "big" }, value), below.map((line) => el("p", { class: "small" }, line)));
 }
@@ -45,16 +45,16 @@ function drawHeadlines(place) {
   const averaged = all.lengths;
   if (DATA.lengths.some((length) => length !== null)) cards.push(
     headline("Mean of the lengths’ means", points(averaged[MEAN], 2), averaged[LOW] === null ? "no interval" : `95 % interval ${interval(averaged, 2)}`, `as NeedleBench and OpenCompass average; ${ALL_ROWS}`),
-    effective("Effective length, RULER’s", all.effective.ruler, (found) => `longest with a mean of ${points(found.threshold, 1)} or more`),
-    effective("Effective length, NoLiMa’s", all.effective.nolima, (found) =>
-      found.base === null ? "no base" : `longest with 0.85 of the base, ${points(found.base, 1)}${found.base_is_short ? "" : " (of the shortest length)"}`),
+    effective("Effective length, RULER’s", all.effective.ruler, (record) => `longest with a mean of ${points(record.threshold, 1)} or more`),
+    effective("Effective length, NoLiMa’s", all.effective.nolima, (record) =>
+      record.base === null ? "no base" : `longest with 0.85 of the base, ${points(record.base, 1)}${record.base_is_short ? "" : " (of the shortest length)"}`),
   );
   const context = all.effective.context;
   if (context && cards.length > 1) cards.push(headline("Effective context", context.length === null ? "none" : [count(context.length), el("span", { class: "unit" }, " tokens")], `longest up to which every depth has a mean of ${points(context.threshold, 1)} or more`));
   place.replaceChildren(...cards);
 }
 
-/** What the score is made of, where that is several parts. */
+/** The score as a sum of its parts, if there are several. */
 function makeUp() {
   const inside = DATA.parts.filter(([, weight]) => weight);
   if (inside.length < 2 || isFiltered() || state.metric !== 0) return [];
@@ -68,19 +68,19 @@ function partName(part) {
 const CONTROLS = {
   false_answer_rate: "share of answers that do not say that the text gives none",
   guess_rate: "share of right answers without the text",
-  one_sided_rate: "share of answers that name one of two facts as if there were no other",
+  one_sided_rate: "share of answers that name one of two facts as if it were the only one",
   score: "mean score",
 };  // prettier-ignore
 
-/** What stands beside a control's number: who names what, or how its rows' twins score. */
-function beside(found) {
-  if (!found) return null;
-  if (found.shares) {
+/** What goes beside a control's number: how many answers name which fact, or how its rows' twins score. */
+function beside(record) {
+  if (!record) return null;
+  if (record.shares) {
     const words = { both: "both named", first: "the first alone", other: "the other alone" };
-    const shares = Object.keys(words).filter((key) => found.shares[key] !== null).map((key) => `${words[key]} ${points(found.shares[key], 2)} %`);
+    const shares = Object.keys(words).filter((key) => record.shares[key] !== null).map((key) => `${words[key]} ${points(record.shares[key], 2)} %`);
     return shares.length ? el("p", { class: "small" }, shares.join(", ")) : null;
   }
-  const { asked, gap } = found;
+  const { asked, gap } = record;
   if (!asked.n) return null;
   const ends = gap.low === null ? "" : `, 95 % interval ${points(gap.low, 2)} to ${points(gap.high, 2)}`;
   return el("p", { class: "small" }, `the same items as asked ${points(asked.mean, 2)}, gap ${points(gap.mean, 2)}${ends}`);
@@ -92,18 +92,18 @@ function controlTable() {
     el("th", { scope: "row" }, name(control)), el("td", { class: "said" }, CONTROLS[number], beside(figure[6])),
     [`${points(figure[MEAN], 2)}${number === "score" || figure[MEAN] === null ? "" : " %"}`, interval(figure, 2) ?? "–", count(figure[N]), count(figure[ROWS]), count(figure[UNANSWERED])].map((text) => el("td", {}, text))));
   return el("section", { class: "group controls-table", "aria-label": "Controls" }, el("h2", {}, "Controls"),
-    el("p", { class: "small" }, "Rows that ask whether the text is needed and read. They are in no other figure of this page, unless they are chosen by the filter."),
+    el("p", { class: "small" }, "Rows that test whether the text is needed and read. No other figure on this page counts them, unless the filter chooses them."),
     el("div", { class: "scroll" }, el("table", { class: "figures" },
       el("thead", {}, el("tr", {}, ["control", "number", "value", "95 % interval", "n", "rows", "unanswered"].map((head) => el("th", { scope: "col" }, head)))),
       el("tbody", {}, lines))));
 }
 
-function effective(label, found, how) {
-  const value = found.length === null ? "none" : [count(found.length), el("span", { class: "unit" }, " tokens")];
-  const notes = [how(found)];
-  if (found.longest_unbroken !== found.length) notes.push(found.longest_unbroken === null ? "the shortest length is below it" : `unbroken up to ${count(found.longest_unbroken)}`);
-  else if (found.told_apart === false) notes.push(`too few rows to tell ${count(found.next_length)} apart from it`);
-  else if (found.length !== null && found.next_length === null) notes.push("the longest that was measured");
+function effective(label, record, how) {
+  const value = record.length === null ? "none" : [count(record.length), el("span", { class: "unit" }, " tokens")];
+  const notes = [how(record)];
+  if (record.longest_unbroken !== record.length) notes.push(record.longest_unbroken === null ? "the shortest length is below it" : `unbroken up to ${count(record.longest_unbroken)}`);
+  else if (record.told_apart === false) notes.push(`too few rows to tell ${count(record.next_length)} apart from it`);
+  else if (record.length !== null && record.next_length === null) notes.push("the longest that was measured");
   else notes.push(ALL_ROWS);
   return headline(label, value, ...notes);
 }
@@ -141,9 +141,9 @@ function coverage() {
 function problems() {
   const { count: total, kinds, shown } = DATA.problems;
   if (!total) return null;
-  const told = kinds.map(([kind, number]) => `${count(number)} ${kind}`).join(", ");
+  const byKind = kinds.map(([kind, number]) => `${count(number)} ${kind}`).join(", ");
   return el("details", { class: "problems", open: shown.length <= 5 },
-    el("summary", {}, el("b", {}, total === 1 ? "1 problem" : `${count(total)} problems`), ` with the answers: ${told}`),
+    el("summary", {}, el("b", {}, total === 1 ? "1 problem" : `${count(total)} problems`), ` with the answers: ${byKind}`),
     el("ol", {}, shown.map(([kind, file, line, message]) =>
       el("li", {}, el("span", { class: "chip" }, kind), file ? [el("code", {}, name(line === null ? file : `${file}:${line}`)), " "] : null, name(message)))),
     total > shown.length ? el("p", { class: "small" }, `and ${count(total - shown.length)} more: all are in problems.jsonl, beside this page`) : null);

@@ -1,6 +1,6 @@
-// The parts of the dataset side by side: what each scored, what it weighs, and its heatmap.
+// Draws the parts of the dataset side by side: what each scored, its weight, and its heatmap.
 
-/** The parts side by side: what each scored and weighs, and its heatmap; nothing where there is one. */
+/** The parts side by side; nothing if there is only one. */
 function drawParts(place) {
   if (PART < 0) return place.replaceChildren();
   const figures = partFigures();
@@ -8,8 +8,8 @@ function drawParts(place) {
   const ordered = [...weights.keys()], values = DATA.filters[PART].values;
   const there = values.map((part, code) => [part, code, figures[code]]).filter(([, , figure]) => figure[ROWS])
     .sort(([one], [other]) => (ordered.indexOf(one) + 1 || Infinity) - (ordered.indexOf(other) + 1 || Infinity)).slice(0, MOST_LINES);
-  const told = state.metric === 0 && chosen().every(([at]) => at === PART);
-  const right = told && there.some(([part]) => (weights.get(part) ?? [])[1] !== null);
+  const isWhole = state.metric === 0 && chosen().every(([at]) => at === PART);
+  const right = isWhole && there.some(([part]) => (weights.get(part) ?? [])[1] !== null);
   const lines = there.map(([part, code, figure]) => {
     const [weight, all] = weights.get(part) ?? [null, null];
     return el("tr", {}, el("th", { scope: "row" }, partName(part)), meter(figure), figureCells(figure),
@@ -35,15 +35,15 @@ function partFigures() {
   return summed(DATA.filters[PART].values.length, (k) => DATA.sums.codes[2 + PART][k], filters, true);
 }
 
-/** The heatmap of one part, small; it chooses the part. */
+/** A small heatmap of one part, as a button that chooses the part. */
 function smallMap(part, code) {
-  const found = cellsOfPart(code);
+  const figures = cellsOfPart(code);
   const columns = DATA.lengths.length;
   const grid = el("span", { class: "smallgrid", "aria-hidden": "true" });
   grid.style.gridTemplateColumns = `repeat(${columns}, 1fr)`;
   DATA.depths.forEach((depth, line) => {
     for (let length = 0; length < columns; length++) {
-      const figure = found[cellPlace(length, line)];
+      const figure = figures[cellPlace(length, line)];
       const box = el("i", { class: figure ? null : "blank", title: figure ? `${where(cellPlace(length, line))}: ${points(figure[MEAN], 1)}, n ${count(figure[N])}` : null });
       if (figure && figure[MEAN] !== null) box.style.background = coloured(figure[MEAN])[0];
       grid.append(box);

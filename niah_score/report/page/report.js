@@ -1,4 +1,4 @@
-// The page put together: controls, views, and what is drawn again when one of them changes.
+// Puts the page together: controls, views, and what is drawn again when one of them changes.
 
 function controls() {
   const own = DATA.own_metrics.length ? `score (each row’s own: ${plain(DATA.own_metrics.join(", "))})` : "score";
@@ -24,22 +24,22 @@ function redraw() {
     drawTable();
   }
   drawGroups(page.groups);
-  if (state.cell !== null && !page.found[state.cell]) state.cell = null;
+  if (state.cell !== null && !page.figures[state.cell]) state.cell = null;
   drawCell();
   page.signature.replaceChildren(...(DATA.signatures[state.metric] ? [el("code", {}, name(DATA.signatures[state.metric]))] : []));
-  page.status.textContent = `${metricName(state.metric)}: ${told(overall())}`;
+  page.status.textContent = `${metricName(state.metric)}: ${inWords(overall())}`;
 }
 
 /** What this file leaves out, in words. */
 function limits() {
   const { examples } = DATA;
-  const told = [examples.most ? `At most ${examples.most} examples a cell are in this file: the worst, and a spread over the others and the needles.` : "This file holds no examples: they would make it larger than 15 MB."];
-  if (examples.most && examples.most < examples.asked) told.push(`More (${examples.asked}) would make it larger than 15 MB.`);
-  if (examples.cut) told.push(`Texts of more than ${count(examples.characters)} characters are shortened.`);
-  if (!examples.texts) told.push("Questions, needles, reference answers and keywords are left out, as this page was made without the dataset: niah-score report DIR --dataset DATASET shows them.");
-  for (const left of DATA.left_out) told.push(`There is no filter by ${WORDS[left]}: it has too many values for one file.`);
-  told.push("Every row is in scores.parquet.");
-  return told.join(" ");
+  const sentences = [examples.most ? `This file has at most ${examples.most} examples per cell: the worst, and a spread over the others and the needles.` : "This file has no examples: they would make it larger than 15 MB."];
+  if (examples.most && examples.most < examples.asked) sentences.push(`More (${examples.asked}) would make it larger than 15 MB.`);
+  if (examples.cut) sentences.push(`Texts of more than ${count(examples.characters)} characters are shortened.`);
+  if (!examples.texts) sentences.push("Questions, needles, reference answers and keywords are left out, as this page was made without the dataset: niah-score report DIR --dataset DATASET shows them.");
+  for (const left of DATA.left_out) sentences.push(`There is no filter by ${WORDS[left]}: it has too many values for one file.`);
+  sentences.push("Every row is in scores.parquet.");
+  return sentences.join(" ");
 }
 
 function start() {

@@ -173,7 +173,7 @@ def test_our_own_summary_draws_what_our_scores_draw(write_lines: WriteLines, tmp
         [figure.mean for figure in ours.means if figure], abs=0.005
     )
     assert read_grids(folder, "exact", "en")[0].metric == "exact"
-    with pytest.raises(ScoreError, match="only folders that niah-score score wrote know the language"):
+    with pytest.raises(ScoreError, match="only folders that niah-score score wrote record the language"):
         read_grids(folder / "opencompass_summary.csv", language="en")
 
 

@@ -39,7 +39,7 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_written(tmp_path: Pa
             niah_score.plot(one, **wrong)
     with pytest.raises(ScoreError, match="nothing to draw"):
         niah_score.plot()
-    with pytest.raises(ScoreError, match="know the language of a row"):
+    with pytest.raises(ScoreError, match="record the language of each row"):
         niah_score.plot(write(one, tmp_path / "s") / "opencompass_summary.csv", language="en")
     assert not (tmp_path / "a.gif").exists()
 

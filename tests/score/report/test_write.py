@@ -103,7 +103,7 @@ def test_a_place_that_is_no_folder_is_refused(report: Report, tmp_path: Path) ->
 
 
 def test_a_folder_that_is_not_ours_is_refused_with_what_to_do(report: Report, tmp_path: Path) -> None:
-    with pytest.raises(ScoreError, match=r"nothing: no scores there .* run niah-score score first"):
+    with pytest.raises(ScoreError, match=r"nothing: there are no scores .* run niah-score score first"):
         read(tmp_path / "nothing")
     folder = write(report, tmp_path / "out")
     (folder / SUMMARY).write_text("[]")
@@ -162,7 +162,7 @@ def test_tables_and_pictures_may_be_gone_and_samples_of_nobody_are_not_read(repo
     (folder / "samples.parquet").write_bytes(b"of nobody")
     assert read(folder).samples is None
     (folder / "problems.jsonl").unlink()
-    with pytest.raises(ScoreError, match=r"no scores there \(.*problems\.jsonl is missing\)"):
+    with pytest.raises(ScoreError, match=r"there are no scores \(.*problems\.jsonl is missing\)"):
         read(folder)
 
 

@@ -390,5 +390,5 @@ def test_verdicts_are_added_to_scores_of_their_rows_in_any_order_and_to_no_other
 ) -> None:
     verdicts = import_verdicts(replied((IDS[0], "[[7]]")), GKAMRADT, rows).frame
     assert add_verdicts(scores.reverse(), verdicts.reverse()).reverse().equals(add_verdicts(scores, verdicts))
-    with pytest.raises(IntegrityError, match="6 scores are of rows that the verdicts do not know"):
+    with pytest.raises(IntegrityError, match="6 scores are of rows that the verdicts do not cover"):
         add_verdicts(scores.with_columns(("x" + pl.col("id")).alias("id")), verdicts)

@@ -84,7 +84,7 @@ def test_the_feedback_of_a_langsmith_experiment_is_drawn_by_its_key(tmp_path: Pa
         tmp_path, experiment(0, {"correct": 1, "brief": 0.5}), experiment(100, {"correct": True, "brief": None}),
         experiment(50, {"correct": 0, "brief": 0}, error="overloaded", extra={"metadata": {"ls_model_name": "model"}}),
     )  # fmt: skip
-    with pytest.raises(ScoreError, match=r"has several metrics \(brief, correct\); say which one with --metric"):
+    with pytest.raises(ScoreError, match=r"has several metrics \(brief, correct\); choose one with --metric"):
         read_cells(file)
     (grid,) = read_cells(file, "correct")
     assert (mean(grid, 1000, 0), mean(grid, 1000, 50), mean(grid, 1000, 100)) == (100, None, 100)
@@ -110,8 +110,8 @@ def test_examples_with_their_run_have_the_averages_of_the_server(tmp_path: Path)
         (experiment(101, {"correct": 1}), ":1: metadata: depth_percent: is '101'"),
         ({"run": {}, "example": {}}, ":1: its example has no metadata"),
         (experiment(0, {}), ": its results have no scores; score their answers"),
-        ({"run_type": "chain", "inputs": {}, "outputs": {}}, ":1: a run of LangSmith without its example"),
-        ({"inputs.id": "X", "outputs.output": "a"}, ":1: a run of LangSmith without its example"),
+        ({"run_type": "chain", "inputs": {}, "outputs": {}}, ":1: a LangSmith run without its example"),
+        ({"inputs.id": "X", "outputs.output": "a"}, ":1: a LangSmith run without its example"),
         ({"metadata": {"length": 1, "depth_percent": 1}, "runs": [{}, {}]}, ":1: runs: found 2, expected one"),
         ({"example": {}, "runs": 5}, ":1: runs: is '5'; expected a list, or null"),
         (experiment(0, {}) | {"evaluation_results": {"results": 5}}, ":1: evaluation_results: results: is '5'"),

@@ -62,12 +62,12 @@ def test_an_opencompass_summary_has_a_grid_for_each_model(tmp_path: Path) -> Non
         ("dataset,version,metric,mode,a,a\n", ":1: two columns are named 'a'"),
         (HEAD + "mmlu,-,score,gen,1,2\n", ": no line's dataset is named like Length1000Depth50"),
         (HEAD + "Length1000Depth0,-,score,gen,1\n", ":2: 5 fields, expected 6"),
-        (HEAD + "\nLength1000Depth0,-,score,gen,1,x\n", ":3: internlm: 'x' is no score of 0 to 100"),
-        (HEAD + "Length1000Depth0,-,score,gen,1,100.5\n", ":2: internlm: '100.5' is no score"),
-        (HEAD + "Length1000Depth0,-,score,gen,nan,1\n", ":2: qwen: 'nan' is no score"),
-        (HEAD + "Length1000Depth101,-,score,gen,1,1\n", ":2: dataset: 'Length1000Depth101' is no length"),
+        (HEAD + "\nLength1000Depth0,-,score,gen,1,x\n", ":3: internlm: 'x' is not a score of 0 to 100"),
+        (HEAD + "Length1000Depth0,-,score,gen,1,100.5\n", ":2: internlm: '100.5' is not a score"),
+        (HEAD + "Length1000Depth0,-,score,gen,nan,1\n", ":2: qwen: 'nan' is not a score"),
+        (HEAD + "Length1000Depth101,-,score,gen,1,1\n", ":2: dataset: 'Length1000Depth101' is not a length"),
         (HEAD + f"Length{'9' * 5000}Depth1,-,score,gen,1,1\n", ":2: dataset: 'Length9999"),
-        (HEAD + "Length0Depth1,-,score,gen,1,1\n", ":2: dataset: 'Length0Depth1' is no length"),
+        (HEAD + "Length0Depth1,-,score,gen,1,1\n", ":2: dataset: 'Length0Depth1' is not a length"),
         (HEAD + 'Length1Depth1,-,score,gen,1,"1\n', ":2: is not CSV"),
         (HEAD.encode() + b"Length1Depth1,-,score,gen,1,\xff\n", ":2: is not UTF-8"),
         (HEAD + "Length1Depth1,-,a,gen,1,1\nLength1Depth1,-,b,gen,1,1\n", ": has several metrics (a, b)"),
@@ -127,11 +127,11 @@ def test_results_as_lines_or_as_a_list_are_the_same(tmp_path: Path) -> None:
         (json.dumps(result()) + "\n" + json.dumps(result(depth_percent=101)), ":2: depth_percent: is '101'"),
         (json.dumps(result(score=0)), ":1: score: is '0'; expected a number of 1 to 10"),
         (json.dumps(result(score=True)), ":1: score: is 'True'"),
-        (json.dumps(result(context_length=1.5)), ":1: context_length: 1.5 is no whole number"),
+        (json.dumps(result(context_length=1.5)), ":1: context_length: 1.5 is not a whole number"),
         (json.dumps(result(model=3)), ":1: model: is '3'; expected a text"),
         (json.dumps({"model": "m"}), ":1: context_length: is missing"),
         ("[" * 100_000, ":1: is not JSON"),
-        ("", ": holds no result"),
+        ("", ": has no results"),
     ],
 )
 def test_a_result_that_is_none_is_refused_with_its_line(text: str, said: str, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_what_is_no_known_kind_of_results_is_refused_by_name(tmp_path: Path) -> 
     for path, said in (
         (tmp_path / "nothing", "no such file or folder"),
         (written(tmp_path / "a.txt", "x"), "expected an OpenCompass summary"),
-        (tmp_path, "holds no result"),
+        (tmp_path, "has no results"),
     ):
         with pytest.raises(ScoreError, match=said):
             read_foreign(path)

@@ -68,7 +68,7 @@ def test_without_lengths_there_is_no_grid() -> None:
     assert not has_grid(as_scored(rows))
     assert not has_grid(as_scored(rows.drop("length")))
     assert has_grid(as_scored(UNEVEN))
-    with pytest.raises(ScoreError, match="nothing to draw a heatmap of"):
+    with pytest.raises(ScoreError, match="there is nothing to draw"):
         grid_of(rows)
 
 

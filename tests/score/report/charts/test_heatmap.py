@@ -238,7 +238,7 @@ def test_what_cannot_be_drawn_is_refused_in_a_sentence(tmp_path: Path) -> None:
         draw([], tmp_path / "a.png")
     with pytest.raises(ScoreError, match=r"a\.gif: pictures are written as \.png or \.svg"):
         draw([grid()], tmp_path / "a.gif")
-    with pytest.raises(ScoreError, match="no cell has a length and a depth"):
+    with pytest.raises(ScoreError, match="no row has a length and a depth"):
         draw([Grid("m", "d", "score", (), (), {}, ())], tmp_path / "a.png")
     with pytest.raises(ScoreError, match="gpt: 121 depths, and a heatmap shows at most 120; round the depths"):
         draw([grid(1, 121)], tmp_path / "a.png")

@@ -90,7 +90,7 @@ def test_runs_over_the_rows_that_all_have_and_what_is_left_out_is_told() -> None
     assert found.grids[0].overall is not None
     assert found.grids[0].overall.rows == 120
     assert found.notes == (
-        "The runs are of different datasets (made-0000aaaa, made-0000bbbb); rows of the same id are compared",
+        "The runs are of different datasets (made-0000aaaa, made-0000bbbb); rows with the same id are compared",
         "whole: 120 of its 240 rows are not in every run and are left out, such as 'row-00120'",
     )
 
@@ -110,7 +110,7 @@ def test_runs_that_are_not_measured_alike_say_so() -> None:
     raw = report(right(0.5, 2), signature=SIGNATURE.replace("extracted", "raw"))
     found = side_by_side([("a", report(right(0.5, 1))), ("b", raw)])
     assert found.notes == (
-        "The runs are not measured alike: their signatures differ, and differences may come of that",
+        "The runs were measured differently: their signatures differ, which may explain differences",
     )
     fewer = report(right(0.5, 2), signature=SIGNATURE.replace("240", "200"))
     assert side_by_side([("a", report(right(0.5, 1))), ("b", fewer)]).notes == ()
@@ -124,7 +124,7 @@ def test_rows_without_a_length_count_in_the_mean_of_rows_alone_and_make_no_heatm
     assert (found.lengths, found.grids, found.differences) == ((), (), ())
     assert found.lines[0].of_rows.n == 60
     assert found.lines[0].of_lengths.mean is None
-    assert found.notes == ("60 of 60 rows have no length and count in the mean of rows alone",)
+    assert found.notes == ("60 of 60 rows have no length and count only in the mean of rows",)
 
 
 def test_names_of_made_runs_are_those_of_their_reports() -> None:

@@ -126,7 +126,7 @@ def test_a_sample_over_another_text_than_the_target_is_refused(dataset: Path, tm
     rolling |= {"filtered_resps": ["-5.0"], "arguments": {"gen_args_0": {"arg_0": row["prompt"]}}}
     asked = Asked(per="byte", missing="exclude")
     for record, told in (
-        (other, "over another text than the row's target"), (shifted, "is not that of the row's prompt"),
+        (other, "over a text other than the row's target"), (shifted, "is not that of the row's prompt"),
         (rolling, "options.score=window"),
     ):  # fmt: skip
         with pytest.raises(ScoreError, match=told):

@@ -105,7 +105,7 @@ def test_a_refusal_counts_the_conditions_that_lack(
 
 def test_a_set_of_windows_is_sent_to_its_own_command(tmp_path: Path) -> None:
     file = written(tmp_path / "p.jsonl", [{"id": "x", "logprob_sum": -1.0, "token_count": 1}])
-    with pytest.raises(ScoreError, match="windows are scored by niah-score perplexity"):
+    with pytest.raises(ScoreError, match="to score windows, run niah-score perplexity"):
         gain(windows(tmp_path / "set"), file)
 
 

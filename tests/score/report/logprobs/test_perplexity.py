@@ -142,7 +142,7 @@ def test_rows_without_a_record_are_counted(dataset: Path, records: list[dict[str
 
 def test_another_tokenizer_is_refused_by_name(dataset: Path, tmp_path: Path) -> None:
     file = written(tmp_path / "p.jsonl", token_records(dataset, "o200k_base"))
-    with pytest.raises(ScoreError, match=r"p.jsonl:\d+: row .* tokens of a prompt of .*'cl100k_base'.*--per byte"):
+    with pytest.raises(ScoreError, match=r"p.jsonl:\d+: row .* tokens for a prompt of .*'cl100k_base'.*--per byte"):
         perplexity(dataset, file)
 
 
@@ -203,7 +203,7 @@ def test_offsets_that_end_before_the_target_does_are_refused(dataset: Path, tmp_
         if len(begins) < 2:
             continue
         record = {"id": row["id"], "token_logprobs": [None] + [-1.0] * (len(begins) - 1), "text_offset": begins}
-        with pytest.raises(ScoreError, match="was the prompt cut by the server"):
+        with pytest.raises(ScoreError, match="did the server cut the prompt"):
             perplexity(dataset, written(tmp_path / "p.jsonl", [record]), asked=Asked(per="byte", missing="exclude"))
 
 
@@ -213,7 +213,7 @@ def test_a_response_whose_prompt_has_no_tokens_is_refused_with_a_sentence(datase
     body = {"choices": [{"text": "It is", "logprobs": logprobs}], "usage": {"prompt_tokens": 0}}
     file = written(tmp_path / "p.jsonl", [{"custom_id": row["id"], "response": {"body": body}}])
     for per in ("byte", "token"):
-        with pytest.raises(ScoreError, match="it has 0 tokens of a prompt of"):
+        with pytest.raises(ScoreError, match="it has 0 tokens for a prompt of"):
             perplexity(dataset, file, asked=Asked(per=per))
 
 
@@ -223,16 +223,16 @@ def test_a_tokenizer_is_to_be_named_only_where_nothing_contradicts_it(
     records[0]["token_logprobs"].pop()
     with pytest.raises(ScoreError) as caught:
         perplexity(dataset, written(tmp_path / "p.jsonl", records))
-    assert "say --tokenizer" not in str(caught.value)
+    assert "pass --tokenizer" not in str(caught.value)
     row = rows_of(dataset)[0]
     unstated = {"id": row["id"], "logprob_sum": -3.0}
-    with pytest.raises(ScoreError, match="say --tokenizer cl100k_base"):
+    with pytest.raises(ScoreError, match="pass --tokenizer cl100k_base"):
         perplexity(dataset, written(tmp_path / "p.jsonl", [unstated]))
 
 
 def test_without_places_another_tokenizer_is_refused_by_bytes_too(dataset: Path, tmp_path: Path) -> None:
     file = written(tmp_path / "p.jsonl", token_records(dataset, "o200k_base"))
-    with pytest.raises(ScoreError, match="nothing tells where each begins: add their texts"):
+    with pytest.raises(ScoreError, match="nothing says where each begins: add their texts"):
         perplexity(dataset, file, asked=Asked(per="byte"))
 
 
@@ -293,7 +293,7 @@ HOSTILE: list[tuple[str, str]] = [
     ('{"id":"%s","token_logprobs":[null,-1.0],"text_offset":[5,2]}', "ascending order"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"token_logprobs":[null,-2.0]}', "appears twice"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"tokenizer":7}', "tokenizer is 7"),
-    ('{"id":"%s","token_logprobs":[null,-1.0],"condition":"alone"}', "windows are asked whole"),
+    ('{"id":"%s","token_logprobs":[null,-1.0],"condition":"alone"}', "but windows have none"),
     ('{"id":"%s","logprob_sum":-1.0,"token_count":-4}', "whole number"),
     ('{"id":"%s","logprob_sum":-1.0,"token_count":1,"byte_count":3}', "is over 3 bytes"),
     ('{"id":"%s","text":"It is 42."}', "no log-probabilities in it"),
