@@ -77,8 +77,8 @@ class Clusters:
         if weights is not None and not weights.all():
             weights = np.where(np.bincount(groups, weights)[groups] > 0, weights, 1.0)
             self._weighing = weighing = np.flatnonzero(weights)
-            groups, needles, haystacks, weights = (each[weighing] for each in (groups, needles, haystacks, weights))
-            strata = None if strata is None else strata[weighing]
+            groups, needles, haystacks = groups[weighing], needles[weighing], haystacks[weighing]
+            weights, strata = weights[weighing], None if strata is None else strata[weighing]
         self._groups, self._weights = groups, weights
         self._combined = combined = combinations_of(groups, count, needles, haystacks)
         self._strata, self._stratum = self._stratified(strata)
