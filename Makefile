@@ -1,7 +1,7 @@
-# Every target makes the environment it needs in .venv: a machine with make and Python 3.11 is enough.
+# Every target creates the environment it needs in .venv: a machine with make and Python 3.11 is enough.
 #   make dataset LEN=8k          build a dataset          make test        run the tests
 #   make help                    everything else
-# What only builds and scores installs only what that needs.
+# Targets that only build and score install only what that needs.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 OUT    ?= build
@@ -28,13 +28,14 @@ help:  ## show this list
 	@echo "test-clients takes CLIENTS='lm-eval inspect ...', folders of tests/clients"
 	@echo "dataset takes LEN=8k LANGS=en,zh CORPUS=name PRESET=name TOKENIZER=name FORMAT=parquet,jsonl JOBS=n OUT=folder"
 
-# constraints.txt has three parts, each of which names all that it needs: build backends, what builds and scores, the rest.
+# constraints.txt has three parts: build backends, what building and scoring need, the rest. Each is complete if those
+# before it are installed.
 PART = awk -v part=$(1) '/^\# / {at++} at == part' constraints.txt
 FLAGS_PIP = --quiet --disable-pip-version-check --no-deps --no-build-isolation \
             $(if $(WHEELHOUSE),--no-index --find-links $(abspath $(WHEELHOUSE)))
 PIP  = .venv/bin/python -m pip install $(FLAGS_PIP) --no-compile
 
-# What building and scoring need. One dependency comes as source, so the backends are there before it.
+# What building and scoring need. One dependency is a source distribution, so the backends are installed first.
 .venv/built: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "niah needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv .venv
@@ -51,17 +52,17 @@ PIP  = .venv/bin/python -m pip install $(FLAGS_PIP) --no-compile
 	$(PIP) --require-hashes --requirement .venv/rest.txt
 	touch .venv/ready
 
-setup: .venv/ready  ## make the whole environment in .venv; WHEELHOUSE=folder takes packages from there, without a network
+setup: .venv/ready  ## create the whole environment in .venv; WHEELHOUSE=folder installs from there, without a network
 
-# Taken as they are pinned, so a machine of the same system and Python version installs the same files.
-wheelhouse:  ## collect what setup installs in WHEELHOUSE (default wheelhouse), for machines without a network
+# Downloads exactly the pinned versions, so a machine with the same system and Python version installs the same files.
+wheelhouse:  ## download what setup installs into WHEELHOUSE (default wheelhouse), for machines without a network
 	$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
 	    --requirement constraints.txt --dest $(or $(WHEELHOUSE),wheelhouse)
 
 dataset: .venv/built  ## build a dataset of prompts, lengths up to LEN
 	.venv/bin/niah-gen build $(or $(PRESET),default) $(FLAGS) --out $(OUT)
 
-# The newest dataset, where none is named.
+# The newest dataset, if none is named.
 DATASET ?= $(patsubst %/manifest.json,%,$(firstword $(shell ls -t $(OUT)/*/*/manifest.json 2>/dev/null)))
 
 score: .venv/built  ## score the answers in PRED
@@ -74,7 +75,7 @@ publish: .venv/ready  ## publish DATASET on the Hub as REPO, and tag its version
 	@test -n "$(DATASET)" || { echo "no dataset in $(OUT): make dataset LEN=8k, or say DATASET=..." >&2; exit 2; }
 	.venv/bin/niah-gen publish $(DATASET) $(REPO) --tag $(if $(PRIVATE),--private) $(if $(DRY_RUN),--dry-run)
 
-# Everything lies in one folder of its own, so that no dataset and no scores of the user's are touched.
+# Everything goes into a separate folder, so that the user's datasets and scores are not touched.
 DEMO = $(OUT)/demo
 WINDOW = 4000
 
@@ -93,13 +94,13 @@ demo: .venv/built  ## the whole loop without a model: build, answer by search an
 	@if [ -t 1 ] && [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] && command -v xdg-open >/dev/null; then \
 	    xdg-open $(DEMO)/window/report.html >/dev/null 2>&1 || true; fi
 
-# One process a core; many cores would wait for each other's imports.
+# One process per core, at most 8: with more, they wait for each other's imports.
 PYTEST = .venv/bin/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
-test: .venv/ready  ## run the tests, one process a core
+test: .venv/ready  ## run the tests, one process per core
 	$(PYTEST)
 
-# A client is a folder in tests/clients, with what it needs pinned, and has an environment of its own.
+# A client is a folder in tests/clients, with pinned requirements and its own environment.
 .venv-clients/%/ready: tests/clients/%/requirements.txt pyproject.toml constraints.txt
 	rm -rf .venv-clients/$*
 	$(PYTHON) -m venv .venv-clients/$*
@@ -122,7 +123,7 @@ format: .venv/ready  ## format the code
 	.venv/bin/ruff check --fix --select I .
 	.venv/bin/ruff format .
 
-soak: .venv/ready  ## try 40 times as many new examples, and a fault at every operation: several hours on two cores
+soak: .venv/ready  ## test 40 times as many random examples, and a fault at every operation: several hours on two cores
 	NIAH_EXAMPLES=40 $(PYTEST) -q -m "hypothesis or soak"
 
 bench: .venv/ready  ## measure speed against the published generators and evaluators
@@ -138,7 +139,7 @@ measure: .venv/ready  ## measure placements, corpora, intervals, and how metrics
 	.venv/bin/python tests/benchmarks/real_answers.py
 	.venv/bin/python tests/benchmarks/coverage.py
 
-# Ray and the stores' packages are large, and tested in environments of their own (tests/clients).
+# Ray and the stores' packages are large, and are tested in their own environments (tests/clients).
 EXTRAS  = --extra gen --extra markup --extra hub --extra sentencepiece
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
           --no-emit-find-links --no-emit-index-url
@@ -146,7 +147,7 @@ COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-ha
 COMPILE_CLIENT = uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --no-emit-find-links \
                  --no-emit-index-url $(if $(UPGRADE),--upgrade) --extra build
 
-lock:  ## pin every dependency by hash (needs uv); UPGRADE=1 takes newer versions of all
+lock:  ## pin every dependency by hash (needs uv); UPGRADE=1 upgrades all of them
 	@set -e; all=$$(mktemp); backends=$$(mktemp); build=$$(mktemp); cp constraints.txt $$all; \
 	$(COMPILE) $(if $(UPGRADE),--upgrade) $(EXTRAS) --group dev pyproject.toml --output-file $$all; \
 	$(COMPILE) --constraint $$all --group backends --output-file $$backends; \
