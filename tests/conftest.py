@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def browser() -> Iterator[Chromium]:
     program = find_chromium()
     if program is None:
-        told = f"no Chromium on the path ({', '.join(NAMES)}; or NIAH_CHROMIUM names one)"
+        told = f"no Chromium on the path ({', '.join(NAMES)}; set NIAH_CHROMIUM to use another)"
         if os.environ.get("CI") == "true" or "NIAH_CHROMIUM" in os.environ:
             pytest.fail(told)
         pytest.skip(told)
