@@ -1,4 +1,4 @@
-"""Defines a task family of your own: a key and its value among lines of other keys and values.
+"""Defines a custom task family: a key and its value among lines of other keys and values.
 
 PYTHONPATH=examples niah-gen build --set task=key_lines:KEY_LINES --length 1000 --set 'controls=["absent"]'
 """
@@ -18,7 +18,7 @@ WORDS = ("amber", "basil", "cedar", "delta", "ember", "fjord", "grove", "heron",
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The recipe's [options]: how many keys are asked for, one a row."""
+    """The recipe's [options]: how many keys are asked for, one per row."""
 
     keys: int = 2
 
@@ -29,12 +29,12 @@ def line(draw: random.Random) -> str:
 
 
 def ids(settings: Settings, language: str) -> Sequence[str]:
-    """The needle axis: the keys, in English alone."""
+    """The needle axis: the keys, in English only."""
     return [f"key-{number}" for number in range(settings.options.keys)] if language == "en" else []
 
 
 def item(settings: Settings, cell: Cell) -> Item:
-    """The truth of a cell, drawn from its coordinates; the depth is none of them."""
+    """The truth of a cell, drawn from its coordinates except the depth."""
     draw = random.Random(f"{settings.seed}/{cell.length}/{cell.needle}/{cell.repeat}")
     key, value = f"{draw.choice(WORDS)}-{1000 + draw.randrange(1000)}", str(draw.randrange(10**6, 10**7))
     question = f"What is the value of {key}?"
@@ -42,7 +42,7 @@ def item(settings: Settings, cell: Cell) -> Item:
 
 
 def absent(item: Item) -> Item:
-    """The control: nothing is hidden, so whoever names a value has guessed."""
+    """The control: nothing is hidden, so a model that names a value has guessed."""
     return item._replace(hide=())
 
 

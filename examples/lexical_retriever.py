@@ -4,20 +4,20 @@
     python examples/lexical_retriever.py DATASET answers.jsonl --window 4000
     python examples/lexical_retriever.py DATASET answers.jsonl --hops 5
 
-Of a dataset it reads `id` and `prompt` and nothing else: what it knows is what a model would be told. It finds the
-question in the prompt, cuts the rest into sentences, and answers with the one that fits the question best, whole, as
-it stands. It understands nothing; what it scores says how much of a dataset is solvable by word overlap. Questions
-that ask for several facts need --sentences. With --hops it searches again: the sentence found becomes the query, and
-the answer is all that was found on the way. With --window it reads only so many words from the prompt's end, as an
-engine does that truncates long prompts: what stands before them cannot be found.
+It reads only `id` and `prompt`, so it knows exactly what a model would be told. It finds the question in the prompt,
+splits the rest into sentences, and answers with the sentence that matches the question best, unchanged. It understands
+nothing; its score shows how much of a dataset can be solved by word overlap. Questions that ask for several facts need
+--sentences. With --hops it searches repeatedly: each sentence found becomes the next query, and the answer is all of
+the sentences found. With --window it reads only that many words from the prompt's end, like an engine that truncates
+long prompts: anything before them cannot be found.
 
 BM25 as in Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), section 3.5, with
-sentences for documents. For every term of the query that it holds, `count` times, a sentence of `length` terms gets
+sentences as documents. For each term of the query that it contains, `count` times, a sentence of `length` terms gets
 
     rarity * count * (k1 + 1) / (count + k1 * (1 - b + b * length / mean length))
     rarity = log(1 + (sentences - holding + 0.5) / (holding + 0.5))
 
-where `holding` of all sentences hold the term; the 1 under the logarithm keeps common terms from counting below 0.
+where `holding` is the number of sentences that contain the term; the 1 in the logarithm keeps common terms above 0.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ RUN = re.compile(rf"[{HAN}]+|[^\W{HAN}]+")
 END_OF_SENTENCE = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"”’)]))\s+|(?<=[。！？])(?![”’」』）])|(?<=[。！？][”’」』）])|\n+"
 )
-# What stands before the question in the prompts of this project, NeedleBench and LLMTest_NeedleInAHaystack.
+# What precedes the question in the prompts of this project, NeedleBench and LLMTest_NeedleInAHaystack.
 ASKED = re.compile(
     r"(?:^Question\s?:|^问题：|^Pregunta:|^質問：|^السؤال:|Now, the question is:|现在请问：|</context>\n\n)[ ]*(.+)",
     re.MULTILINE,
@@ -53,10 +53,10 @@ ASKED = re.compile(
 
 
 def files_of(dataset: Path) -> list[Path]:
-    """The files with rows of a dataset folder, in row order; or the one file that is named."""
+    """The files with the rows of a dataset folder, in row order, or the given file."""
     if not dataset.is_dir():
         return [dataset]
-    from niah_score.contract import ContractError, open_dataset  # a file needs nothing of niah
+    from niah_score.contract import ContractError, open_dataset  # reading a single file does not need it
 
     try:
         return [file.path for file in open_dataset(dataset).files()]
@@ -66,30 +66,30 @@ def files_of(dataset: Path) -> list[Path]:
 
 
 def rows(dataset: Path) -> Iterator[tuple[str, Any]]:
-    """(id, prompt) of every row, in row order."""
+    """The (id, prompt) of every row, in row order."""
     for file in files_of(dataset):
         if file.suffix == ".parquet":
             with pq.ParquetFile(file) as table:
                 for batch in table.iter_batches(batch_size=16, columns=["id", "prompt"]):
                     yield from ((row["id"], row["prompt"]) for row in batch.to_pylist())
         else:
-            with pa.input_stream(file) as stream:  # .gz and .zst are unpacked by their names
+            with pa.input_stream(file) as stream:  # unpacks .gz and .zst by their suffixes
                 for line in io.TextIOWrapper(stream, encoding="utf-8", newline="\n"):
                     row = json.loads(line)
                     yield row["id"], row["prompt"]
 
 
 class Index(NamedTuple):
-    """`holding`: by term, how often it stands in each sentence that holds it; `lengths`: the terms of each sentence."""
+    """`holding`: for each term, its count in each sentence that contains it; `lengths`: the terms of each sentence."""
 
     holding: dict[str, dict[int, int]]
     lengths: list[int]
 
 
 def answer(prompt: str | list[dict[str, str]], window: int | None = None, most: int = 1, hops: int = 1) -> str:
-    """The sentences that fit the prompt's question best, at `most` so many, in their order; empty if none fits.
+    """The sentences that match the prompt's question best, up to `most`, in text order; empty if none matches.
 
-    `hops`: searches one after another, each for what the one before found; then the answer is all of it, in order.
+    `hops`: the number of searches, each for what the previous one found; the answer is then all finds, in that order.
     """
     text = prompt if isinstance(prompt, str) else "\n\n".join(message["content"] for message in prompt)
     text = last_words(text, window)
@@ -101,12 +101,12 @@ def answer(prompt: str | list[dict[str, str]], window: int | None = None, most: 
 
 
 def best(scores: dict[int, float], most: int) -> list[int]:
-    """The places of the highest scores, in the order of the text; of like scores the first count."""
+    """The places of the highest scores, in text order; of equal scores, the first win."""
     return sorted(sorted(scores, key=lambda place: (-scores[place], place))[:most])
 
 
 def chain(question: str, sentences: list[str], index: Index, hops: int) -> list[int]:
-    """The best sentence for the question, the best other one for that sentence, and so on; ends where none fits."""
+    """The best sentence for the question, the best other one for that sentence, and so on until none matches."""
     places: list[int] = []
     query = question
     for _ in range(hops):
@@ -119,19 +119,19 @@ def chain(question: str, sentences: list[str], index: Index, hops: int) -> list[
 
 
 def last_words(text: str, window: int | None) -> str:
-    """The end of a text from its `window`th last word on."""
+    """The end of a text: its last `window` words, or all of it for None."""
     starts = [] if window is None else [word.start() for word in WORD.finditer(text)]
     return text if window is None or len(starts) <= window else text[starts[-window] :]
 
 
 def question_in(text: str) -> str:
-    """What follows the last mark of a question; without one, the last line."""
+    """The text after the last question marker; the last line if there is none."""
     marked = ASKED.findall(text)
     return (marked or text.rstrip().splitlines()[-1:] or [""])[-1]
 
 
 def terms(text: str) -> list[str]:
-    """Words in lower case; of Chinese, which puts no spaces between words, every two characters that stand together."""
+    """Words in lower case; for Chinese, which has no spaces between words, every pair of adjacent characters."""
     found = []
     for run in RUN.findall(text.lower()):
         chinese = HAN_RUN.fullmatch(run) and len(run) > 1
@@ -166,27 +166,27 @@ def bm25(query: str, index: Index) -> dict[int, float]:
 
 
 def main() -> None:
-    """Answer every prompt of a dataset, one line a row, written as it goes."""
+    """Answer every prompt of a dataset, one line per row, each written at once."""
     parser = argparse.ArgumentParser(description="Answer a dataset's prompts by BM25 over their sentences.")
     parser.add_argument("dataset", type=Path, help="dataset folder, or one of its Parquet or JSONL files")
     parser.add_argument("out", type=Path, help="JSONL file for the answers")
     parser.add_argument("--window", type=int, metavar="WORDS", help="words read from the prompt's end; default all")
     parser.add_argument("--sentences", type=int, default=1, metavar="N", help="sentences an answer may have; default 1")
-    parser.add_argument("--hops", type=int, default=1, metavar="N", help="searches, each for the last hit; default 1")
-    parser.add_argument("--overwrite", action="store_true", help="replace answers that are there")
+    parser.add_argument("--hops", type=int, default=1, metavar="N", help="searches, each for the last find; default 1")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
     options = parser.parse_args()
     if min(options.sentences, options.hops) < 1 or (options.window is not None and options.window < 1):
         parser.error("--window, --sentences and --hops: expected at least 1")
     if options.sentences > 1 and options.hops > 1:
-        parser.error("--sentences and --hops: choose one; with hops the answer is one sentence of each")
+        parser.error("--sentences and --hops: choose one; with hops the answer is one sentence per hop")
     if not options.dataset.exists():
         parser.error(f"{options.dataset}: no such dataset")
     if options.out.exists() and not options.overwrite:
-        parser.error(f"{options.out}: is there already; choose another file, or say --overwrite")
+        parser.error(f"{options.out}: already exists; choose another file, or use --overwrite")
     answered = 0
     coming = rows(options.dataset)
     try:
-        first = next(coming, None)  # read before anything is written: a file that is none replaces no answers
+        first = next(coming, None)  # read before anything is written, so that a bad dataset replaces no answers
         with options.out.open("w", encoding="utf-8") as out:
             for row_id, prompt in itertools.chain([first] if first else [], coming):
                 said = answer(prompt, options.window, options.sentences, options.hops)
@@ -196,10 +196,10 @@ def main() -> None:
                 answered += 1
     except OSError as error:
         parser.error(f"{error.filename or options.out}: {error.strerror or error}")
-    except (ValueError, LookupError, TypeError, RecursionError) as error:  # pyarrow's own among them
+    except (ValueError, LookupError, TypeError, RecursionError) as error:  # including pyarrow's own
         parser.error(f"{options.dataset}: expected rows with id and prompt ({type(error).__name__}: {error})")
     if not answered:
-        parser.error(f"{options.dataset}: no rows there; expected a folder with data/*/*.parquet or jsonl/*/*.jsonl")
+        parser.error(f"{options.dataset}: no rows found; expected a folder with data/*/*.parquet or jsonl/*/*.jsonl")
     print(f"{options.out}: {answered:,} answers")
 
 

@@ -1,19 +1,18 @@
-"""Sends a dataset's prompts to a server that speaks the OpenAI API, and goes on where a run was stopped.
+"""Sends a dataset's prompts to a server that speaks the OpenAI API, and resumes where a run was stopped.
 
     python examples/run_openai_compatible.py DATASET answers.jsonl --model NAME --url http://127.0.0.1:8000/v1
 
-A row is one line of answers.jsonl, written as soon as its answer comes. The same command goes on where a run ended,
-however it ended: rows that have an answer are not asked again, rows that ended in an error are. The key is taken from
-the environment variable OPENAI_API_KEY and goes nowhere but into the request.
+Each row is one line of answers.jsonl, written as soon as its answer arrives. The same command resumes a run, however it
+ended: rows with an answer are not asked again, rows with an error are. The key is read from the environment variable
+OPENAI_API_KEY and is sent only in the request.
 
-A server that limits its requests (status 429) is asked less: half as many requests at once, then one more after every
-full round of answers, up to --concurrency. If no server answers at --url the run ends at once, unless --wait says how
-long a server that is starting may take; one that goes away is waited for ten seconds. --shard 3/8 takes every eighth
-row from the third on: eight runs, each with a file of its own, answer the dataset.
+If a server limits its requests (status 429), the number of concurrent requests is halved, then raised by one after
+every full round of answers, up to --concurrency. If no server answers at --url, the run ends at once, unless --wait
+says how long a starting server may take; a server that goes away gets ten seconds to come back. --shard 3/8 takes every
+eighth row from the third on: eight runs, each with its own file, answer the whole dataset.
 
-Ctrl-C lets the requests under way finish; a second one leaves at once. Exit codes: 0 every row has an answer, 2 given
-up (an argument, key or model that is refused, no server, a server that is gone), 3 some rows have no answer, 130
-interrupted.
+Ctrl-C waits for the requests under way; a second one stops at once. Exit codes: 0 every row has an answer, 2 given up
+(a refused argument, key or model, no server, a server that is gone), 3 some rows have no answer, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -44,21 +43,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 COLUMNS = ("id", "max_new_tokens", "prompt")
-ROWS_AT_ONCE = 4  # a prompt of a million tokens has some 5 MB
+ROWS_AT_ONCE = 4  # a prompt of a million tokens is about 5 MB
 LARGEST_ANSWER = 64 * 2**20
-AWAY_DELAYS = 10  # first delays that a server which went away is waited for, ten seconds unless told
+AWAY_DELAYS = 10  # how long to wait for a server that went away, in first delays: ten seconds by default
 LONGEST_DELAY = 60.0  # seconds between two tries, unless the server asks for more
-LONGEST_WAIT = 3600.0  # seconds, whatever the server asks for
-CONNECT_TIMEOUT = 10.0  # seconds; a server that is there accepts at once, however long it takes to answer
+LONGEST_WAIT = 3600.0  # seconds, even if the server asks for more
+CONNECT_TIMEOUT = 10.0  # seconds; a running server accepts at once, however long it takes to answer
 KNOCK_EVERY = 1.0  # seconds, while a server starts
 ERROR_CHARACTERS = 400
-GIVE_UP_AFTER = 20  # rows in a row that the server did not answer at any try
+GIVE_UP_AFTER = 20  # consecutive rows without an answer to any of their tries
 BEGINNING = b'{"id": '  # of every line that is written
-HOPELESS = (301, 302, 307, 308, 401, 403, 404, 405, 501)  # every other row would be told the same
+HOPELESS = (301, 302, 307, 308, 401, 403, 404, 405, 501)  # every other row would get the same reply
 
 
 class Row(NamedTuple):
-    """What is asked: a text, or chat messages."""
+    """A row to ask for. `prompt`: a text, or chat messages."""
 
     id: str
     max_new_tokens: int | None
@@ -66,11 +65,11 @@ class Row(NamedTuple):
 
 
 class RowError(Exception):
-    """This row has no answer, and asking again at once would not help."""
+    """This row has no answer, and asking again now would not help."""
 
 
 class TryAgainError(Exception):
-    """This row has no answer yet; the server, or the way to it, may do better. `delay`: seconds that it asks for.
+    """This row has no answer yet, but another try may succeed. `delay`: the seconds that the server asks to wait.
 
     `limited`: the server refused the request only because there were too many.
     """
@@ -86,10 +85,10 @@ class HopelessError(Exception):
 
 
 def files_of(dataset: Path) -> list[Path]:
-    """The files with rows of a dataset folder, in row order; or the one file that is named. Raises HopelessError."""
+    """The files with the rows of a dataset folder, in row order, or the given file. Raises HopelessError."""
     if not dataset.is_dir():
         return [dataset]
-    from niah_score.contract import ContractError, open_dataset  # a file needs nothing of niah
+    from niah_score.contract import ContractError, open_dataset  # reading a single file does not need it
 
     try:
         return [file.path for file in open_dataset(dataset).files()]
@@ -98,9 +97,9 @@ def files_of(dataset: Path) -> list[Path]:
 
 
 def rows(dataset: Path, answered: set[str], shard: tuple[int, int] = (1, 1)) -> Iterator[Row]:
-    """The rows of a shard without an answer, in file order; few are in memory at once.
+    """The rows of a shard that have no answer, in file order; only a few are in memory at once.
 
-    shard: (I, N) for every Nth row from the Ith on, whichever have answers.
+    shard: (I, N) for every Nth row from the Ith on, counting rows with answers too.
     """
     number = 0
     for file in files_of(dataset):
@@ -120,15 +119,15 @@ def _parquet(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _json_lines(file: Path) -> Iterator[dict[str, Any]]:
-    with pa.input_stream(file) as stream:  # .gz and .zst are unpacked by their names
+    with pa.input_stream(file) as stream:  # unpacks .gz and .zst by their suffixes
         yield from map(json.loads, io.TextIOWrapper(stream, encoding="utf-8", newline="\n"))
 
 
 class Gate:
     """How many requests may be under way at once: halved when the server limits them, raised while it answers.
 
-    This is TCP's rule (additive increase, multiplicative decrease). Requests that were sent before a cut say nothing
-    about it: those refused together halve the number once. Safe to use from several threads.
+    This is TCP's rule (additive increase, multiplicative decrease). Requests sent before a cut say nothing about the
+    new number: those refused together halve it only once. Safe to use from several threads.
     """
 
     def __init__(self, most: int) -> None:
@@ -138,13 +137,13 @@ class Gate:
         self._changed = threading.Condition()
 
     def enter(self, stopped: threading.Event) -> int | None:
-        """Wait for a free place and take it. Returns what `leave` wants, or None if the run was stopped before."""
+        """Wait for a free place and take it. Returns the argument for `leave`, or None if the run was stopped first."""
         with self._changed:
             while not stopped.is_set():
                 if self._under_way < self.allowed:
                     self._under_way += 1
                     return self._cuts
-                self._changed.wait(0.2)  # wakes by itself because a signal handler cannot notify
+                self._changed.wait(0.2)  # with a timeout, because a signal handler cannot notify
             return None
 
     def leave(self, entered: int, limited: bool | None) -> None:
@@ -167,7 +166,7 @@ class Gate:
 
 @dataclass
 class Client:
-    """One server and how it is asked. Safe to use from several threads."""
+    """A server and how to ask it. Safe to use from several threads."""
 
     url: str
     body: dict[str, Any]  # goes into every request
@@ -180,12 +179,12 @@ class Client:
     gate: Gate = field(default_factory=lambda: Gate(8))
     seed: int = 0
     stopped: threading.Event = field(default_factory=threading.Event)
-    closed_until: float = 0.0  # when the server wants to be asked again, by time.monotonic
+    closed_until: float = 0.0  # the earliest time for the next request, by time.monotonic
     answers: int = 0
     unanswered: int = 0  # rows since the last answer
 
     def reach(self, patience: float) -> http.client.HTTPConnection | None:
-        """An open connection; None if the run was stopped before. patience: seconds until HopelessError is raised."""
+        """An open connection; None if the run was stopped first. patience: seconds until HopelessError is raised."""
         end = time.monotonic() + patience
         while not self.stopped.is_set():
             try:
@@ -201,7 +200,7 @@ class Client:
     def ask(self, row: Row) -> dict[str, Any] | None:
         """The line of answers.jsonl for a row; None if the run was stopped before there was one.
 
-        Raises HopelessError for what every row would be told.
+        Raises HopelessError for an error that every row would get.
         """
         rng = random.Random(f"{self.seed} {row.id}")
         tried = answers = 0
@@ -217,9 +216,9 @@ class Client:
                 limited = False
             except TryAgainError as error:
                 limited = error.limited or None
-                # A limit is the key's, not the row's: while it lasts, no other row is asked either.
+                # The limit applies to the key, not to the row: until it ends, no other row is asked either.
                 self.closed_until = max(self.closed_until, time.monotonic() + error.delay)
-                # While other rows are answered, a row that is refused for their number has only to wait for its turn.
+                # While other rows get answers, a row refused because of the limit only has to wait for its turn.
                 tried = 1 if error.limited and self.answers > answers else tried + 1
                 answers = self.answers
                 if tried >= self.tries:
@@ -232,7 +231,7 @@ class Client:
                 return line
             finally:
                 self.gate.leave(entered, limited)
-            # Half of it by chance, so that requests that failed together do not come again together.
+            # Half of the delay is random, so that requests that failed together are not repeated together.
             if self.stopped.wait(min(LONGEST_DELAY, self.first_delay * 2.0 ** (tried - 1)) * rng.uniform(0.5, 1.0)):
                 return None
 
@@ -240,14 +239,14 @@ class Client:
         self.unanswered += 1
         if self.unanswered >= GIVE_UP_AFTER:
             raise HopelessError(
-                f"{self.url}: {self.unanswered} rows in a row without an answer, the last time: {error}"
+                f"{self.url}: {self.unanswered} rows in a row without an answer; the last error: {error}"
             )
-        return {"id": row.id, "error": f"{error} (at the last of {self.tries} tries)"}
+        return {"id": row.id, "error": f"{error} (after {self.tries} tries)"}
 
     def _answer(self, row: Row) -> dict[str, Any]:
         chat = row.prompt if isinstance(row.prompt, list) else [{"role": "user", "content": row.prompt}]
         if self.completions and chat is row.prompt:
-            raise HopelessError("--completions takes one text, and these prompts are chat messages; leave it out")
+            raise HopelessError("--completions needs texts, but these prompts are chat messages; leave it out")
         asked = {"prompt": row.prompt} if self.completions else {"messages": chat}
         body = {"max_tokens": row.max_new_tokens, **self.body, **asked}
         status, headers, text = self._post(json.dumps({name: v for name, v in body.items() if v is not None}).encode())
@@ -262,7 +261,7 @@ class Client:
     def _post(self, body: bytes) -> tuple[int, http.client.HTTPMessage, bytes]:
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {self.key}"} if self.key else {})}
         path = f"{urlsplit(self.url).path.rstrip('/')}/{'completions' if self.completions else 'chat/completions'}"
-        # A server that was there and accepts no connection is gone, or starting again.
+        # A server that answered before and now accepts no connection is gone or restarting.
         connection = self.reach(max(self.patience, AWAY_DELAYS * self.first_delay))
         if connection is None:
             raise TryAgainError("the run was stopped")
@@ -295,7 +294,7 @@ class Client:
 
     def _failure(self, status: int, headers: http.client.HTTPMessage, text: bytes) -> Exception:
         message = f"status {status}: {self._shown(text)}"
-        # OpenAI's code where the account, not the rate, is at an end: waiting does not help.
+        # OpenAI's code for an exhausted account rather than a rate limit: waiting does not help.
         if status == 429 and b'"insufficient_quota"' in text:
             return HopelessError(f"{self.url}: {message}")
         if status in HOPELESS:
@@ -305,14 +304,14 @@ class Client:
         return RowError(message)
 
     def _shown(self, text: bytes) -> str:
-        """What a server said, in one line that is safe to print; a key that it repeats is left out."""
+        """A server's message as one line that is safe to print; the key is masked if the server repeats it."""
         line = " ".join(text[: 4 * ERROR_CHARACTERS].decode("utf-8", "replace").split())
         line = line.replace(self.key, "***") if self.key else line
         return "".join(char if char.isprintable() else "\ufffd" for char in line)[:ERROR_CHARACTERS]
 
 
 def _said(choice: dict[str, Any], usage: Any) -> dict[str, Any]:
-    """The fields of an answer, under the names that `niah-score` knows. Raises where there is no answer."""
+    """The fields of an answer, under the names that `niah-score` knows. Raises if there is no answer."""
     message = choice.get("message")
     said = choice if message is None else message
     text = said["text" if message is None else "content"]
@@ -320,17 +319,17 @@ def _said(choice: dict[str, Any], usage: Any) -> dict[str, Any]:
     if not isinstance(text, str | None) or finish in ("abort", "error"):
         raise TypeError("no text")
     found = {"prediction": text, "finish_reason": "refusal" if said.get("refusal") else finish}
-    # The one name is DeepSeek's and older vLLM's and SGLang's, the other that of newer ones.
+    # DeepSeek and older releases of vLLM and SGLang use the first name, newer releases the second.
     reasoning = said.get("reasoning_content") or said.get("reasoning")
     if isinstance(reasoning, str):
         found["reasoning_content"] = reasoning
     if isinstance(usage, dict) and isinstance(usage.get("prompt_tokens"), int):
-        found["prompt_tokens"] = usage["prompt_tokens"]  # shows a server that cuts long prompts
+        found["prompt_tokens"] = usage["prompt_tokens"]  # reveals a server that truncates long prompts
     return found
 
 
 def _delay(retry_after: str | None) -> float:
-    """Seconds of a Retry-After header: a number, or a date; 0 where it is neither."""
+    """The seconds of a Retry-After header, which is a number or a date; 0 if it is neither."""
     try:
         seconds = float(retry_after or 0)
     except ValueError:
@@ -343,10 +342,10 @@ def _delay(retry_after: str | None) -> float:
 
 @contextmanager
 def answers_file(path: Path) -> Iterator[tuple[BinaryIO, set[str]]]:
-    """The file to append to, and the ids that it answers.
+    """The file to append to, and the ids that have an answer in it.
 
-    Lines of errors, and a last line that a kill broke off, are taken out first: their rows are asked again. Raises
-    HopelessError if another run writes the file, or if it holds anything but answers.
+    Error lines, and a last line cut short by a kill, are removed first: their rows are asked again. Raises
+    HopelessError if another run is writing to the file, or if it contains anything but answers.
     """
     with path.open("ab", buffering=0) as before:
         _lock(before, path)
@@ -371,7 +370,7 @@ def answers_file(path: Path) -> Iterator[tuple[BinaryIO, set[str]]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[bytes, str | None]]:
-    """Every whole line of an answers file, and the id that it answers; None for an error."""
+    """Every complete line of an answers file, with the id that it answers; None for an error line."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
@@ -381,24 +380,24 @@ def _lines(path: Path) -> Iterator[tuple[bytes, str | None]]:
                     raise ValueError("no answer")
             except (ValueError, LookupError, TypeError, RecursionError):
                 if line.endswith(b"\n") or not line.startswith(BEGINNING[: len(line)]):
-                    raise HopelessError(f"{path}:{number}: no answer of a former run; choose another file") from None
-                return  # broken off
+                    raise HopelessError(f"{path}:{number}: not an answer; choose another file") from None
+                return  # cut short
             yield line.removesuffix(b"\n") + b"\n", None if failed else row_id
 
 
 def _lock(file: BinaryIO, path: Path) -> None:
     try:
         import fcntl
-    except ModuleNotFoundError:  # not on Windows
+    except ModuleNotFoundError:  # on Windows
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise HopelessError(f"{path}: another run writes it") from None
+        raise HopelessError(f"{path}: another run is writing to it") from None
 
 
 def run(client: Client, dataset: Path, out: Path, shard: tuple[int, int], limit: int | None) -> int:
-    """Ask for every row of a shard that has no answer; the exit code. The main thread alone writes."""
+    """Ask for every row of a shard that has no answer; return the exit code. Only the main thread writes."""
     concurrency = client.gate.most
     errors = asked = 0
     began = time.monotonic()
@@ -407,7 +406,7 @@ def run(client: Client, dataset: Path, out: Path, shard: tuple[int, int], limit:
         def collect(finished: set[Future[dict[str, Any] | None]]) -> None:
             nonlocal errors
             for future in sorted(finished, key=lambda future: future.exception() is not None):
-                line = future.result()  # what was answered is written before any failure is raised
+                line = future.result()  # answers are written before any failure is raised
                 if line is not None:
                     file.write(json.dumps(line).encode() + b"\n")
                     errors += "error" in line
@@ -435,7 +434,7 @@ def run(client: Client, dataset: Path, out: Path, shard: tuple[int, int], limit:
                 finished, under_way = wait(under_way, return_when=FIRST_COMPLETED)
                 collect(finished)
         except BaseException:
-            client.stopped.set()  # what waits for its next try would keep the pool from ending
+            client.stopped.set()  # a row waiting for its next try would keep the pool from ending
             collect({future for future in under_way if future.exception() is None})
             raise
         done = len(answered) - errors
@@ -458,7 +457,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 
 def main() -> int:
-    """Parse the arguments, run, and give the exit code."""
+    """Parse the arguments, run, and return the exit code."""
     parser = argparse.ArgumentParser(description="Ask an OpenAI-compatible server about every row of a dataset.")
     parser.add_argument("dataset", type=Path, help="dataset folder, or one of its Parquet or JSONL files")
     parser.add_argument("out", type=Path, help="JSONL file that answers are appended to")
@@ -467,9 +466,9 @@ def main() -> int:
     parser.add_argument("--completions", action="store_true", help="/completions instead of /chat/completions")
     parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="requests at once; default %(default)s")
     parser.add_argument("--temperature", type=float, default=0.0, help="default %(default)s")
-    parser.add_argument("--body", default="{}", metavar="JSON", help="fields for every request; null leaves one out")
+    parser.add_argument("--body", default="{}", metavar="JSON", help="fields for every request; null removes one")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds of silence; default %(default)s")
-    parser.add_argument("--tries", type=int, default=6, help="requests a row at most; default %(default)s")
+    parser.add_argument("--tries", type=int, default=6, help="most requests per row; default %(default)s")
     parser.add_argument("--first-delay", type=float, default=1.0, help="seconds, doubled each time; default 1")
     parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="for a server to start; default 0")
     parser.add_argument(
@@ -486,18 +485,18 @@ def main() -> int:
     except ValueError:
         usable = False
     if not usable or at.scheme not in ("http", "https") or not at.hostname or at.username or at.password or at.query:
-        parser.error("--url: expected http://HOST[:PORT]/v1 or https://..., without user, password and query")
+        parser.error("--url: expected http://HOST[:PORT]/v1 or https://..., without user, password or query")
     if not options.dataset.exists():
         parser.error(f"{options.dataset}: no such dataset")
     key = os.environ.get("OPENAI_API_KEY", "").strip()
     if not (key.isascii() and key.isprintable()):
-        parser.error("OPENAI_API_KEY: holds what cannot stand in a header")
+        parser.error("OPENAI_API_KEY: contains characters that a header cannot hold")
     try:
         body = {"model": options.model, "temperature": options.temperature, **json.loads(options.body)}
     except (ValueError, TypeError):
         parser.error("--body: expected a JSON object")
     if body.get("stream"):
-        parser.error("--body: stream: answers are read whole; leave it out")
+        parser.error("--body: stream is not supported; leave it out")
     client = Client(
         options.url,
         body,
@@ -512,9 +511,9 @@ def main() -> int:
 
     def stop(*_: object) -> None:
         if client.stopped.is_set():
-            os._exit(130)  # threads that wait for a server cannot be ended otherwise; every written line is whole
+            os._exit(130)  # the only way to end threads that wait for a server; every written line is complete
         client.stopped.set()
-        print("\nwaiting for the requests under way; again to leave at once", file=sys.stderr)
+        print("\nwaiting for the requests under way; interrupt again to stop at once", file=sys.stderr)
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
@@ -526,7 +525,7 @@ def main() -> int:
     except OSError as error:
         print(f"run_openai_compatible: {error.filename or options.out}: {error.strerror or error}", file=sys.stderr)
         return 2
-    except (ValueError, RecursionError) as error:  # pyarrow's own among them
+    except (ValueError, RecursionError) as error:  # including pyarrow's own
         print(f"run_openai_compatible: {options.dataset}: cannot be read ({error})", file=sys.stderr)
         return 2
 

@@ -1,15 +1,15 @@
-"""Answers a dataset's prompts with Transformers, one at a time, and goes on where a run was stopped.
+"""Answers a dataset's prompts with Transformers, one at a time, and resumes where a run was stopped.
 
     python examples/transformers_generate.py DATASET answers.jsonl --model NAME
 
-It needs transformers, torch and pyarrow, nothing else. A row is one line of answers.jsonl, written as soon as its
-answer is there. The same command goes on after the last whole line: rows that have an answer are left out, rows that
-ended in an error are asked again.
+It needs only transformers, torch and pyarrow. Each row is one line of answers.jsonl, written as soon as it is answered.
+The same command resumes after the last complete line: rows with an answer are skipped, rows with an error are asked
+again.
 
-Chats, and texts as one message of the user, go through the tokenizer's chat template; where it has none, or with --raw,
-texts are given as they are. --shard 3/8 takes every eighth row from the third on: eight runs, each with a file of its
-own, answer the dataset. Exit codes: 0 every row of the shard has an answer, 2 nothing can be asked, 3 some rows have
-none, as their prompts are longer than the model's context or need more memory than there is; their lines have `error`.
+Chats, and texts as one user message, go through the tokenizer's chat template; if it has none, or with --raw, texts are
+sent unchanged. --shard 3/8 takes every eighth row from the third on: eight runs, each with its own file, answer the
+whole dataset. Exit codes: 0 every row of the shard has an answer, 2 nothing can be asked, 3 some rows have no answer,
+because their prompts are longer than the model's context or need too much memory; their lines have `error`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ Row = dict[str, Any]
 
 
 class GivenUpError(Exception):
-    """Nothing can be asked: what is wrong, and what to do."""
+    """Nothing can be asked. The message says what is wrong and what to do."""
 
 
 def rows(dataset: Path, shard: tuple[int, int]) -> Iterator[Row]:
-    """Every row of a shard, in dataset order: its id, max_new_tokens and prompt. Few are in memory at once."""
+    """Every row of a shard, in dataset order: id, max_new_tokens and prompt. Only a few are in memory at once."""
     files = [dataset]
     if dataset.is_dir():
         if not (dataset / "manifest.json").exists():
-            raise GivenUpError(f"{dataset}: no dataset, or one that is not complete: there is no manifest.json")
+            raise GivenUpError(f"{dataset}: not a dataset, or not a complete one: there is no manifest.json")
         listed = json.loads((dataset / "manifest.json").read_bytes())["files"]
         files = [dataset / file["path"] for file in listed if file["path"].startswith("data/")]
     if not all(file.suffix == ".parquet" for file in files) or not files:
@@ -53,7 +53,7 @@ def rows(dataset: Path, shard: tuple[int, int]) -> Iterator[Row]:
 
 
 def answered(path: Path) -> set[str]:
-    """The ids with an answer in a file of answers, which is made. A last line that a kill broke off is cut away."""
+    """The ids with an answer in a file, which is created if missing. A last line cut short by a kill is removed."""
     ids, end = set(), 0
     path.touch()
     with path.open("rb") as lines:
@@ -65,7 +65,7 @@ def answered(path: Path) -> set[str]:
             except ValueError:
                 answer = None
             if not isinstance(answer, dict) or not isinstance(answer.get("id"), str) or len(answer) < 2:
-                raise GivenUpError(f"{path}: holds something else than answers; choose another file")
+                raise GivenUpError(f"{path}: contains something other than answers; choose another file")
             if "error" not in answer:
                 ids.add(answer["id"])
             end += len(line)
@@ -74,7 +74,7 @@ def answered(path: Path) -> set[str]:
 
 
 def room(row: Row, limit: str) -> int:
-    """How many tokens an answer may have: N, or for +N the row's own limit and N more. Raises GivenUpError."""
+    """How many tokens an answer may have: N, or for +N the row's own limit plus N. Raises GivenUpError."""
     try:
         tokens = int(limit) + (row["max_new_tokens"] if limit[0] == "+" else 0)
     except (ValueError, LookupError, TypeError):
@@ -112,11 +112,11 @@ def ask(model: Any, tokenizer: Any, row: Row, options: argparse.Namespace) -> Ro
     elif isinstance(prompt, str):
         inputs = tokenizer(prompt, return_tensors="pt").to(model.device)
     else:
-        raise GivenUpError("chat messages need a chat template: leave out --raw, or take a model that has one")
+        raise GivenUpError("chat messages need a chat template: leave out --raw, or use a model that has one")
     length = inputs["input_ids"].shape[1]
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None) or sys.maxsize
     if length >= context:
-        return {"id": row["id"], "error": f"the prompt has {length} tokens, and the model reads {context}"}
+        return {"id": row["id"], "error": f"the prompt has {length} tokens, but the model reads at most {context}"}
     limits = {"max_new_tokens": min(room(row, options.max_tokens), context - length), "do_sample": False}
     try:
         with torch.inference_mode():
@@ -130,7 +130,7 @@ def ask(model: Any, tokenizer: Any, row: Row, options: argparse.Namespace) -> Ro
 
 
 def run(options: argparse.Namespace) -> int:
-    """Answer what has no answer, one row after the other; the exit code."""
+    """Answer the rows without an answer, one after the other; return the exit code."""
     done = answered(options.out)
     todo = (row for row in rows(options.dataset, options.shard) if row["id"] not in done)
     model, tokenizer, errors = None, None, 0
@@ -152,22 +152,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Parse the arguments and run."""
+    """Parse the arguments, run, and return the exit code."""
     parser = argparse.ArgumentParser(description="Answer every row of a dataset with a model of Transformers.")
     parser.add_argument("dataset", type=Path, help="dataset folder, or a Parquet file with id and prompt")
     parser.add_argument("out", type=Path, help="JSONL file that answers are appended to")
     parser.add_argument("--model", required=True, help="name or folder of the model")
     parser.add_argument("--device", help="such as cuda; default: where --load puts the model, else the CPU")
-    parser.add_argument("--raw", action="store_true", help="texts as they are, without a chat template")
+    parser.add_argument("--raw", action="store_true", help="send texts unchanged, without a chat template")
     parser.add_argument("--max-tokens", default="+0", metavar="N|+N", help="N, or N more than the row's own limit")
     parser.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N", help="every Nth row from the Ith on")
-    parser.add_argument("--special-tokens", action="store_true", help="keep those that mark a model's thinking")
+    parser.add_argument("--special-tokens", action="store_true", help="keep them, such as those around thinking")
     parser.add_argument("--load", type=json_object, default={}, metavar="JSON", help="arguments of from_pretrained")
     parser.add_argument("--sampling", type=json_object, default={}, metavar="JSON", help="arguments of generate")
-    parser.add_argument("--template", type=json_object, default={}, metavar="JSON", help="of the chat template")
+    parser.add_argument("--template", type=json_object, default={}, metavar="JSON", help="for the chat template")
     try:
         return run(parser.parse_args())
-    except (GivenUpError, OSError, ValueError, TypeError) as error:  # what Transformers says of an argument among them
+    except (GivenUpError, OSError, ValueError, TypeError) as error:  # including Transformers' own
         print(f"transformers_generate: {error}", file=sys.stderr)
         return 2
 

@@ -1,13 +1,13 @@
-"""Asks a model of Transformers for log-probabilities, and goes on where a run was stopped.
+"""Asks a Transformers model for log-probabilities, and resumes where a run was stopped.
 
     python examples/transformers_logprobs.py DATASET logprobs.jsonl --model NAME
     python examples/transformers_logprobs.py requests/loglikelihood.jsonl logprobs.jsonl --model NAME
 
-It needs transformers, torch and pyarrow, nothing else. Of a perplexity set, a line of logprobs.jsonl holds one number
-for each token of the window (null for those before the target) and where each token begins; of the requests that
-`niah-gen export --to loglikelihood` writes, the sum over the answer and the number of its tokens. A token such as BOS
-goes first where the tokenizer has one. Exit codes: 0 all is there, 2 nothing can be asked, 3 some are longer than the
-model's context or need more memory than there is; they have no line, and the same command asks them again.
+It needs only transformers, torch and pyarrow. For a perplexity set, a line of logprobs.jsonl holds one number for each
+token of the window (null for those before the target) and the offset of each token; for the requests that
+`niah-gen export --to loglikelihood` writes, it holds the sum over the answer and its number of tokens. If the tokenizer
+has a BOS token, it goes first. Exit codes: 0 everything has a line, 2 nothing can be asked, 3 some requests are longer
+than the model's context or need too much memory; they have no line, and the same command asks them again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TooLongError(Exception):
 
 
 def requests(source: Path) -> Iterator[Request]:
-    """The windows of a dataset, or the lines of a file of requests. Few are in memory at once."""
+    """The windows of a dataset, or the lines of a file of requests. Only a few are in memory at once."""
     if source.suffix == ".jsonl":
         with source.open("rb") as lines:
             yield from map(json.loads, lines)
@@ -43,7 +43,7 @@ def requests(source: Path) -> Iterator[Request]:
 
 
 def answered(path: Path) -> set[tuple[str, str]]:
-    """Ids and conditions of the lines of a file, which is made. A last line that a kill broke off is cut away."""
+    """Ids and conditions of the lines of a file, created if missing. A last line cut short by a kill is removed."""
     found, end = set(), 0
     path.touch()
     with path.open("rb") as lines:
@@ -58,12 +58,12 @@ def answered(path: Path) -> set[tuple[str, str]]:
 
 
 def log_probs(model: Any, ids: list[int], first: int) -> list[float]:
-    """The log-probabilities of the tokens from number `first` on, which is at least 1."""
+    """The log-probabilities of the tokens from number `first` on, which must be at least 1."""
     import torch
 
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None) or sys.maxsize
     if len(ids) > context:
-        raise TooLongError(f"{len(ids)} tokens, and the model reads {context}")
+        raise TooLongError(f"{len(ids)} tokens, but the model reads at most {context}")
     with torch.inference_mode():
         inputs = torch.tensor([ids], device=model.device)
         logits = model(input_ids=inputs, logits_to_keep=len(ids) - first + 1).logits[0, :-1]
@@ -84,7 +84,7 @@ def window(model: Any, tokenizer: Any, request: Request, begins: list[int]) -> R
 
 
 def answer(model: Any, tokenizer: Any, request: Request, begins: list[int]) -> Request:
-    """The line for an answer behind a context. Its tokens are its own, so that they are the same in every condition."""
+    """The line for an answer after a context. It is encoded alone, so its tokens are the same in every condition."""
     if "messages" in request:
         opened = request["messages"][-1]["role"] == "assistant"
         form = {"continue_final_message": True} if opened else {"add_generation_prompt": True}
@@ -100,7 +100,7 @@ def answer(model: Any, tokenizer: Any, request: Request, begins: list[int]) -> R
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask for what has no line yet; the exit code."""
+    """Ask for everything that has no line yet; return the exit code."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -125,8 +125,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Parse the arguments and run."""
-    parser = argparse.ArgumentParser(description="Ask a model of Transformers for log-probabilities.")
+    """Parse the arguments, run, and return the exit code."""
+    parser = argparse.ArgumentParser(description="Ask a Transformers model for log-probabilities.")
     parser.add_argument("source", type=Path, help="folder of a perplexity set, or loglikelihood.jsonl of an export")
     parser.add_argument("out", type=Path, help="JSONL file that lines are appended to")
     parser.add_argument("--model", required=True, help="name or folder of the model")
@@ -134,7 +134,7 @@ def main() -> int:
     parser.add_argument("--dtype", default="auto", help="such as bfloat16 or float32")
     try:
         return run(parser.parse_args())
-    except (OSError, ValueError, KeyError, TypeError) as error:  # what Transformers says of an argument among them
+    except (OSError, ValueError, KeyError, TypeError) as error:  # including Transformers' own
         print(f"transformers_logprobs: {error}", file=sys.stderr)
         return 2
 

@@ -1,15 +1,15 @@
-"""Answers a dataset's prompts with vLLM in this process, without a server, and goes on where a run was stopped.
+"""Answers a dataset's prompts with vLLM in this process, without a server, and resumes where a run was stopped.
 
     python examples/vllm_offline.py DATASET answers.jsonl --model NAME --load '{"max_model_len": 131072}'
 
-It needs vLLM and pyarrow, nothing else: copy it to the machine that has the GPUs. A row is one line of answers.jsonl,
-written when its batch is done; a run that is killed loses the batch under way. The same command goes on after the last
-whole line: rows that have an answer are left out, rows that ended in an error are asked again.
+It needs only vLLM and pyarrow: copy it to the machine that has the GPUs. Each row is one line of answers.jsonl, written
+when its batch is done; a run that is killed loses the batch under way. The same command resumes after the last complete
+line: rows with an answer are skipped, rows with an error are asked again.
 
-A text becomes one message of the user, or with --raw, for base models, the text that the model continues. --shard 3/8
-takes every eighth row from the third on: eight runs, each with a file of its own, answer the dataset. Exit codes: 0
-every row of the shard has an answer, 2 nothing can be asked, 3 some rows were refused, such as prompts that are too
-long; their lines have `error`.
+A text becomes one user message, or with --raw, for base models, the text that the model continues. --shard 3/8 takes
+every eighth row from the third on: eight runs, each with its own file, answer the whole dataset. Exit codes: 0 every
+row of the shard has an answer, 2 nothing can be asked, 3 some rows were refused, such as prompts that are too long;
+their lines have `error`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Row = dict[str, Any]
 
 
 class GivenUpError(Exception):
-    """Nothing can be asked: what is wrong, and what to do."""
+    """Nothing can be asked. The message says what is wrong and what to do."""
 
 
 def rows(dataset: Path, shard: tuple[int, int]) -> Iterator[Row]:
-    """Every row of a shard, in dataset order: its id, max_new_tokens and prompt. Few are in memory at once."""
+    """Every row of a shard, in dataset order: id, max_new_tokens and prompt. Only a few are in memory at once."""
     files = [dataset]
     if dataset.is_dir():
         if not (dataset / "manifest.json").exists():
-            raise GivenUpError(f"{dataset}: no dataset, or one that is not complete: there is no manifest.json")
+            raise GivenUpError(f"{dataset}: not a dataset, or not a complete one: there is no manifest.json")
         listed = json.loads((dataset / "manifest.json").read_bytes())["files"]
         files = [dataset / file["path"] for file in listed if file["path"].startswith("data/")]
     if not all(file.suffix == ".parquet" for file in files) or not files:
@@ -54,7 +54,7 @@ def rows(dataset: Path, shard: tuple[int, int]) -> Iterator[Row]:
 
 
 def answered(path: Path) -> set[str]:
-    """The ids with an answer in a file of answers, which is made. A last line that a kill broke off is cut away."""
+    """The ids with an answer in a file, which is created if missing. A last line cut short by a kill is removed."""
     ids, end = set(), 0
     path.touch()
     with path.open("rb") as lines:
@@ -66,7 +66,7 @@ def answered(path: Path) -> set[str]:
             except ValueError:
                 answer = None
             if not isinstance(answer, dict) or not isinstance(answer.get("id"), str) or len(answer) < 2:
-                raise GivenUpError(f"{path}: holds something else than answers; choose another file")
+                raise GivenUpError(f"{path}: contains something other than answers; choose another file")
             if "error" not in answer:
                 ids.add(answer["id"])
             end += len(line)
@@ -75,7 +75,7 @@ def answered(path: Path) -> set[str]:
 
 
 def room(row: Row, limit: str) -> int:
-    """How many tokens an answer may have: N, or for +N the row's own limit and N more. Raises GivenUpError."""
+    """How many tokens an answer may have: N, or for +N the row's own limit plus N. Raises GivenUpError."""
     try:
         tokens = int(limit) + (row["max_new_tokens"] if limit[0] == "+" else 0)
     except (ValueError, LookupError, TypeError):
@@ -102,7 +102,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def refusals() -> tuple[type[Exception], ...]:
-    """What vLLM raises for a prompt that it does not take: ValueError, or since 2026 an error of its own."""
+    """The exceptions that vLLM raises for a prompt it refuses: ValueError, or since 2026 its own error."""
     try:
         from vllm.exceptions import VLLMClientError
     except ImportError:
@@ -111,7 +111,7 @@ def refusals() -> tuple[type[Exception], ...]:
 
 
 def ask(model: Any, batch: list[Row], options: argparse.Namespace) -> list[Row]:
-    """The lines of answers.jsonl for a batch. If a prompt is refused, each is asked by itself."""
+    """The lines of answers.jsonl for a batch. If a prompt is refused, each prompt is asked separately."""
     from vllm import SamplingParams
 
     params = [
@@ -120,7 +120,7 @@ def ask(model: Any, batch: list[Row], options: argparse.Namespace) -> list[Row]:
     ]
     prompts = [row["prompt"] for row in batch]
     if options.raw and not all(isinstance(prompt, str) for prompt in prompts):
-        raise GivenUpError("--raw takes texts, and these prompts are chat messages; leave it out")
+        raise GivenUpError("--raw needs texts, but these prompts are chat messages; leave it out")
     try:
         if options.raw:
             outputs = model.generate(prompts, params)
@@ -138,7 +138,7 @@ def ask(model: Any, batch: list[Row], options: argparse.Namespace) -> list[Row]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Answer what has no answer, a batch at a time; the exit code."""
+    """Answer the rows without an answer, a batch at a time; return the exit code."""
     done = answered(options.out)
     todo = (row for row in rows(options.dataset, options.shard) if row["id"] not in done)
     model, errors = None, 0
@@ -157,22 +157,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    """Parse the arguments and run."""
+    """Parse the arguments, run, and return the exit code."""
     parser = argparse.ArgumentParser(description="Answer every row of a dataset with vLLM, without a server.")
     parser.add_argument("dataset", type=Path, help="dataset folder, or a Parquet file with id and prompt")
     parser.add_argument("out", type=Path, help="JSONL file that answers are appended to")
     parser.add_argument("--model", required=True, help="name or folder of the model")
-    parser.add_argument("--raw", action="store_true", help="texts as they are, without a chat template")
+    parser.add_argument("--raw", action="store_true", help="send texts unchanged, without a chat template")
     parser.add_argument("--max-tokens", default="+0", metavar="N|+N", help="N, or N more than the row's own limit")
     parser.add_argument("--batch", type=int, default=256, metavar="N", help="prompts at once; default %(default)s")
     parser.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N", help="every Nth row from the Ith on")
     parser.add_argument("--prefix-caching", action=argparse.BooleanOptionalAction, help="default: as vLLM decides")
     parser.add_argument("--load", type=json_object, default={}, metavar="JSON", help="more arguments of vllm.LLM")
-    parser.add_argument("--sampling", type=json_object, default={}, metavar="JSON", help="more of SamplingParams")
+    parser.add_argument("--sampling", type=json_object, default={}, metavar="JSON", help="more for SamplingParams")
     parser.add_argument("--template", type=json_object, metavar="JSON", help="arguments of the chat template")
     try:
         return run(parser.parse_args())
-    except (GivenUpError, OSError, ValueError, TypeError) as error:  # an argument that vLLM does not take among them
+    except (GivenUpError, OSError, ValueError, TypeError) as error:  # including an argument that vLLM refuses
         print(f"vllm_offline: {error}", file=sys.stderr)
         return 2
 

@@ -1,14 +1,15 @@
-"""Answers prompts as a perfect reader would who is sent only the last tokens of each: a picture of truncation.
+"""Answers prompts like a perfect reader that sees only the last tokens of each: a picture of truncation.
 
     python examples/windowed_reader.py DATASET answers.jsonl --window 4000
 
-It is no model: it knows a row's truth, and where it stands. What lies in the window it understands, near misses, links
-of chains and knowledge included; of what lies before the window it knows nothing. A fact out of sight is not stated,
-and of a list it names what it has seen. So its heatmap shows what an engine does that cuts long prompts, with nothing
-else going wrong, and a window as long as the prompts shows that every question can be answered from them.
+It is not a model: it knows each row's truth and where its needles are. It understands everything in the window,
+including near misses, links of chains and common knowledge, and knows nothing of the text before it. If a fact is out
+of sight it says that it is not stated; of a list it names the items it has seen. So its heatmap shows the effect of an
+engine that truncates long prompts, with nothing else going wrong, and a window as long as the prompts shows that every
+question can be answered from them.
 
-Tokens are counted from the end of the prompt, which must be one text or one message, as those of the template `niah`;
-sets of needles must be those of the library, which tells how many of a row's texts are asked for.
+Tokens are counted from the end of the prompt, which must be one text or one message, as in the template `niah`; sets of
+needles must come from the library, which says how many of a row's texts are asked for.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ COLUMNS = [
 
 
 def answer(row: Mapping[str, Any], window: int) -> str:
-    """What a reader says who sees the last `window` tokens of the prompt."""
+    """The answer of a reader that sees only the last `window` tokens of the prompt."""
     silent = not_stated(row["language"])
     if row["control"] in ("absent", "no_context"):
         return silent
@@ -58,12 +59,12 @@ def rows(dataset: Path) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Answer every prompt of a dataset, one line a row."""
+    """Answer every prompt of a dataset, one line per row."""
     parser = argparse.ArgumentParser(description="Answer a dataset's prompts from their last tokens and their truth.")
     parser.add_argument("dataset", type=Path, help="dataset folder with Parquet files")
     parser.add_argument("out", type=Path, help="JSONL file for the answers")
     parser.add_argument("--window", type=int, required=True, metavar="TOKENS", help="tokens read from the prompt's end")
-    parser.add_argument("--overwrite", action="store_true", help="replace answers that are there")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
     options = parser.parse_args()
     if options.window < 1:
         parser.error("--window: expected at least 1")
@@ -73,13 +74,13 @@ def main() -> None:
     except ContractError as error:
         parser.error(str(error))
     if options.out.exists() and not options.overwrite:
-        parser.error(f"{options.out}: is there already; choose another file, or say --overwrite")
+        parser.error(f"{options.out}: already exists; choose another file, or use --overwrite")
     try:
         found = [{"id": row["id"], "prediction": answer(row, options.window)} for row in rows(options.dataset)]
         options.out.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in found), "utf-8")
     except OSError as error:
         parser.error(f"{error.filename or options.out}: {error.strerror or error}")
-    except (ValueError, LookupError, TypeError) as error:  # pyarrow's own among them
+    except (ValueError, LookupError, TypeError) as error:  # including pyarrow's own
         parser.error(f"{options.dataset}: cannot be read ({error}); verify it with `niah-gen verify --full`")
     print(f"{options.out}: {len(found):,} answers")
 

@@ -1,4 +1,4 @@
-"""Provides what the tests of both packages share: the browser of their pages, and a store at addresses."""
+"""Provides fixtures shared by the tests of both packages: the browser for their pages, and an object store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def browser() -> Iterator[Chromium]:
     program = find_chromium()
     if program is None:
-        told = f"no Chromium on the path ({', '.join(NAMES)}; or NIAH_CHROMIUM names one)"
+        told = f"no Chromium on the path ({', '.join(NAMES)}; set NIAH_CHROMIUM to use another)"
         if os.environ.get("CI") == "true" or "NIAH_CHROMIUM" in os.environ:
             pytest.fail(told)
         pytest.skip(told)
@@ -28,7 +28,7 @@ def browser() -> Iterator[Chromium]:
 
 @pytest.fixture
 def store() -> Iterator[type[MadeStore]]:
-    """The store in memory, empty; where tests run without fsspec, nobody asks for it."""
+    """An empty store in memory. It is imported here because it needs fsspec, which may be missing."""
     from made_store import made_store
 
     with made_store() as made:

@@ -189,7 +189,7 @@ def test_answers_that_are_there_are_kept_unless_told_otherwise(dataset: Path, tm
     out.write_text("mine")
     done = run(dataset, out)
     assert (done.returncode, out.read_text()) == (2, "mine")
-    assert "is there already" in done.stderr
+    assert "already exists" in done.stderr
     assert run(dataset, out, "--overwrite").returncode == 0
     assert len([json.loads(line) for line in out.open(encoding="utf-8")]) == 36
 

@@ -598,7 +598,7 @@ def test_two_runs_cannot_write_one_file(server: Server, dataset: Path, tmp_path:
     with answers_file(out):
         code, printed = ask(server.url, dataset, out)
     assert code == 2
-    assert "another run writes it" in printed
+    assert "another run is writing to it" in printed
     assert not server.asked
 
 

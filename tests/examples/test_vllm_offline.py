@@ -100,7 +100,7 @@ def test_raw_texts_are_given_as_they_are_and_chats_never(
     code, printed = run(chat_dataset, "--raw", out=run.out.with_name("chat.jsonl"))
     assert (code, printed) == (
         2,
-        "vllm_offline: --raw takes texts, and these prompts are chat messages; leave it out\n",
+        "vllm_offline: --raw needs texts, but these prompts are chat messages; leave it out\n",
     )
 
 
@@ -168,13 +168,13 @@ def test_arguments_that_make_no_sense_are_told(run: Run, dataset: Path, flags: l
 def test_what_is_no_dataset_or_no_answers_is_told(run: Run, dataset: Path, tmp_path: Path) -> None:
     assert run(tmp_path) == (
         2,
-        f"vllm_offline: {tmp_path}: no dataset, or one that is not complete: there is no manifest.json\n",
+        f"vllm_offline: {tmp_path}: not a dataset, or not a complete one: there is no manifest.json\n",
     )
     assert "no Parquet files" in run(next(dataset.glob("jsonl/*/*.jsonl")))[1]
     for content in (b"my notes\n", b"PAR1\x00\x01", b'{"id": 1, "prediction": ""}\n', b'["id"]\n'):
         run.out.write_bytes(content)
         code, printed = run(dataset)
-        assert (code, printed.endswith("holds something else than answers; choose another file\n")) == (2, True)
+        assert (code, printed.endswith("contains something other than answers; choose another file\n")) == (2, True)
         assert run.out.read_bytes() == content
 
 

@@ -53,7 +53,7 @@ def test_a_window_of_the_whole_prompt_answers_everything(dataset: Path, tmp_path
     assert summary["controls"]["absent"]["false_answer_rate"] == 0
     again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "already exists" in again.stderr
 
 
 def test_what_cannot_be_read_or_written_is_told(dataset: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A server on the loopback that speaks the OpenAI API and knows the right answers, for tests of what asks it."""
+"""A loopback server that speaks the OpenAI API and knows the right answers, for testing its clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-PATIENCE = 60.0  # seconds that anything may wait for anything
+PATIENCE = 60.0  # the longest wait in any test, in seconds
 
 Body = dict[str, Any]
 
@@ -23,8 +23,8 @@ def said(text: str | None, **more: Any) -> bytes:
 
 
 class Server(ThreadingHTTPServer):
-    """A server on the loopback that knows the right answers. `behave(server, handler, row id, try)` may answer itself
-    and return True."""
+    """A loopback server that knows the right answers. `behave(server, handler, row id, try)` may send its own reply and
+    return True."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -50,7 +50,7 @@ class Server(ThreadingHTTPServer):
             return self.changed.wait_for(condition, PATIENCE)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that are killed are part of the test."""
+        """Print nothing: clients that are killed are part of the test."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
         with server.changed:
             server.asked[row_id] += 1
             tried = server.asked[row_id]
-            assert sum(server.asked.values()) < 500, "a runner without an end"
+            assert sum(server.asked.values()) < 500, "a runner that never ends"
             server.bodies[row_id] = body
             server.paths.add(self.path)
             server.keys.add(self.headers["Authorization"])
@@ -81,14 +81,14 @@ class Handler(BaseHTTPRequestHandler):
             self.leave()
 
     def leave(self) -> None:
-        """Count this request out, once."""
+        """Count this request as finished, once."""
         with self.server.changed:
             self.server.at_once -= not self.left
             self.left = True
             self.server.changed.notify_all()
 
     def reply(self, status: int, body: bytes, **headers: str) -> bool:
-        self.leave()  # before the answer: whoever has it may ask again before this thread goes on
+        self.leave()  # before the answer: the client may ask again before this thread continues
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
             self.send_header(name.replace("_", "-"), value)
@@ -97,12 +97,12 @@ class Handler(BaseHTTPRequestHandler):
         return True
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is printed."""
+        """Print nothing."""
 
 
 @contextmanager
 def serving(truth: list[dict[str, Any]], port: int = 0) -> Iterator[Server]:
-    """A server that answers until the block ends. truth: rows with id, prompt and answers."""
+    """Run a server until the block ends. truth: rows with id, prompt and answers."""
     with Server(truth, port) as made:
         threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield made

@@ -1,4 +1,4 @@
-"""Sets how many examples property tests try: the same few in every run, or NIAH_EXAMPLES times as many that are new."""
+"""Sets how many examples property tests try: the same few in every run, or NIAH_EXAMPLES times as many new ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FACTOR = int(os.environ.get("NIAH_EXAMPLES", "1"))
 
 
 def examples(count: int, *suppressed: HealthCheck) -> settings:
-    """Settings of a property test that tries `count` examples in `make test`. No example fails for being slow."""
+    """Settings for a property test that tries `count` examples in `make test`. No example fails for being slow."""
     return settings(
         derandomize=FACTOR == 1,
         deadline=None,
