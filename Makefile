@@ -66,13 +66,13 @@ dataset: .venv/built  ## build a dataset of prompts, lengths up to LEN
 DATASET ?= $(patsubst %/manifest.json,%,$(firstword $(shell ls -t $(OUT)/*/*/manifest.json 2>/dev/null)))
 
 score: .venv/built  ## score the answers in PRED
-	@test -n "$(PRED)" || { echo "say which answers: make score PRED=answers.jsonl [DATASET=build/default/...]" >&2; exit 2; }
-	@test -n "$(DATASET)" || { echo "no dataset in $(OUT): make dataset LEN=8k, or say DATASET=..." >&2; exit 2; }
+	@test -n "$(PRED)" || { echo "name the answers: make score PRED=answers.jsonl [DATASET=build/default/...]" >&2; exit 2; }
+	@test -n "$(DATASET)" || { echo "no dataset in $(OUT): make dataset LEN=8k, or set DATASET=..." >&2; exit 2; }
 	.venv/bin/niah-score score $(DATASET) $(PRED) $(if $(MODEL),--model $(MODEL)) $(if $(MISSING),--missing $(MISSING))
 
 publish: .venv/ready  ## publish DATASET on the Hub as REPO, and tag its version
-	@test -n "$(REPO)" || { echo "say where: make publish REPO=user/name [DATASET=build/default/...]" >&2; exit 2; }
-	@test -n "$(DATASET)" || { echo "no dataset in $(OUT): make dataset LEN=8k, or say DATASET=..." >&2; exit 2; }
+	@test -n "$(REPO)" || { echo "name the repository: make publish REPO=user/name [DATASET=build/default/...]" >&2; exit 2; }
+	@test -n "$(DATASET)" || { echo "no dataset in $(OUT): make dataset LEN=8k, or set DATASET=..." >&2; exit 2; }
 	.venv/bin/niah-gen publish $(DATASET) $(REPO) --tag $(if $(PRIVATE),--private) $(if $(DRY_RUN),--dry-run)
 
 # Everything goes into a separate folder, so that the user's datasets and scores are not touched.

@@ -229,7 +229,7 @@ def _by_order(rest: pl.DataFrame, table: pl.DataFrame, names: Sequence[str], *, 
     if not allowed:
         raise ScoreError(
             f"{name}: its records have no ids and no prompts, so only their order could say which rows they answer; "
-            "if they are in the dataset's order, say --by-order"
+            "if they are in the dataset's order, use --by-order"
         )
     ordered = table.sort("order").select(pl.col("place").cast(pl.Int64), "answers", "keywords")
     count = rest["position"].n_unique()
@@ -328,8 +328,8 @@ def refuse_undecided(left_out: Sequence[LeftOut], on_duplicate: str) -> None:
     undecided = [one.problem for one in left_out if not one.is_error]
     if undecided and on_duplicate == "error":
         head = (
-            f"{len(undecided)} lines answer a row again: say --on-duplicate first or last, or, if they are samples, "
-            "--samples mean, best or majority"
+            f"{len(undecided)} lines answer the same row again: use --on-duplicate first or last, or, if they are "
+            "samples, --samples mean, best or majority"
         )
         raise ScoreError(listed(head, undecided))
 

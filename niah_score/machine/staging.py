@@ -120,7 +120,7 @@ def hold(folder: Path, files: FileSet, *, overwrite: bool) -> Iterator[HeldFolde
             present = files.names(folder)
         if present and not overwrite:
             raise ScoreError(
-                f"{folder}: holds {files.content} already ({present[0]}); choose another --out, or use --overwrite"
+                f"{folder}: already holds {files.content} ({present[0]}); choose another --out, or use --overwrite"
             )
         yield HeldFolder(folder, files, staging)
 

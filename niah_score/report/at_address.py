@@ -21,7 +21,7 @@ def scores_for(address: Address, *, overwrite: bool = False) -> Iterator[Path]:
     """
     there = [name for name in objects_below(address) if name in FILES]
     if there and not overwrite:
-        raise ScoreError(f"{address}: holds scores already ({there[0]}); choose another --out, or say --overwrite")
+        raise ScoreError(f"{address}: already holds scores ({there[0]}); choose another --out, or use --overwrite")
     with scratch_folder() as folder:
         yield folder
         new = sorted((path.name for path in folder.iterdir() if path.name in FILES), key=FILES.index)

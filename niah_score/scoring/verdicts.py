@@ -82,7 +82,7 @@ def import_verdicts(
     repeated = [problem for problem in joined.problems if problem.kind == "duplicate"]
     if repeated and on_duplicate == "error":
         raise ScoreError(
-            listed(f"{len(repeated):,} lines judge a row again: say --on-duplicate first or last", repeated)
+            listed(f"{len(repeated):,} lines judge the same row again: use --on-duplicate first or last", repeated)
         )
     replies = joined.answers
     _refuse_samples(replies, names)

@@ -177,7 +177,7 @@ def test_the_counts_are_the_damage_that_was_done(
         return evaluate(folder / "rows.jsonl", paths, missing="zero", on_duplicate=mode, metrics=["keyword"])
 
     if not any(kept) or (mode == "error" and ambiguous):
-        said = "answer a row again" if mode == "error" and ambiguous else "belongs to dataset|no answers"
+        said = "answer the same row again" if mode == "error" and ambiguous else "belongs to dataset|no answers"
         with pytest.raises(ScoreError, match=said):
             scored()
         return

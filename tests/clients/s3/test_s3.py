@@ -307,7 +307,7 @@ def test_answers_and_dataset_are_scored_where_they_are_as_on_this_machine(
         assert (order[-1].method, order[-1].path) == ("PUT", f"/{BUCKET}/scores/m/summary.json")
     assert [write.path for write in order if write.method == "DELETE"] == [f"/{BUCKET}/scores/m/summary.json"]
     again = [*words[:-1]]
-    assert "holds scores already" in here(*again, expect=2)
+    assert "already holds scores" in here(*again, expect=2)
     file = f"{dataset}/data/en-500/test-00000-of-00001.parquet"
     assert "rows 2 = " in here("niah-score", "score", file, f"s3://{BUCKET}/answers/m/a.jsonl", *flags, expect=3)
     store.files.pipe_file(file.removeprefix("s3://"), b"other")

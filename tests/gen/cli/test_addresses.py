@@ -106,4 +106,4 @@ def test_scores_go_from_an_address_to_an_address(store: type[MadeStore]) -> None
     assert json.loads(store.objects["bucket/scores/summary.json"])["headline"]["mean"] == 100.0
     assert not any(b"niah-scratch" in data for data in store.objects.values())
     again = invoke(scorer, "score", dataset, f"{BUCKET}/answers", "--out", f"{BUCKET}/scores")
-    assert (again.returncode, "holds scores already" in again.stderr) == (2, True)
+    assert (again.returncode, "already holds scores" in again.stderr) == (2, True)

@@ -71,7 +71,7 @@ def test_a_folder_with_scores_is_left_alone_unless_it_may_be_replaced(write_line
     before = (tmp_path / "summary.json").read_bytes()
     again = run("score", CONTRACT, answers, "--out", tmp_path, "--model", "other")
     assert again.returncode == 2
-    assert "holds scores already" in again.stderr
+    assert "already holds scores" in again.stderr
     assert (tmp_path / "summary.json").read_bytes() == before
     assert run("score", CONTRACT, answers, "--out", tmp_path, "--model", "other", "--overwrite").returncode == 0
     assert json.loads((tmp_path / "summary.json").read_bytes())["model"] == "other"
@@ -253,7 +253,7 @@ def test_a_run_that_is_refused_leaves_no_folder_and_the_old_scores(write_lines: 
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     # Nothing is read where the scores may not be replaced.
     done = run("score", CONTRACT, tmp_path / "nothing.jsonl", "--out", out)
-    assert (done.returncode, "holds scores already" in done.stderr) == (2, True)
+    assert (done.returncode, "already holds scores" in done.stderr) == (2, True)
 
 
 def test_a_mix_of_two_runs_is_no_run_for_any_command(write_lines: WriteLines, tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_runs_of_one_prompt_are_its_repeats_and_more_runs_are_samples(scored: An
 
 def test_the_same_run_twice_is_a_duplicate(scored: Any) -> None:
     rows = grid(1)
-    with pytest.raises(ScoreError, match="6 lines answer a row again"):
+    with pytest.raises(ScoreError, match="6 lines answer the same row again"):
         scored(rows, [result(one) for one in rows] * 2)
 
 

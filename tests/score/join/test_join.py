@@ -123,7 +123,7 @@ def test_order_alone_is_trusted_only_when_asked_to_and_when_counts_and_reference
     dataset = write_lines("rows.jsonl", rows[::-1])
     said = [row["answers"][0] for row in rows[::-1]]
     file = ruler(tmp_path / "pred.jsonl", rows[::-1], said)
-    with pytest.raises(ScoreError, match="say --by-order"):
+    with pytest.raises(ScoreError, match="use --by-order"):
         evaluate(dataset, file)
     assert evaluate(dataset, file, by_order=True).scores["score"].to_list() == [100.0] * 4
     with pytest.raises(ScoreError, match="holds 3 answers, the dataset 4 rows"):
@@ -179,7 +179,7 @@ def test_an_empty_answer_and_an_error_with_a_text_are_answers(write_lines: Write
     dataset = write_lines("rows.jsonl", rows)
     for other in ({"prediction": ""}, {"prediction": None}, {"error": "cut off", "prediction": "It is"}):
         file = write_lines("answers.jsonl", [*right(rows), {"id": "row-000", **other}])
-        with pytest.raises(ScoreError, match="1 lines answer a row again"):
+        with pytest.raises(ScoreError, match="1 lines answer the same row again"):
             evaluate(dataset, file)
         assert evaluate(dataset, file, on_duplicate="first").scores["score"].to_list() == [100.0]
         assert evaluate(dataset, file, on_duplicate="last").scores["score"].to_list() == [0.0]
@@ -224,7 +224,7 @@ def test_a_log_of_one_epoch_holds_the_same_answers_as_any_other_file(write_lines
     dataset, plain = write_lines("rows.jsonl", rows), write_lines("plain.jsonl", right(rows))
     log = tmp_path / "log.json"
     log.write_text(json.dumps(inspect_log([inspect_sample(row["id"], row["answers"][0]) for row in rows])))
-    with pytest.raises(ScoreError, match="2 lines answer a row again"):
+    with pytest.raises(ScoreError, match="2 lines answer the same row again"):
         evaluate(dataset, [plain, log])
     report = evaluate(dataset, [log, plain], on_duplicate="first")
     assert (report.scores["samples"].to_list(), report.lines) == ([1, 1], Lines(4, 2, 2, 0, 0))
@@ -375,7 +375,7 @@ def test_answers_that_only_their_prompt_tells_are_duplicates_as_well(write_lines
     rows = prompted(2)
     dataset = write_lines("rows.jsonl", rows)
     files = [opencompass(tmp_path / f"{name}.json", rows, [name, name]) for name in ("one", "two")]
-    with pytest.raises(ScoreError, match="2 lines answer a row again"):
+    with pytest.raises(ScoreError, match="2 lines answer the same row again"):
         evaluate(dataset, files)
     assert evaluate(dataset, files, on_duplicate="last").scores["prediction"].to_list() == ["two", "two"]
     assert evaluate(dataset, files, samples="mean").scores["samples"].to_list() == [2, 2]
@@ -433,7 +433,7 @@ def test_lines_are_what_was_written_whatever_it_was(
     answers = AnswerFiles([read_answers(path) for path in paths], None)
     rows = read_rows(folder / "rows.jsonl")
     if not kept or (mode == "error" and ambiguous):
-        with pytest.raises(ScoreError, match="answer a row again" if kept else "belongs to dataset"):
+        with pytest.raises(ScoreError, match="answer the same row again" if kept else "belongs to dataset"):
             join(rows, answers.names, answers, on_duplicate=mode)
         return
     joined = join(rows, answers.names, answers, on_duplicate=mode)
@@ -478,7 +478,7 @@ def test_all_second_answers_are_listed_and_the_first_twenty_shown(write_lines: W
     with pytest.raises(ScoreError) as caught:
         evaluate(write_lines("rows.jsonl", rows), write_lines("twice.jsonl", right(rows) * 2))
     lines = str(caught.value).splitlines()
-    assert lines[0].startswith("30 lines answer a row again")
+    assert lines[0].startswith("30 lines answer the same row again")
     assert len(lines) == 22
     assert lines[-1] == "  and 10 more"
 

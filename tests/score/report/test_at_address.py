@@ -36,7 +36,7 @@ def test_the_summary_is_written_last_and_removed_first(store: type[MadeStore]) -
 def test_scores_that_are_there_are_kept_unless_they_may_be_replaced(store: type[MadeStore]) -> None:
     write("summary.json", "cells.csv")
     before = dict(store.objects)
-    with pytest.raises(ScoreError, match=r"^made://bucket/scores: holds scores already .*--overwrite"):
+    with pytest.raises(ScoreError, match=r"^made://bucket/scores: already holds scores .*--overwrite"):
         write("summary.json", "cells.csv")
     with pytest.raises(ValueError, match="mine"), scores_for(PLACE, overwrite=True):
         raise ValueError("mine")

@@ -74,7 +74,7 @@ def test_a_folder_of_scores_and_files_of_others_are_left_alone(report: Report, t
     folder = write(report, tmp_path / "out")
     (folder / "note.txt").write_text("mine")
     before = (folder / SUMMARY).read_bytes()
-    with pytest.raises(ScoreError, match=r"holds scores already \(scores\.parquet\); choose another --out"):
+    with pytest.raises(ScoreError, match=r"already holds scores \(scores\.parquet\); choose another --out"):
         write(replace(report, model="other"), folder)
     assert (folder / SUMMARY).read_bytes() == before
     write(replace(report, model="other"), folder, overwrite=True)
