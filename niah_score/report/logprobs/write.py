@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,10 @@ def _write(
 ) -> None:
     import polars as pl
 
-    with (folder / SCORES).open("wb") as file:
-        pl.DataFrame(rows, infer_schema_length=None).write_parquet(file)
+    # In memory first: given an open file, polars reports a failing disk as a broken Parquet file.
+    scores = BytesIO()
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(scores)
+    (folder / SCORES).write_bytes(scores.getbuffer())
     frame = pl.DataFrame(figures, infer_schema_length=None)
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     with (folder / table).open("wb") as file:
