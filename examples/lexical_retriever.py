@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="JSONL file for the answers")
     parser.add_argument("--window", type=int, metavar="WORDS", help="words read from the prompt's end; default all")
     parser.add_argument("--sentences", type=int, default=1, metavar="N", help="sentences an answer may have; default 1")
-    parser.add_argument("--hops", type=int, default=1, metavar="N", help="searches, each for the last find; default 1")
+    parser.add_argument("--hops", type=int, default=1, metavar="N", help="searches, each for the last hit; default 1")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
     options = parser.parse_args()
     if min(options.sentences, options.hops) < 1 or (options.window is not None and options.window < 1):

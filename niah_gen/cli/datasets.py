@@ -197,7 +197,7 @@ def card(
     word_overlap: Annotated[
         list[Path] | None,
         typer.Option(
-            "--word-overlap", metavar="DIR", help="Scores of a system that only matches words, to state on it."
+            "--word-overlap", metavar="DIR", help="Scores of a system that only matches words, for the card to state."
         ),
     ] = None,
 ) -> None:

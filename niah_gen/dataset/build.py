@@ -120,6 +120,7 @@ def _build(
     progress: Progress | None,
     notice: Notice | None,
 ) -> Path | Address:
+    formats = tuple(formats)
     _check_options(formats, engine)
     wanted = _in_order(formats)
     with ThreadPoolExecutor(1) as aside:

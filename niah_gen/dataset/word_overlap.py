@@ -105,7 +105,7 @@ def read_scores(folder: Path, manifest: Manifest) -> WordOverlap:
 
 
 def _end(overall: dict[str, float | None], name: str) -> Any:
-    """An end of the interval over needles; a single needle has none, and that for these needles is used."""
+    """An end of the interval over needles; if there is none (a single needle), that for these needles alone."""
     return overall[f"{name}_these"] if overall[name] is None else overall[name]
 
 

@@ -174,7 +174,10 @@ def _through_pull_request(
     user: str,
     say: Callable[[str], None],
 ) -> tuple[list[HubFile], int]:
-    """Bring the files to main by a pull request, checked before merging; returns the files sent, the number deleted."""
+    """Bring the files to main by a pull request, checked before merging.
+
+    Returns the files sent, and the number deleted.
+    """
     # The title names the files and their base, so that the pull request of a killed run, and no other, is recognized.
     title = f"{_TITLE} {name} (files {tree_digest(files)[:16]} onto {base[:8]})"
     number, draft = _pull_request(api, repo, title, user, say)
@@ -193,7 +196,7 @@ def _through_pull_request(
 def _pull_request(api: HfApi, repo: str, title: str, user: str, say: Callable[[str], None]) -> tuple[int, bool]:
     """The number of the pull request with a title, and whether it is a draft; opened if there is none.
 
-    Closes those that another upload of ours left open: their files or their base are others.
+    Closes those that another upload of ours left open: they have other files or another base.
     """
     with telling(f"listing the pull requests of {repo}"):
         ours = [

@@ -66,7 +66,7 @@ class Line:
         if any(isinstance(left, str) == isinstance(right, str) for left, right in pairwise(self.parts)):
             raise ValueError("the parts of a line must alternate between texts and slots")
         if not self.slots or any(isinstance(part, str) and "\n" in part for part in self.parts):
-            raise ValueError("a line must have a slot, and its texts no line end")
+            raise ValueError("a line must have a slot, and no line end in its texts")
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:

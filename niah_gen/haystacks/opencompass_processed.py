@@ -52,13 +52,14 @@ class ProcessedFiller:
     def records(self, room: int) -> list[range]:
         """The documents of each record of `room` tokens of filler."""
         if room not in self._records:
-            records = self._records[room] = []
+            records: list[range] = []
             first = size = 0
             for number in range(len(self._documents)):
                 size += self._documents[number].size
                 if size >= room:
                     records.append(range(first, number + 1))
                     first, size = number + 1, 0
+            self._records[room] = records
         return self._records[room]
 
 

@@ -131,7 +131,7 @@ def code_characters() -> str:
 
 @lru_cache(maxsize=2)
 def _alphabet(language: str) -> tuple[Bytes2D, int]:
-    """The characters of codes in UTF-8, one a row, and how many of them a code has."""
+    """The characters of codes in UTF-8, one per row, and how many of them a code has."""
     characters, size = (
         (code_characters(), _CHARACTERS_OF_A_CODE) if language == "zh" else (_LETTERS, _LETTERS_OF_A_CODE)
     )

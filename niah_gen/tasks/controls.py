@@ -31,7 +31,7 @@ def no_context(item: Item) -> Item:
 
 
 def literal(item: Item) -> Item:
-    """Asks in the needle's own words: a model that fails here did not find the needle, rather than misunderstand it."""
+    """Asks in the needle's own words: a model that fails here did not even find the needle."""
     if not item.literal:
         raise RecipeError([f"controls: the question of {item.id!r} already uses the needle's own words"])
     return item._replace(question=item.literal)

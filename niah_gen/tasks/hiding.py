@@ -36,7 +36,7 @@ def not_exact(placement: Placement) -> bool:
 
 
 def always_exact(placement: Placement) -> bool:
-    """Promises that prompts end a few tokens below their budget at most and needles occur once, with any placement."""
+    """Promises, with any placement, that prompts end at most a few tokens below their budget and needles occur once."""
     return True
 
 

@@ -45,7 +45,7 @@ class _DocumentMaker:
 
     def __init__(self, find: FindQuestion, mode: str, bench: Workbench) -> None:
         self._find = find
-        self._way = mode
+        self._mode = mode
         self._bench = bench
         self._text = ""
         self._source: Encoded | None = None
@@ -59,7 +59,7 @@ class _DocumentMaker:
         cut = CutText(document, source, evidence_in(question))
         stretches: list[Stretch] | None = whole
         if cell.length and not self._fits(cut, frame, cell.length, whole):
-            stretches = cut.cut(self._way, partial(self._fits, cut, frame, cell.length))
+            stretches = cut.cut(self._mode, partial(self._fits, cut, frame, cell.length))
         if stretches is None:
             passages = "the passages of its evidence" if item.hide else "a sentence of its document"
             raise FitError(

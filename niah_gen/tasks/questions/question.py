@@ -109,7 +109,7 @@ def _choice(
 
 
 def options_in(question: str) -> list[str]:
-    """The options that a question lists from A on, one a line; empty if it lists none."""
+    """The options that a question lists from A on, one per line; empty if it lists none."""
     options: list[str] = []
     for match in _OPTION.finditer(question):
         if match[1] == LETTERS[len(options) % len(LETTERS)]:

@@ -84,7 +84,7 @@ class Frames(NamedTuple):
 def filled(template: TaskTemplate, model_template: str, *, singular: bool = False, **fields: str) -> Frames:
     """A template inside a model template, with all fields but the context filled in.
 
-    `singular`: word both for a single answer, as RULER's niah does.
+    `singular`: reword both templates for a single answer, as RULER's niah does.
     """
     texts = [template.prompt, template.prefix, MODEL_TEMPLATES[model_template]]
     if singular:
