@@ -60,12 +60,12 @@ def manifest_problems(manifest: Manifest) -> list[str]:
         if entry.rows is not None:
             rows[entry.suffix] = rows.get(entry.suffix, 0) + entry.rows
     problems += [
-        f"manifest.json: its .{suffix} files hold {count} rows, but rows is {manifest.rows}"
+        f"manifest.json: its .{suffix} files hold {count} rows, but its field rows says {manifest.rows}"
         for suffix, count in rows.items()
         if count != manifest.rows
     ]
     if manifest.rows and not rows:
-        problems.append(f"manifest.json: lists no file with rows, but rows is {manifest.rows}")
+        problems.append(f"manifest.json: lists no file with rows, but its field rows says {manifest.rows}")
     return problems
 
 

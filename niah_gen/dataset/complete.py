@@ -69,7 +69,7 @@ def merge(folder: str | Path, notice: Notice | None = None) -> Path:
             if formats:
                 forget_built(target, formats)
             if target.partial.exists():
-                raise NiahError(f"{target.partial}: no shards to merge; run again the build that began it")
+                raise NiahError(f"{target.partial}: no shards to merge; run the build that began it again")
             tell(f"{target.final} is complete already; nothing was merged")
             return target.final
         sheet = read_sheet(target.partial / SHEET, target.final.name)

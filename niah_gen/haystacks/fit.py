@@ -315,7 +315,7 @@ def arrangements(before: Ints, tokens: int, lines: Sequence[DepthLine]) -> Ints:
 
 
 def _windows(sentences: Sentences, count: int) -> Iterator[tuple[int, int]]:
-    """How many sentences to keep, and up to which one the others are picked; first only from those not used yet."""
+    """Pairs to try: how many sentences to keep, and the last one to pick others from; unused sentences come first."""
     each = sentences.per_pass
     unused = (count // each + 1) * each if each else len(sentences.places)
     kept = dict.fromkeys([whole_paragraphs(sentences, count), *(max(0, count - back) for back in _GIVE_BACK)])

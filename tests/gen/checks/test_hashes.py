@@ -97,7 +97,7 @@ def test_rows_that_no_file_holds_are_a_problem(copy: Path) -> None:
     manifest = read_manifest(copy)
     files = tuple(entry for entry in manifest.files if entry.rows is None)
     (copy / MANIFEST).write_bytes(replace(manifest, files=files).to_json())
-    assert verify(copy)[1] == ["manifest.json: lists no file with rows, but rows is 6"]
+    assert verify(copy)[1] == ["manifest.json: lists no file with rows, but its field rows says 6"]
 
 
 def test_a_file_of_no_format_may_say_that_it_holds_rows(copy: Path) -> None:
@@ -118,6 +118,6 @@ def test_a_manifest_that_is_no_text_makes_no_dataset(copy: Path) -> None:
 def test_another_number_of_rows_than_its_files_hold_is_a_problem(copy: Path) -> None:
     (copy / MANIFEST).write_bytes(replace(read_manifest(copy), rows=7).to_json())
     assert verify(copy)[1] == [
-        "manifest.json: its .parquet files hold 6 rows, but rows is 7",
-        "manifest.json: its .jsonl files hold 6 rows, but rows is 7",
+        "manifest.json: its .parquet files hold 6 rows, but its field rows says 7",
+        "manifest.json: its .jsonl files hold 6 rows, but its field rows says 7",
     ]

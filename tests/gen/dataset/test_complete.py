@@ -60,7 +60,7 @@ def test_merge_keeps_what_a_killed_repair_has_written(
     partial = folder.with_name(f"{folder.name}.partial")
     before = tree(partial)
     assert len(before) > 4
-    with pytest.raises(NiahError, match=r"\.partial: no shards to merge; run again the build that began it"):
+    with pytest.raises(NiahError, match=r"\.partial: no shards to merge; run the build that began it again"):
         niah_gen.merge({"partial": partial, "final": folder, "out": tmp_path}[named])
     assert tree(partial) == before
     assert niah_gen.build(SMALL, tmp_path) == folder
