@@ -98,7 +98,7 @@ class Judge:
 
         `scores`: pairs of a row's id and a score, in any order; scores of the same row (samples) are averaged, leaving
         out None and NaN. Parts have the weights of the dataset's manifest.
-        Raises ScoreError if no row has an id.
+        Raises ScoreError for an id that no row has.
         """
         import polars as pl
 

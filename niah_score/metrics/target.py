@@ -14,8 +14,8 @@ from niah_score.text.language import rules_code
 class Target:
     """What an answer is judged against; the rows of one needle share a target.
 
-    `answers`: the accepted answers, at least one; the first is the reference. `keywords`: groups of spellings, one of
-    each of which an answer should hold. `needles`: the hidden texts. `prefix`: the end of the prompt, or None.
+    `answers`: the accepted answers, at least one; the first is the reference. `keywords`: groups of spellings; an
+    answer should hold one of each. `needles`: the hidden texts. `prefix`: the end of the prompt, or None.
     `language`: a code such as `en` or `zh`, which decides how text is split into words and how values are read.
     `question_language`: that of the question, empty if it is the same. `keyword_kinds` and `rejects`: for each group,
     the kind of fact, and the words that void a find they touch; if empty, the spellings decide the kind, and nothing is

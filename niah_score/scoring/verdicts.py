@@ -126,8 +126,8 @@ def _refuse_samples(replies: pl.DataFrame, names: Sequence[str]) -> None:
     several = replies.filter(pl.col("place").is_duplicated())
     if several.height:
         raise ScoreError(
-            f"{names[several['file'][0]]}:{several['line'][0]}: several verdicts on one row, and on "
-            f"{several['place'].n_unique():,} rows in all; ask the judge for one (n = 1, one epoch)"
+            f"{names[several['file'][0]]}:{several['line'][0]}: several verdicts on one row "
+            f"({several['place'].n_unique():,} such rows in all); ask the judge for one (n = 1, one epoch)"
         )
 
 

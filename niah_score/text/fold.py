@@ -35,7 +35,7 @@ _LONG, _MOSTLY_ASCII = 20_000, 1.02
 
 
 def fold(text: str) -> str:
-    """Fold a text: NFKC (including full width), lower case, simplified script, straight apostrophes.
+    """Fold a text: NFKC (including full width), case folded, simplified script, straight apostrophes.
 
     Runs of white space become one space, and 1,024 becomes 1024. Arabic loses its vowel signs, and ٤١٧ becomes 417.
     """

@@ -125,7 +125,7 @@ def _encodable(text: str) -> str:
 def _line(name: str, report: Report, kept: Scored, metric: str, metrics: Sequence[str]) -> RunLine:
     whole = overall(kept, metric)
     ruler = effective_length(kept, metric)
-    signatures = (report.signatures[name] for name in metrics if name in report.signatures)
+    signatures = (report.signatures[own] for own in metrics if own in report.signatures)
     return RunLine(
         name,
         _dataset(report),

@@ -1,4 +1,4 @@
-"""Scores what a context gains: how much likelier it makes the gold answer than the question alone, and than an oracle.
+"""Scores how much likelier a context makes gold answers than the question alone, and compares that with an oracle.
 
 gain = (log p(answer | prompt) - log p(answer | question alone)) / tokens of the answer, in nats per token. The oracle's
 gain is the same with only the needles as context, and recovery = gain / oracle gain, both summed over the rows whose
