@@ -317,7 +317,7 @@ def without_duplicates(
         "place", "file", "line", "nth", "failed", "file_of_chosen", "line_of_chosen"
     ).iter_rows():
         name = rows.table["id"][place]
-        what = "has an error here; what counts is" if is_error else "is answered again, also"
+        what = "has an error here; the answer that counts is" if is_error else "is answered again, also"
         again = Problem("duplicate", names[file], line, name, f"{name!r} {what} at {names[other_file]}:{other_line}")
         problems.append(LeftOut(nth, is_error, again))
     return marked.join(left_out, on="nth", how="anti", maintain_order="left").select(known.columns), problems

@@ -70,7 +70,10 @@ def edit_score(text: str, reference: str) -> Score:
 
 
 def trimmed(text: str, reference: str) -> str:
-    """The text up to 1.2 times the reference's length, or to the reference's last character if found after 0.8."""
+    """The text cut to 1.2 times the reference's length, or after the reference's last character where that comes first.
+
+    That character is looked for from 0.8 times the reference's length on.
+    """
     cut = text[: int(1.2 * len(reference))]
     end = cut.find(reference[-1:], int(0.8 * len(reference))) if reference else -1
     return cut[: end + 1] if end >= 0 else cut

@@ -1,7 +1,7 @@
 """Computes weighted means of parts, such as the headline, with 95 % intervals.
 
 The parts of a dataset are no sample: another draw of needles would bring other needles of the same parts, with the same
-weights. So no interval counts how much parts differ. The interval is combined from those of the parts' means by the
+weights. So differences between parts widen no interval. The interval is combined from those of the parts' means by the
 square-and-add rule (G. Y. Zou and A. Donner, Stat. Med. 27, 2008; R. G. Newcombe, Stat. Med. 17, 1998): the distance of
 the low end from the weighted mean is the root of the sum of the squares of each part's share times its own distance
 from mean to low end; the same for the high end. A part with a single needle could be anywhere from 0 to 100 with other

@@ -25,7 +25,7 @@ from niah_score.formats.record import (
     UnreadableError,
 )
 
-_TOO_LONG = f"longer than {MAX_LINE:,} bytes; expected one record a line"
+_TOO_LONG = f"longer than {MAX_LINE:,} bytes; expected one record per line"
 _CUT = "the line breaks off in the middle of a record; the writer was killed or the copy is incomplete: answer it again"
 
 
@@ -41,7 +41,7 @@ def format_of_lines(source: Source, formats: Sequence[Format], names: FieldNames
             return form
         first = first or f"line {number} has the fields {keys_of(record)}"
     if not first:
-        raise NoAnswersError(str(source.path), "no predictions in it; expected one JSON object a line")
+        raise NoAnswersError(str(source.path), "no predictions in it; expected one JSON object per line")
     # A broken line may have held an answer.
     message = no_answer(first)
     raise ScoreError(f"{source.path}: {message}") if broken else NoAnswersError(str(source.path), message)

@@ -118,7 +118,8 @@ def _by_standard_library(data: bytes, tolerant: bool) -> Any:
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             raise UnreadableError(
-                f"not JSON: something follows a complete value at character {error.pos + 1}; expected one object a line"
+                f"not JSON: something follows a complete value at character {error.pos + 1}; expected one object per "
+                "line"
             ) from None
         raise BrokenError(f"not JSON: {error.msg} (character {error.colno})", error.lineno) from None
     except ValueError:

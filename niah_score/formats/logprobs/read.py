@@ -106,7 +106,9 @@ def _from_array(path: Path, data: bytes) -> Iterator[tuple[int, Any]]:
     except (UnreadableError, EncodingError) as error:
         raise ScoreError(f"{path}: {error}") from None
     if not isinstance(value, list):
-        raise ScoreError(f"{path}: one JSON value over the whole file; expected one object a line, or an array of them")
+        raise ScoreError(
+            f"{path}: one JSON value over the whole file; expected one object per line, or an array of them"
+        )
     yield from enumerate(value, 1)
 
 

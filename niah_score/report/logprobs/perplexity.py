@@ -108,7 +108,8 @@ def perplexity(
     def take(record: LogProbRecord, row: TargetRow, stated: str | None) -> Measured:
         if record.condition != "full":
             raise UnreadableError(
-                f"condition is {record.condition!r}, but windows have none; score it with niah-score gain"
+                f"condition is {record.condition!r}, but perplexity sets have no conditions; score it with niah-score "
+                "gain"
             )
         return target_of(record.found, row, asked.per, stated)
 

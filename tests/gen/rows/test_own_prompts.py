@@ -118,7 +118,7 @@ def test_a_text_with_a_system_message_is_refused(mine: Path) -> None:
     assert problem.startswith("system: a prompt that is one text")
     assert "--chat" in problem
     (problem,) = problems({**SMALL, "form": "chat", "system": " "})
-    assert problem.startswith("system: expected a text")
+    assert problem.startswith("system: expected a UTF-8 text that is not blank")
 
 
 def test_what_is_wrong_with_a_template_is_told_with_everything_else(tmp_path: Path) -> None:

@@ -170,7 +170,9 @@ def test_an_answer_counts_before_an_error_of_its_row_wherever_it_stands(
     told = {problem.id: problem for problem in report.problems}
     assert sorted(map(str, told)) == ["row-001", "row-002"]
     assert {problem.kind for problem in report.problems} == {"duplicate"}
-    assert str(told["row-001"]) == f"{files[0]}:2: 'row-001' has an error here; what counts is at {files[1]}:1"
+    assert (
+        str(told["row-001"]) == f"{files[0]}:2: 'row-001' has an error here; the answer that counts is at {files[1]}:1"
+    )
     assert report.exit_code == 0
 
 

@@ -136,7 +136,7 @@ def test_a_comparison_replaces_another_one_as_one(
     whole = {path.name: path.read_bytes() for path in out.iterdir()}
     with (
         hold(out, files._COMPARISON_FILES, overwrite=True),
-        pytest.raises(LockedError, match="writes a comparison there"),
+        pytest.raises(LockedError, match="is writing a comparison there"),
     ):
         write_comparison(two, out, overwrite=True)
     less = replace(two, differences=())

@@ -295,7 +295,7 @@ HOSTILE: list[tuple[str, str]] = [
     ('{"id":"%s","token_logprobs":[null,-1.0],"text_offset":[5,2]}', "ascending order"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"token_logprobs":[null,-2.0]}', "appears twice"),
     ('{"id":"%s","token_logprobs":[null,-1.0],"tokenizer":7}', "tokenizer is 7"),
-    ('{"id":"%s","token_logprobs":[null,-1.0],"condition":"alone"}', "but windows have none"),
+    ('{"id":"%s","token_logprobs":[null,-1.0],"condition":"alone"}', "but perplexity sets have no conditions"),
     ('{"id":"%s","logprob_sum":-1.0,"token_count":-4}', "whole number"),
     ('{"id":"%s","logprob_sum":-1.0,"token_count":1,"byte_count":3}', "is over 3 bytes"),
     ('{"id":"%s","text":"It is 42."}', "no log-probabilities in it"),
