@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 class Spread(NamedTuple):
     """The means of groups and their variances; item g of each array belongs to group g.
 
-    `n`: rows. `variance`: the cluster-robust variance of the mean, with `df` degrees of freedom; `rows_variance`: the
-    variance if rows were independent. `needles`: their number; `even_needles`, `even_rows`: the effective numbers of
-    needles and rows. `haystack_df`: haystacks minus the strata they are spread over. `unnamed`: whether no row says
-    which needle it has.
+    `n`: rows; `weighing`: those with a weight above 0. `variance`: the cluster-robust variance of the mean, with `df`
+    degrees of freedom; `rows_variance`: the variance if rows were independent. `needles`: their number; `even_needles`,
+    `even_rows`: the effective numbers of needles and rows. `haystack_df`: haystacks minus the strata they are spread
+    over. `unnamed`: whether no row says which needle it has.
     """
 
     n: Whole
+    weighing: Whole
     mean: Floats
     variance: Floats
     rows_variance: Floats
@@ -73,13 +74,14 @@ class Clusters:
         self.n: Whole = np.bincount(groups, minlength=count)
         if not len(groups):
             return
-        self._weighing: Whole | None = None
+        self._kept: Whole | None = None
         if weights is not None and not weights.all():
             weights = np.where(np.bincount(groups, weights)[groups] > 0, weights, 1.0)
-            self._weighing = weighing = np.flatnonzero(weights)
-            groups, needles, haystacks = groups[weighing], needles[weighing], haystacks[weighing]
-            weights, strata = weights[weighing], None if strata is None else strata[weighing]
+            self._kept = kept = np.flatnonzero(weights)
+            groups, needles, haystacks = groups[kept], needles[kept], haystacks[kept]
+            weights, strata = weights[kept], None if strata is None else strata[kept]
         self._groups, self._weights = groups, weights
+        self.weighing: Whole = np.bincount(groups, minlength=count)
         self._combined = combined = combinations_of(groups, count, needles, haystacks)
         self._strata, self._stratum = self._stratified(strata)
         known = groups if named is None else groups[needles < named]
@@ -108,14 +110,13 @@ class Clusters:
         import numpy as np
 
         combined = self._combined
-        if self._weighing is not None:
-            values = values[self._weighing]
+        if self._kept is not None:
+            values = values[self._kept]
         total = np.where(self.n > 0, self._weight, 1.0)
         mean = self._sum(self._groups, values, self.count) / total
         residuals = self._weighted(values - mean[self._groups])
         rows = np.bincount(self._groups, residuals * residuals, minlength=self.count)
-        n = np.bincount(self._groups, minlength=self.count)
-        rows_variance = rows / (total * total) * _unbiased(n, np.minimum(n, 1))
+        rows_variance = rows / (total * total) * _unbiased(self.weighing, np.minimum(self.weighing, 1))
         by_combination: Floats = np.bincount(combined.place, residuals).astype(np.float64, copy=False)
         needles = self._squares(by_combination, combined.needle, combined.group_of_needle) * self._needle_scale
         if self._strata:
@@ -129,7 +130,7 @@ class Clusters:
         variance = np.maximum(clustered / (total * total), rows_variance)
         df = self._degrees(needles, haystacks, clustered)
         return Spread(
-            self.n, mean, variance, rows_variance, df, self.needles, self.even_needles, self.even_rows,
+            self.n, self.weighing, mean, variance, rows_variance, df, self.needles, self.even_needles, self.even_rows,
             self.haystack_df, self.unnamed,
         )  # fmt: skip
 

@@ -145,8 +145,8 @@ def _effective_sizes(spread: Spread, share: Floats) -> Floats:
     estimated = _over(twice * (1 - twice), np.concatenate([variance, rows_variance]), np.inf)
     estimated = estimated * (_Z / t_quantile(df, CONFIDENCE)) ** 2
     # The rows that are right, or wrong if those are fewer; for graded scores, the rows that would vary as much.
-    alike = _over(share * (1 - share), rows_variance * (spread.n - 1), 0.0)
-    fewer = np.maximum(spread.n * np.minimum(share, 1 - share) * alike, 1)
+    alike = _over(share * (1 - share), rows_variance * (spread.weighing - 1), 0.0)
+    fewer = np.maximum(spread.weighing * np.minimum(share, 1 - share) * alike, 1)
     most = np.concatenate([spread.even_needles * fewer, spread.even_rows * fewer])
     haystacks = np.where(spread.haystack_df > 0, spread.haystack_df + 1.0, np.inf)
     least = np.concatenate([np.minimum(spread.even_needles, haystacks), spread.even_rows])
