@@ -68,7 +68,7 @@ def test_the_command_prints_the_table_and_writes_the_folder(scored: list[Path], 
     )
     again = run("compare", *scored, "--out", tmp_path / "out")
     assert again.returncode == 2
-    assert "holds a comparison already" in again.stderr
+    assert "already holds a comparison" in again.stderr
     assert again.stdout == ""
     latex = run("compare", *scored[:2], "--format", "latex", "--out", tmp_path / "out", "--overwrite")
     assert latex.returncode == 0

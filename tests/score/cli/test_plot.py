@@ -55,7 +55,7 @@ def test_pictures_that_are_there_stay_unless_they_may_be_replaced(summary: Path,
     (out / "cmd.svg").write_text("mine")
     done = run("plot", summary, "--out", out)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{out}: holds pictures already (cmd.svg); choose another --out" in done.stderr
+    assert f"{out}: already holds pictures (cmd.svg); choose another --out" in done.stderr
     assert [path.name for path in out.iterdir()] == ["cmd.svg"]
     assert run("plot", summary, "--out", out, "--overwrite", "--format", "svg").returncode == 0
     assert (out / "cmd.svg").read_text("utf-8").startswith("<?xml")

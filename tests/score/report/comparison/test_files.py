@@ -100,7 +100,7 @@ def test_a_folder_with_a_comparison_is_left_alone_unless_it_may_be_replaced(two:
     folder = write_comparison(three, tmp_path / "out")
     (folder / "difference-notes.png").write_text("mine")
     before = (folder / "comparison.json").read_bytes()
-    with pytest.raises(ScoreError, match=r"holds a comparison already \(comparison\.csv\); choose another --out"):
+    with pytest.raises(ScoreError, match=r"already holds a comparison \(comparison\.csv\); choose another --out"):
         write_comparison(two, folder)
     assert (folder / "comparison.json").read_bytes() == before
     write_comparison(two, folder, overwrite=True)
