@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from niah_score.metrics import Chunk, Target
-from niah_score.text import Word, as_word, find_word, fold, group_of, holds_group
+from niah_score.text import Word, as_word, find_word, fold, group_of, holds_group, may_hold, spaced
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,14 +45,15 @@ def _foreign(
     own = [group_of(group) for group in keywords]
     values = {value for group in own for value in group.values}
     words = {word.text for group in own for word in group.words}
-    texts = [fold(needle) for needle in needles]
+    texts = [(folded, spaced(folded)) for folded in map(fold, needles)]
     groups = dict.fromkeys(group for other in others if other.language == language for group in other.keywords)
     return tuple(
         spellings
         for spellings in groups
         if values.isdisjoint((group := group_of(spellings)).values)
         and words.isdisjoint(word.text for word in group.words)
-        and not any(holds_group(text, spellings) for text in texts)
+        # Hardly any group occurs in the needles, and that is cheap to see.
+        and not any(may_hold(*text, group) and holds_group(text[0], spellings) for text in texts)
     )
 
 
