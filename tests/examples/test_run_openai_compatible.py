@@ -195,7 +195,15 @@ def test_silence_ends_after_the_timeout(server: Server, dataset: Path, tmp_path:
 def test_there_are_never_more_requests_than_asked_for_and_as_many_where_there_are_rows(
     server: Server, dataset: Path, tmp_path: Path
 ) -> None:
-    server.behave = lambda server, *_: not server.wait_for(lambda: server.most_at_once >= 3)
+    def hold(server: Server, handler: Handler, row_id: str, tried: int) -> bool:
+        assert server.wait_for(lambda: server.most_at_once >= 3)
+        if len(server.asked) <= 3:
+            # Held for a moment, so that a fourth request beside the first three would be counted.
+            with server.changed:
+                server.changed.wait_for(lambda: server.at_once > 3, 0.5)
+        return False
+
+    server.behave = hold
     assert ask(server.url, dataset, tmp_path / "a.jsonl", "--concurrency", "3")[0] == 0
     assert server.most_at_once == 3
 
