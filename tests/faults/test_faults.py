@@ -46,6 +46,21 @@ def test_a_fault_at_some_operations_harms_nothing(name: str, bench: Bench, input
     assert list(told(bench, case, wanted, trials)) == []
 
 
+@pytest.mark.parametrize("name", ["perplexity", "gain"])
+def test_a_failing_disk_is_told_as_such_by_the_library_that_writes_tables(
+    name: str, bench: Bench, inputs: Inputs
+) -> None:
+    case = next(case for case in cases(inputs) if case.name == name)
+    wanted = uninterrupted(bench, case)
+    of_table = [
+        number
+        for number, operation in enumerate(wanted.operations, 1)
+        if operation.startswith("write ") and operation.endswith("/new/scores.parquet")
+    ]
+    assert of_table
+    assert list(told(bench, case, wanted, [(EIO, number) for number in of_table])) == []
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fault_at_any_operation_harms_nothing(name: str, bench: Bench, inputs: Inputs) -> None:
