@@ -1,4 +1,4 @@
-"""Provides what several tests of the generator need: tokenizers, texts that break things, small corpora on disk."""
+"""Fixtures shared by the tests of the generator: tokenizers, texts that break things, small corpora on disk."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 
 from niah_gen.tokenizers.find import BytePairTokenizer, OffsetTokenizer, find_tokenizer
 
-# What these modules assert fails with values, as in a test.
+# Failing asserts in these modules show their values, as those in tests do.
 pytest.register_assert_rewrite("proofs", "recipes")
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
 
-# Each is a place where a splitter, a merge or a UTF-8 boundary is easily got wrong.
+# Each is easy for a splitter, a merge or a UTF-8 boundary to get wrong.
 _ODD = (
     "The essay", " begins", " with", " a", " Word", "HTTPServer", "camelCase", "naïve", "Straße", "ΣΊΣΥΦΟΣ", "Жизнь",
     "中文", "上海人工智能实验室", "。", "，", "；", "“引号”", "《书名》", "……", "——", "コーヒー", "한국어", "々〇",
@@ -35,8 +35,8 @@ _ODD = (
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_files_of_the_users_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Names mean what the package ships, whatever corpora and tokenizers this machine has."""
+def _hide_the_users_own_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Names refer to what the package ships, whatever corpora and tokenizers this machine has."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("NIAH_CORPORA", raising=False)
         patch.delenv("NIAH_TOKENIZERS", raising=False)
@@ -46,7 +46,7 @@ def _no_files_of_the_users_own(tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(scope="session")
 def odd_text() -> Callable[[random.Random, int], str]:
-    """Makes a text of `count` odd snippets, at times glued by spaces, at times with a run of one of them."""
+    """Makes a text of `count` odd snippets, sometimes joined by spaces, sometimes with one of them repeated."""
 
     def make(rng: random.Random, count: int) -> str:
         glue = rng.choice(("", "", " "))
@@ -62,17 +62,17 @@ def odd_text() -> Callable[[random.Random, int], str]:
 @pytest.fixture(scope="session", params=["cl100k_base", "o200k_base"])
 def tokenizer(request: pytest.FixtureRequest) -> BytePairTokenizer:
     """Each bundled tokenizer in turn."""
-    found = find_tokenizer(request.param)
-    assert isinstance(found, BytePairTokenizer)
-    return found
+    bundled = find_tokenizer(request.param)
+    assert isinstance(bundled, BytePairTokenizer)
+    return bundled
 
 
 @pytest.fixture(scope="session")
 def cl100k() -> BytePairTokenizer:
     """gpt-4's tokenizer, for tests where one is enough."""
-    found = find_tokenizer("cl100k_base")
-    assert isinstance(found, BytePairTokenizer)
-    return found
+    bundled = find_tokenizer("cl100k_base")
+    assert isinstance(bundled, BytePairTokenizer)
+    return bundled
 
 
 TRAINING = [
@@ -105,9 +105,9 @@ def tokenizer_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny_bpe(tokenizer_json: Path) -> OffsetTokenizer:
     """A tokenizer that is not local."""
-    found = find_tokenizer(str(tokenizer_json))
-    assert isinstance(found, OffsetTokenizer)
-    return found
+    trained = find_tokenizer(str(tokenizer_json))
+    assert isinstance(trained, OffsetTokenizer)
+    return trained
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +126,7 @@ def piece_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder beside the repository that holds goldens and corpora which are not ours to ship."""
+    """The folder beside the repository with the goldens and corpora that are not ours to ship."""
     if not (SHARED / "golden" / "presets.toml").is_file():
         pytest.skip(f"needs {SHARED}: goldens and corpora that are not part of the repository")
     return SHARED
@@ -134,7 +134,7 @@ def shared() -> Path:
 
 @pytest.fixture
 def own_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder where corpora are looked up first, and no user's data folder behind it."""
+    """An empty folder where corpora are looked up first; the user's data folder does not exist."""
     folder = tmp_path / "corpora"
     folder.mkdir()
     monkeypatch.setenv("NIAH_CORPORA", str(folder))
@@ -158,11 +158,11 @@ def _write_jsonl(path: Path, texts: Sequence[str]) -> Path:
 
 @pytest.fixture(scope="session")
 def write_texts() -> Callable[[Path, Sequence[str]], Path]:
-    """Writes one .txt file a text into a folder."""
+    """Writes each text to a .txt file of its own in a folder."""
     return _write_texts
 
 
 @pytest.fixture(scope="session")
 def write_jsonl() -> Callable[[Path, Sequence[str]], Path]:
-    """Writes one JSON line a text into a file."""
+    """Writes each text as one line of a JSON Lines file."""
     return _write_jsonl

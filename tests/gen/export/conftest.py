@@ -1,4 +1,4 @@
-"""Builds the datasets that are exported: text and chat, over two lengths, with twins without the needle."""
+"""The datasets that are exported, each over two lengths: text, chats, and text with twins without the needle."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def chats(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """24 rows of text, 8 of which have no needle."""
+    """24 rows of text, 8 of them without the needle."""
     return niah_gen.build({**GRID, "controls": ["absent"]}, tmp_path_factory.mktemp("twins"))

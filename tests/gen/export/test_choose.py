@@ -1,4 +1,4 @@
-"""Rows are chosen by their coordinates and ordered for a prefix cache, or against it."""
+"""Rows chosen by their coordinates, against a slow search, and ordered to help a prefix cache or to defeat it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CHOICES: dict[str, list[Any]] = {
     every=st.integers(1, 5),
 )
 @examples(40)
-def test_a_subset_is_what_a_search_through_all_rows_finds(
+def test_a_subset_equals_a_slow_search_through_all_rows(
     index: list[IndexedRow], asked: dict[str, set[Any]], every: int
 ) -> None:
     words = [
@@ -64,7 +64,7 @@ def test_a_subset_is_what_a_search_through_all_rows_finds(
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("depths=50", "'depths' is unknown; did you mean 'depth'?"),
         ("length", "expected NAME=VALUE"),
@@ -77,31 +77,33 @@ def test_a_subset_is_what_a_search_through_all_rows_finds(
         ("control=absnt", "no row has it; there are absent, none"),
     ],
 )
-def test_a_condition_that_chooses_nothing_says_what_there_is(index: list[IndexedRow], word: str, said: str) -> None:
+def test_a_condition_that_selects_nothing_is_refused_with_what_was_expected(
+    index: list[IndexedRow], word: str, message: str
+) -> None:
     with pytest.raises(NiahError) as caught:
         chosen(index, word)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_a_condition_is_said_once(index: list[IndexedRow]) -> None:
+def test_a_condition_given_twice_is_refused(index: list[IndexedRow]) -> None:
     with pytest.raises(NiahError, match="length is given twice"):
         chosen(index, "length=700", "length=900")
 
 
-def test_taking_every_nth_says_which_values_it_lost(index: list[IndexedRow]) -> None:
-    words = read_conditions(["control=none", "every=4"])
-    found = subset(index, words)
-    assert {row.values["depth"] for row in found.rows} == {0.0}
-    assert found.notices == ("every=4 keeps 1 of 4 values of depth (0); another number may keep more",)
+def test_taking_every_nth_row_warns_when_whole_depths_are_lost(index: list[IndexedRow]) -> None:
+    conditions = read_conditions(["control=none", "every=4"])
+    selection = subset(index, conditions)
+    assert {row.values["depth"] for row in selection.rows} == {0.0}
+    assert selection.notices == ("every=4 keeps 1 of 4 values of depth (0); another number may keep more",)
     assert subset(index, read_conditions(["control=none", "every=3"])).notices == ()
 
 
 def shared(one: str, other: str) -> int:
-    """Characters that two prompts begin with in common."""
+    """The length in characters of the beginning that two prompts share."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def test_rows_of_a_haystack_stand_together_and_the_first_holds_what_each_shares_with_any(
+def test_prefix_order_groups_haystacks_and_leads_with_the_row_that_shares_most(
     index: list[IndexedRow], prompts: Mapping[str, str]
 ) -> None:
     ordered = ORDERS["prefix"](ORDERS["shuffled"](index))
@@ -116,12 +118,12 @@ def test_rows_of_a_haystack_stand_together_and_the_first_holds_what_each_shares_
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_what_a_cache_saves_is_what_neighbours_share(
+def test_the_estimated_cache_saving_matches_what_neighbouring_prompts_share(
     index: list[IndexedRow], prompts: Mapping[str, str], language: str
 ) -> None:
     rows = [row for row in index if row.values["language"] == language]
     ordered = ORDERS["prefix"](rows)
-    # All prompts of a language begin with the same instruction, which is not counted.
+    # All prompts in a language begin with the same instruction, which does not count.
     texts = [prompts[row.id] for row in rows]
     before = min(shared(texts[0], text) for text in texts)
     repeated = sum(
@@ -134,7 +136,7 @@ def test_what_a_cache_saves_is_what_neighbours_share(
     assert shared_percent(ORDERS["shuffled"](rows)) < shared_percent(ordered) / 2
 
 
-def test_shuffling_depends_on_nothing_but_the_ids(index: list[IndexedRow]) -> None:
+def test_shuffling_depends_only_on_the_ids(index: list[IndexedRow]) -> None:
     shuffled = ORDERS["shuffled"](index)
     assert shuffled == ORDERS["shuffled"](index[::-1])
     assert [row.id for row in shuffled] != [row.id for row in index]

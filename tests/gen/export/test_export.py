@@ -1,4 +1,4 @@
-"""What is exported asks exactly the rows, and what services answer to it scores as planned."""
+"""Every export asks exactly the rows of its dataset, and answers given by a plan score as planned."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def exported(folder: Path, service: str, out: Path, **arguments: Any) -> Path:
-    """An export of a service of SERVICES, which may name an API beside the format."""
+    """Exports for a service of SERVICES: a format, and after it perhaps an API."""
     to, _, api = service.partition(" ")
     takes = EXPORTS[to].takes
     export(folder, to, out, ExportOptions(model="m" if "model" in takes else None, api=api or None), **arguments)
@@ -45,7 +45,7 @@ def refused(*arguments: Any, **named: Any) -> str:
 
 
 @pytest.mark.parametrize("where", ["the dataset", "the export"])
-def test_a_file_that_the_system_refuses_is_named_whether_it_is_read_or_written(
+def test_a_permission_error_names_the_file_that_was_read_or_written(
     where: str, grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
@@ -67,25 +67,25 @@ def test_a_file_that_the_system_refuses_is_named_whether_it_is_read_or_written(
 
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("form", ["grid", "chats"])
-def test_requests_that_are_answered_by_a_plan_score_as_planned(
+def test_planned_answers_score_as_planned_and_a_second_export_asks_only_failures(
     service: str, form: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     folder = request.getfixturevalue(form)
     rows = rows_of(folder)
     plans = {row["id"]: planned(number, row) for number, row in enumerate(rows)}
-    spoken = SERVICES[service]
-    requests = spoken.requests(exported(folder, service, tmp_path / "out"))
-    answer_all(spoken, requests, plans, tmp_path / "answers.jsonl")
+    protocol = SERVICES[service]
+    requests = protocol.requests(exported(folder, service, tmp_path / "out"))
+    answer_all(protocol, requests, plans, tmp_path / "answers.jsonl")
     scores = evaluate(folder, tmp_path / "answers.jsonl").scores
-    found = {name: (status, score) for name, status, score in scores.select("id", "status", "keyword").iter_rows()}
-    assert found == {name: PLAN[plan.outcome] for name, plan in plans.items()}
-    # What failed is all that is missing, and with its answers the whole is scored, whichever file comes first.
+    outcomes = {name: (status, score) for name, status, score in scores.select("id", "status", "keyword").iter_rows()}
+    assert outcomes == {name: PLAN[plan.outcome] for name, plan in plans.items()}
+    # Only the failed rows are missing; once they are answered, all rows score, whichever file comes first.
     again = exported(folder, service, tmp_path / "again", only_missing=[tmp_path / "answers.jsonl"])
     failed = [name for name, plan in plans.items() if plan.outcome == "failed"]
-    missing = spoken.requests(again)
-    assert [spoken.asked(asked).id for asked in missing] == failed
+    missing = protocol.requests(again)
+    assert [protocol.asked(one).id for one in missing] == failed
     right = {row["id"]: Planned("right", row["answers"][0]) for row in rows}
-    answer_all(spoken, missing, right, tmp_path / "more.jsonl")
+    answer_all(protocol, missing, right, tmp_path / "more.jsonl")
     both = evaluate(folder, [tmp_path / "more.jsonl", tmp_path / "answers.jsonl"])
     assert both.statuses["error"] == 0
     assert both.statuses["ok"] == sum(PLAN[plan.outcome][0] == "ok" for plan in plans.values()) + len(failed)
@@ -94,12 +94,12 @@ def test_requests_that_are_answered_by_a_plan_score_as_planned(
 @pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("form", ["grid", "chats"])
 @pytest.mark.parametrize("order", ["as-is", "shuffled", "prefix"])
-def test_every_request_asks_the_prompt_of_its_row_within_the_limit_of_its_row(
+def test_every_request_has_the_prompt_and_the_token_limit_of_its_row(
     service: str, form: str, order: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     folder = request.getfixturevalue(form)
-    spoken = SERVICES[service]
-    asked = [spoken.asked(one) for one in spoken.requests(exported(folder, service, tmp_path, order=order))]
+    protocol = SERVICES[service]
+    asked = [protocol.asked(one) for one in protocol.requests(exported(folder, service, tmp_path, order=order))]
     rows = {row["id"]: row for row in rows_of(folder)}
     assert sorted(one.id for one in asked) == sorted(rows)
     for one in asked:
@@ -108,25 +108,25 @@ def test_every_request_asks_the_prompt_of_its_row_within_the_limit_of_its_row(
         assert one.max_tokens == rows[one.id]["max_new_tokens"]
 
 
-def test_the_text_of_a_prompt_is_its_file_and_a_chat_keeps_its_roles(grid: Path, chats: Path, tmp_path: Path) -> None:
+def test_text_prompts_become_plain_files_and_chats_keep_their_roles(grid: Path, chats: Path, tmp_path: Path) -> None:
     export(grid, "text", tmp_path / "texts")
     expected = {f"prompts/{row['id']}.txt": row["prompt"].encode() for row in rows_of(grid)}
     assert tree(tmp_path / "texts") == expected
     export(chats, "text", tmp_path / "chats")
-    found = {name: json.loads(data) for name, data in tree(tmp_path / "chats").items()}
-    assert found == {f"prompts/{row['id']}.json": row["prompt"] for row in rows_of(chats)}
+    conversations = {name: json.loads(data) for name, data in tree(tmp_path / "chats").items()}
+    assert conversations == {f"prompts/{row['id']}.json": row["prompt"] for row in rows_of(chats)}
 
 
-def test_files_are_cut_by_requests_and_by_bytes_and_hold_the_same_requests(grid: Path, tmp_path: Path) -> None:
+def test_files_split_by_requests_or_bytes_hold_the_same_requests(grid: Path, tmp_path: Path) -> None:
     for service in ("openai-batch", "anthropic", "langsmith"):
-        spoken = SERVICES[service]
-        whole = spoken.requests(exported(grid, service, tmp_path / service))
+        protocol = SERVICES[service]
+        whole = protocol.requests(exported(grid, service, tmp_path / service))
         (file,) = tree(tmp_path / service).values()
         for most in (4, 5, 16):
             options = ExportOptions(model=None if service == "langsmith" else "m", max_requests=most)
             done = export(grid, service, tmp_path / f"{service}-{most}", options)
             assert [file.rows for file in done.files] == [most] * (16 // most) + ([16 % most] if 16 % most else [])
-            assert spoken.requests(tmp_path / f"{service}-{most}") == whole
+            assert protocol.requests(tmp_path / f"{service}-{most}") == whole
         largest = max(len(json.dumps(request, ensure_ascii=False).encode()) for request in whole)
         for room in (largest + 100, 3 * largest, len(file) - 1, len(file)):
             options = ExportOptions(model=None if service == "langsmith" else "m", max_bytes=room)
@@ -135,10 +135,10 @@ def test_files_are_cut_by_requests_and_by_bytes_and_hold_the_same_requests(grid:
             assert sizes == [file.bytes for file in done.files]
             assert max(sizes) <= room
             assert (len(sizes) == 1) == (room == len(file))
-            assert spoken.requests(tmp_path / f"{service}-{room}-bytes") == whole
+            assert protocol.requests(tmp_path / f"{service}-{room}-bytes") == whole
 
 
-def test_a_request_that_no_file_can_hold_is_refused_by_its_row_and_nothing_is_left(grid: Path, tmp_path: Path) -> None:
+def test_a_request_too_large_for_any_file_is_refused_and_leaves_nothing(grid: Path, tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match=r"row \S+: its request alone makes a file of [\d,]+ bytes, and the limit"):
         export(grid, "openai-batch", tmp_path / "out", ExportOptions(model="m", max_bytes=1000))
     assert not (tmp_path / "out").exists()
@@ -149,12 +149,12 @@ def test_the_published_limits_are_kept(grid: Path, tmp_path: Path, monkeypatch: 
     for name, (requests, megabytes) in known.items():
         assert BATCH_LIMITS[name] == (requests, megabytes * 1_000_000)
     monkeypatch.setitem(BATCH_LIMITS, "openai-batch", BATCH_LIMITS["openai-batch"]._replace(requests=3))
-    # What a user asks for never raises a limit.
+    # A user can never raise a limit.
     done = export(grid, "openai-batch", tmp_path, ExportOptions(model="m", max_requests=10))
     assert max(file.rows for file in done.files) == 3
 
 
-def test_nothing_is_overwritten_unasked_and_then_all_files_of_the_earlier_export_go(grid: Path, tmp_path: Path) -> None:
+def test_overwriting_must_be_asked_for_and_replaces_all_files_of_that_format(grid: Path, tmp_path: Path) -> None:
     export(grid, "openai-batch", tmp_path, ExportOptions(model="m", max_requests=4))
     (tmp_path / "openai-answers.jsonl").write_text("mine")
     before = tree(tmp_path)
@@ -162,12 +162,12 @@ def test_nothing_is_overwritten_unasked_and_then_all_files_of_the_earlier_export
     message = refused(grid, "openai-batch", tmp_path, ExportOptions(model="other"))
     assert "openai-batch-00000.jsonl and 3 more: from an earlier export" in message
     assert tree(tmp_path) == before
-    export(grid, "vllm", tmp_path, MODEL)  # another format is in nobody's way
+    export(grid, "vllm", tmp_path, MODEL)  # another format does not clash
     export(grid, "openai-batch", tmp_path, MODEL, overwrite=True)
     assert set(tree(tmp_path)) == {"openai-answers.jsonl", "openai-batch-00000.jsonl", "vllm-00000.jsonl"}
 
 
-def test_an_export_that_breaks_off_leaves_what_was_there(
+def test_an_interrupted_export_leaves_the_folder_as_it_was(
     grid: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = EXPORTS["openai-batch"]
@@ -175,24 +175,24 @@ def test_an_export_that_breaks_off_leaves_what_was_there(
     write = form.write
     assert write is not None
 
-    def breaks_off(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> list[WrittenFile]:
+    def interrupted(rows: Iterator[ExportRow], folder: Path, options: ExportOptions) -> list[WrittenFile]:
         write((row for _, row in zip(range(9), rows, strict=False)), folder, options)
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=breaks_off))
+    monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=interrupted))
     with pytest.raises(KeyboardInterrupt):
         export(grid, "openai-batch", tmp_path / "new", MODEL)
     assert not (tmp_path / "new").exists()
     monkeypatch.undo()
     export(grid, "openai-batch", tmp_path / "old", MODEL)
     before = tree(tmp_path / "old")
-    monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=breaks_off))
+    monkeypatch.setitem(EXPORTS, "openai-batch", form._replace(write=interrupted))
     with pytest.raises(KeyboardInterrupt):
         export(grid, "openai-batch", tmp_path / "old", ExportOptions(model="other"), overwrite=True)
     assert tree(tmp_path / "old") == before
 
 
-def test_what_a_killed_export_left_aside_is_removed_by_the_next(grid: Path, tmp_path: Path) -> None:
+def test_the_next_export_removes_the_staged_files_of_a_killed_one(grid: Path, tmp_path: Path) -> None:
     (tmp_path / STAGING / "new").mkdir(parents=True)
     (tmp_path / STAGING / "new" / "openai-batch-00007.jsonl").write_text("half")
     export(grid, "openai-batch", tmp_path, MODEL)
@@ -200,12 +200,12 @@ def test_what_a_killed_export_left_aside_is_removed_by_the_next(grid: Path, tmp_
     assert not (tmp_path / STAGING).exists()
 
 
-def test_two_exports_into_one_folder_do_not_mix(grid: Path, tmp_path: Path) -> None:
+def test_an_export_into_a_folder_that_another_is_writing_to_is_refused(grid: Path, tmp_path: Path) -> None:
     with locked(tmp_path / STAGING / "lock"), pytest.raises(LockedError, match="another export is writing there"):
         export(grid, "openai-batch", tmp_path, MODEL)
 
 
-def test_the_same_export_has_the_same_bytes(grid: Path, tmp_path: Path) -> None:
+def test_repeating_an_export_produces_the_same_bytes(grid: Path, tmp_path: Path) -> None:
     for order in ("as-is", "prefix", "shuffled"):
         export(grid, "openai-batch", tmp_path / order, MODEL, order=order)
         export(grid, "openai-batch", tmp_path / f"{order}-again", MODEL, order=order)
@@ -219,7 +219,7 @@ def test_a_dataset_that_lost_rows_is_refused(grid: Path, tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("to", "options", "said"),
+    ("to", "options", "message"),
     [
         ("openai", MODEL, "--to 'openai' is unknown; did you mean 'openai-batch'?"),
         ("vllm", ExportOptions(), "--model: vllm names the model in every request"),
@@ -232,10 +232,10 @@ def test_a_dataset_that_lost_rows_is_refused(grid: Path, tmp_path: Path, monkeyp
         ("gemini", ExportOptions(fields={"generationConfig": {"maxOutputTokens": 9}}), "use --max-tokens"),
     ],
 )
-def test_options_that_a_format_has_no_use_for_are_refused(
-    grid: Path, tmp_path: Path, to: str, options: ExportOptions, said: str
+def test_options_that_do_not_suit_the_format_are_refused(
+    grid: Path, tmp_path: Path, to: str, options: ExportOptions, message: str
 ) -> None:
-    assert said in refused(grid, to, tmp_path / "out", options)
+    assert message in refused(grid, to, tmp_path / "out", options)
     assert not (tmp_path / "out").exists()
 
 
@@ -244,14 +244,14 @@ def test_an_export_into_the_dataset_is_refused(grid: Path) -> None:
     assert not (grid / "requests").exists()
 
 
-def test_a_system_text_stands_first_and_never_beside_another(grid: Path, chats: Path, tmp_path: Path) -> None:
+def test_a_system_message_comes_first_and_is_refused_beside_another(grid: Path, chats: Path, tmp_path: Path) -> None:
     for service in ("openai-batch", "openai-batch responses", "anthropic", "gemini"):
         to, _, api = service.partition(" ")
         model = "m" if EXPORTS[to].needs_model else None
         options = ExportOptions(model=model, system="Think first.", api=api or None)
         export(grid, to, tmp_path / service, options)
-        spoken = SERVICES[service]
-        for request in spoken.requests(tmp_path / service):
-            first, second = spoken.asked(request).messages
+        protocol = SERVICES[service]
+        for request in protocol.requests(tmp_path / service):
+            first, second = protocol.asked(request).messages
             assert (first, second["role"]) == ({"role": "system", "content": "Think first."}, "user")
         assert "already has a system message" in refused(chats, to, tmp_path / "chats", options)

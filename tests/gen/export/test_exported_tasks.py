@@ -1,4 +1,4 @@
-"""Exported tasks of lm-eval and Inspect ask the rows that were chosen, of the dataset that was exported."""
+"""Tasks exported for lm-eval and Inspect ask the chosen rows of the exported dataset, and refuse any other."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def tasks_of(folder: Path, to: str) -> ExportedTasks:
-    """What the exported module will read when it runs."""
+    """The tasks as the exported module reads them when it runs."""
     return exported_tasks(str(folder / f"{MODULES[to]}.py"))
 
 
 class Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """Reads `!function` as its text."""
+    """Reads a `!function` tag as plain text."""
 
 
 Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
 
 
 def yaml_of(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.load(path.read_text("utf-8"), Loader)
-    return found
+    content: dict[str, Any] = yaml.load(path.read_text("utf-8"), Loader)
+    return content
 
 
-def test_lm_eval_gets_a_task_over_all_rows_and_one_a_config(grid: Path, tmp_path: Path) -> None:
+def test_lm_eval_gets_one_task_for_all_rows_and_one_for_each_config(grid: Path, tmp_path: Path) -> None:
     done = export(grid, "lm-eval", tmp_path)
     configs = ["en-700", "en-900", "zh-700", "zh-900"]
     assert set(tree(tmp_path)) == {
@@ -60,9 +60,9 @@ def test_lm_eval_gets_a_task_over_all_rows_and_one_a_config(grid: Path, tmp_path
     assert [metric["metric"] for metric in task["metric_list"]] == ["score", *(f"score_{name}" for name in configs)]
     # Without this, answers would be cut at their first blank line.
     assert task["generation_kwargs"]["until"] == []
-    alone = yaml_of(tmp_path / "niah_lm_eval-zh-900.yaml")
-    assert (alone["task"], alone["niah_config"]) == ("niah_grid-zh-900", "zh-900")
-    assert [metric["metric"] for metric in alone["metric_list"]] == ["score"]
+    one_config = yaml_of(tmp_path / "niah_lm_eval-zh-900.yaml")
+    assert (one_config["task"], one_config["niah_config"]) == ("niah_grid-zh-900", "zh-900")
+    assert [metric["metric"] for metric in one_config["metric_list"]] == ["score"]
     group = yaml_of(tmp_path / "niah_lm_eval-configs.yaml")
     assert (group["group"], group["task"]) == ("niah_grid_configs", [f"niah_grid-{config}" for config in configs])
     assert group["aggregate_metric_list"] == [{"metric": "score", "aggregation": "mean", "weight_by_size": True}]
@@ -71,21 +71,21 @@ def test_lm_eval_gets_a_task_over_all_rows_and_one_a_config(grid: Path, tmp_path
     assert "--apply_chat_template" not in command
 
 
-def test_inspect_gets_one_file_in_which_the_task_has_its_name(grid: Path, tmp_path: Path) -> None:
+def test_inspect_gets_one_module_with_a_task_named_after_the_dataset(grid: Path, tmp_path: Path) -> None:
     done = export(grid, "inspect", tmp_path)
     assert set(tree(tmp_path)) == {"niah_inspect.py", "niah_inspect_export.json"}
     assert '@task(name="niah_grid")' in (tmp_path / "niah_inspect.py").read_text("utf-8")
     assert f"inspect eval {tmp_path / 'niah_inspect.py'}@niah_grid --model" in done.notices[0]
 
 
-def test_chats_are_run_with_a_chat_template(grid: Path, chats: Path, tmp_path: Path) -> None:
+def test_chats_and_system_messages_are_run_with_a_chat_template(grid: Path, chats: Path, tmp_path: Path) -> None:
     assert "--apply_chat_template" in export(chats, "lm-eval", tmp_path / "chats").notices[0]
     system = ExportOptions(system="Be brief.")
     assert "--apply_chat_template" in export(grid, "lm-eval", tmp_path / "system", system).notices[0]
 
 
 @pytest.mark.parametrize("to", MODULES)
-def test_the_code_that_a_harness_runs_is_python(to: str, grid: Path, tmp_path: Path) -> None:
+def test_the_exported_module_compiles_as_python(to: str, grid: Path, tmp_path: Path) -> None:
     export(grid, to, tmp_path)
     file = tmp_path / f"{MODULES[to]}.py"
     compile(file.read_text("utf-8"), file.name, "exec")
@@ -93,33 +93,31 @@ def test_the_code_that_a_harness_runs_is_python(to: str, grid: Path, tmp_path: P
 
 @pytest.mark.parametrize("to", MODULES)
 @pytest.mark.parametrize("form", ["grid", "chats", "twins"])
-def test_all_rows_are_asked_with_their_prompts_and_limits_those_of_controls_too(
+def test_all_rows_and_controls_are_asked_with_their_prompts_and_limits(
     to: str, form: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     dataset = request.getfixturevalue(form)
     export(dataset, to, tmp_path)
-    found = tasks_of(tmp_path, to)
-    assert found.dataset == dataset.absolute()
-    assert [(row.id, row.prompt, row.max_tokens) for row in found.rows()] == [
+    tasks = tasks_of(tmp_path, to)
+    assert tasks.dataset == dataset.absolute()
+    assert [(row.id, row.prompt, row.max_tokens) for row in tasks.rows()] == [
         (row["id"], row["prompt"], row["max_new_tokens"]) for row in rows_of(dataset)
     ]
-    assert {row.config for row in found.rows()} == set(found.configs)
+    assert {row.config for row in tasks.rows()} == set(tasks.configs)
 
 
 @pytest.mark.parametrize("to", MODULES)
-def test_only_chosen_rows_are_asked_in_their_order_within_the_limit_that_was_given(
-    to: str, grid: Path, tmp_path: Path
-) -> None:
+def test_only_chosen_rows_are_asked_in_the_requested_order_and_limits(to: str, grid: Path, tmp_path: Path) -> None:
     options = ExportOptions(system="Be brief.", more_tokens=50)
     export(grid, to, tmp_path, options, conditions=["depth=40,70", "language=en"], order="shuffled")
     rows = {row["id"]: row for row in rows_of(grid)}
     chosen = {name for name, row in rows.items() if row["language"] == "en" and row["depth_percent"] in (40, 70)}
-    found = tasks_of(tmp_path, to).rows()
+    asked = tasks_of(tmp_path, to).rows()
     listed = (tmp_path / f"{MODULES[to]}_ids.txt").read_text("utf-8").split()
-    assert [row.id for row in found] == listed
+    assert [row.id for row in asked] == listed
     assert set(listed) == chosen
     assert listed != [name for name in rows if name in chosen]
-    for row in found:
+    for row in asked:
         messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": rows[row.id]["prompt"]}]
         assert (row.prompt, row.max_tokens) == (messages, rows[row.id]["max_new_tokens"] + 50)
     if to == "lm-eval":
@@ -128,7 +126,7 @@ def test_only_chosen_rows_are_asked_in_their_order_within_the_limit_that_was_giv
         }  # fmt: skip
 
 
-def test_rows_are_chosen_by_their_coordinates_when_a_task_runs(grid: Path, tmp_path: Path) -> None:
+def test_a_running_task_can_choose_rows_by_their_coordinates(grid: Path, tmp_path: Path) -> None:
     export(grid, "inspect", tmp_path, conditions=["depth=0,40"])
     tasks = tasks_of(tmp_path, "inspect")
     assert {row.config for row in tasks.rows(config="en-900")} == {"en-900"}
@@ -146,7 +144,7 @@ def test_rows_are_chosen_by_their_coordinates_when_a_task_runs(grid: Path, tmp_p
 
 
 @pytest.mark.parametrize("to", MODULES)
-def test_what_is_missing_of_an_export_or_its_rows_is_refused(to: str, grid: Path, tmp_path: Path) -> None:
+def test_an_export_with_missing_rows_or_files_is_refused(to: str, grid: Path, tmp_path: Path) -> None:
     export(grid, to, tmp_path, conditions=["depth=0"])
     ids = tmp_path / f"{MODULES[to]}_ids.txt"
     ids.write_text(f"{ids.read_text('utf-8')}stranger\n", "utf-8")
@@ -159,7 +157,7 @@ def test_what_is_missing_of_an_export_or_its_rows_is_refused(to: str, grid: Path
 
 
 @pytest.mark.parametrize("to", MODULES)
-def test_a_dataset_that_moved_is_found_and_another_is_refused(
+def test_niah_dataset_locates_a_moved_dataset_and_refuses_another(
     to: str, grid: Path, chats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = shutil.copytree(grid, tmp_path / "first")
@@ -175,7 +173,7 @@ def test_a_dataset_that_moved_is_found_and_another_is_refused(
 
 
 @pytest.mark.parametrize("to", MODULES)
-def test_the_same_export_has_the_same_bytes_and_replaces_only_its_own(to: str, grid: Path, tmp_path: Path) -> None:
+def test_an_export_is_reproducible_and_replaces_only_its_own_files(to: str, grid: Path, tmp_path: Path) -> None:
     export(grid, to, tmp_path / "one", conditions=["every=2"])
     export(grid, to, tmp_path / "two", conditions=["every=2"])
     before = tree(tmp_path / "one")
@@ -198,7 +196,7 @@ def test_the_same_export_has_the_same_bytes_and_replaces_only_its_own(to: str, g
     [({"model": "m"}, "--model"), ({"fields": {"top_p": 1}}, "--body"), ({"api": "chat"}, "--api"),
      ({"max_requests": 3}, "--max-requests")],
 )  # fmt: skip
-def test_options_that_mean_nothing_to_a_harness_are_refused(
+def test_options_without_meaning_for_the_harness_are_refused(
     to: str, options: dict[str, Any], flag: str, grid: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(NiahError, match=f"^{flag}: {to} has no use for it"):
@@ -207,13 +205,13 @@ def test_options_that_mean_nothing_to_a_harness_are_refused(
 
 
 @pytest.mark.parametrize("to", MODULES)
-def test_a_system_message_is_never_put_before_another(to: str, chats: Path, tmp_path: Path) -> None:
+def test_a_second_system_message_is_refused(to: str, chats: Path, tmp_path: Path) -> None:
     with pytest.raises(NiahError, match="already has a system message"):
         export(chats, to, tmp_path / "tasks", ExportOptions(system="Think."))
     assert not (tmp_path / "tasks").exists()
 
 
-def test_names_and_texts_of_any_kind_come_through(tmp_path: Path) -> None:
+def test_unusual_names_versions_and_texts_come_through_unchanged(tmp_path: Path) -> None:
     recipe = {
         "name": "My.set_2-of-2", "lengths": [700], "depths": [50], "needles": ["heyuan-archive"], "version": "1.10.0",
     }  # fmt: skip
@@ -223,14 +221,14 @@ def test_names_and_texts_of_any_kind_come_through(tmp_path: Path) -> None:
     task = yaml_of(tmp_path / "out" / "niah_lm_eval.yaml")
     # Read as a number, this version would be 1.1.
     assert (task["task"], task["metadata"]["version"]) == ("niah_My.set_2-of-2", "1.10.0")
-    found = tasks_of(tmp_path / "out", "lm-eval")
-    assert found.dataset == dataset
-    (row,) = found.rows()
+    tasks = tasks_of(tmp_path / "out", "lm-eval")
+    assert tasks.dataset == dataset
+    (row,) = tasks.rows()
     assert row.prompt[0] == {"role": "system", "content": odd}
     assert json.loads((tmp_path / "out" / "niah_lm_eval_export.json").read_bytes())["dataset"] == str(dataset)
 
 
-def test_what_runs_in_a_harness_needs_no_more_than_the_base_install(grid: Path, tmp_path: Path) -> None:
+def test_exported_tasks_need_only_the_base_install(grid: Path, tmp_path: Path) -> None:
     export(grid, "inspect", tmp_path)
     extras = ("datasets", "jieba", "jinja2", "regex", "tiktoken", "tokenizers", "tomli_w")
     code = (

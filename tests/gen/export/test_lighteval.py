@@ -1,4 +1,4 @@
-"""LightEval tasks ask the rows that were chosen and judge answers as `evaluate` does; LightEval is a stand-in here."""
+"""Tasks exported for LightEval ask the chosen rows and judge their answers; a stub stands in for LightEval."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def asked(module: Any, rows: list[dict[str, Any]]) -> dict[str, list[str]]:
     }
 
 
-def test_there_is_a_task_for_each_config_and_one_of_all_rows(grid: Path, tmp_path: Path) -> None:
+def test_each_config_has_a_task_and_another_task_covers_all_rows(grid: Path, tmp_path: Path) -> None:
     done = export(grid, "lighteval", tmp_path)
     assert [Path(file.path).name for file in done.files] == [
         "niah_lighteval.py", "niah_lighteval.json", "niah_lighteval_tasks.txt", "niah_lighteval_export.json",
@@ -50,7 +50,7 @@ def test_there_is_a_task_for_each_config_and_one_of_all_rows(grid: Path, tmp_pat
     assert asked(module, rows)["niah_grid_all"] == [row["id"] for row in rows]
 
 
-def test_only_chosen_rows_are_asked_with_the_room_that_was_given(grid: Path, tmp_path: Path) -> None:
+def test_only_chosen_rows_are_asked_with_the_extra_tokens_requested(grid: Path, tmp_path: Path) -> None:
     export(grid, "lighteval", tmp_path, ExportOptions(more_tokens=50), conditions=["depth=40,70", "language=en"])
     module = lighteval_tasks(tmp_path)
     rows = rows_of(grid)
@@ -60,14 +60,14 @@ def test_only_chosen_rows_are_asked_with_the_room_that_was_given(grid: Path, tmp
     assert {task.generation_size for task in module.TASKS_TABLE} == {250}
 
 
-def test_the_same_export_gives_the_same_bytes(grid: Path, tmp_path: Path) -> None:
+def test_repeating_an_export_produces_the_same_bytes(grid: Path, tmp_path: Path) -> None:
     for name in ("one", "other"):
         export(grid, "lighteval", tmp_path / name, order="shuffled")
     assert tree(tmp_path / "one") == tree(tmp_path / "other")
 
 
 @pytest.mark.parametrize("name", ["a.b-c_d", "9", "X" * 100])
-def test_names_of_datasets_are_names_of_tasks(name: str, tmp_path: Path) -> None:
+def test_tasks_are_named_after_their_dataset(name: str, tmp_path: Path) -> None:
     recipe = {"name": name, "lengths": [600], "depths": [50], "needles": ["velden-archive"]}
     export(niah_gen.build(recipe, tmp_path / "build"), "lighteval", tmp_path / "tasks")
     assert [task.name for task in lighteval_tasks(tmp_path / "tasks").TASKS_TABLE] == [
@@ -75,7 +75,7 @@ def test_names_of_datasets_are_names_of_tasks(name: str, tmp_path: Path) -> None
     ]  # fmt: skip
 
 
-def test_a_moved_dataset_is_found_and_another_is_refused(
+def test_niah_dataset_locates_a_moved_dataset_and_refuses_another(
     grid: Path, twins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = shutil.copytree(grid, tmp_path / "build" / grid.name)
@@ -90,25 +90,23 @@ def test_a_moved_dataset_is_found_and_another_is_refused(
         lighteval_tasks(tmp_path / "tasks")
 
 
-def test_answers_are_judged_and_controls_left_out_of_the_headline(twins: Path, tmp_path: Path) -> None:
+def test_answers_are_judged_and_controls_are_left_out_of_the_headline(twins: Path, tmp_path: Path) -> None:
     export(twins, "lighteval", tmp_path)
     module = lighteval_tasks(tmp_path)
     judged = []
     for number, row in enumerate(rows_of(twins)):
         doc = module.doc(row, "task", None)
-        said = row["answers"][0] if number % 2 and row["control"] is None else "Zebra."
-        response = SimpleNamespace(text=[said], reasonings=[None])
+        answer = row["answers"][0] if number % 2 and row["control"] is None else "Zebra."
+        response = SimpleNamespace(text=[answer], reasonings=[None])
         judged.append(module.JudgeAnswer().compute(doc, response))
-    scores = {row["id"]: row["control"] for row in rows_of(twins)}
-    own = [one["score"] for one in judged if scores[one["id"]] is None]
-    assert 0 < sum(own) / len(own) < 100
-    assert module.headline(judged) == {"niah": pytest.approx(sum(own) / len(own))}
+    controls = {row["id"]: row["control"] for row in rows_of(twins)}
+    without_controls = [one["score"] for one in judged if controls[one["id"]] is None]
+    assert 0 < sum(without_controls) / len(without_controls) < 100
+    assert module.headline(judged) == {"niah": pytest.approx(sum(without_controls) / len(without_controls))}
     assert {one["finding"] for one in judged} == {"found", "nothing"}
 
 
-def test_the_messages_of_a_chat_become_one_text_with_roles_where_the_assistant_speaks(
-    chats: Path, tmp_path: Path
-) -> None:
+def test_a_chat_becomes_one_text_with_roles_only_if_the_assistant_speaks(chats: Path, tmp_path: Path) -> None:
     export(chats, "lighteval", tmp_path)
     module = lighteval_tasks(tmp_path)
     row = rows_of(chats)[0]
@@ -121,7 +119,7 @@ def test_the_messages_of_a_chat_become_one_text_with_roles_where_the_assistant_s
 @pytest.mark.parametrize(
     ("options", "flag"), [({"model": "m"}, "--model"), ({"system": "s"}, "--system"), ({"api": "chat"}, "--api")]
 )
-def test_options_that_mean_nothing_to_it_are_refused(
+def test_options_without_meaning_for_lighteval_are_refused(
     grid: Path, tmp_path: Path, options: dict[str, Any], flag: str
 ) -> None:
     with pytest.raises(NiahError, match=f"^{flag}: lighteval has no use for it"):
@@ -129,7 +127,7 @@ def test_options_that_mean_nothing_to_it_are_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_an_earlier_export_is_only_replaced_when_asked(grid: Path, tmp_path: Path) -> None:
+def test_an_earlier_export_is_replaced_only_when_asked(grid: Path, tmp_path: Path) -> None:
     export(grid, "lighteval", tmp_path, conditions=["every=2"])
     before = tree(tmp_path)
     assert "niah_lighteval_ids.txt" in before

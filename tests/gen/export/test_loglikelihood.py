@@ -1,4 +1,4 @@
-"""loglikelihood: the gold answer is asked for behind the prompt, the question alone, and the needles alone."""
+"""loglikelihood: the gold answer is the continuation of the prompt, of the question alone, and of the needles alone."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ GRID: dict[str, Any] = {"lengths": [1000], "depths": [50]}
 def made(preset: str, folder: Path, **fields: Any) -> tuple[dict[str, Any], dict[tuple[str, str], dict[str, Any]]]:
     """The rows of a dataset by id, and its requests by id and condition."""
     dataset = niah_gen.build(preset, folder / "set", overrides={**GRID, **fields})
-    found = export(dataset, "loglikelihood", folder / "out")
-    lines = [json.loads(line) for line in Path(found.files[0].path).read_text("utf-8").splitlines()]
+    exported = export(dataset, "loglikelihood", folder / "out")
+    lines = [json.loads(line) for line in Path(exported.files[0].path).read_text("utf-8").splitlines()]
     files = sorted(dataset.glob("data/*/*.parquet"))
     rows = {row["id"]: row for file in files for row in pq.read_table(file).to_pylist()}
-    assert found.rows == len(rows)
+    assert exported.rows == len(rows)
     return rows, {(line["id"], line["condition"]): line for line in lines}
 
 
 @pytest.mark.parametrize("form", ["text", "chat"])
 @pytest.mark.parametrize("preset", ["smoke", "key-values", "variable-tracking", "json-key-values", "passage-match"])
-def test_the_question_alone_is_what_the_control_asks(preset: str, form: str, tmp_path: Path) -> None:
+def test_the_question_alone_equals_the_prompt_of_the_no_context_control(preset: str, form: str, tmp_path: Path) -> None:
     rows, requests = made(preset, tmp_path, form=form, controls=["no_context"], needles_per_cell=0)
     alone = {row["needle_id"]: row for row in rows.values() if row["control"] == "no_context"}
     compared = 0
@@ -41,11 +41,11 @@ def test_the_question_alone_is_what_the_control_asks(preset: str, form: str, tmp
         request = requests[name, "alone"]
         control = alone[row["needle_id"]]["prompt"]
         if alone[row["needle_id"]]["question"] != row["question"]:
-            continue  # drawn anew for each length and repeat
+            continue  # drawn again for each length and repeat
         compared += 1
         if form == "text":
             prefix = continuation_of(row["prompt"], row["answers"][0], row["answer_prefix"]).prefix
-            # White space before a space that the answer brings is dropped.
+            # Trailing white space is dropped when the answer begins with a space.
             assert request["context"] in (control + prefix, control.rstrip() + prefix)
         else:
             assert request["messages"][: len(control)] == control
@@ -54,31 +54,33 @@ def test_the_question_alone_is_what_the_control_asks(preset: str, form: str, tmp
 
 @pytest.mark.parametrize("form", ["text", "chat"])
 @pytest.mark.parametrize("preset", ["smoke", "key-values", "variable-prose"])
-def test_the_oracle_is_the_prompt_with_the_needles_for_a_context(preset: str, form: str, tmp_path: Path) -> None:
+def test_the_needle_condition_is_the_prompt_with_only_its_needles_as_context(
+    preset: str, form: str, tmp_path: Path
+) -> None:
     rows, requests = made(preset, tmp_path, form=form)
     for (name, condition), request in requests.items():
         row = rows[name]
         if condition != "needle":
             continue
-        said = request["context"] if form == "text" else "\n".join(one["content"] for one in request["messages"])
-        at = [said.index(needle) for needle in row["needles"]]
+        text = request["context"] if form == "text" else "\n".join(one["content"] for one in request["messages"])
+        at = [text.index(needle) for needle in row["needles"]]
         assert len(set(at)) == len(at)
-        assert row["question"] in said
+        assert row["question"] in text
         prompt = row["prompt"] if form == "text" else row["prompt"][row["context_message"]]["content"]
-        assert prompt.startswith(said[: min(at)]) or form == "chat"
-        assert len(said) < len(prompt) / 2
+        assert prompt.startswith(text[: min(at)]) or form == "chat"
+        assert len(text) < len(prompt) / 2
 
 
-def test_every_condition_asks_for_the_same_text(tmp_path: Path) -> None:
+def test_every_condition_has_the_same_continuation(tmp_path: Path) -> None:
     _, requests = made("smoke", tmp_path)
     asked: dict[str, set[str]] = {}
     for (name, _), request in requests.items():
         asked.setdefault(name, set()).add(request["continuation"])
         assert not request["continuation"].startswith(" ") or not request["context"][-1].isspace()
-    assert all(len(found) == 1 for found in asked.values())
+    assert all(len(continuations) == 1 for continuations in asked.values())
 
 
-def test_a_published_prompt_has_its_needles_and_its_question_alone(tmp_path: Path) -> None:
+def test_a_published_prompt_is_reduced_to_its_needles_and_question(tmp_path: Path) -> None:
     rows, requests = made("coreference", tmp_path, lengths=[2000], languages=["en"], controls=[])
     for name, row in rows.items():
         (message,) = requests[name, "alone"]["messages"][:1]
@@ -90,7 +92,7 @@ def test_a_published_prompt_has_its_needles_and_its_question_alone(tmp_path: Pat
         assert row["answer_prefix"] + requests[name, "full"]["continuation"] == row["answers"][0]
 
 
-def test_windows_have_no_answers_to_ask_for(tmp_path: Path) -> None:
+def test_a_dataset_of_windows_is_refused_because_it_has_no_answers(tmp_path: Path) -> None:
     dataset = niah_gen.build(
         "perplexity", tmp_path, overrides={"lengths": [200], "options": {"tokens": 200, "documents": 1}}
     )
@@ -106,7 +108,7 @@ def test_windows_have_no_answers_to_ask_for(tmp_path: Path) -> None:
     ([{"role": "user", "content": "Where?"}], "Oslo", None, ("", "Oslo")),
     ([{"role": "user", "content": "Where?"}], "Oslo", "In", ("In", " Oslo")),
 ])  # fmt: skip
-def test_a_space_goes_before_the_answer_where_words_are_parted_by_one(
+def test_the_answer_begins_with_a_space_only_where_one_separates_words(
     prompt: Any, answer: str, prefix: str | None, expected: tuple[str, str]
 ) -> None:
     assert tuple(continuation_of(prompt, answer, prefix)) == expected

@@ -1,4 +1,4 @@
-"""Which rows have an answer: errors are none, and answers to other datasets are refused."""
+"""Which rows already have an answer: errors do not count, and answers to other datasets are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def index(grid: Path) -> list[IndexedRow]:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes records as JSON Lines into a new file."""
+    """Writes records to a new JSON Lines file."""
 
     def lines(*records: dict[str, Any]) -> Path:
         file = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
@@ -40,23 +40,23 @@ def refused(paths: list[Path], index: list[IndexedRow]) -> str:
     return str(caught.value)
 
 
-def test_an_error_is_no_answer_unless_the_row_was_asked_again(index: list[IndexedRow], write: Write) -> None:
+def test_a_row_with_only_an_error_is_unanswered_until_a_retry_succeeds(index: list[IndexedRow], write: Write) -> None:
     one, two, three, four, *_ = (row.id for row in index)
     first = write(
         {"id": one, "prediction": "7"}, {"id": two, "error": "overloaded"}, {"id": three, "error": "overloaded"},
         {"id": four, "prediction": ""}, {"id": "stranger", "prediction": "7"},
     )  # fmt: skip
     second = write({"id": two, "prediction": "7"}, {"id": one, "error": "overloaded"})
-    found = answered([first, second], index)
-    assert found.ids == {one, two, four}
-    assert (found.errors, found.strangers, found.broken) == (3, 1, 0)
+    result = answered([first, second], index)
+    assert result.ids == {one, two, four}
+    assert (result.errors, result.strangers, result.broken) == (3, 1, 0)
 
 
-def test_an_error_that_came_with_a_text_is_an_answer_that_broke_off(index: list[IndexedRow], write: Write) -> None:
+def test_an_error_with_a_text_counts_as_an_answer(index: list[IndexedRow], write: Write) -> None:
     assert answered([write({"id": index[0].id, "prediction": "It", "error": "cut"})], index).ids == {index[0].id}
 
 
-def test_rows_that_share_a_prompt_each_want_an_answer_of_their_own(index: list[IndexedRow], write: Write) -> None:
+def test_rows_that_share_a_prompt_each_need_their_own_answer(index: list[IndexedRow], write: Write) -> None:
     digest = sha256_hex(b"PROMPT")
     rows = [row._replace(columns={**row.columns, "prompt_sha256": digest}) for row in index[:3]]
     answer = {"prompt": "PROMPT", "prediction": "7"}
@@ -66,21 +66,23 @@ def test_rows_that_share_a_prompt_each_want_an_answer_of_their_own(index: list[I
     assert answered([write(answer, answer), write(answer)], rows).ids == {row.id for row in rows}
 
 
-def test_a_broken_line_is_no_answer_and_is_counted(index: list[IndexedRow], write: Write) -> None:
+def test_a_broken_line_is_counted_but_is_not_an_answer(index: list[IndexedRow], write: Write) -> None:
     file = write({"id": index[0].id, "prediction": "7"}, {"id": index[1].id, "prediction": "7"})
     file.write_text(file.read_text("utf-8")[:-9], "utf-8")
-    found = answered([file], index)
-    assert found.ids == {index[0].id}
-    assert found.broken == 1
+    result = answered([file], index)
+    assert result.ids == {index[0].id}
+    assert result.broken == 1
 
 
-def test_a_folder_of_shards_and_an_empty_file_are_read(index: list[IndexedRow], write: Write) -> None:
+def test_a_folder_of_shards_is_read_even_if_one_is_empty(index: list[IndexedRow], write: Write) -> None:
     file = write({"id": index[0].id, "prediction": "7"})
     write()
     assert answered([file.parent], index).ids == {index[0].id}
 
 
-def test_answers_that_cannot_be_told_to_rows_are_refused(index: list[IndexedRow], write: Write, tmp_path: Path) -> None:
+def test_answers_that_cannot_be_matched_to_rows_are_refused(
+    index: list[IndexedRow], write: Write, tmp_path: Path
+) -> None:
     assert "none of the 2 answers belongs to a row of this dataset" in refused(
         [write({"id": "a", "prediction": "7"}, {"id": "b", "prediction": "7"})], index
     )

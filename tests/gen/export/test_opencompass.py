@@ -1,4 +1,4 @@
-"""OpenCompass entries ask the rows that were chosen, and sum up to our headline; OpenCompass is a stand-in here."""
+"""Entries exported for OpenCompass ask the chosen rows and add up to our headline; a stub stands in for OpenCompass."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def config_of(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def summarizer_of(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = variables(folder / "summarizers" / "niah_opencompass.py")["summarizer"]
-    return found
+    summarizer: dict[str, Any] = variables(folder / "summarizers" / "niah_opencompass.py")["summarizer"]
+    return summarizer
 
 
-def test_there_is_an_entry_for_each_config_part_and_control(parts: Path, tmp_path: Path) -> None:
+def test_each_config_part_and_control_has_an_entry(parts: Path, tmp_path: Path) -> None:
     export(parts, "opencompass", tmp_path)
     entries, rows = entries_of(tmp_path), rows_of(parts)
     assert sorted(one for ids in entries.values() for one in ids) == sorted(rows)
     name = f"parts_{parts.name.rpartition('-')[2]}"
     for entry, ids in entries.items():
-        found = {tuple(rows[one][column] for column in ("length", "part", "control")) for one in ids}
-        ((length, part, control),) = found
+        coordinates = {tuple(rows[one][column] for column in ("length", "part", "control")) for one in ids}
+        ((length, part, control),) = coordinates
         config = "en-8k" if length == 8000 else "en-600"
         assert entry == "_".join([name, config, part, *([control] if control else [])])
     config_file = config_of(tmp_path)
@@ -69,7 +69,7 @@ def test_there_is_an_entry_for_each_config_part_and_control(parts: Path, tmp_pat
         assert one["infer_cfg"]["inferencer"]["max_out_len"] == (300 if "_lists" in entry else 200)
 
 
-def test_a_part_named_like_the_control_of_another_is_refused(tmp_path: Path) -> None:
+def test_a_part_named_like_the_control_of_another_part_is_refused(tmp_path: Path) -> None:
     facts, plain = {**PARTS["parts"][0], "name": "plain"}, {**PARTS["parts"][2], "name": "plain_absent"}
     dataset = niah_gen.build({**PARTS, "lengths": [600], "parts": [facts, plain]}, tmp_path / "made")
     with pytest.raises(NiahError, match=r"_plain_absent: rows of a part and rows of another part's control"):
@@ -77,7 +77,7 @@ def test_a_part_named_like_the_control_of_another_is_refused(tmp_path: Path) -> 
     export(dataset, "opencompass", tmp_path / "tasks", conditions=["control=none"])
 
 
-def test_the_weights_of_the_summary_make_our_headline_of_each_config_and_of_all(parts: Path, tmp_path: Path) -> None:
+def test_summary_weights_reproduce_our_headline_per_config_and_overall(parts: Path, tmp_path: Path) -> None:
     export(parts, "opencompass", tmp_path)
     entries, rows = entries_of(tmp_path), rows_of(parts)
     scores = {one: float(number * 37 % 101) for number, one in enumerate(rows)}
@@ -92,7 +92,7 @@ def test_the_weights_of_the_summary_make_our_headline_of_each_config_and_of_all(
         assert theirs == pytest.approx(judge.headline(asked), abs=1e-9)
 
 
-def test_without_parts_configs_weigh_as_many_rows_as_they_have(twins: Path, tmp_path: Path) -> None:
+def test_without_parts_configs_are_weighted_by_their_number_of_rows(twins: Path, tmp_path: Path) -> None:
     export(twins, "opencompass", tmp_path, conditions=["every=3"])
     entries, rows = entries_of(tmp_path), rows_of(twins)
     (group,) = summarizer_of(tmp_path)["summary_groups"]
@@ -102,7 +102,7 @@ def test_without_parts_configs_weigh_as_many_rows_as_they_have(twins: Path, tmp_
     assert {rows[one]["control"] for entry in asked for one in entries[entry]} == {None}
 
 
-def test_a_dataset_and_its_answers_are_read_in_the_order_of_the_export(grid: Path, tmp_path: Path) -> None:
+def test_rows_and_their_scores_keep_the_order_of_the_export(grid: Path, tmp_path: Path) -> None:
     export(grid, "opencompass", tmp_path, order="shuffled", conditions=["language=zh"])
     module, rows = opencompass_tasks(tmp_path), rows_of(grid)
     every = [row.id for row in module.TASKS.rows()]
@@ -119,17 +119,17 @@ def test_a_dataset_and_its_answers_are_read_in_the_order_of_the_export(grid: Pat
         assert [one["id"] for one in done["details"]] == ids
 
 
-def test_chats_keep_their_roles_and_texts_their_braces(chats: Path, tmp_path: Path) -> None:
+def test_chats_keep_their_roles_and_texts_keep_their_braces(chats: Path, tmp_path: Path) -> None:
     export(chats, "opencompass", tmp_path)
     module = opencompass_tasks(tmp_path)
     row = next(iter(rows_of(chats).values()))
-    said = row["prompt"][1]["content"]
+    content = row["prompt"][1]["content"]
     assert module.NiahPrompt().generate_item({"prompt": row["prompt"]}) == [
         {"section": "begin", "pos": "begin"},
         {"role": "SYSTEM", "fallback_role": "HUMAN", "prompt": "Be brief."},
         {"section": "begin", "pos": "end"},
         {"section": "round", "pos": "begin"},
-        {"role": "HUMAN", "prompt": said},
+        {"role": "HUMAN", "prompt": content},
         {"section": "round", "pos": "end"},
     ]
     (_, text, _) = module.NiahPrompt().generate_item({"prompt": "{idx} {prompt}\n"}, output_field="gold")
@@ -141,7 +141,7 @@ def test_chats_keep_their_roles_and_texts_their_braces(chats: Path, tmp_path: Pa
         module.NiahPrompt().generate_item({"prompt": turns[:3], "idx": 0})
 
 
-def test_a_system_message_and_more_room_go_into_every_request(grid: Path, tmp_path: Path) -> None:
+def test_a_system_message_and_a_token_limit_go_into_every_request(grid: Path, tmp_path: Path) -> None:
     export(grid, "opencompass", tmp_path, ExportOptions(system="Be brief.", max_tokens=9))
     module = opencompass_tasks(tmp_path)
     loaded = module.NiahDataset.load(entry=next(iter(entries_of(tmp_path))))
@@ -149,7 +149,9 @@ def test_a_system_message_and_more_room_go_into_every_request(grid: Path, tmp_pa
     assert {one["infer_cfg"]["inferencer"]["max_out_len"] for one in config_of(tmp_path).values()} == {9}
 
 
-def test_cells_are_named_as_the_plots_read_them(parts: Path, grid: Path, tmp_path: Path) -> None:
+def test_length_depth_entries_have_the_names_that_opencompass_plots_read(
+    parts: Path, grid: Path, tmp_path: Path
+) -> None:
     export(grid, "opencompass-length-depth", tmp_path / "grid")
     rows = rows_of(grid)
     for entry, ids in entries_of(tmp_path / "grid").items():
@@ -165,7 +167,7 @@ def test_cells_are_named_as_the_plots_read_them(parts: Path, grid: Path, tmp_pat
     assert {"Length600Depth33.3_facts_en_8k", "Length8000Depth100_lists_en_8k"} < set(names)
 
 
-def test_a_list_of_needles_is_named_by_how_many_there_are(tmp_path: Path) -> None:
+def test_entries_with_several_needles_are_named_by_their_number(tmp_path: Path) -> None:
     recipe = {"name": "lists", "task": "multi", "lengths": [1000], "depths": [50], "needles": ["list-en"]}
     folder = niah_gen.build(recipe, tmp_path / "build")
     export(folder, "opencompass-length-depth", tmp_path / "tasks")
@@ -178,7 +180,7 @@ def test_a_list_of_needles_is_named_by_how_many_there_are(tmp_path: Path) -> Non
     }
 
 
-def test_controls_have_no_place_among_the_cells(twins: Path, tmp_path: Path) -> None:
+def test_a_length_depth_export_refuses_controls(twins: Path, tmp_path: Path) -> None:
     controls = sum(row["control"] is not None for row in rows_of(twins).values())
     with pytest.raises(NiahError, match=rf"^{controls} rows are controls.*--subset control=none"):
         export(twins, "opencompass-length-depth", tmp_path)
@@ -187,9 +189,7 @@ def test_controls_have_no_place_among_the_cells(twins: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("to", ["opencompass", "opencompass-length-depth"])
-def test_the_same_export_gives_the_same_bytes_and_replaces_the_other_only_when_asked(
-    to: str, grid: Path, tmp_path: Path
-) -> None:
+def test_an_export_is_reproducible_and_replaces_another_only_when_asked(to: str, grid: Path, tmp_path: Path) -> None:
     for name in ("one", "other"):
         export(grid, to, tmp_path / name, conditions=["every=3"])
     assert tree(tmp_path / "one") == tree(tmp_path / "other")
@@ -201,7 +201,7 @@ def test_the_same_export_gives_the_same_bytes_and_replaces_the_other_only_when_a
 
 
 @pytest.mark.parametrize(("options", "flag"), [({"model": "m"}, "--model"), ({"max_bytes": 9}, "--max-bytes")])
-def test_options_that_mean_nothing_to_it_are_refused(
+def test_options_without_meaning_for_opencompass_are_refused(
     grid: Path, tmp_path: Path, options: dict[str, Any], flag: str
 ) -> None:
     with pytest.raises(NiahError, match=f"^{flag}: opencompass has no use for it"):

@@ -1,4 +1,4 @@
-"""niah-gen publish: what it shows, refuses, brings to a Hub on loopback, and never writes or says."""
+"""niah-gen publish, to a Hub on loopback: what it shows, refuses and uploads, and what it never writes or prints."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def owned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A dataset over a corpus of no stated licence, and the corpus."""
+    """A dataset built from a corpus without a stated licence, and that corpus."""
     folder = tmp_path_factory.mktemp("owned")
     texts = notes(folder)
     return built(folder, "--corpus", texts, "--language", "en"), texts
@@ -49,11 +49,11 @@ def owned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
-    with serving(LoopbackHub()) as found:
-        for name, value in client_settings(found.url).items():
+    with serving(LoopbackHub()) as server:
+        for name, value in client_settings(server.url).items():
             monkeypatch.setattr(name, value)
-        monkeypatch.setenv("HF_TOKEN", found.token)
-        yield found
+        monkeypatch.setenv("HF_TOKEN", server.token)
+        yield server
 
 
 def downloaded(hub: LoopbackHub, folder: Path) -> Path:
@@ -64,7 +64,7 @@ def downloaded(hub: LoopbackHub, folder: Path) -> Path:
     return folder
 
 
-def test_what_is_published_is_a_dataset_that_verifies_and_says_where_it_is(
+def test_a_published_dataset_verifies_and_its_card_names_its_repository(
     dataset: Path, hub: LoopbackHub, tmp_path: Path
 ) -> None:
     done = run("publish", dataset, REPO, "--tag", "--private")
@@ -85,7 +85,7 @@ def test_what_is_published_is_a_dataset_that_verifies_and_says_where_it_is(
     assert again.stdout == done.stdout
 
 
-def test_a_dry_run_shows_the_tree_the_sizes_and_the_card_and_makes_no_request(
+def test_a_dry_run_shows_the_files_and_the_card_without_any_request(
     dataset: Path, hub: LoopbackHub, tmp_path: Path
 ) -> None:
     shown = run("publish", dataset, REPO, "--dry-run").stdout
@@ -100,7 +100,7 @@ def test_a_dry_run_shows_the_tree_the_sizes_and_the_card_and_makes_no_request(
     assert card == (there / CARD).read_text("utf-8")
 
 
-def test_a_damaged_dataset_or_one_with_a_file_too_many_is_refused_before_any_request(
+def test_a_dataset_with_damaged_or_extra_files_is_refused_before_any_request(
     dataset: Path, hub: LoopbackHub, tmp_path: Path
 ) -> None:
     for number, (path, data) in enumerate({".env": b"SECRET=1", "recipe.toml": b"other"}.items()):
@@ -113,7 +113,7 @@ def test_a_damaged_dataset_or_one_with_a_file_too_many_is_refused_before_any_req
     assert hub.requests == []
 
 
-def test_a_row_that_its_own_columns_do_not_prove_is_refused(hub: LoopbackHub, tmp_path: Path) -> None:
+def test_a_row_that_contradicts_its_own_columns_is_refused(hub: LoopbackHub, tmp_path: Path) -> None:
     folder = built(tmp_path, "--format", "jsonl", "--language", "en")
     manifest = read_manifest(folder)
     (entry,) = (entry for entry in manifest.files if entry.rows)
@@ -131,7 +131,7 @@ def test_a_row_that_its_own_columns_do_not_prove_is_refused(hub: LoopbackHub, tm
     assert hub.requests == []
 
 
-def test_corpora_of_no_open_licence_need_a_statement_that_the_card_repeats(
+def test_corpora_without_an_open_licence_need_a_statement_that_the_card_repeats(
     owned: tuple[Path, Path], hub: LoopbackHub, tmp_path: Path
 ) -> None:
     folder, texts = owned
@@ -151,14 +151,14 @@ def test_corpora_of_no_open_licence_need_a_statement_that_the_card_repeats(
 
 
 @pytest.mark.parametrize("name", ["needles", "a/b/c", "-a/b", "a/b-", "a/..", "a/b c", "../b", "a/b--c", "é/b", "a/"])
-def test_a_name_that_no_repository_has_is_refused(name: str, dataset: Path, hub: LoopbackHub) -> None:
+def test_an_invalid_repository_name_is_refused(name: str, dataset: Path, hub: LoopbackHub) -> None:
     done = run("publish", "--dry-run", "--", dataset, name)
     assert done.returncode == 2
     assert "expected user/name" in done.stderr
     assert hub.requests == []
 
 
-def test_no_secret_of_the_environment_is_said_or_written_whatever_fails(
+def test_no_secret_from_the_environment_is_printed_or_written_whatever_fails(
     dataset: Path, hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secrets = {name: f"canary-{name}-3f9a" for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY")}
@@ -166,23 +166,23 @@ def test_no_secret_of_the_environment_is_said_or_written_whatever_fails(
     for name, value in secrets.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    said = []
+    printed = []
     for failing in ("whoami", "validate-yaml", "/commit/", "/merge", None):
         hub.before = lambda request, failing=failing: (  # type: ignore[misc]
             (403, {"error": f"token {hub.token} refused"}) if failing and failing in request.path else None
         )
         done = run("publish", dataset, REPO, "--tag")
         assert done.returncode == (0 if failing is None else 2), done.stderr
-        said += [done.stdout, done.stderr]
+        printed += [done.stdout, done.stderr]
     written = [path.read_bytes() for path in [*tmp_path.rglob("*"), *dataset.rglob("*")] if path.is_file()]
     there = [*hub.tree().values(), *(str(pull).encode() for pull in hub.pulls)]
     for secret in [hub.token, *secrets.values()]:
         assert os.environ.keys() >= secrets.keys()
-        assert secret not in "".join(said)
+        assert secret not in "".join(printed)
         assert not [data for data in [*written, *there] if secret.encode() in data]
 
 
-def test_the_installed_command_with_the_client_at_its_most_talkative_says_no_token(
+def test_the_installed_command_prints_no_token_even_when_the_client_debugs(
     dataset: Path, hub: LoopbackHub, tmp_path: Path
 ) -> None:
     settings = {"HF_ENDPOINT": hub.url, "HF_DEBUG": "1", "HF_HUB_DISABLE_XET": "1", "HF_HOME": str(tmp_path)}

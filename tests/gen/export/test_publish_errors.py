@@ -1,4 +1,4 @@
-"""What may be told of an error: no token of any form, no password of an address."""
+"""Messages about errors of the Hub contain no token of any form and no password from an address."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from niah_gen.export.hub_errors import telling, without_secrets
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("text", "expected"),
     [
         ("a token of no known form 9z8y7x: own-token-1", "a token of no known form 9z8y7x: ***"),
         ("another's hf_abcdefghijkl is one", "another's *** is one"),
@@ -18,12 +18,14 @@ from niah_gen.export.hub_errors import telling, without_secrets
         ("x" * 400, "x" * 300 + "..."),
     ],
 )
-def test_tokens_and_passwords_are_taken_out(said: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_and_passwords_are_removed_from_messages(
+    text: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_TOKEN", "own-token-1")
-    assert without_secrets(said) == told
+    assert without_secrets(text) == expected
 
 
-def test_an_error_of_any_kind_in_the_client_is_a_sentence_with_the_cause_and_what_to_do(
+def test_any_error_in_the_client_becomes_a_sentence_with_cause_and_remedy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "own-token-1")
@@ -31,5 +33,5 @@ def test_an_error_of_any_kind_in_the_client_is_a_sentence_with_the_cause_and_wha
     failure.__cause__ = OSError("disk of own-token-1 is gone")
     with pytest.raises(NiahError) as raised, telling("sending 2 files"):
         raise failure
-    said = "sending 2 files: OSError: disk of *** is gone; run the same command again; it continues where it stopped"
-    assert str(raised.value) == said
+    message = "sending 2 files: OSError: disk of *** is gone; run the same command again; it continues where it stopped"
+    assert str(raised.value) == message

@@ -1,4 +1,4 @@
-"""Licences: which let anybody publish prompts made of a corpus."""
+"""Which licences let anybody publish prompts made from a corpus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def corpus(licence: str) -> CorpusEntry:
 
 
 @pytest.mark.parametrize("licence", ["CC0-1.0", "cc-by-sa-4.0", "MIT", "(MIT OR Apache-2.0)", "CC-BY-4.0 AND CC0-1.0"])
-def test_open_licences_allow_it_however_they_are_written(licence: str) -> None:
+def test_open_licences_allow_publishing_however_they_are_written(licence: str) -> None:
     assert forbidding([corpus(licence)]) == []
 
 
@@ -22,11 +22,11 @@ def test_open_licences_allow_it_however_they_are_written(licence: str) -> None:
     "licence",
     ["", " ", "not stated", "CC-BY-ND-4.0", "CC0", "MIT AND proprietary", "MIT OR secret", "()", "all rights"],
 )
-def test_what_is_unknown_or_forbids_changes_does_not(licence: str) -> None:
+def test_unknown_licences_and_those_that_forbid_changes_forbid_publishing(licence: str) -> None:
     assert forbidding([corpus(licence)]) == [corpus(licence)]
 
 
-def test_the_corpora_that_are_fetched_by_name_are_not_anybodys_to_publish() -> None:
+def test_corpora_fetched_by_name_have_no_licence_that_allows_publishing() -> None:
     assert known_corpora().keys() >= {"paul_graham", "cdme"}
     for declared in known_corpora().values():
         assert forbidding([corpus(declared.license)]), declared.name

@@ -1,4 +1,4 @@
-"""Uploading with the real client to a Hub on loopback: killed and failing at every request, and what it refuses."""
+"""Uploading with the real client to a Hub on loopback: killed and failing at every request, and refusing."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from niah_gen.export.hub_upload import Upload, upload
 
 REPO = "somebody/needles"
 NAME = "small/1.0.0-0a1b2c3d"
-# The client's own call of its network library.
+# The client itself calls its network library in this way.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 
 @pytest.fixture(autouse=True)
 def _client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The client with the settings of tests, no token of the user's, and no waits before it tries again."""
+    """Gives the client test settings, none of the user's tokens, and no waits between its attempts."""
     for name, value in client_settings("http://nobody.invalid").items():
         monkeypatch.setattr(name, value)
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
@@ -38,8 +38,8 @@ def _client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def hub() -> Iterator[LoopbackHub]:
-    with serving(LoopbackHub()) as found:
-        yield found
+    with serving(LoopbackHub()) as server:
+        yield server
 
 
 def hub_file(path: str, source: bytes | Path) -> HubFile:
@@ -49,7 +49,7 @@ def hub_file(path: str, source: bytes | Path) -> HubFile:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[HubFile]:
-    """A file in parts, a file in one part, and three that are committed as they are, one of them from disk."""
+    """A file uploaded in parts, one uploaded in one part, and three committed as they are, one of them from disk."""
     large, recipe = tmp_path / "large.parquet", tmp_path / "recipe.toml"
     large.write_bytes(bytes(range(256)) * (PART // 100))
     recipe.write_bytes(b'name = "small"\n')
@@ -71,7 +71,7 @@ def content(files: list[HubFile]) -> dict[str, bytes]:
 
 
 def dataset_of(hub: LoopbackHub, revision: str = "main") -> dict[str, bytes]:
-    """A revision's files but for the one that the Hub makes itself."""
+    """The files of a revision without the one that the Hub adds."""
     return {path: data for path, data in hub.tree(revision).items() if path != ".gitattributes"}
 
 
@@ -82,7 +82,7 @@ def assert_published_once(hub: LoopbackHub, files: list[HubFile]) -> None:
     assert dataset_of(hub) == content(files)
     assert dataset_of(hub, "v1.0.0") == content(files)
     assert [pull["status"] for pull in hub.pulls] == ["merged"]
-    # What an empty repository, one commit to the pull request and its merge make.
+    # One for the empty repository, one to the pull request, and one for its merge.
     assert len(hub.commits) == 3
 
 
@@ -93,14 +93,14 @@ def requests_of(hub: LoopbackHub, files: list[HubFile]) -> int:
 
 
 def kill_at(number: int, files: list[HubFile], *, served: bool) -> tuple[LoopbackHub, bool]:
-    """Publish, kill -9 at a request that was served or was not, publish again; the Hub, and whether it was killed."""
+    """Publishes with a kill -9 after or before a request is served, then again: the Hub, and whether it was killed."""
     with serving(LoopbackHub()) as hub:
         process, pid = publisher(hub.url, hub.token, files)
 
         def kill(request: Request) -> bool:
             if request.number == number:
                 os.kill(pid.value, signal.SIGKILL)
-                wait([process.sentinel])  # nothing is answered before it is dead
+                wait([process.sentinel])  # no answer is sent before it is dead
             return request.number == number
 
         if served:
@@ -116,7 +116,7 @@ def kill_at(number: int, files: list[HubFile], *, served: bool) -> tuple[Loopbac
         return hub, process.exitcode == -signal.SIGKILL
 
 
-def test_killed_after_every_request_in_turn_it_ends_with_the_same_tree_and_nothing_twice(
+def test_a_rerun_completes_and_repeats_nothing_after_a_kill_at_each_request(
     hub: LoopbackHub, files: list[HubFile]
 ) -> None:
     count = requests_of(hub, files)
@@ -130,34 +130,30 @@ def test_killed_after_every_request_in_turn_it_ends_with_the_same_tree_and_nothi
 
 
 @pytest.mark.soak
-def test_killed_before_every_request_is_served_it_ends_with_the_same_tree(
-    hub: LoopbackHub, files: list[HubFile]
-) -> None:
+def test_a_rerun_completes_after_a_kill_before_each_request_is_served(hub: LoopbackHub, files: list[HubFile]) -> None:
     for number in range(1, requests_of(hub, files) + 1):
         assert kill_at(number, files, served=False)[1], number
 
 
-def unless(failed: Callable[[Request], bool], said: tuple[int, Any], request: Request) -> tuple[int, Any] | None:
-    return said if failed(request) else None
+def answer_if(fails: Callable[[Request], bool], answer: tuple[int, Any], request: Request) -> tuple[int, Any] | None:
+    return answer if fails(request) else None
 
 
 @pytest.mark.parametrize("status", [500, 403, 0], ids=["error", "forbidden", "no answer"])
-def test_a_failure_at_any_request_ends_with_a_sentence_and_the_next_run_goes_on(
-    status: int, files: list[HubFile]
-) -> None:
+def test_a_failure_at_any_request_is_explained_and_the_next_run_continues(status: int, files: list[HubFile]) -> None:
     with serving(LoopbackHub()) as probe:
         count = requests_of(probe, files)
     for number in range(1, count + 1):
         with serving(LoopbackHub()) as hub:
-            # All requests from this one on: some are tried again by the client.
-            def failed(request: Request, number: int = number) -> bool:
+            # All requests from this one on fail, because the client retries some.
+            def fails(request: Request, number: int = number) -> bool:
                 return request.number >= number
 
             if status:
-                said = (status, {"error": f"no, Bearer {hub.token}"})
-                hub.before = partial(unless, failed, said)
+                answer = (status, {"error": f"no, Bearer {hub.token}"})
+                hub.before = partial(answer_if, fails, answer)
             else:
-                hub.after = failed
+                hub.after = fails
             with pytest.raises(NiahError) as raised:
                 publish(hub, files)
             assert hub.token not in str(raised.value)
@@ -168,7 +164,7 @@ def test_a_failure_at_any_request_ends_with_a_sentence_and_the_next_run_goes_on(
             assert_published_once(hub, files)
 
 
-def test_an_unchanged_dataset_sends_nothing_and_asks_only(hub: LoopbackHub, files: list[HubFile]) -> None:
+def test_publishing_an_unchanged_dataset_sends_nothing(hub: LoopbackHub, files: list[HubFile]) -> None:
     first = publish(hub, files)
     assert (first.files, first.bytes) == (5, sum(file.bytes for file in files))
     before = len(hub.requests)
@@ -177,9 +173,7 @@ def test_an_unchanged_dataset_sends_nothing_and_asks_only(hub: LoopbackHub, file
     assert {request.method for request in hub.requests[before:]} == {"GET"}
 
 
-def test_a_new_version_replaces_the_old_one_and_leaves_what_is_not_the_datasets(
-    hub: LoopbackHub, files: list[HubFile]
-) -> None:
+def test_a_new_version_replaces_the_old_data_and_keeps_other_files(hub: LoopbackHub, files: list[HubFile]) -> None:
     publish(hub, files)
     hub.tree()["LICENSE"] = b"mine"
     new = [*files[:2], hub_file("manifest.json", b'{"files": [1]}\n')]
@@ -199,7 +193,7 @@ def test_a_tag_that_names_other_files_is_refused_before_anything_is_sent(
     assert {request.method for request in hub.requests[before:]} == {"GET"}
 
 
-def test_data_that_nobody_published_so_is_never_deleted(hub: LoopbackHub, files: list[HubFile]) -> None:
+def test_data_that_this_tool_did_not_publish_is_never_deleted(hub: LoopbackHub, files: list[HubFile]) -> None:
     hub.make(False, {"data/theirs.parquet": b"theirs"})
     with pytest.raises(NiahError, match=r"data/theirs\.parquet"):
         publish(hub, files)
@@ -216,7 +210,7 @@ def test_a_private_dataset_never_goes_to_a_public_repository(hub: LoopbackHub, f
         assert {request.method for request in public.requests} == {"GET"}
 
 
-def test_other_bytes_on_the_hub_are_found_before_they_are_merged(hub: LoopbackHub, files: list[HubFile]) -> None:
+def test_changed_bytes_on_the_hub_are_detected_before_the_merge(hub: LoopbackHub, files: list[HubFile]) -> None:
     def damage(request: Request) -> bool:
         if "/commit/" in request.path:
             hub.tree("refs/pr/1")["data/zh-1k/test-00000-of-00001.parquet"] = b"sowr"
@@ -231,7 +225,7 @@ def test_other_bytes_on_the_hub_are_found_before_they_are_merged(hub: LoopbackHu
     assert dataset_of(hub) == content(files)
 
 
-def test_a_file_that_the_repository_ignores_is_missed_before_anything_is_merged(
+def test_a_file_that_the_repository_ignores_is_reported_before_the_merge(
     hub: LoopbackHub, files: list[HubFile]
 ) -> None:
     def ignore(request: Request) -> tuple[int, Any] | None:
@@ -247,9 +241,7 @@ def test_a_file_that_the_repository_ignores_is_missed_before_anything_is_merged(
     assert dataset_of(hub) == {}
 
 
-def test_pull_requests_of_others_are_left_alone_and_ones_own_that_are_stale_are_closed(
-    hub: LoopbackHub, files: list[HubFile]
-) -> None:
+def test_only_our_own_stale_pull_requests_are_closed(hub: LoopbackHub, files: list[HubFile]) -> None:
     hub.make(False)
     for title, author in (("niah-gen publish x", "other"), ("Fix a typo", hub.user), ("niah-gen publish y", hub.user)):
         hub.open_pull(title, author)
@@ -258,7 +250,7 @@ def test_pull_requests_of_others_are_left_alone_and_ones_own_that_are_stale_are_
     assert [pull["status"] for pull in hub.pulls] == ["draft", "draft", "closed", "merged"]
 
 
-def test_many_files_go_in_commits_of_a_hundred_and_appear_at_once(hub: LoopbackHub) -> None:
+def test_many_files_are_sent_in_commits_of_a_hundred_and_appear_at_once(hub: LoopbackHub) -> None:
     many = [hub_file(f"jsonl/en-1k/test-{n:05d}-of-00205.jsonl", b"%d\n" % n) for n in range(205)]
     many.append(hub_file("manifest.json", b"{}"))
     publish(hub, many, tag=None)
@@ -266,7 +258,7 @@ def test_many_files_go_in_commits_of_a_hundred_and_appear_at_once(hub: LoopbackH
     assert [len(tree) for tree in hub.commits.values()] == [1, 101, 201, 207, 207]
 
 
-def test_without_a_token_or_offline_it_says_what_to_do(
+def test_a_wrong_or_missing_token_is_refused_with_advice(
     hub: LoopbackHub, files: list[HubFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_" + "wrong" * 5)
@@ -279,7 +271,7 @@ def test_without_a_token_or_offline_it_says_what_to_do(
         publish(hub, files)
 
 
-def test_where_no_hub_answers_it_says_so_at_once(files: list[HubFile]) -> None:
+def test_an_unreachable_hub_is_reported_at_once(files: list[HubFile]) -> None:
     with serving(LoopbackHub()) as gone:
         pass
     with pytest.raises(NiahError, match=r"asking the Hub who the token belongs to: ConnectError"):

@@ -1,4 +1,4 @@
-"""`--body` and `--max-tokens` say what goes into every request."""
+"""`--body` and `--max-tokens` set the fields of every request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from niah_gen.export.requests import read_fields
 
 
 def first(folder: Path, to: str, out: Path, words: list[str], **options: Any) -> dict[str, Any]:
-    """What is sent to the model of the first row."""
+    """What the model is sent for the first row."""
     model = None if to == "gemini" else "m"
     export(folder, to, out, ExportOptions(model=model, fields=read_fields(words), **options))
     data = next(iter(sorted(out.iterdir()))).read_bytes()
@@ -24,7 +24,7 @@ def first(folder: Path, to: str, out: Path, words: list[str], **options: Any) ->
     return sent
 
 
-def test_values_are_json_or_else_texts_and_dots_lead_into_tables() -> None:
+def test_values_are_json_or_else_text_and_dots_in_names_nest_them() -> None:
     words = ["temperature=0.7", "reasoning_effort=high", "thinking.type=enabled", "thinking.budget_tokens=2000"]
     words += ['stop=["\\n"]', "seed=null", "user=a=b", "empty="]
     assert read_fields(words) == {
@@ -36,12 +36,12 @@ def test_values_are_json_or_else_texts_and_dots_lead_into_tables() -> None:
 @pytest.mark.parametrize(
     "words", [["temperature"], ["=1"], ["a..b=1"], ["a=1", "a=2"], ["a=1", "a.b=2"], ["a.b=1", "a=2"]]
 )
-def test_words_that_say_nothing_or_two_things_are_refused(words: list[str]) -> None:
+def test_incomplete_and_contradictory_fields_are_refused(words: list[str]) -> None:
     with pytest.raises(NiahError, match=r"^--body "):
         read_fields(words)
 
 
-def test_requests_are_greedy_unless_the_user_says_otherwise(grid: Path, tmp_path: Path) -> None:
+def test_requests_are_greedy_unless_the_user_sets_a_temperature(grid: Path, tmp_path: Path) -> None:
     assert first(grid, "openai-batch", tmp_path / "a", [])["temperature"] == 0
     assert first(grid, "openai-batch", tmp_path / "b", ["temperature=0.7"])["temperature"] == 0.7
     assert "temperature" not in first(grid, "openai-batch", tmp_path / "c", ["temperature=null"])
@@ -51,13 +51,13 @@ def test_requests_are_greedy_unless_the_user_says_otherwise(grid: Path, tmp_path
     }  # fmt: skip
 
 
-def test_room_for_thinking_is_added_to_the_limit_of_every_row_or_replaces_it(grid: Path, tmp_path: Path) -> None:
+def test_room_for_thinking_extends_or_replaces_the_limit_of_every_row(grid: Path, tmp_path: Path) -> None:
     assert first(grid, "vllm", tmp_path / "own", [])["max_tokens"] == 200
     assert first(grid, "vllm", tmp_path / "more", [], more_tokens=4000)["max_tokens"] == 4200
     assert first(grid, "vllm", tmp_path / "set", [], max_tokens=7)["max_tokens"] == 7
 
 
-def test_thinking_that_anthropic_would_refuse_in_every_request_is_refused_at_once(grid: Path, tmp_path: Path) -> None:
+def test_thinking_settings_that_anthropic_would_refuse_are_refused_at_once(grid: Path, tmp_path: Path) -> None:
     thinking = ["thinking.type=enabled", "thinking.budget_tokens=2000"]
     with pytest.raises(NiahError, match=r"may have 200 tokens in total.*add --max-tokens \+2000"):
         first(grid, "anthropic", tmp_path / "a", thinking)

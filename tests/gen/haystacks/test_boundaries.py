@@ -1,4 +1,4 @@
-"""Sentence ends: where a needle may stand."""
+"""Sentence ends and word ends, the places where a needle may go."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def marked(text: str) -> str:
         "A heading\n\nA sentence.|",
     ],
 )
-def test_english_ends_are_after_closing_punctuation_and_its_quotes_before_white_space(expected: str) -> None:
+def test_english_sentences_end_after_punctuation_and_quotes_before_white_space(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
 
@@ -53,11 +53,11 @@ def test_english_ends_are_after_closing_punctuation_and_its_quotes_before_white_
         "一，二、三：四",
     ],
 )
-def test_chinese_ends_need_no_white_space(expected: str) -> None:
+def test_chinese_sentence_ends_need_no_white_space(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
 
-def test_a_single_chinese_ellipsis_sign_ends_nothing_in_the_middle() -> None:
+def test_a_single_chinese_ellipsis_sign_does_not_end_a_sentence() -> None:
     assert marked("他…走了。") == "他…走了。|"
 
 
@@ -77,26 +77,26 @@ def test_a_single_chinese_ellipsis_sign_ends_nothing_in_the_middle() -> None:
         "v1.2.3 is out.|",
     ],
 )
-def test_full_stops_that_end_no_sentence_are_none(expected: str) -> None:
+def test_full_stops_in_abbreviations_and_numbers_do_not_end_sentences(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
 
 @pytest.mark.parametrize(
     "expected", ["He drank the tea.| It was cold.|", "He came first.| Then she.|", "We did it for Mo.| Joe left.|"]
 )
-def test_words_that_only_end_like_an_abbreviation_end_sentences(expected: str) -> None:
+def test_words_that_merely_resemble_an_abbreviation_end_sentences(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
 
 @pytest.mark.parametrize("expected", ["Wait... then go.| Stay.|", "“Why? because.” he said.|", "(Really!) and so on.|"])
-def test_what_goes_on_in_small_letters_has_not_ended(expected: str) -> None:
+def test_a_sentence_does_not_end_before_small_letters(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
 
 @pytest.mark.parametrize(
     "expected", ["1. Boil it.|\n2. Cool it.|", "It was 1999.| Then it was not.|", "\n  a. First.|"]
 )
-def test_the_number_of_a_list_item_is_no_sentence(expected: str) -> None:
+def test_the_number_of_a_list_item_is_not_a_sentence(expected: str) -> None:
     assert marked(expected.replace("|", "")) == expected
 
 
@@ -114,11 +114,11 @@ def test_english_words_end_before_white_space(expected: str) -> None:
 @pytest.mark.parametrize(
     "expected", ["我们|去|公园。|", "他|说：|“今天天气|很|好，|走|吧。”|", "然后| 他|走|了|（真的）。|", "好|\n"]
 )
-def test_chinese_words_end_with_the_punctuation_that_clings_to_them(expected: str) -> None:
+def test_chinese_words_include_the_punctuation_attached_to_them(expected: str) -> None:
     assert words(expected.replace("|", ""), "zh") == expected
 
 
-def test_a_text_without_words_has_no_ends() -> None:
+def test_a_text_without_words_has_no_word_ends() -> None:
     assert word_ends("", "zh") == word_ends(" ", "zh") == word_ends("", "en") == word_ends(" \n", "en") == []
 
 
@@ -131,7 +131,7 @@ CLOSING = set(".!?…。！？\"'’”)]」』）》】")
         st.sampled_from("ab AB中文.!?…。！？；\"'’”)]（）」\n\t1,") | st.characters(codec="utf-8"), max_size=60
     )
 )
-def test_every_end_follows_closing_punctuation_and_the_ends_ascend(text: str) -> None:
+def test_sentence_ends_follow_closing_punctuation_in_ascending_order(text: str) -> None:
     ends = sentence_ends(text)
     assert ends == sorted(set(ends))
     assert all(0 < end <= len(text) and text[end - 1] in CLOSING for end in ends)
@@ -139,7 +139,7 @@ def test_every_end_follows_closing_punctuation_and_the_ends_ascend(text: str) ->
 
 @steady
 @given(seed=st.integers(0, 2**32 - 1))
-def test_an_end_without_chinese_punctuation_stands_before_white_space(
+def test_a_sentence_end_without_chinese_punctuation_precedes_white_space(
     odd_text: Callable[[random.Random, int], str], seed: int
 ) -> None:
     text = odd_text(random.Random(seed), 25)
@@ -172,7 +172,7 @@ def marked_in(text: str, language: str) -> str:
         ("ja", "今日は雨だ。|「そうだ。」と言った。|本当？|はい！|『終わり。』|次。"),
     ],
 )
-def test_sentences_end_as_each_language_writes(language: str, expected: str) -> None:
+def test_sentences_end_by_the_rules_of_their_language(language: str, expected: str) -> None:
     expected = expected if expected.endswith("|") else f"{expected}|"
     assert marked_in(expected.replace("|", ""), language) == expected
 
@@ -182,7 +182,7 @@ def test_sentences_end_as_each_language_writes(language: str, expected: str) -> 
     text=st.text(st.sampled_from("ab É.!?…؟۔。」»« \u00a0\u202fととя中") | st.characters(codec="utf-8"), max_size=60),
     language=st.sampled_from(["ar", "es", "fr", "ja"]),
 )
-def test_every_end_of_any_language_follows_its_marks(text: str, language: str) -> None:
+def test_every_sentence_end_follows_a_mark_of_its_language(text: str, language: str) -> None:
     from niah_score.text.language import find_language
 
     rules = find_language(language).sentences
@@ -196,5 +196,5 @@ def test_every_end_of_any_language_follows_its_marks(text: str, language: str) -
     ("language", "expected"),
     [("ja", "雨の|量を|量っていた。|ABCを|見た|"), ("fr", "Un|\u00a0deux,| trois.|"), ("ar", "نعم،| لا.|")],
 )
-def test_words_of_other_languages_end_before_white_space_or_where_hiragana_end(language: str, expected: str) -> None:
+def test_words_of_other_languages_end_before_white_space_or_after_hiragana(language: str, expected: str) -> None:
     assert words(expected.replace("|", ""), language) == expected

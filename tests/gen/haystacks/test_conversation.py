@@ -1,4 +1,4 @@
-"""Conversations: every request as often as asked, a budget met to a few tokens, depths counted over the other turns."""
+"""Conversations: requests as often as asked for, budgets met to within a few tokens, and depths over other turns."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ def talk(material: Material, like: int, budget: int, seed: str = "s", reply_toke
 def test_a_conversation_meets_its_budget_and_makes_each_request_equally_often(
     cl100k: BytePairTokenizer, like: int, budget: int, seed: str
 ) -> None:
-    found = talk(Material(corpus_of(STORIES), cl100k), like, budget, seed)
-    tokens = sum(cl100k.count(turn.request) + cl100k.count(turn.reply) for turn in found.turns)
+    conversation = talk(Material(corpus_of(STORIES), cl100k), like, budget, seed)
+    tokens = sum(cl100k.count(turn.request) + cl100k.count(turn.reply) for turn in conversation.turns)
     assert 0 <= budget - tokens <= MOST_BELOW
-    assert found.tokens == tokens
-    assert set(Counter(turn.request for turn in found.turns).values()) == {like}
-    assert len({turn.reply for turn in found.turns}) == len(found.turns)
+    assert conversation.tokens == tokens
+    assert set(Counter(turn.request for turn in conversation.turns).values()) == {like}
+    assert len({turn.reply for turn in conversation.turns}) == len(conversation.turns)
 
 
-def test_short_conversations_have_turns_enough_for_depths_to_differ(cl100k: BytePairTokenizer) -> None:
+def test_short_conversations_have_enough_turns_for_different_depths(cl100k: BytePairTokenizer) -> None:
     material = Material(corpus_of(STORIES), cl100k)
     assert len(talk(material, 2, 700, reply_tokens=300).turns) == 10
     assert len(talk(material, 2, 2000).turns) > 20
 
 
-def test_a_budget_without_room_is_refused_in_a_sentence(cl100k: BytePairTokenizer) -> None:
+def test_a_budget_without_room_for_the_requests_is_refused(cl100k: BytePairTokenizer) -> None:
     with pytest.raises(FitError, match="a budget of 60 tokens has no room for 8 requests with replies from test"):
         talk(Material(corpus_of(STORIES), cl100k), 8, 60)
 
 
-def test_a_corpus_of_few_sentences_is_refused_where_it_has_no_more_replies(cl100k: BytePairTokenizer) -> None:
+def test_a_corpus_with_too_few_sentences_for_the_replies_is_refused(cl100k: BytePairTokenizer) -> None:
     with pytest.raises(FitError, match="or another corpus"):
         talk(Material(corpus_of(["It rains. It is cold."]), cl100k), 8, 2000)
 
 
 def test_the_depth_of_a_turn_is_the_share_of_the_other_turns_before_it() -> None:
     turns = tuple(Turn(f"{number % 2}", f"reply {number}", size) for number, size in enumerate((10, 30, 20, 40)))
-    found = Conversation(turns, 1.0)
-    assert [found.depth(number) for number in range(4)] == [0, 100 / 7, 50, 100]
-    assert [found.nearest(depth) for depth in (0, 7, 8, 32, 33, 75, 76, 100)] == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert found.like(2) == [0, 2]
+    conversation = Conversation(turns, 1.0)
+    assert [conversation.depth(number) for number in range(4)] == [0, 100 / 7, 50, 100]
+    assert [conversation.nearest(depth) for depth in (0, 7, 8, 32, 33, 75, 76, 100)] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert conversation.like(2) == [0, 2]
     assert depth_of(0, 5, 5) == 0
 
 
-def test_rows_of_one_conversation_share_its_id(cl100k: BytePairTokenizer) -> None:
+def test_conversations_have_the_same_id_only_with_the_same_seed(cl100k: BytePairTokenizer) -> None:
     material = Material(corpus_of(STORIES), cl100k)
     assert talk(material, 2, 700).id == talk(material, 2, 700).id != talk(material, 2, 700, "t").id

@@ -1,4 +1,4 @@
-"""Fitting haystacks to budgets: against prompts counted in full at every place."""
+"""Fitting haystacks to budgets, against prompts counted in full at every place."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def request_of(
 
 
 def prompt_tokens(request: FillRequest, haystack: Haystack, depth: float, tokenizer: BytePairTokenizer) -> int:
-    found = place_nearest(haystack, request.needles, DepthTargets(depth, 25, request.lines, request.joiner))
+    spliced = place_nearest(haystack, request.needles, DepthTargets(depth, 25, request.lines, request.joiner))
     return tokenizer.count(
-        request.frame.before + "".join(piece.fragment().text for piece in found.pieces) + request.frame.after
+        request.frame.before + "".join(piece.fragment().text for piece in spliced.pieces) + request.frame.after
     )
 
 
@@ -77,7 +77,9 @@ FRAMES = [frame_of("", ""), frame_of("<document>\n", "\n</document>\nQ: Which?\n
 
 @steady
 @given(seed=seeds)
-def test_every_place_of_any_text_keeps_the_budget(tokenizer: BytePairTokenizer, odd_text: OddText, seed: int) -> None:
+def test_prompts_keep_the_budget_at_every_place_of_any_text(
+    tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
+) -> None:
     rng = random.Random(seed)
     language = rng.choice(["en", "zh"])
     corpus = odd_corpus(rng, odd_text, language)
@@ -100,7 +102,7 @@ def test_every_place_of_any_text_keeps_the_budget(tokenizer: BytePairTokenizer, 
 
 @steady
 @given(seed=seeds)
-def test_every_way_that_a_set_can_stand_keeps_the_budget(
+def test_prompts_keep_the_budget_in_every_arrangement_of_a_set(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
     rng = random.Random(seed)
@@ -121,10 +123,10 @@ def test_every_way_that_a_set_can_stand_keeps_the_budget(
 
 @steady
 @given(seed=seeds)
-def test_the_extent_of_a_haystack_is_that_of_all_its_prompts(
+def test_the_extent_of_a_haystack_covers_the_tokens_of_all_its_prompts(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
-    """Also where needles share a place or a seam, and at both ends, whose seams are the template's."""
+    """Including needles that share a place or a seam, and both ends, where the text meets the template."""
     rng = random.Random(seed)
     language = rng.choice(["en", "zh"])
     filler = NativeFiller(odd_corpus(rng, odd_text, language), tokenizer)
@@ -149,19 +151,19 @@ def test_the_extent_of_a_haystack_is_that_of_all_its_prompts(
 
 @steady
 @given(seed=seeds)
-def test_settings_are_all_the_ways_that_any_depth_gives(seed: int) -> None:
+def test_arrangements_include_the_one_for_every_depth(seed: int) -> None:
     rng = random.Random(seed)
     before = np.cumsum([0, *(rng.randint(1, 60) for _ in range(rng.randint(1, 25)))])
     tokens = int(before[-1])
     count = rng.randint(1, 4)
     lines = depth_lines(count, rng.choice(["even", "diff", "random"]), rng.choice([0, 3, 25, 60]), seed)
-    ways = {tuple(way) for way in arrangements(before, tokens, lines).tolist()}
+    known = {tuple(arrangement) for arrangement in arrangements(before, tokens, lines).tolist()}
     for depth in (0.0, 100.0, *(rng.uniform(0, 100) for _ in range(300))):
-        way = nearest(before, [line.at(depth) / 100 * tokens for line in lines])
-        assert tuple(way.tolist()) in ways
+        arrangement = nearest(before, [line.at(depth) / 100 * tokens for line in lines])
+        assert tuple(arrangement.tolist()) in known
 
 
-def test_picked_sentences_stand_once_at_the_end_of_a_paragraph_inside(cl100k: BytePairTokenizer) -> None:
+def test_picked_sentences_occur_once_at_the_end_of_an_inner_paragraph(cl100k: BytePairTokenizer) -> None:
     texts = [f"Story {n} is told. Tale {n} has {'very ' * (n % 11)}many words. Yarn {n} ends." for n in range(50)]
     filler = NativeFiller(corpus_of(texts), cl100k)
     put_in = 0
@@ -183,10 +185,10 @@ def test_picked_sentences_stand_once_at_the_end_of_a_paragraph_inside(cl100k: By
 
 
 @pytest.mark.parametrize(("name", "language"), [("en_essays", "en"), ("zh_articles", "zh")])
-def test_what_stands_before_depth_100_is_the_texts_own_paragraph(
+def test_the_text_before_depth_100_is_a_paragraph_of_the_corpus(
     tokenizer: BytePairTokenizer, name: str, language: str
 ) -> None:
-    """A whole one, or at least four sentences of it, as the corpus has them."""
+    """A whole paragraph, or at least four sentences of it, as the corpus has them."""
     corpus = read_corpus(locate(name))
     lines = {line.strip() for document in corpus.documents for line in document.text.split("\n")}
     filler = NativeFiller(corpus, tokenizer)
@@ -201,7 +203,7 @@ def test_what_stands_before_depth_100_is_the_texts_own_paragraph(
 
 
 @pytest.mark.parametrize("spread", ["even", "diff", "random", [70, 30]])
-def test_lines_are_where_the_needles_of_a_set_are_asked_for(spread: str | list[float]) -> None:
+def test_depth_lines_follow_the_spread_of_a_set(spread: str | list[float]) -> None:
     lines = depth_lines(2, spread, 20, 7)
     first, second = ([line.at(depth) for depth in (0, 50, 95, 100)] for line in lines)
     if isinstance(spread, list):

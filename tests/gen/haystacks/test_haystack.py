@@ -1,4 +1,4 @@
-"""Lengths that cannot hold a haystack."""
+"""Lengths that cannot hold a haystack, leaks of keywords in a haystack, and its id."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def haystack_ending(tokenizer: Tokenizer, text: str, rest: str) -> Haystack:
         ("anything", [], None),
     ],
 )
-def test_a_leak_is_a_keyword_as_the_scorer_finds_it(
+def test_leaks_are_the_keywords_that_the_scorer_would_find(
     cl100k: BytePairTokenizer, text: str, keywords: list[list[str]], leak: str | None
 ) -> None:
     assert haystack_ending(cl100k, text, "").leak(keywords) == leak
@@ -96,7 +96,7 @@ def test_a_leak_is_a_keyword_as_the_scorer_finds_it(
         ("words " * 500 + "the keyword", "s", "keyword", True),
     ],
 )
-def test_a_leak_is_looked_for_in_the_filler_and_not_behind_its_end(
+def test_leaks_are_searched_for_in_the_filler_and_not_after_its_end(
     cl100k: BytePairTokenizer, text: str, rest: str, keyword: str, leaks: bool
 ) -> None:
     assert (haystack_ending(cl100k, text, rest).leak([[keyword]]) == keyword) == leaks
@@ -108,13 +108,15 @@ def test_a_leak_is_looked_for_in_the_filler_and_not_behind_its_end(
     rest=st.text("ab1,. 中\u0301０", max_size=10),
     word=st.text("ab1中", min_size=1, max_size=5),
 )
-def test_leak_equals_holding_the_folded_filler(cl100k: BytePairTokenizer, text: str, rest: str, word: str) -> None:
+def test_a_word_leaks_exactly_when_the_folded_filler_holds_it(
+    cl100k: BytePairTokenizer, text: str, rest: str, word: str
+) -> None:
     from niah_score.text import fold, holds
 
     assert (haystack_ending(cl100k, text, rest).leak([[word]]) is not None) == holds(fold(text), word)
 
 
-def test_leaks_stand_in_the_rows(write_texts: Write, tmp_path: Path) -> None:
+def test_leaks_are_recorded_in_the_rows(write_texts: Write, tmp_path: Path) -> None:
     texts = ["The gate was painted long ago. It is green today. " * 10]
     corpus = write_texts(tmp_path / "texts", texts)
     needle = {"needle": "The gate is green.", "question": "Which?", "keywords": [["green", "verdant"], ["gate"]]}
@@ -123,7 +125,7 @@ def test_leaks_stand_in_the_rows(write_texts: Write, tmp_path: Path) -> None:
         assert {row["leak"] for row in rows} == {"green, gate"}
 
 
-def test_the_haystack_id_is_of_its_bytes(cl100k: BytePairTokenizer) -> None:
+def test_the_haystack_id_depends_only_on_its_bytes(cl100k: BytePairTokenizer) -> None:
     one, other = haystack_ending(cl100k, "same text", ""), haystack_ending(cl100k, "same text", " and more")
     assert one.id == other.id != haystack_ending(cl100k, "same texts", "").id
     assert len(one.id) == 12

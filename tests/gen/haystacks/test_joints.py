@@ -1,4 +1,4 @@
-"""Joints: where sentences from elsewhere can be put into a text, and which of them cannot."""
+"""Joints: where sentences from elsewhere can be inserted into a text, and which sentences cannot."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sentences(document: str) -> Sentences:
 
 
 def numbered(*sizes: int) -> Sentences:
-    """Paragraphs of so many sentences."""
+    """Paragraphs with these numbers of sentences."""
     count = iter(range(1000))
     return sentences("\n\n".join(" ".join(f"It is {next(count)} now." for _ in range(size)) for size in sizes))
 
@@ -41,12 +41,12 @@ def joined(text: Sentences, count: int, joint: Joint, texts: list[str]) -> str:
     return text.text.text(0, at) + inside_text(count, joint, texts) + text.text.text(at, end)
 
 
-def test_a_paragraph_ends_where_the_text_goes_on_with_a_new_line() -> None:
+def test_a_paragraph_ends_where_the_text_continues_on_a_new_line() -> None:
     text = numbered(2, 1, 3)
     assert [place for place in range(1, 7) if ends_paragraph(text, place)] == [2, 3, 6]
 
 
-def test_the_few_first_sentences_of_a_paragraph_are_left_out() -> None:
+def test_a_later_paragraph_with_fewer_than_four_sentences_is_left_out() -> None:
     text = numbered(6, 9)
     assert [whole_paragraphs(text, count) for count in range(1, 16)] == [
         1,
@@ -67,26 +67,26 @@ def test_the_few_first_sentences_of_a_paragraph_are_left_out() -> None:
     ]
 
 
-def test_a_joint_is_the_last_end_of_a_paragraph_with_four_sentences_after_it() -> None:
+def test_a_joint_is_the_last_paragraph_end_with_four_sentences_after_it() -> None:
     text = numbered(3, 3, 3, 3)
     assert [find_joint(text, count, " ", sentence_ends).place for count in (12, 11, 10, 9, 7)] == [6, 6, 6, 3, 3]
 
 
-def test_without_the_end_of_a_paragraph_a_joint_is_that_of_a_sentence() -> None:
+def test_without_a_paragraph_end_a_joint_is_a_sentence_end() -> None:
     text = numbered(50)
     assert [find_joint(text, count, " ", sentence_ends) for count in (50, 6, 5, 3, 2)] == [
         Joint(46, " "), Joint(2, " "), Joint(1, " "), Joint(1, " "), Joint(1, " "),
     ]  # fmt: skip
 
 
-def test_before_a_single_sentence_others_stand_on_lines_of_their_own() -> None:
+def test_sentences_inserted_before_a_single_one_get_their_own_lines() -> None:
     text = numbered(9)
     joint = find_joint(text, 1, " ", sentence_ends)
     assert joined(text, 1, joint, ["One.", "Two."]) == "One.\nTwo.\nIt is 0 now."
     assert inside_ends(joint, ["One.", "Two."]).tolist() == [4, 9]
 
 
-def test_after_a_full_stop_without_a_space_nothing_is_joined_without_one() -> None:
+def test_without_a_joining_space_a_joint_after_a_full_stop_is_a_new_line() -> None:
     text = sentences("他说完就走了。He left.\n今天下雨。他没有带伞。一直下。到晚上。")
     joint = find_joint(text, 6, "", sentence_ends)
     assert joint == Joint(2, "\n")
@@ -105,7 +105,7 @@ def test_after_a_full_stop_without_a_space_nothing_is_joined_without_one() -> No
         ("No end", "no closing punctuation"),
     ],
 )
-def test_texts_that_would_be_no_sentence_at_a_joint_are_named(text: str, why: str) -> None:
+def test_texts_that_would_not_be_one_sentence_at_a_joint_are_reported(text: str, why: str) -> None:
     filler = numbered(6, 6)
     joint = find_joint(filler, 12, " ", sentence_ends)
     assert unfit(filler, 12, joint, [text], sentence_ends) == [0], why
@@ -114,7 +114,7 @@ def test_texts_that_would_be_no_sentence_at_a_joint_are_named(text: str, why: st
 
 @examples(150)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_whatever_fits_leaves_the_ends_of_all_sentences_as_they_were(odd_text: OddText, seed: int) -> None:
+def test_texts_that_fit_leave_all_other_sentence_ends_unchanged(odd_text: OddText, seed: int) -> None:
     rng = random.Random(seed)
 
     def sentence() -> str:

@@ -1,4 +1,4 @@
-"""Lines of generated haystacks: counted by their parts, they have the tokens of the whole text."""
+"""Lines of generated haystacks, counted by their parts, against the tokens of the whole text."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def test_the_tokens_of_lines_add_up_to_those_of_the_whole_text(
     known = line_tokens(line.parts, line.joiner, tokenizer)
     assert known is not None
     each = known.of(draw_lines(line, count, str(seed)), count)
-    found = lines_of(line, count, str(seed))
+    lines = lines_of(line, count, str(seed))
     tail = line.parts[-1] if isinstance(line.parts[-1], str) else ""
     so_far = ""
     counts = []
-    for text in found:
+    for text in lines:
         so_far += text
         counts.append(tokenizer.count(so_far[: len(so_far) - len(tail)]))
         so_far += line.joiner
@@ -81,7 +81,7 @@ def test_uuids_with_long_runs_of_letters_are_counted_exactly(tokenizer: BytePair
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_lines_are_laid_as_they_read(name: str) -> None:
+def test_laid_out_lines_match_the_texts_of_their_form(name: str) -> None:
     line = FORMS[name]
     count = count_of(line)
     data, sizes = lay_lines(line, draw_lines(line, count, "a"), count)
@@ -98,17 +98,17 @@ def test_lines_that_are_alike_share_their_first_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "words"),
+    ("parts", "message"),
     [(("a", "b"), "alternate between texts"), ((Digits(2), Digits(3)), "must alternate"),
      (("a\n", Digits(2)), "no line end"), (("a",), "must have a slot")],
 )  # fmt: skip
-def test_a_line_of_another_form_is_refused(parts: tuple[str | Digits, ...], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_a_line_of_an_invalid_form_is_refused(parts: tuple[str | Digits, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Line(parts)
 
 
 def request(line: Line | None, length: int, tokenizer: Tokenizer, count: int = 1, seed: int = 0) -> FillRequest:
-    """A request to hide `count` needles: lines of the form, or others."""
+    """A request to hide `count` needles: lines of the form, or other texts."""
     others = [f"The pass key is 7{number}123." for number in range(count)]
     hide = lines_of(line, count, f"needles {seed}") if line else others
     frame = Frame((FrameMessage(None, "Before.\n\n\n\nAfter?"),), 0, "Before.\n\n", "\n\nAfter?", "After?")
@@ -119,16 +119,16 @@ def request(line: Line | None, length: int, tokenizer: Tokenizer, count: int = 1
 
 
 def below(asked: FillRequest, haystack: Haystack, tokenizer: Tokenizer) -> list[int]:
-    """Tokens between prompts and budget, over many depths."""
-    found = []
+    """How many tokens prompts stay below the budget, at several depths."""
+    left = []
     for depth in (0, 3, 37, 50, 81.5, 99, 100):
         targets = DepthTargets(depth, 25, asked.lines, asked.joiner)
         spliced = place_nearest(haystack, list(asked.needles), targets)
         text = asked.frame.before + "".join(p.fragment().text for p in spliced.pieces) + asked.frame.after
         parts = [asked.frame.before, *(piece.content for piece in spliced.pieces), asked.frame.after]
         assert Counter(tokenizer).count(parts) == tokenizer.count(text)
-        found.append(asked.length - asked.reserve - tokenizer.count(text))
-    return found
+        left.append(asked.length - asked.reserve - tokenizer.count(text))
+    return left
 
 
 MANY_WORDS = Words(tuple(f"w{number}{'unfathomable' * (number % 4)}" for number in range(90)), ("oat", "ell"), "-")
@@ -154,9 +154,9 @@ def test_prompts_end_just_below_their_budget(
     data = haystack.data
     for place, before in zip(haystack.places.tolist(), haystack.before.tolist(), strict=True):
         assert tokenizer.count(data[:place].decode()) == before
-    found = below(asked, haystack, tokenizer)
-    assert min(found) >= 0
-    assert max(found) <= MOST_BELOW
+    left = below(asked, haystack, tokenizer)
+    assert min(left) >= 0
+    assert max(left) <= MOST_BELOW
 
 
 @pytest.mark.parametrize("language", NOISE)
@@ -177,12 +177,12 @@ def test_noise_ends_after_a_sentence_just_below_the_budget(
     assert last in beginnings
     for place, before in zip(haystack.places.tolist(), haystack.before.tolist(), strict=True):
         assert tokenizer.count(text.encode()[:place].decode()) == before
-    found = below(asked, haystack, tokenizer)
-    assert min(found) >= 0
-    assert max(found) <= MOST_BELOW
+    left = below(asked, haystack, tokenizer)
+    assert min(left) >= 0
+    assert max(left) <= MOST_BELOW
 
 
-def test_a_tokenizer_that_is_not_local_gets_the_same_lines(
+def test_a_tokenizer_that_is_not_local_gets_lines_of_the_same_form(
     tiny_bpe: OffsetTokenizer, cl100k: BytePairTokenizer
 ) -> None:
     line = MANY["words"]
@@ -195,7 +195,7 @@ def test_a_tokenizer_that_is_not_local_gets_the_same_lines(
     assert all(line.values_in(text.decode()) for text in (*own, *other))
 
 
-def test_no_line_has_a_value_of_a_needle_or_a_keyword(cl100k: BytePairTokenizer) -> None:
+def test_no_line_contains_a_value_of_a_needle_or_a_keyword(cl100k: BytePairTokenizer) -> None:
     line = Line(("a ", Digits(2), " b ", Digits(3), "."))
     for seed in range(20):
         asked = request(line, 200, cl100k, 2, seed)
@@ -205,12 +205,12 @@ def test_no_line_has_a_value_of_a_needle_or_a_keyword(cl100k: BytePairTokenizer)
             asked.needles, asked.frame, asked.lines, "\n",
         )  # fmt: skip
         text = LinesFiller("t", line, cl100k).fill(keyed).data.decode()
-        found = [value for each in text.split("\n") for value in line.values_in(each) or ()]
-        assert len(found) == len(set(found))
-        assert not {*values, "77", "778"} & set(found)
+        drawn = [value for each in text.split("\n") for value in line.values_in(each) or ()]
+        assert len(drawn) == len(set(drawn))
+        assert not {*values, "77", "778"} & set(drawn)
 
 
-def test_too_few_values_are_told_in_a_sentence(cl100k: BytePairTokenizer) -> None:
+def test_too_few_different_values_are_reported(cl100k: BytePairTokenizer) -> None:
     line = Line(("a ", Digits(1), " b ", Digits(3), "."))
     with pytest.raises(FitError, match="different digits"):
         draw_lines(line, 10, "s")
@@ -242,7 +242,7 @@ def test_the_text_of_lines_is_never_encoded_as_a_whole(
     assert longest < 3000 < len(haystack.data)
 
 
-def test_a_haystack_depends_on_its_coordinates_alone(cl100k: BytePairTokenizer) -> None:
+def test_a_haystack_depends_only_on_its_coordinates(cl100k: BytePairTokenizer) -> None:
     line = MANY["uuids"]
     fresh = [LinesFiller("t", line, cl100k).fill(request(line, length, cl100k)).id for length in (1000, 3000, 1500)]
     filler = LinesFiller("t", line, cl100k)

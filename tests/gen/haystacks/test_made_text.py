@@ -1,4 +1,4 @@
-"""Texts that are made whole: words counted once, and texts counted at their two ends, as encoding them would."""
+"""Made-up texts: token counts of their parts against those of the whole text, shuffled orders, and fitting."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def spelled(count: int) -> bytes:
 def test_tokens_of_words_add_up_to_those_of_their_text(name: str, words: list[str]) -> None:
     tokenizer = find_tokenizer(name)
     encoded = [word.encode() for word in words]
-    found = tokens_between(b"".join(encoded), np.cumsum(list(map(len, encoded))), tokenizer)
-    assert found.tolist() == [tokenizer.count("a" + word) - 1 for word in words]
-    assert int(found.sum()) == tokenizer.count("a" + "".join(words)) - 1
+    tokens = tokens_between(b"".join(encoded), np.cumsum(list(map(len, encoded))), tokenizer)
+    assert tokens.tolist() == [tokenizer.count("a" + word) - 1 for word in words]
+    assert int(tokens.sum()) == tokenizer.count("a" + "".join(words)) - 1
 
 
 @given(st.integers(0, 3000), st.text(max_size=8))
@@ -43,26 +43,26 @@ def test_shuffling_keeps_every_number_once_and_follows_its_seed(size: int, seed:
     assert size < 20 or order.tolist() != shuffled(numbers, seed + "x").tolist()
 
 
-def test_shuffling_puts_a_number_anywhere_about_equally_often() -> None:
+def test_shuffling_puts_a_number_at_each_place_about_equally_often() -> None:
     numbers = np.arange(10, dtype=np.int64)
     places = np.array([shuffled(numbers, f"{seed}").tolist().index(3) for seed in range(2000)])
     assert all(140 <= count <= 260 for count in np.bincount(places, minlength=10).tolist())
 
 
-def test_an_order_is_the_same_for_ever() -> None:
+def test_the_order_of_a_seed_never_changes() -> None:
     assert shuffled(np.arange(10, dtype=np.int64), "orders").tolist() == [2, 5, 4, 6, 0, 3, 1, 7, 9, 8]
 
 
 def test_a_text_is_made_again_until_it_fits(cl100k: BytePairTokenizer) -> None:
     counter = Counter(cl100k)
-    wanted: list[int] = []
+    requested: list[int] = []
 
     def build(tokens: int) -> TextDraft:
-        wanted.append(tokens)
+        requested.append(tokens)
         return TextDraft(spelled(max(1, tokens // 2)), tokens)
 
     text = fit_text(build, TextDraft(b"w", 1), 500, FRAME, cl100k, counter)
-    assert len(wanted) > 1
+    assert len(requested) > 1
     assert 0 <= 500 - cl100k.count("Words:\n" + text.data.decode() + "\n\nWhich?") <= 8
 
 

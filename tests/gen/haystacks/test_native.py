@@ -30,7 +30,7 @@ def request(tokenizer: Tokenizer, length: int, needle: str = "Nobody knew the nu
 
 
 def text_of(haystack: Haystack) -> str:
-    """The filler's text, with the sentence that closes it."""
+    """The text of the filler, including its closing sentence."""
     return haystack.data.decode()
 
 
@@ -50,14 +50,14 @@ def test_a_corpus_without_sentence_ends_is_refused(cl100k: BytePairTokenizer) ->
         filler.fill(request(cl100k, 400))
 
 
-def test_a_budget_below_every_sentence_is_refused(cl100k: BytePairTokenizer) -> None:
+def test_a_budget_too_small_for_any_sentence_is_refused(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(["A very long sentence " + "goes on and on " * 30 + "until here."]), cl100k)
     with pytest.raises(FitError, match=r"length 60 leaves no room for a sentence.*ask for longer lengths"):
         filler.fill(request(cl100k, 60))
 
 
 @pytest.mark.parametrize("texts", [STORIES, MANY])
-def test_haystacks_are_whole_sentences_of_the_corpus(tokenizer: BytePairTokenizer, texts: list[str]) -> None:
+def test_haystacks_consist_of_whole_sentences_of_the_corpus(tokenizer: BytePairTokenizer, texts: list[str]) -> None:
     filler = NativeFiller(corpus_of(texts), tokenizer)
     known = {
         text[a:b].strip()
@@ -65,14 +65,14 @@ def test_haystacks_are_whole_sentences_of_the_corpus(tokenizer: BytePairTokenize
         for a, b in zip([0, *sentence_ends(text)], sentence_ends(text), strict=False)
     }
     for length in range(40, 400, 7):
-        found = filler.fill(request(tokenizer, length))
-        text = text_of(found)
+        haystack = filler.fill(request(tokenizer, length))
+        text = text_of(haystack)
         ends = sentence_ends(text)
         assert ends[-1] == len(text)
         assert {text[a:b].strip() for a, b in zip([0, *ends], ends, strict=False)} <= known
 
 
-# Where a document's ends and those of the whole haystack are easily taken for different ones.
+# Texts in which the sentence ends of a document easily differ from those of the whole haystack.
 SMALL_LETTERS = [f"ibm made machine {n}. It sold {n * 7} of them. Nobody knew why." for n in range(40)]
 GLUED = ["他走了。He left. " + "啊" * 400 + "。她来了。The end."] * 5 + ["今天下雨。"]
 LISTS = ["word " * 400 + ". 12. Next one. So it ends.", "It was 1999. 12. Then. It ended."] * 4
@@ -81,21 +81,21 @@ DOTS = ["!!! ??? ... !? ... …… !!", "。。。！！！"]
 
 
 @pytest.mark.parametrize("texts", [STORIES, MANY, SMALL_LETTERS, GLUED, LISTS, NUMBERS, DOTS])
-def test_places_are_all_sentence_ends_and_know_the_tokens_before_them(
+def test_places_are_all_sentence_ends_and_count_the_tokens_before_them(
     tokenizer: BytePairTokenizer, texts: list[str]
 ) -> None:
     filler = NativeFiller(corpus_of(texts), tokenizer)
     for length in range(40, 400, 31):
-        found = filler.fill(request(tokenizer, length))
-        text = text_of(found)
-        assert found.places is not None
-        assert found.before is not None
-        assert [len(found.data[:place].decode()) for place in found.places.tolist()] == [0, *sentence_ends(text)]
-        assert found.before.tolist() == [tokenizer.count(text[:end]) for end in (0, *sentence_ends(text))]
-        assert found.tokens == tokenizer.count(text)
+        haystack = filler.fill(request(tokenizer, length))
+        text = text_of(haystack)
+        assert haystack.places is not None
+        assert haystack.before is not None
+        assert [len(haystack.data[:place].decode()) for place in haystack.places.tolist()] == [0, *sentence_ends(text)]
+        assert haystack.before.tolist() == [tokenizer.count(text[:end]) for end in (0, *sentence_ends(text))]
+        assert haystack.tokens == tokenizer.count(text)
 
 
-def test_documents_stand_one_a_line_from_any_sentence_of_the_first_on(cl100k: BytePairTokenizer) -> None:
+def test_documents_get_a_line_each_and_the_first_may_begin_at_any_sentence(cl100k: BytePairTokenizer) -> None:
     stories = ["  " + STORIES[0] + "\n\n", STORIES[1]]
     filler = NativeFiller(corpus_of(stories), cl100k)
     beginnings = set()
@@ -112,7 +112,7 @@ def test_documents_stand_one_a_line_from_any_sentence_of_the_first_on(cl100k: By
     assert len(beginnings) > 3
 
 
-def test_what_follows_the_last_sentence_end_is_left_out(cl100k: BytePairTokenizer) -> None:
+def test_text_after_the_last_sentence_end_is_left_out(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(["It ends here. Notes [1] and [2]"]), cl100k)
     assert "Notes" not in text_of(filler.fill(request(cl100k, 60)))
     tokens = cl100k.count("It ends here. Notes [1] and [2]\n")
@@ -135,26 +135,26 @@ def test_segments_over_256_tokens_are_left_out_and_counted(cl100k: BytePairToken
     assert 0.6 < filler.usage(300, ()).share_left_out < 0.8
 
 
-def test_the_corpus_is_gone_through_again_when_it_is_too_short(cl100k: BytePairTokenizer) -> None:
+def test_a_corpus_that_is_too_short_is_repeated(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(STORIES), cl100k)
     once = sum(cl100k.count(story + "\n") for story in STORIES)
-    found = filler.fill(request(cl100k, 5 * once))
-    assert found.passes == round(found.tokens / once, 4) > 4
+    haystack = filler.fill(request(cl100k, 5 * once))
+    assert haystack.passes == round(haystack.tokens / once, 4) > 4
     assert filler.fill(request(cl100k, once // 2 + 40)).passes == 1.0
 
 
-def test_no_sentence_stands_twice_before_the_corpus_runs_out(cl100k: BytePairTokenizer) -> None:
+def test_no_sentence_is_repeated_before_the_corpus_runs_out(cl100k: BytePairTokenizer) -> None:
     texts = [f"This is story {n}. Number {n} ends {'well ' * (n % 9)}here." for n in range(60)]
     filler = NativeFiller(corpus_of(texts), cl100k)
     once = sum(cl100k.count(text + "\n") for text in texts)
     for length in range(100, once + 90, 13):
-        found = filler.fill(request(cl100k, length))
-        text = text_of(found)
+        haystack = filler.fill(request(cl100k, length))
+        text = text_of(haystack)
         ends = sentence_ends(text)
         sentences = [text[a:b].strip() for a, b in zip([0, *ends], ends, strict=False)]
-        assert (len(set(sentences)) < len(sentences)) == (found.passes > 1)
+        assert (len(set(sentences)) < len(sentences)) == (haystack.passes > 1)
         if length < once:
-            assert found.passes == 1.0
+            assert haystack.passes == 1.0
 
 
 def test_repeats_and_fresh_haystacks_of_a_small_corpus_differ() -> None:
@@ -166,7 +166,7 @@ def test_repeats_and_fresh_haystacks_of_a_small_corpus_differ() -> None:
     assert len({row["haystack_id"] for row in fresh}) >= 20
 
 
-def test_a_length_between_the_sums_of_few_sentences_takes_what_fits(write_texts: Write, tmp_path: Path) -> None:
+def test_a_length_that_long_sentences_cannot_fill_takes_what_fits(write_texts: Write, tmp_path: Path) -> None:
     long = [f"This one {number} " + "goes on " * 60 + "and ends." for number in range(6)]
     corpus = write_texts(tmp_path / "texts", [*long, "Yes."])
     needle = {"needle": "The gate is shut.", "question": "Which?", "answer": "Shut.", "language": "en"}
@@ -175,25 +175,25 @@ def test_a_length_between_the_sums_of_few_sentences_takes_what_fits(write_texts:
     assert all(row["prompt_tokens"] <= (row["length"] or 0) - 200 for row in rows)
 
 
-def test_order_follows_seed_and_repeat_alone(cl100k: BytePairTokenizer) -> None:
+def test_the_order_depends_only_on_seed_and_repeat(cl100k: BytePairTokenizer) -> None:
     def start(longest: int = 0, seed: int = 0, repeat: int = 0) -> str:
-        wanted = request(cl100k, 200, longest=longest, seed=seed, repeat=repeat)
-        return text_of(NativeFiller(corpus_of(MANY), cl100k).fill(wanted))
+        asked = request(cl100k, 200, longest=longest, seed=seed, repeat=repeat)
+        return text_of(NativeFiller(corpus_of(MANY), cl100k).fill(asked))
 
     assert start() == start()
     assert start(longest=4000) == start()
     assert len({start(), start(seed=1), start(repeat=1)}) == 3
 
 
-def test_a_haystack_does_not_depend_on_what_was_asked_for_before(cl100k: BytePairTokenizer) -> None:
+def test_a_haystack_does_not_depend_on_earlier_requests(cl100k: BytePairTokenizer) -> None:
     lengths = [60, 900, 130, 400]
     together = NativeFiller(corpus_of(MANY), cl100k)
-    found = [together.fill(request(cl100k, length, longest=900)).data for length in lengths]
+    in_sequence = [together.fill(request(cl100k, length, longest=900)).data for length in lengths]
     alone = [NativeFiller(corpus_of(MANY), cl100k).fill(request(cl100k, length)).data for length in lengths]
-    assert found == alone
+    assert in_sequence == alone
 
 
-def test_lengths_share_their_beginning(cl100k: BytePairTokenizer) -> None:
+def test_longer_haystacks_begin_like_shorter_ones(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(MANY), cl100k)
     short, long = (text_of(filler.fill(request(cl100k, length))) for length in (120, 700))
     assert long.startswith(short[:200])
@@ -219,56 +219,56 @@ LEAKY = [
 ] * 4
 
 
-def test_documents_that_hold_a_keyword_are_dropped_and_named(cl100k: BytePairTokenizer) -> None:
+def test_documents_that_hold_a_keyword_are_dropped_and_reported(cl100k: BytePairTokenizer) -> None:
     filler = NativeFiller(corpus_of(LEAKY), cl100k)
-    wanted = request(cl100k, 300, keywords=["GREEN"])
-    text = text_of(filler.fill(wanted))
+    asked = request(cl100k, 300, keywords=["GREEN"])
+    text = text_of(filler.fill(asked))
     assert "green" not in text
     assert "A gate stood here." in text
-    assert filler.notes(wanted.secret) == (
+    assert filler.notes(asked.secret) == (
         "4 of 12 documents of test hold a keyword or the text of needle n and are left out of its haystacks",
     )
-    assert filler.usage(300, [wanted.secret]).share_left_out == pytest.approx(1 / 3, abs=0.05)
+    assert filler.usage(300, [asked.secret]).share_left_out == pytest.approx(1 / 3, abs=0.05)
     other = request(cl100k, 300).secret
-    assert filler.usage(300, [wanted.secret, other._replace(id="m")]).share_left_out == 0
+    assert filler.usage(300, [asked.secret, other._replace(id="m")]).share_left_out == 0
 
 
 def test_documents_that_hold_the_needle_itself_are_dropped(cl100k: BytePairTokenizer) -> None:
-    found = NativeFiller(corpus_of(LEAKY), cl100k).fill(request(cl100k, 300, needle="Ships came in."))
-    assert b"Ships came in." not in found.data
-    assert found.passes > 1
+    haystack = NativeFiller(corpus_of(LEAKY), cl100k).fill(request(cl100k, 300, needle="Ships came in."))
+    assert b"Ships came in." not in haystack.data
+    assert haystack.passes > 1
 
 
-def test_a_needle_that_could_stand_over_its_own_edge_is_refused(write_texts: Write, tmp_path: Path) -> None:
-    """Between "So it goes." and itself, "So it goes. So it goes." could be read twice."""
+def test_a_needle_that_could_be_read_across_its_own_edge_is_refused(write_texts: Write, tmp_path: Path) -> None:
+    """Next to "So it goes." in the corpus, "So it goes. So it goes." could be read twice."""
     corpus = write_texts(tmp_path / "texts", ["It rained. So it goes. It ended."])
     needle = {"needle": "So it goes. So it goes.", "question": "Which?", "answer": "So."}
     with pytest.raises(FitError, match="already stands in the filler, the prompt or another needle"):
         rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
 
 
-def test_a_needle_that_only_begins_as_it_ends_is_fine(write_texts: Write, tmp_path: Path) -> None:
+def test_a_needle_that_only_begins_as_it_ends_is_accepted(write_texts: Write, tmp_path: Path) -> None:
     corpus = write_texts(tmp_path / "texts", ["There was no rain. So it ended. It was dull."])
     needle = {"needle": "no no", "question": "Which?", "answer": "No."}
     assert rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
 
 
 def test_leaks_can_be_refused_or_only_reported(cl100k: BytePairTokenizer) -> None:
-    wanted = request(cl100k, 300, keywords=["green"])
+    asked = request(cl100k, 300, keywords=["green"])
     with pytest.raises(
         FitError, match=r"4 of 12 documents of test give it away, the first at 0\.txt:1, which holds 'green'"
     ):
-        NativeFiller(corpus_of(LEAKY), cl100k, leaks="refuse").fill(wanted)
-    kept = NativeFiller(corpus_of(LEAKY), cl100k, leaks="report").fill(wanted)
-    assert kept.leak(wanted.secret.keywords) == "green"
+        NativeFiller(corpus_of(LEAKY), cl100k, leaks="refuse").fill(asked)
+    kept = NativeFiller(corpus_of(LEAKY), cl100k, leaks="report").fill(asked)
+    assert kept.leak(asked.secret.keywords) == "green"
 
 
-def test_a_corpus_that_gives_everything_away_is_refused(cl100k: BytePairTokenizer) -> None:
+def test_a_corpus_in_which_every_document_leaks_is_refused(cl100k: BytePairTokenizer) -> None:
     with pytest.raises(FitError, match=r"every document of test holds one of its keywords or its text \('the'\)"):
         NativeFiller(corpus_of(["The gate.", "The sea. A ship."]), cl100k).fill(request(cl100k, 100, keywords=["the"]))
 
 
-def test_a_leak_over_the_seam_of_two_documents_is_reported(write_texts: Write, tmp_path: Path) -> None:
+def test_a_leak_across_the_seam_of_two_documents_is_reported(write_texts: Write, tmp_path: Path) -> None:
     corpus = write_texts(tmp_path / "texts", ["So it ends here.", "And goes on. It is dull here."])
     needle = {"needle": "The gate is shut.", "question": "Which?", "keywords": ["here. And"]}
     rows = rows_of(corpora=[str(corpus)], needles=[needle], lengths=[400])
@@ -295,14 +295,14 @@ WORDS = [
 
 @examples(100)
 @given(data=st.data())
-def test_a_keyword_that_is_not_looked_for_is_in_no_haystack(cl100k: BytePairTokenizer, data: st.DataObject) -> None:
-    said = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
-    sentence = said.map(lambda text: f"{text}。" if text[-1] >= "一" else f"{text}.")
+def test_a_keyword_that_is_cleared_occurs_in_no_haystack(cl100k: BytePairTokenizer, data: st.DataObject) -> None:
+    phrase = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+    sentence = phrase.map(lambda text: f"{text}。" if text[-1] >= "一" else f"{text}.")
     documents = data.draw(st.lists(st.lists(sentence, min_size=1, max_size=4).map("\n".join), min_size=2, max_size=6))
-    keyword = data.draw(said)
-    wanted = request(cl100k, data.draw(st.integers(60, 200)), keywords=[keyword])
+    keyword = data.draw(phrase)
+    asked = request(cl100k, data.draw(st.integers(60, 200)), keywords=[keyword])
     try:
-        haystack = NativeFiller(corpus_of(documents), cl100k).fill(wanted)
+        haystack = NativeFiller(corpus_of(documents), cl100k).fill(asked)
     except FitError:
         return
     if keyword in haystack.cleared:

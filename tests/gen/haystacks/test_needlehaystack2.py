@@ -1,4 +1,4 @@
-"""needlehaystack 2's haystacks and places: whole files from the beginning again, and back to a period."""
+"""needlehaystack 2's haystacks and places, against a slow version of the published steps."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def slow_place(tokenizer: BytePairTokenizer, tokens: list[int], needles: list[st
     (period,) = token_list(tokenizer, ".")
     places = []
     for number in range(len(needles)):
-        wanted = depth + number * (100 - depth) / len(needles)
-        at = len(tokens) if wanted >= 100 else int(len(tokens) * (wanted / 100))
-        if 0 < wanted < 100:
+        target = depth + number * (100 - depth) / len(needles)
+        at = len(tokens) if target >= 100 else int(len(tokens) * (target / 100))
+        if 0 < target < 100:
             for _ in range(100):
                 if at == 0 or tokens[at - 1] == period:
                     break
@@ -56,13 +56,13 @@ def text_with(spliced: Spliced) -> str:
 
 @pytest.mark.parametrize("length", [1, 40, 200, 1000, 5000])
 def test_files_follow_each_other_without_a_separator_and_begin_again(cl100k: BytePairTokenizer, length: int) -> None:
-    found = CyclingFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, length))
-    assert text_of(found) == decoded(cl100k, slow_tokens(cl100k, TEXTS, length))
+    haystack = CyclingFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, length))
+    assert text_of(haystack) == decoded(cl100k, slow_tokens(cl100k, TEXTS, length))
     once = sum(map(cl100k.count, TEXTS))
-    assert found.passes == max(1.0, round(found.tokens / once, 4))
+    assert haystack.passes == max(1.0, round(haystack.tokens / once, 4))
 
 
-def test_needles_and_question_come_on_top_of_the_length(cl100k: BytePairTokenizer) -> None:
+def test_the_length_includes_the_reserve_but_not_the_needle(cl100k: BytePairTokenizer) -> None:
     filler = CyclingFiller(corpus_of(TEXTS), cl100k)
     assert filler.fill(request(cl100k, 300, needle="A needle of several words.")).tokens == 300
     assert filler.fill(request(cl100k, 300, reserve=50)).tokens == 250
@@ -72,24 +72,24 @@ def test_needles_and_question_come_on_top_of_the_length(cl100k: BytePairTokenize
 
 @examples(60)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_any_files_give_the_haystack_of_the_published_steps(
+def test_haystacks_of_any_files_equal_those_of_the_published_steps(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int
 ) -> None:
-    """Also where files merge tokens at their seams, and whatever longer lengths the recipe asks for."""
+    """Including files that merge tokens at their seams, and whatever longer lengths the recipe asks for."""
     rng = random.Random(seed)
     texts = [odd_text(rng, rng.randint(1, 12)) or "x" for _ in range(rng.randint(1, 4))]
     lengths = [rng.randint(1, 400) for _ in range(3)]
     filler = CyclingFiller(corpus_of(texts), tokenizer)
     for length in lengths:
-        found = filler.fill(request(tokenizer, length, longest=max(lengths)))
+        haystack = filler.fill(request(tokenizer, length, longest=max(lengths)))
         expected = slow_tokens(tokenizer, texts, length)
-        assert found.source.ids[: found.tokens].tolist() == expected
-        assert found.tokens == len(expected)
+        assert haystack.source.ids[: haystack.tokens].tolist() == expected
+        assert haystack.tokens == len(expected)
 
 
 @examples(80)
 @given(seed=st.integers(0, 2**32 - 1), depth=st.sampled_from([0, 0.5, 7, 33.3, 50, 61.7, 99, 100]))
-def test_needles_stand_where_the_published_steps_put_them(
+def test_needles_go_where_the_published_steps_put_them(
     tokenizer: BytePairTokenizer, odd_text: OddText, seed: int, depth: float
 ) -> None:
     rng = random.Random(seed)
@@ -107,7 +107,7 @@ def test_needles_stand_where_the_published_steps_put_them(
     assert data == tokenizer.encoding.decode_bytes(slow_place(tokenizer, tokens, needles, depth))
 
 
-def test_a_needle_goes_back_to_a_period_and_no_farther_than_a_hundred_tokens(cl100k: BytePairTokenizer) -> None:
+def test_a_needle_moves_back_to_a_period_but_at_most_a_hundred_tokens(cl100k: BytePairTokenizer) -> None:
     haystack = CyclingFiller(corpus_of(["One. " + "a b" * 500]), cl100k).fill(request(cl100k, 300))
     needle = [encode("N.", cl100k)]
     assert place(haystack, needle, DepthTargets(20, 0.0), cl100k).tokens_before == (2,)
@@ -117,7 +117,7 @@ def test_a_needle_goes_back_to_a_period_and_no_farther_than_a_hundred_tokens(cl1
     assert place_unsnapped(haystack, needle, DepthTargets(50, 0.0), cl100k).tokens_before == (150,)
 
 
-def test_needles_at_one_place_stand_in_their_order(cl100k: BytePairTokenizer) -> None:
+def test_needles_at_one_place_keep_their_order(cl100k: BytePairTokenizer) -> None:
     haystack = CyclingFiller(corpus_of(TEXTS), cl100k).fill(request(cl100k, 30))
     needles = [encode(text, cl100k) for text in ("First.", "Second.", "Third.")]
     text = text_with(place(haystack, needles, DepthTargets(100, 0.0), cl100k))

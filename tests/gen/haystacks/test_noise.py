@@ -1,4 +1,4 @@
-"""Noise around needles that stand still: filled to the sentence, and one text for all rows."""
+"""Noise around needles at fixed depths: filled up to the last sentence that fits, and shared between rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def request(length: int, needles: list[str], depths: list[float], tokenizer: Tok
 
 
 def below(asked: FillRequest, haystack: Haystack, tokenizer: Tokenizer) -> int:
-    """Tokens between the whole prompt, encoded in one piece, and its budget."""
+    """How many tokens the whole prompt, encoded in one piece, stays below its budget."""
     placed = place_nearest(haystack, asked.needles, DepthTargets(50.0, 0.0, asked.lines, "\n"))
     context = "".join(
         piece.content if isinstance(piece.content, str) else piece.content.source.text(*piece.content[1:])
@@ -54,7 +54,7 @@ WORDS = ("grass", "Grass is", "There and back again", "again.\nThe", "sky is red
     needles=st.lists(NEEDLES, min_size=1, max_size=12, unique=True),
     depth=st.floats(0, 100), step=st.floats(0, 40),
 )  # fmt: skip
-def test_one_more_sentence_would_not_fit(
+def test_noise_is_filled_until_one_more_sentence_would_not_fit(
     tokenizer: BytePairTokenizer, length: int, language: str, needles: list[str], depth: float, step: float
 ) -> None:
     depths = [min(100.0, depth + step * number) for number in range(len(needles))]
@@ -81,19 +81,19 @@ def test_rows_that_leave_the_same_room_share_one_haystack(cl100k: BytePairTokeni
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_whatever_was_filled_before_a_row_has_the_same_haystack(cl100k: BytePairTokenizer, language: str) -> None:
+def test_a_row_has_the_same_haystack_whatever_was_filled_before(cl100k: BytePairTokenizer, language: str) -> None:
     used = NoiseFiller(NOISE[language], cl100k)
     for length in (3000, 700, 1800, 701, 9000, 3000):
         asked = request(length, ["VAR QWXYZ = 12345", "VAR ABCDE = QWXYZ"], [20.0, 100.0], cl100k)
         fresh = NoiseFiller(NOISE[language], cl100k).fill(asked)
-        found = used.fill(asked)
-        assert (found.id, found.tokens) == (fresh.id, fresh.tokens)
-        assert found.before is not None
+        haystack = used.fill(asked)
+        assert (haystack.id, haystack.tokens) == (fresh.id, fresh.tokens)
+        assert haystack.before is not None
         assert fresh.before is not None
-        assert found.before.tolist() == fresh.before.tolist()
+        assert haystack.before.tolist() == fresh.before.tolist()
 
 
-def test_a_tokenizer_that_is_not_local_has_its_budget_kept(tiny_bpe: OffsetTokenizer) -> None:
+def test_noise_keeps_the_budget_of_a_tokenizer_that_is_not_local(tiny_bpe: OffsetTokenizer) -> None:
     asked = request(3000, ["VAR QWXYZ = 12345", "VAR ABCDE = QWXYZ"], [20.0, 100.0], tiny_bpe)
     haystack = NoiseFiller(NOISE["en"], tiny_bpe).fill(asked)
     assert 0 <= below(asked, haystack, tiny_bpe) <= MOST_BELOW
@@ -106,7 +106,7 @@ def test_a_length_without_room_is_refused(cl100k: BytePairTokenizer) -> None:
 
 @examples(60)
 @given(word=st.one_of(st.text(max_size=12), st.sampled_from(WORDS)))
-def test_what_noise_holds_is_told_as_the_whole_text_tells_it(cl100k: BytePairTokenizer, word: str) -> None:
+def test_leaks_in_repeated_noise_equal_those_in_its_whole_text(cl100k: BytePairTokenizer, word: str) -> None:
     noise = NoiseFiller(NOISE["en"], cl100k).fill(request(700, ["VAR QWXYZ = 12345"], [0.0], cl100k))
     plain = Haystack(noise.source, noise.end, noise.tokens, 1.0)
     assert noise.period > 0

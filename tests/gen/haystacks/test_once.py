@@ -1,4 +1,4 @@
-"""Needles that would stand in their prompt twice are refused."""
+"""Needles that would occur twice in their prompt are refused."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def refused(tokenizer: BytePairTokenizer, *texts: str, period: int = len(LINE)) 
         (("VAR ABC = 12.", "VAR ABD = 12."), False),
         (("Read.",), True),
         (("\nThe sky is blue. Here we go.\n",), True),
-        # They begin as they end: the filler and a part of them would read as the whole.
+        # These begin as they end, so that the filler and a part of one would read as the whole.
         (("we go.we",), True),
         (("e VAR 1 = 12 e",), False),
     ],
 )
-def test_a_text_that_would_stand_twice_is_refused(
+def test_a_text_that_would_occur_twice_is_refused(
     cl100k: BytePairTokenizer, texts: tuple[str, ...], twice: bool, period: int
 ) -> None:
     assert refused(cl100k, *texts, period=period) == twice

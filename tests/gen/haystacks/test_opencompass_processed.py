@@ -16,17 +16,17 @@ from niah_gen.rows.plan import make_plan
 from niah_gen.tokenizers.find import BytePairTokenizer
 
 
-def test_each_processed_record_starts_with_the_document_after_the_last_ones(cl100k: BytePairTokenizer) -> None:
+def test_each_processed_record_starts_with_the_document_after_the_previous_record(cl100k: BytePairTokenizer) -> None:
     filler = ProcessedFiller(corpus_of(TEXTS), cl100k)
     room = cl100k.count(TEXTS[0]) + cl100k.count(TEXTS[1]) - 5
     assert filler.records(room) == [range(2), range(2, 4), range(4, 6), range(6, 8)]
     for repeat in range(4):
-        found = filler.fill(request(cl100k, room + 1, repeat=repeat))
+        haystack = filler.fill(request(cl100k, room + 1, repeat=repeat))
         ids = token_list(cl100k, TEXTS[2 * repeat]) + token_list(cl100k, TEXTS[2 * repeat + 1])
-        assert text_of(found) == decoded(cl100k, ids[:room])
+        assert text_of(haystack) == decoded(cl100k, ids[:room])
 
 
-def test_a_document_that_fills_a_record_to_the_token_ends_it(cl100k: BytePairTokenizer) -> None:
+def test_a_document_that_fills_a_record_exactly_ends_it(cl100k: BytePairTokenizer) -> None:
     room = cl100k.count(TEXTS[0])
     assert ProcessedFiller(corpus_of([TEXTS[0]] * 3), cl100k).records(room) == [range(1), range(1, 2), range(2, 3)]
     assert ProcessedFiller(corpus_of([TEXTS[0]] * 3), cl100k).records(room + 1) == [range(2)]
@@ -43,7 +43,7 @@ def test_processed_records_end_with_the_corpus(cl100k: BytePairTokenizer) -> Non
         filler.fill(request(cl100k, 10_000))
 
 
-def test_a_plan_leaves_out_the_records_that_the_corpus_lacks_and_says_so(write_jsonl: Write, tmp_path: Path) -> None:
+def test_a_plan_leaves_out_and_reports_the_records_that_the_corpus_lacks(write_jsonl: Write, tmp_path: Path) -> None:
     corpus = write_jsonl(tmp_path / "short.jsonl", TEXTS)
     recipe = load_recipe(
         {
@@ -65,7 +65,7 @@ def test_a_plan_leaves_out_the_records_that_the_corpus_lacks_and_says_so(write_j
     assert len(list(niah_gen.iter_rows(recipe))) == len(plan.cells) == 10 + 2 * len(records[300])
 
 
-def test_a_recipe_that_makes_no_row_is_refused(write_jsonl: Write, tmp_path: Path) -> None:
+def test_a_recipe_that_makes_no_rows_is_refused(write_jsonl: Write, tmp_path: Path) -> None:
     corpus = write_jsonl(tmp_path / "short.jsonl", ["A short text.", "Another one."])
     recipe = {"placement": "opencompass-processed", "corpora": [str(corpus)], "lengths": [5000], "guide": False}
     with pytest.raises(FitError, match="makes no rows: short, length 5000: the corpus ends after 0 of 1 records"):

@@ -1,4 +1,4 @@
-"""Picking fills what is left of a budget, and finds a way if there is one."""
+"""Picking sentences and lines that fill the rest of a budget, against slow searches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ steady = examples(120)
 
 @steady
 @given(sizes=st.lists(st.integers(1, 40), max_size=12), left=st.integers(1, 90), aim=st.integers(0, 4))
-def test_a_pick_comes_near_enough_and_is_found_if_there_is_one(sizes: list[int], left: int, aim: int) -> None:
+def test_a_pick_near_enough_to_the_budget_is_found_if_one_exists(sizes: list[int], left: int, aim: int) -> None:
     sums = {0}
     for size in sizes:
         sums |= {total + size for total in sums}
@@ -32,7 +32,7 @@ def test_a_pick_comes_near_enough_and_is_found_if_there_is_one(sizes: list[int],
 
 
 def picked_slowly(sizes: list[int], left: int, aim: int) -> tuple[int, ...]:
-    """The nearest single size, else the first sum that is found when each size is added to all sums before it."""
+    """The nearest single size, or else the first sum reached when each size is added to all sums before it."""
     single = min(
         ((left - size, number) for number, size in enumerate(sizes) if 0 < size <= left <= size + aim), default=None
     )
@@ -51,16 +51,14 @@ def picked_slowly(sizes: list[int], left: int, aim: int) -> tuple[int, ...]:
 
 @steady
 @given(sizes=st.lists(st.integers(0, 25), max_size=30), left=st.integers(-2, 300), aim=st.integers(0, 8))
-def test_of_several_picks_it_is_the_sum_that_is_found_first(sizes: list[int], left: int, aim: int) -> None:
+def test_the_pick_equals_that_of_the_slow_search(sizes: list[int], left: int, aim: int) -> None:
     assert pick(sizes, left, aim) == picked_slowly(sizes, left, aim)
 
 
 @pytest.mark.parametrize(("shortest", "longest"), [(16, 19), (20, 28), (90, 110)])
 @given(seed=st.integers(0, 2**32 - 1))
 @examples(30)
-def test_picked_lines_are_all_the_first_ones_but_a_few_and_fill_the_budget(
-    shortest: int, longest: int, seed: int
-) -> None:
+def test_picked_lines_fill_the_budget_and_are_mostly_the_first_ones(shortest: int, longest: int, seed: int) -> None:
     rng = random.Random(seed)
     sizes = np.array([rng.randint(shortest, longest) for _ in range(600)])
     left = rng.randint(5 * longest, 40 * longest)
@@ -75,6 +73,6 @@ def test_picked_lines_are_all_the_first_ones_but_a_few_and_fill_the_budget(
 def test_lines_that_cannot_fill_a_budget_are_not_picked() -> None:
     assert pick_lines(np.full(50, 24), 24 * 10 + 12, 3) is None
     assert pick_lines(np.full(50, 24), 20, 3) is None
-    found = pick_lines(np.full(50, 24), 24 * 10 + 12, 24)
-    assert found is not None
-    assert len(found) == 10
+    picked = pick_lines(np.full(50, 24), 24 * 10 + 12, 24)
+    assert picked is not None
+    assert len(picked) == 10

@@ -1,4 +1,4 @@
-"""Putting needles in: every placement against slow token lists."""
+"""Inserting needles: every placement, against slow token lists and the published generators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ steady = examples(200)
 
 
 class Letters:
-    """A tokenizer whose every character is a token, so that token lists are strings."""
+    """A tokenizer that makes each character a token, so that token lists are strings."""
 
     name, sha256, local = "letters", "0" * 64, False
 
@@ -85,7 +85,7 @@ needle_sets = st.lists(st.text("XY.", min_size=1, max_size=8), min_size=1, max_s
 @given(
     text=fillers, inserts=st.lists(st.tuples(st.integers(0, 99), st.text("XYZ", min_size=1, max_size=6)), max_size=6)
 )
-def test_insert_is_insertion_into_a_token_list(text: str, inserts: list[tuple[int, str]]) -> None:
+def test_insert_equals_insertion_into_a_token_list(text: str, inserts: list[tuple[int, str]]) -> None:
     expected = list(text)
     pieces = [TokenRange(letters(text), 0, len(text))]
     for at, new in inserts:
@@ -93,11 +93,11 @@ def test_insert_is_insertion_into_a_token_list(text: str, inserts: list[tuple[in
         pieces = insert(pieces, at, TokenRange(letters(new), 0, len(new), 0))
         expected = expected[:at] + list(new) + expected[at:]
         assert all(piece.size > 0 for piece in pieces)
-        found = "".join(piece.source.data.decode()[piece.start : piece.end] for piece in pieces)
-        assert found == "".join(expected)
+        joined = "".join(piece.source.data.decode()[piece.start : piece.end] for piece in pieces)
+        assert joined == "".join(expected)
 
 
-def test_insert_leaves_its_argument_alone() -> None:
+def test_insert_does_not_change_its_argument() -> None:
     pieces = [TokenRange(letters("abc"), 0, 3)]
     insert(pieces, 1, TokenRange(letters("X"), 0, 1, 0))
     assert [(piece.start, piece.end) for piece in pieces] == [(0, 3)]
@@ -124,17 +124,17 @@ def slow_gkamradt(text: str, needles: Sequence[str], depth: float) -> Marked:
 
 @steady
 @given(text=fillers, needles=needle_sets, depth=depths)
-def test_gkamradt_walks_back_to_a_full_stop_needle_by_needle(text: str, needles: list[str], depth: float) -> None:
+def test_gkamradt_moves_each_needle_back_to_a_full_stop(text: str, needles: list[str], depth: float) -> None:
     expected = slow_gkamradt(text, needles, depth)
-    found = PLACEMENTS["gkamradt"].place(whole(text), list(map(letters, needles)), DepthTargets(depth, 25), LETTERS)
-    assert marked(found) == expected
-    assert found.tokens_before == tokens_before(expected, len(needles))
+    spliced = PLACEMENTS["gkamradt"].place(whole(text), list(map(letters, needles)), DepthTargets(depth, 25), LETTERS)
+    assert marked(spliced) == expected
+    assert spliced.tokens_before == tokens_before(expected, len(needles))
 
 
 @pytest.mark.parametrize("depth", [29, 57, 58])
-def test_gkamradt_divides_depth_before_it_multiplies_too(depth: float) -> None:
-    found = PLACEMENTS["gkamradt"].place(whole("." * 100), [letters("N")], DepthTargets(depth, 25), LETTERS)
-    assert found.tokens_before == (int(100 * (depth / 100)),) != (depth,)
+def test_gkamradt_divides_the_depth_before_it_multiplies(depth: float) -> None:
+    spliced = PLACEMENTS["gkamradt"].place(whole("." * 100), [letters("N")], DepthTargets(depth, 25), LETTERS)
+    assert spliced.tokens_before == (int(100 * (depth / 100)),) != (depth,)
 
 
 class Prefixed(Letters):
@@ -151,7 +151,7 @@ class Prefixed(Letters):
 @steady
 @given(text=fillers, needles=needle_sets, depth=depths)
 def test_gkamradt_stops_at_any_token_of_a_full_stop(text: str, needles: list[str], depth: float) -> None:
-    """The published code looks whether a token is among the full stop's, however many these are."""
+    """The published code checks whether a token is one of the full stop's, however many it has."""
     tokens: list[tuple[int, str]] = [(1, ""), *((ord(char), char) for char in text)]
     reference = depth
     step = (100 - depth) / len(needles)
@@ -165,18 +165,18 @@ def test_gkamradt_stops_at_any_token_of_a_full_stop(text: str, needles: list[str
     source = encode(text, prefixed)
     haystack = Haystack(source, len(source.data), source.size, 1.0)
     hidden = [encode(needle, prefixed) for needle in needles]
-    found = PLACEMENTS["gkamradt"].place(haystack, hidden, DepthTargets(depth, 25), prefixed)
-    assert "".join(piece.fragment().text for piece in found.pieces) == "".join(char for _, char in tokens)
+    spliced = PLACEMENTS["gkamradt"].place(haystack, hidden, DepthTargets(depth, 25), prefixed)
+    assert "".join(piece.fragment().text for piece in spliced.pieces) == "".join(char for _, char in tokens)
 
 
 def test_gkamradt_without_a_full_stop_goes_to_the_front() -> None:
-    found = PLACEMENTS["gkamradt"].place(whole("no stop here"), [letters("N")], DepthTargets(99, 25), LETTERS)
-    assert marked(found)[0] == ("N", 0)
+    spliced = PLACEMENTS["gkamradt"].place(whole("no stop here"), [letters("N")], DepthTargets(99, 25), LETTERS)
+    assert marked(spliced)[0] == ("N", 0)
 
 
 def test_gkamradt_at_100_appends_without_looking_for_a_full_stop() -> None:
-    found = PLACEMENTS["gkamradt"].place(whole("one. two"), [letters("N")], DepthTargets(100, 25), LETTERS)
-    assert "".join(char for char, _ in marked(found)) == "one. twoN"
+    spliced = PLACEMENTS["gkamradt"].place(whole("one. two"), [letters("N")], DepthTargets(100, 25), LETTERS)
+    assert "".join(char for char, _ in marked(spliced)) == "one. twoN"
 
 
 def slow_opencompass(text: str, needles: Sequence[str], depth: float, diff: float) -> Marked:
@@ -196,25 +196,27 @@ def slow_opencompass(text: str, needles: Sequence[str], depth: float, diff: floa
 @given(text=fillers, needles=needle_sets, depth=depths, diff=depths)
 def test_opencompass_shifts_later_needles_twice(text: str, needles: list[str], depth: float, diff: float) -> None:
     expected = slow_opencompass(text, needles, depth, diff)
-    found = PLACEMENTS["opencompass"].place(
+    spliced = PLACEMENTS["opencompass"].place(
         whole(text), list(map(letters, needles)), DepthTargets(depth, diff), LETTERS
     )
-    assert marked(found) == expected
-    assert found.tokens_before == tokens_before(expected, len(needles))
+    assert marked(spliced) == expected
+    assert spliced.tokens_before == tokens_before(expected, len(needles))
 
 
 @steady
 @given(text=fillers, needle=st.text("XY", min_size=1, max_size=5), depth=depths)
 def test_processed_places_one_needle_as_opencompass_does(text: str, needle: str, depth: float) -> None:
     expected = slow_opencompass(text, [needle], depth, 25)
-    found = PLACEMENTS["opencompass-processed"].place(whole(text), [letters(needle)], DepthTargets(depth, 25), LETTERS)
-    assert marked(found) == expected
+    spliced = PLACEMENTS["opencompass-processed"].place(
+        whole(text), [letters(needle)], DepthTargets(depth, 25), LETTERS
+    )
+    assert marked(spliced) == expected
 
 
-def test_depth_is_divided_before_it_is_multiplied() -> None:
+def test_opencompass_divides_the_depth_before_it_multiplies() -> None:
     """100 * (29 / 100) is 28.999999999999996: the published code loses a token here, and so must we."""
-    found = PLACEMENTS["opencompass"].place(whole("a" * 100), [letters("N")], DepthTargets(29, 25), LETTERS)
-    assert found.tokens_before == (28,)
+    spliced = PLACEMENTS["opencompass"].place(whole("a" * 100), [letters("N")], DepthTargets(29, 25), LETTERS)
+    assert spliced.tokens_before == (28,)
 
 
 # Native -------------------------------------------------------------------------------------------------------------
@@ -222,14 +224,14 @@ def test_depth_is_divided_before_it_is_multiplied() -> None:
 
 @steady
 @given(text=st.text("ab. ", min_size=1, max_size=60), depth=depths, data=st.data())
-def test_native_stands_at_the_place_nearest_to_its_depth(text: str, depth: float, data: st.DataObject) -> None:
+def test_native_puts_the_needle_at_the_place_nearest_to_its_depth(text: str, depth: float, data: st.DataObject) -> None:
     inner = data.draw(st.sets(st.integers(1, len(text)), max_size=6))
     places = sorted({0, len(text), *inner})
-    found = PLACEMENTS["native"].place(whole(text, places), [letters("N")], DepthTargets(depth, 25, ALONE), LETTERS)
-    at = found.tokens_before[0]
+    spliced = PLACEMENTS["native"].place(whole(text, places), [letters("N")], DepthTargets(depth, 25, ALONE), LETTERS)
+    at = spliced.tokens_before[0]
     assert at in places
     assert abs(at - len(text) * depth / 100) == min(abs(place - len(text) * depth / 100) for place in places)
-    assert "".join(char for char, _ in marked(found)) == text[:at] + "N" + text[at:]
+    assert "".join(char for char, _ in marked(spliced)) == text[:at] + "N" + text[at:]
 
 
 @pytest.mark.parametrize(
@@ -247,10 +249,10 @@ def test_native_stands_at_the_place_nearest_to_its_depth(text: str, depth: float
 def test_native_joins_the_needle_as_its_language_joins_sentences(language: str, depth: float, expected: str) -> None:
     text = "One. Two.\nSix."
     joiner = " " if language == "en" else ""
-    found = PLACEMENTS["native"].place(
+    spliced = PLACEMENTS["native"].place(
         whole(text, [0, 4, 9, 14]), [letters("N")], DepthTargets(depth, 25, ALONE, joiner), LETTERS
     )
-    assert "".join(piece.fragment().text for piece in found.pieces) == expected
+    assert "".join(piece.fragment().text for piece in spliced.pieces) == expected
 
 
 # Whole rows against the published generators ------------------------------------------------------------------------
@@ -299,23 +301,23 @@ def assert_counted(row: Row, tokenizer: BytePairTokenizer | OffsetTokenizer) -> 
 
 
 def assert_spans(row: Row) -> None:
-    """Each span holds its needle; only one that a later needle split may spread over more."""
+    """Each span holds exactly its needle, except that one split by a later needle also covers the later one."""
     text = context_of(row)
     spans = row["needle_spans"]
     for needle, span in zip(row["needles"], spans, strict=True):
-        found = text[span["start"] : span["end"]]
-        if found != needle:
+        covered = text[span["start"] : span["end"]]
+        if covered != needle:
             inside = [other for other in spans if span["start"] < other["start"] < span["end"]]
-            assert inside, (needle, found)
+            assert inside, (needle, covered)
             for other in sorted(inside, key=lambda item: item["start"], reverse=True):
                 begin, end = (other[edge] - span["start"] for edge in ("start", "end"))
-                found = found[:begin] + found[end:]
-            assert found == needle
+                covered = covered[:begin] + covered[end:]
+            assert covered == needle
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("count", [1, 3])
-def test_gkamradt_rows_are_the_published_contexts(
+def test_gkamradt_rows_equal_the_published_contexts(
     tokenizer: BytePairTokenizer, odd_text: OddText, write_texts: Write, tmp_path: Path, seed: int, count: int
 ) -> None:
     rng = random.Random(seed)
@@ -334,7 +336,7 @@ def test_gkamradt_rows_are_the_published_contexts(
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("count", [1, 3])
-def test_opencompass_rows_are_the_published_contexts(
+def test_opencompass_rows_equal_the_published_contexts(
     tokenizer: BytePairTokenizer, odd_text: OddText, write_jsonl: Write, tmp_path: Path, seed: int, count: int
 ) -> None:
     rng = random.Random(100 + seed)
@@ -363,7 +365,7 @@ def test_opencompass_rows_are_the_published_contexts(
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_processed_rows_are_the_published_records(
+def test_processed_rows_equal_the_published_records(
     tokenizer: BytePairTokenizer, odd_text: OddText, write_jsonl: Write, tmp_path: Path, seed: int
 ) -> None:
     rng = random.Random(200 + seed)
@@ -378,9 +380,9 @@ def test_processed_rows_are_the_published_records(
     assert template is not None
     around = make_frame(template, "text", "opencompass-processed", False, "What?")
     rows = list(niah_gen.iter_rows(recipe))
-    found: dict[tuple[int, float], list[object]] = {}
+    prompts: dict[tuple[int, float], list[object]] = {}
     for row in rows:
-        found.setdefault(((row["length"] or 0), row["depth_percent"] or 0.0), []).append(row["prompt"])
+        prompts.setdefault(((row["length"] or 0), row["depth_percent"] or 0.0), []).append(row["prompt"])
         assert_counted(row, tokenizer)
         assert_spans(row)
     kept = {int(depth): depth for depth in recipe["depths"]}.values()
@@ -389,7 +391,7 @@ def test_processed_rows_are_the_published_records(
             contexts = published.opencompass_processed_contexts(
                 tokenizer.encoding, corpus, length, depth, needle, 4, recipe["reserve"]
             )
-            assert found.get((length, depth), []) == [filled(around, context) for context in contexts]
+            assert prompts.get((length, depth), []) == [filled(around, context) for context in contexts]
     assert rows
 
 
@@ -397,7 +399,7 @@ def test_processed_rows_are_the_published_records(
 
 
 @pytest.mark.parametrize("placement", ["native", "gkamradt", "opencompass", "opencompass-processed"])
-def test_obtained_depth_is_the_haystack_tokens_before_the_needle(
+def test_the_obtained_depth_counts_the_haystack_tokens_before_the_needle(
     placement: str, cl100k: BytePairTokenizer, write_texts: Write, tmp_path: Path
 ) -> None:
     corpus = write_texts(
@@ -423,7 +425,7 @@ def test_obtained_depth_is_the_haystack_tokens_before_the_needle(
         )
         (depth,) = row["needle_depths"]
         before = round(depth * row["haystack_tokens"] / 100)
-        # Here no token is split or merged at the needle, so what stands before it can be counted by itself.
+        # Here no token is split or merged at the needle, so the text before it can be counted on its own.
         head = text[: span["start"]].removesuffix(" ") if placement == "native" else text[: span["start"]]
         context = "<document>\n" if placement == "native" else "One sentence"
         opening = head.index(context) + len(context) * (placement == "native") if context in head else len(head)
@@ -443,10 +445,8 @@ def test_depths_0_and_100_are_the_very_ends(placement: str, write_texts: Write, 
     assert first["haystack_id"] == last["haystack_id"]
 
 
-def test_a_needle_that_a_later_one_splits_is_spanned_as_far_as_it_reads_whole(
-    write_texts: Write, tmp_path: Path
-) -> None:
-    """Right after the full stop of the one before: its last space then belongs to both."""
+def test_needles_that_share_a_space_each_have_a_whole_span(write_texts: Write, tmp_path: Path) -> None:
+    """The later needle goes right after the full stop of the earlier one, so the space there belongs to both."""
     corpus = write_texts(tmp_path / "texts", ["no stop here at all " * 40])
     figs, cheese = " Figs are a secret ingredient. ", " Goat cheese is a secret ingredient. "
     recipe: dict[str, Any] = {
@@ -497,14 +497,14 @@ def test_needles_stay_whole_under_a_sentencepiece_model(
     for row in niah_gen.iter_rows(recipe):
         (span,) = row["needle_spans"]
         assert context_of(row)[span["start"] : span["end"]] == row["needles"][0]
-        found = find_tokenizer(str(piece_model))
-        assert isinstance(found, OffsetTokenizer)
-        assert_counted(row, found)
+        tokenizer = find_tokenizer(str(piece_model))
+        assert isinstance(tokenizer, OffsetTokenizer)
+        assert_counted(row, tokenizer)
 
 
 @steady
-@given(sizes=st.lists(st.integers(0, 5), min_size=1, max_size=20), wanted=st.lists(st.floats(0, 60), max_size=5))
-def test_a_few_places_are_found_as_many_are(sizes: list[int], wanted: list[float]) -> None:
+@given(sizes=st.lists(st.integers(0, 5), min_size=1, max_size=20), targets=st.lists(st.floats(0, 60), max_size=5))
+def test_nearest_few_finds_the_same_places_as_nearest(sizes: list[int], targets: list[float]) -> None:
     before = np.cumsum([0, *sizes])
-    halves = [*wanted, *(before[:-1] + before[1:]) / 2, *before.tolist()]
+    halves = [*targets, *(before[:-1] + before[1:]) / 2, *before.tolist()]
     assert nearest_few(before, halves) == nearest(before, halves).tolist()

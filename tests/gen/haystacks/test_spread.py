@@ -1,4 +1,4 @@
-"""Spreads: the needles of a set stand where they say, within the budget."""
+"""Spreads: the needles of a set go where their spread says, and prompts stay within the budget."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PIZZA = {
     ("spread", "expected"),
     [("even", [20, 20 + 80 / 3, 20 + 160 / 3]), ("diff", [20, 45, 70]), ([90, 10, 40], [90, 10, 40])],
 )
-def test_the_needles_of_a_set_stand_where_their_spread_says(spread: object, expected: list[float]) -> None:
+def test_the_needles_of_a_set_go_where_their_spread_says(spread: object, expected: list[float]) -> None:
     rows = rows_of(
         needles=[PIZZA], corpora=["en_essays"], lengths=[16000], spread=spread,
         depths=[expected[0]],
@@ -33,7 +33,7 @@ def test_the_needles_of_a_set_stand_where_their_spread_says(spread: object, expe
     assert 0 <= 15800 - rows[0]["prompt_tokens"] <= 8
 
 
-def test_random_spreads_are_seeded_ordered_and_behind_the_first() -> None:
+def test_random_spreads_are_seeded_and_in_order_after_the_first_needle() -> None:
     rows = rows_of(needles=[PIZZA], corpora=["en_essays"], lengths=[8000], spread="random", repeats=3)
     for row in rows:
         assert row["needle_depths"] == sorted(row["needle_depths"])
@@ -64,7 +64,7 @@ def test_sets_keep_the_budget_at_every_depth(
         assert [prompt[span["start"] : span["end"]] for span in row["needle_spans"]] == needles
 
 
-def test_the_first_of_several_sets_follows_the_depth_and_the_others_stand_wherever_it_stands() -> None:
+def test_only_the_first_of_several_sets_follows_the_depth() -> None:
     for spread in ("even", "diff", "random", "apart"):
         lines = set_lines((3, 2, 2), spread, 5.0, 11)
         assert lines[:3] == depth_lines(3, spread, 5.0, 11)

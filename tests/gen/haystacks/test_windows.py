@@ -1,4 +1,4 @@
-"""Windows hold their text's own tokens, and together every token once."""
+"""Windows have the same tokens as their text, and together they cover every token once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OddText = Callable[[random.Random, int], str]
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
 @given(seed=st.integers(0, 10**6), length=st.integers(64, 200), share=st.integers(1, 4))
 @examples(25)
-def test_windows_of_odd_texts_have_the_tokens_of_their_text(
+def test_windows_of_odd_texts_have_the_same_tokens_as_their_text(
     odd_text: OddText, name: str, seed: int, length: int, share: int
 ) -> None:
     tokenizer = find_tokenizer(name)
@@ -35,7 +35,7 @@ def test_windows_of_odd_texts_have_the_tokens_of_their_text(
     try:
         windows = [windowed.window(number, length, stride) for number in range(len(ends))]
     except FitError:
-        return  # one piece of hundreds of tokens, in which no cut leaves them as they are
+        return  # one piece of hundreds of tokens, where any cut would change them
     whole = text.ids.tolist()
     for window, end in zip(windows, ends, strict=True):
         alone = tokenizer.encode(text.data[window.start.byte : window.end.byte].decode()).ids.tolist()
@@ -59,7 +59,7 @@ def made(language: str, tokens: int) -> WindowedText:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("stride", [100, 256, 500])
-def test_windows_of_written_text_are_at_most_eight_tokens_short(language: str, stride: int) -> None:
+def test_windows_of_ordinary_text_are_at_most_eight_tokens_short(language: str, stride: int) -> None:
     windowed = made(language, 2000)
     windows = [windowed.window(number, 600, stride) for number in range(len(nominal_ends(2000, 600, stride)))]
     assert all(592 <= window.end.token - window.start.token <= 600 for window in windows)
@@ -69,14 +69,14 @@ def test_windows_of_written_text_are_at_most_eight_tokens_short(language: str, s
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_chunks_stand_side_by_side(language: str) -> None:
+def test_chunks_follow_each_other_without_gaps_or_overlaps(language: str) -> None:
     chunks = made(language, 2000).chunks(600)
     assert len(chunks) == 3
     assert [chunk.start for chunk in chunks[1:]] == [chunk.end for chunk in chunks[:-1]]
     assert all(592 <= chunk.end.token - chunk.start.token <= 600 and chunk.target == chunk.start for chunk in chunks)
 
 
-def test_the_last_window_ends_where_the_text_is_asked_to_end_whatever_the_stride() -> None:
+def test_the_last_window_covers_the_same_text_whatever_the_stride() -> None:
     windowed = made("en", 1999)
     last: set[TextWindow] = set()
     for stride in (100, 333, 500):

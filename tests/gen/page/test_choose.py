@@ -1,4 +1,4 @@
-"""The rows that are shown in full: one of every kind before a second of any, the same ones every time."""
+"""Which rows are shown in full: one of every kind before a second of any, and the same ones every time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CODES = st.tuples(*(st.integers(0, 2) for _ in range(5)))
 
 
 def figures(codes: list[tuple[int, ...]]) -> GridFigures:
-    """Rows of the given places: length, depth, part, control, needle."""
+    """The figures of rows with these codes: length, depth, part, control, needle."""
     different = sorted(set(codes))
     rows = [SeenRow(0, number, f"row-{number}", 1, different.index(code)) for number, code in enumerate(codes, 1)]
     names: list[tuple[str, list[str | None]]] = [(name, ["a", "b", "c"]) for name in ("part", "control", "needle_id")]
@@ -24,19 +24,19 @@ def figures(codes: list[tuple[int, ...]]) -> GridFigures:
 
 @examples(100)
 @given(st.lists(CODES, min_size=1, max_size=120), st.integers(1, 130))
-def test_kinds_cells_and_needles_come_first_as_far_as_there_is_room(codes: list[tuple[int, ...]], most: int) -> None:
-    found = figures(codes)
-    chosen = in_order(found, most)
+def test_kinds_then_cells_then_needles_are_covered_while_there_is_room(codes: list[tuple[int, ...]], most: int) -> None:
+    grid = figures(codes)
+    chosen = in_order(grid, most)
     assert len(chosen) == len(set(chosen)) == min(most, len(codes))
-    assert chosen == in_order(found, len(codes))[: len(chosen)]
-    of = [found.codes[row.combination] for row in chosen]
+    assert chosen == in_order(grid, len(codes))[: len(chosen)]
+    covered = [grid.codes[row.combination] for row in chosen]
     kinds, cells = {code[2:4] for code in codes}, {code[:2] for code in codes}
     if most >= len(kinds):
-        assert {code[2:4] for code in of} == kinds
+        assert {code[2:4] for code in covered} == kinds
     if most >= len(kinds) + len(cells):
-        assert {code[:2] for code in of} == cells
+        assert {code[:2] for code in covered} == cells
     whole = {code[:4] for code in codes}
     if most >= len(kinds) + len(cells) + len(whole):
-        assert {code[:4] for code in of} == whole
+        assert {code[:4] for code in covered} == whole
     if most >= len(kinds) + len(cells) + len(whole) + 3:
-        assert {code[4] for code in of} == {code[4] for code in codes}
+        assert {code[4] for code in covered} == {code[4] for code in codes}

@@ -1,4 +1,4 @@
-"""What is shown of a row: everything that stands in its prompt at its place, and never more than fits."""
+"""How a row is drawn: everything in its prompt is marked at its place, and never more is shown than fits."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from niah_score.html.document import as_json
 CHARS = st.characters() | st.sampled_from("\u2028\u202e😀é\u0301文 ")
 
 
-def texts_of(found: dict[str, Any], message: int = 0) -> str:
-    """The shown pieces of a message, gaps left away."""
-    pieces = found["messages"][message][2]
+def texts_of(drawing: dict[str, Any], message: int = 0) -> str:
+    """The pieces of a message that are shown, without the gaps."""
+    pieces = drawing["messages"][message][2]
     return "".join(piece if isinstance(piece, str) else piece[1] for piece in pieces if not isinstance(piece, int))
 
 
-def marked(found: dict[str, Any], kind: str) -> list[str]:
-    """The texts of the marks of a kind, as they stand in the excerpt."""
-    pieces = [piece for message in found["messages"] for piece in message[2] or [] if isinstance(piece, list)]
-    return [text for place, text in pieces if found["marks"][place][0] == kind]
+def marked(drawing: dict[str, Any], kind: str) -> list[str]:
+    """The marked texts of a kind, in the order of the excerpt."""
+    pieces = [piece for message in drawing["messages"] for piece in message[2] or [] if isinstance(piece, list)]
+    return [text for place, text in pieces if drawing["marks"][place][0] == kind]
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    """A needle with near misses at the middle, its twin without it, and the question alone."""
+    """A row with a needle and near misses, its twin without the needle, and one with the question alone."""
     recipe = {
         "lengths": [1500], "depths": [50], "languages": ["en"], "needles": ["velden-archive"],
         "controls": ["absent", "no_context"], "options": {"distractors": 3},
@@ -41,10 +41,10 @@ def rows() -> list[dict[str, Any]]:
     return [dict(row) for row in niah_gen.iter_rows("plain", recipe)]
 
 
-def test_needle_near_misses_and_question_stand_at_their_places(rows: list[dict[str, Any]]) -> None:
+def test_needle_near_misses_and_question_are_marked_at_their_places(rows: list[dict[str, Any]]) -> None:
     row = rows[0]
-    found = drawn(row, 1300)
-    for kind, message, start, end, number, depth, sound in found["marks"]:
+    drawing = drawn(row, 1300)
+    for kind, message, start, end, number, depth, sound in drawing["marks"]:
         text = row["prompt"][start:end]
         if kind == "question":
             assert text == row["question"]
@@ -53,14 +53,14 @@ def test_needle_near_misses_and_question_stand_at_their_places(rows: list[dict[s
             assert (kind, number) == (("needle", 1) if at == 0 else ("near miss", None))
             assert depth == round(row["needle_depths"][at], 2)
         assert (message, sound) == (0, True)
-    assert [mark[2] for mark in found["marks"]] == sorted(mark[2] for mark in found["marks"])
-    assert marked(found, "needle") == row["needles"][:1]
-    assert sorted(marked(found, "near miss")) == sorted(row["needles"][1:])
-    assert marked(found, "question") == [row["question"]]
-    assert (found["tokens"], found["budget"]) == (row["prompt_tokens"], 1300)
+    assert [mark[2] for mark in drawing["marks"]] == sorted(mark[2] for mark in drawing["marks"])
+    assert marked(drawing, "needle") == row["needles"][:1]
+    assert sorted(marked(drawing, "near miss")) == sorted(row["needles"][1:])
+    assert marked(drawing, "question") == [row["question"]]
+    assert (drawing["tokens"], drawing["budget"]) == (row["prompt_tokens"], 1300)
 
 
-def test_a_twin_without_the_needle_has_near_misses_only_and_a_bare_question_nothing_else(
+def test_a_twin_has_no_needle_mark_and_a_bare_question_only_its_own(
     rows: list[dict[str, Any]],
 ) -> None:
     assert {mark[0] for mark in drawn(rows[1], None)["marks"]} == {"near miss", "question"}
@@ -69,7 +69,7 @@ def test_a_twin_without_the_needle_has_near_misses_only_and_a_bare_question_noth
     assert alone["messages"] == [[None, len(rows[2]["prompt"]), [[0, rows[2]["question"]], "\n"]]]
 
 
-def test_the_beginning_the_end_and_the_text_around_are_kept_and_words_are_whole(rows: list[dict[str, Any]]) -> None:
+def test_excerpts_keep_both_ends_and_the_needles_surroundings_in_whole_words(rows: list[dict[str, Any]]) -> None:
     row = rows[0]
     shown = texts_of(drawn(row, None))
     assert shown.startswith(row["prompt"][:200])
@@ -85,19 +85,19 @@ def test_the_beginning_the_end_and_the_text_around_are_kept_and_words_are_whole(
             assert row["prompt"][at + gap :].startswith(after if isinstance(after, str) else after[1])
 
 
-def test_a_span_that_does_not_hold_its_needle_is_said_so(rows: list[dict[str, Any]]) -> None:
+def test_a_span_that_does_not_hold_its_needle_is_marked_as_wrong(rows: list[dict[str, Any]]) -> None:
     moved = [{"start": span["start"] + 1, "end": span["end"]} for span in rows[0]["needle_spans"]]
-    found = drawn({**rows[0], "needle_spans": moved}, None)
-    assert [mark[6] for mark in found["marks"] if mark[0] != "question"] == [False] * 4
+    drawing = drawn({**rows[0], "needle_spans": moved}, None)
+    assert [mark[6] for mark in drawing["marks"] if mark[0] != "question"] == [False] * 4
 
 
-def test_a_question_before_and_behind_the_text_is_marked_twice_and_never_inside_a_needle() -> None:
+def test_a_question_is_marked_before_and_after_the_text_but_not_in_needles() -> None:
     row = {
         "prompt": "Why? Some text. Why? Because. More text. Why?", "question": "Why?", "needles": ["Why? Because."],
         "needle_spans": [{"start": 16, "end": 29}],
     }  # fmt: skip
-    found = drawn(row, None)
-    asked, hidden, again = [mark[:4] for mark in found["marks"]]
+    drawing = drawn(row, None)
+    asked, hidden, again = [mark[:4] for mark in drawing["marks"]]
     assert (asked, again) == (["question", 0, 0, 4], ["question", 0, 41, 45])
     assert hidden == ["needle", 0, 16, 29]
 
@@ -110,7 +110,7 @@ def test_near_misses_are_the_last_needles_if_each_holds_its_decoy() -> None:
     assert near_misses(needles[:1], [["green"], ["red"]]) == 0
 
 
-def test_decoys_that_no_needle_holds_are_marked_where_the_prompt_says_them() -> None:
+def test_decoys_outside_all_needles_are_marked_where_they_occur() -> None:
     row = {
         "prompt": "Reddish, then red. The gate is green.", "needles": ["The gate is green."], "decoys": [["red"]],
         "needle_spans": [{"start": 19, "end": 37}],
@@ -118,17 +118,23 @@ def test_decoys_that_no_needle_holds_are_marked_where_the_prompt_says_them() -> 
     assert [mark[:4] for mark in drawn(row, None)["marks"]] == [["decoy", 0, 14, 17], ["needle", 0, 19, 37]]
 
 
-def test_spans_of_a_conversation_are_those_of_the_message_with_the_context() -> None:
+def test_spans_in_a_conversation_refer_to_the_message_with_the_context() -> None:
     turns = [{"role": "user", "content": f"Turn {number}."} for number in range(40)]
     turns[20] = {"role": "user", "content": "😀 The gate is green."}
     row = {
         "prompt": turns, "context_message": 20, "needles": ["The gate is green."], "question": "Turn 39.",
         "needle_spans": [{"start": 2, "end": 20}],
     }  # fmt: skip
-    found = drawn(row, None)
-    assert [mark[:4] for mark in found["marks"]] == [["needle", 20, 2, 20], ["question", 39, 0, 8]]
-    assert [number for number, message in enumerate(found["messages"]) if message[2] is not None] == [0, 1, 20, 38, 39]
-    assert found["messages"][20] == ["user", 20, ["😀 ", [0, "The gate is green."]]]
+    drawing = drawn(row, None)
+    assert [mark[:4] for mark in drawing["marks"]] == [["needle", 20, 2, 20], ["question", 39, 0, 8]]
+    assert [number for number, message in enumerate(drawing["messages"]) if message[2] is not None] == [
+        0,
+        1,
+        20,
+        38,
+        39,
+    ]
+    assert drawing["messages"][20] == ["user", 20, ["😀 ", [0, "The gate is green."]]]
 
 
 @examples(100)
@@ -136,10 +142,10 @@ def test_spans_of_a_conversation_are_those_of_the_message_with_the_context() -> 
     content=st.text(CHARS, max_size=900),
     ends=st.lists(st.tuples(st.integers(-5, 1000), st.integers(-5, 600)), max_size=12),
 )
-def test_pieces_and_gaps_make_up_every_prompt(content: str, ends: list[tuple[int, int]]) -> None:
+def test_pieces_and_gaps_add_up_to_every_prompt(content: str, ends: list[tuple[int, int]]) -> None:
     spans = [{"start": start, "end": start + length} for start, length in ends]
-    found = drawn({"prompt": content, "needle_spans": spans, "needles": []}, None)
-    (message,) = found["messages"]
+    drawing = drawn({"prompt": content, "needle_spans": spans, "needles": []}, None)
+    (message,) = drawing["messages"]
     assert message[1] == len(content)
     at = 0
     for piece in message[2]:
@@ -150,14 +156,14 @@ def test_pieces_and_gaps_make_up_every_prompt(content: str, ends: list[tuple[int
         text = piece if isinstance(piece, str) else piece[1]
         assert content[at : at + len(text)] == text
         if not isinstance(piece, str):
-            _, _, start, end, *_ = found["marks"][piece[0]]
+            _, _, start, end, *_ = drawing["marks"][piece[0]]
             assert start <= at
             assert at + len(text) <= end
         at += len(text)
     assert at == len(content)
 
 
-def test_what_is_shown_of_a_row_is_small_however_much_it_holds() -> None:
+def test_a_drawn_row_is_small_however_much_the_row_holds() -> None:
     spans = [{"start": start, "end": start + 4000} for start in range(0, 1_500_000, 5000)]
     lists: dict[str, Any] = {
         "needles": ["文" * 4000] * len(spans), "answers": ["文" * 5000] * 400, "decoys": [["文" * 900] * 20] * 40,
@@ -180,7 +186,7 @@ VALUES = st.recursive(
 
 @examples(100)
 @given(row=st.dictionaries(st.sampled_from(COLUMNS), VALUES))
-def test_a_row_of_any_types_is_drawn_without_an_error(row: dict[str, Any]) -> None:
+def test_a_row_with_values_of_any_type_is_drawn_without_an_error(row: dict[str, Any]) -> None:
     text = as_json(drawn(row, None))
     assert json.loads(text)["messages"] is not None
     text.encode()

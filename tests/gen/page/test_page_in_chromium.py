@@ -1,4 +1,4 @@
-"""The page of a dataset as its author meets it: opened from disk in a real browser, read, clicked, and attacked."""
+"""The page of a dataset opened from disk in a real browser: read, clicked, and attacked with hostile texts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from niah_score.text.visible import visible
 LENGTHS, DEPTHS = 2, 3
 
 
-def written(folder: Path, path: Path, **how: Any) -> Path:
-    path.write_bytes(page_of(*counted(folder), **how)[0])
+def written(folder: Path, path: Path, **options: Any) -> Path:
+    path.write_bytes(page_of(*counted(folder), **options)[0])
     return path
 
 
@@ -45,17 +45,17 @@ def cell(length: int, depth: int) -> str:
 
 
 def all_texts(page: Page, selector: str) -> list[str]:
-    found = page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)")
-    assert isinstance(found, list)
-    return found
+    texts = page.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)")
+    assert isinstance(texts, list)
+    return texts
 
 
-def test_the_head_says_what_the_dataset_is_and_what_it_is_made_of(page: Page, folder: Path) -> None:
+def test_the_header_describes_the_dataset_and_what_it_is_made_of(page: Page, folder: Path) -> None:
     assert page.text("h1") == "drawn"
     assert page.run("document.title").startswith("drawn · 1.0.0")
     assert folder.name[-8:] in page.text(".top .sub")
     cards = page.text(".cards")
-    for told in (
+    for expected in (
         "26",
         "12 and 14 of controls",
         "2 lengths",
@@ -63,14 +63,14 @@ def test_the_head_says_what_the_dataset_is_and_what_it_is_made_of(page: Page, fo
         "cl100k_base",
         "all prompts within their budget",
     ):
-        assert told in cards, told
+        assert expected in cards, expected
     lines = page.run("[...document.querySelectorAll('.names')].map((one) => one.innerText)")
     assert "CC0-1.0" in lines[1]
     assert lines[0].split() == ["no", "control", "absent", "no_context", "all", "all", "rows", "12", "12", "2", "26"]
 
 
-def test_every_cell_says_how_many_rows_it_has_and_the_filters_choose_among_them(page: Page) -> None:
-    # `no_context` stands once for each needle, at its first length and depth.
+def test_every_cell_shows_its_number_of_rows_and_filters_narrow_it(page: Page) -> None:
+    # `no_context` has one row for each needle, at its first length and depth.
     assert all_texts(page, "[data-place] .number") == ["6", "4", "4", "4", "4", "4"]
     label = page.run(f'document.querySelector("{cell(0, 0)}").getAttribute("aria-label")')
     beginning, prompts = label.split("; prompts of ")
@@ -84,7 +84,7 @@ def test_every_cell_says_how_many_rows_it_has_and_the_filters_choose_among_them(
     assert all_texts(page, "[data-place] .number") == ["3", "2", "2", "2", "2", "2"]
 
 
-def test_a_click_on_a_cell_shows_its_rows_with_everything_at_its_place(page: Page, file: Path) -> None:
+def test_a_click_on_a_cell_shows_its_rows_with_every_mark_in_place(page: Page, file: Path) -> None:
     page.click(cell(1, 1))
     assert page.text(".detail h2").replace("\u00a0", " ") == "1,500 tokens, depth 50 %"
     assert page.text(".how") == "All 4 rows."
@@ -102,8 +102,8 @@ def test_a_click_on_a_cell_shows_its_rows_with_everything_at_its_place(page: Pag
         )
         total = sum(length for _, length, _ in row["messages"])
         before = [sum(length for _, length, _ in row["messages"][:at]) for at in range(len(row["messages"]))]
-        told = [(before[mark[1]] + mark[2]) / total for mark in row["marks"]]
-        assert places == pytest.approx(told, abs=0.005)
+        expected = [(before[mark[1]] + mark[2]) / total for mark in row["marks"]]
+        assert places == pytest.approx(expected, abs=0.005)
         marks = all_texts(page, f"{example} mark bdi")
         assert marks == [piece[1] for *_, pieces in row["messages"] for piece in pieces if isinstance(piece, list)]
     page.run("document.querySelector('.example:nth-child(4) details').open = false")
@@ -111,7 +111,7 @@ def test_a_click_on_a_cell_shows_its_rows_with_everything_at_its_place(page: Pag
     assert page.run("document.querySelector('.example:nth-child(4) details').open")
 
 
-def test_the_needle_in_the_text_is_the_rows_own(page: Page, folder: Path) -> None:
+def test_the_needle_near_misses_and_question_are_highlighted_in_the_text(page: Page, folder: Path) -> None:
     page.choose("#filter-control", "no control")
     page.choose("#filter-needle_id", "velden-archive")
     page.click(cell(0, 1))
@@ -123,7 +123,7 @@ def test_the_needle_in_the_text_is_the_rows_own(page: Page, folder: Path) -> Non
     assert f"{row['prompt_tokens']} of 700 tokens" in page.text(".example")
 
 
-def test_the_keyboard_opens_a_cell_and_comes_back(page: Page) -> None:
+def test_the_keyboard_moves_between_cells_opens_one_and_returns_to_it(page: Page) -> None:
     page.run(f'document.querySelector("{cell(0, 0)}").focus()')
     for key, place in (("ArrowRight", 3), ("ArrowDown", 4), ("Home", 1)):
         page.press(key)
@@ -136,7 +136,7 @@ def test_the_keyboard_opens_a_cell_and_comes_back(page: Page) -> None:
         assert page.run("document.activeElement.dataset.place") == "1", key
 
 
-def test_the_table_and_the_other_measures_say_the_same_cells(page: Page, file: Path) -> None:
+def test_the_grid_and_the_table_show_the_largest_prompt_of_each_cell(page: Page, file: Path) -> None:
     data = data_in(file.read_bytes())
     page.choose("#measure", "largest prompt")
     most = [0] * LENGTHS * DEPTHS
@@ -154,7 +154,7 @@ def test_the_table_and_the_other_measures_say_the_same_cells(page: Page, file: P
     assert page.text(".detail h2").startswith("900 tokens, depth 50")
 
 
-def test_rows_beyond_the_sample_are_listed_with_how_to_see_them(
+def test_rows_beyond_the_sample_are_listed_with_the_command_that_shows_them(
     browser: Chromium, folder: Path, tmp_path: Path
 ) -> None:
     path = written(folder, tmp_path / "few.html", most=12)
@@ -170,7 +170,7 @@ def test_rows_beyond_the_sample_are_listed_with_how_to_see_them(
 
 
 def test_dark_mode_keeps_texts_readable_and_print_is_white(browser: Chromium, file: Path) -> None:
-    """Contrast of what is written and what it is written on, as WCAG counts it."""
+    """The contrast between text and background, computed as WCAG defines it."""
     contrast = """(selector) => {
   const channels = (name, node) => {
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -209,7 +209,7 @@ def test_nothing_is_wider_than_the_screen(width: int, browser: Chromium, file: P
 
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Hostile texts in every field of rows, in a prompt beside its needle, and as the name of the dataset."""
+    """A dataset with hostile texts in every field of its rows, and in the prompt beside the needle."""
     folder = built(tmp_path_factory.mktemp("hostile"))
     row = next(row for row in rows_of(folder) if row["control"] is None)
     rows = []
@@ -230,12 +230,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
+def test_hostile_texts_in_every_field_of_a_row_are_shown_and_never_run(
     browser: Chromium, hostile: Path, tmp_path: Path
 ) -> None:
     path = written(hostile, tmp_path / "hostile.html")
     with browser.page(path, width=1500, height=1000) as page:
-        found = page.run("""
+        examples = page.run("""
 (() => [...document.querySelectorAll('[data-place]')].flatMap((cell) => {
   cell.click();
   return [...document.querySelectorAll('.example')].map((one) => {
@@ -244,7 +244,7 @@ def test_sixty_hostile_texts_in_every_field_of_a_row_are_only_shown(
             decoys: texts('.decoys li')};
   });
 }))()""")
-        shown = {one["id"][:2]: one for one in found if one["id"][2] == " "}
+        shown = {one["id"][:2]: one for one in examples if one["id"][2] == " "}
         assert len(shown) == len(HOSTILE)
         for number, text in enumerate(HOSTILE):
             one = shown[f"{number:02}"]

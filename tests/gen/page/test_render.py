@@ -1,4 +1,4 @@
-"""The page as a file: whole, the same every time, of bounded size, and over nothing that exists."""
+"""The page as a file: complete, reproducible, of bounded size, and never written over another file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path_factory.mktemp("render"))
 
 
-def test_the_page_is_the_same_bytes_every_time_and_the_same_page_from_any_format(folder: Path, tmp_path: Path) -> None:
+def test_the_page_is_reproducible_and_the_same_from_any_format(folder: Path, tmp_path: Path) -> None:
     first = write_page(folder, tmp_path / "a.html")
     second = write_page(folder, tmp_path / "b.html")
     assert first.path.read_bytes() == second.path.read_bytes()
@@ -34,7 +34,7 @@ def test_the_page_is_the_same_bytes_every_time_and_the_same_page_from_any_format
     assert verify(folder)[1] == []
 
 
-def test_the_head_says_what_the_manifest_says(folder: Path) -> None:
+def test_the_header_agrees_with_the_manifest(folder: Path) -> None:
     manifest = open_dataset(folder).manifest
     data = data_of(folder)
     about = data["dataset"]
@@ -46,7 +46,7 @@ def test_the_head_says_what_the_manifest_says(folder: Path) -> None:
     assert (part, weight, counts, total) == (None, None, [12, 12, 2], 26)
 
 
-def test_fewer_rows_in_full_leave_every_kind_and_cell_and_the_ids_of_all(folder: Path) -> None:
+def test_a_smaller_sample_still_covers_every_kind_cell_and_id(folder: Path) -> None:
     data = data_of(folder, most=12)
     assert len(data["rows"]) == 12
     codes = list(zip(*data["sums"]["codes"], strict=True))
@@ -60,7 +60,7 @@ def test_fewer_rows_in_full_leave_every_kind_and_cell_and_the_ids_of_all(folder:
         assert data["ids"]["combination"][number - 1] == k
 
 
-def test_the_size_is_bounded_and_says_how_many_rows_it_holds(folder: Path) -> None:
+def test_a_size_limit_leaves_out_rows_and_reports_how_many_are_shown(folder: Path) -> None:
     dataset, figures = counted(folder)
     whole, _ = page_of(dataset, figures)
     page, shown = page_of(dataset, figures, largest=20_000)
@@ -69,7 +69,7 @@ def test_the_size_is_bounded_and_says_how_many_rows_it_holds(folder: Path) -> No
     assert len(page) < len(whole) - 20_000
 
 
-def test_an_existing_file_a_folder_and_the_dataset_itself_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_writing_over_a_file_or_folder_or_into_the_dataset_is_refused(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
     out.write_text("mine")
     with pytest.raises(NiahError, match="exists; name another file with --out, or use --overwrite"):
@@ -84,7 +84,7 @@ def test_an_existing_file_a_folder_and_the_dataset_itself_are_refused(folder: Pa
     assert verify(folder)[1] == []
 
 
-def test_without_a_name_it_is_called_after_the_dataset_in_the_working_directory(
+def test_an_unnamed_page_goes_to_the_working_directory_named_after_the_dataset(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -94,7 +94,7 @@ def test_without_a_name_it_is_called_after_the_dataset_in_the_working_directory(
         write_page(folder)
 
 
-def test_damaged_rows_are_a_sentence_with_their_file_and_number(tmp_path: Path) -> None:
+def test_a_damaged_row_is_reported_with_its_file_and_number(tmp_path: Path) -> None:
     folder = built(tmp_path)
     rows = rows_of(folder)
     rewrite(folder, [*rows[:-1], "no row"])
@@ -108,6 +108,6 @@ def test_a_dataset_of_the_first_schema_has_a_page(tmp_path: Path) -> None:
     assert done.shown == done.rows == open_dataset(V1).manifest.rows
 
 
-def test_every_script_and_style_is_in_the_page() -> None:
+def test_every_script_and_style_is_part_of_the_page() -> None:
     folder = Path(niah_gen.__file__).parent / "page"
     assert {path.name for path in folder.iterdir() if path.suffix in (".js", ".css")} == {*SCRIPTS, *STYLES}

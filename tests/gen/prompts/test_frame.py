@@ -1,4 +1,4 @@
-"""Frames: a template with its question in, around a context or a conversation."""
+"""Frames: a template with its question filled in, put around a context or a conversation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_template_holds_context_and_question_once_in_both_forms(
 
 
 @pytest.mark.parametrize("name", sorted(template_library()))
-def test_a_text_is_one_message_without_a_role_and_a_chat_has_a_hole_in_one_of_its_messages(name: str) -> None:
+def test_a_text_is_one_message_without_a_role_and_a_chat_has_one_hole(name: str) -> None:
     text = make_frame(library(name), "text", "native", False, QUESTION)
     assert ([message.role for message in text.messages], text.hole, text.others) == ([None], 0, ())
     chat = make_frame(library(name), "chat", "native", False, QUESTION)
@@ -52,7 +52,7 @@ def test_a_text_is_one_message_without_a_role_and_a_chat_has_a_hole_in_one_of_it
     assert len(chat.others) == len(chat.messages) - 1
 
 
-def test_a_question_with_braces_is_put_in_as_it_is() -> None:
+def test_a_question_with_braces_is_inserted_unchanged() -> None:
     question = "What is {context}, {question} and {0}?"
     for form in FORMS:
         prompt = filled(make_frame(library("niah-en"), form, "native", False, question), "DOC")
@@ -60,7 +60,7 @@ def test_a_question_with_braces_is_put_in_as_it_is() -> None:
         assert whole(prompt).count("DOC") == 1
 
 
-def test_the_messages_of_the_published_chat() -> None:
+def test_the_gkamradt_chat_has_the_published_roles_and_question() -> None:
     prompt = filled(make_frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?"), "DOC")
     assert [message["role"] for message in prompt if not isinstance(message, str)] == ["system", "user", "user"]
     assert [message["content"] for message in prompt if not isinstance(message, str)][1:] == [
@@ -69,20 +69,20 @@ def test_the_messages_of_the_published_chat() -> None:
     ]
 
 
-def test_a_chat_template_asked_for_as_text_is_its_messages_a_blank_line_apart() -> None:
+def test_a_chat_template_as_text_is_its_messages_separated_by_blank_lines() -> None:
     chat = filled(make_frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?"), "DOC")
     text = filled(make_frame(library("gkamradt-openai"), "text", "gkamradt", False, "What?"), "DOC")
     assert text == "\n\n".join(message["content"] for message in chat if not isinstance(message, str))
 
 
-def test_a_text_template_asked_for_as_chat_is_one_user_message() -> None:
+def test_a_text_template_as_chat_is_one_user_message() -> None:
     text = filled(make_frame(library("opencompass-zh"), "text", "opencompass", False, "什么？"), "文档")
     chat = filled(make_frame(library("opencompass-zh"), "chat", "opencompass", False, "什么？"), "文档")
     assert chat == [{"role": "user", "content": text}]
 
 
 @pytest.mark.parametrize("position", POSITIONS)
-def test_our_chat_form_asks_what_our_text_form_asks(position: str) -> None:
+def test_our_text_form_is_our_chat_form_followed_by_an_answer_cue(position: str) -> None:
     for name in ("niah-en", "niah-zh"):
         text, chat = (
             filled(make_frame(library(name), form, "native", False, "What?", position), "DOC") for form in FORMS
@@ -93,7 +93,7 @@ def test_our_chat_form_asks_what_our_text_form_asks(position: str) -> None:
 
 @pytest.mark.parametrize("name", ["niah-en", "niah-zh"])
 @pytest.mark.parametrize("form", FORMS)
-def test_our_templates_ask_at_the_end_at_the_start_or_at_both(name: str, form: PromptForm) -> None:
+def test_our_templates_ask_at_the_end_the_start_or_both_as_requested(name: str, form: PromptForm) -> None:
     sides = {}
     for position in POSITIONS:
         before, after = whole(filled(make_frame(library(name), form, "native", False, "What?", position), "DOC")).split(
@@ -103,7 +103,7 @@ def test_our_templates_ask_at_the_end_at_the_start_or_at_both(name: str, form: P
     assert sides == {"end": (0, 1), "start": (1, 0), "both": (1, 1)}
 
 
-def test_the_frame_of_messages_leaves_the_template_alone() -> None:
+def test_making_a_frame_of_messages_does_not_change_the_template() -> None:
     before = [dict(message) for message in library("gkamradt-openai").wordings["end"].chat or ()]
     filled(make_frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?"), "DOC")
     assert [dict(message) for message in library("gkamradt-openai").wordings["end"].chat or ()] == before
@@ -117,7 +117,7 @@ contents = st.text(st.characters(codec="utf-8") | st.sampled_from('"\\\n\t\x00\x
     context=contents, before=contents, after=contents, others=st.lists(st.tuples(contents, contents), max_size=3),
     at=st.integers(0, 3), role=st.none() | contents,
 )  # fmt: skip
-def test_the_json_of_a_prompt_in_pieces_is_its_canonical_json(
+def test_the_json_of_a_prompt_in_pieces_equals_its_canonical_json(
     context: str, before: str, after: str, others: list[tuple[str, str]], at: int, role: str | None
 ) -> None:
     messages = [FrameMessage(name, content) for name, content in others] if role is not None else []
@@ -134,7 +134,7 @@ def test_the_json_of_a_prompt_in_pieces_is_its_canonical_json(
 TURNS = (PromptMessage("user", (Piece("Hello."),)), PromptMessage("assistant", (Piece("Good "), Piece("day."))))
 
 
-def test_a_conversation_takes_the_place_of_the_message_that_is_the_context_alone() -> None:
+def test_a_conversation_replaces_the_message_that_is_only_the_context() -> None:
     around = make_frame(library("gkamradt-openai"), "chat", "gkamradt", False, "What?")
     assert around.takes_turns()
     prompt = around.around(TURNS)
@@ -143,7 +143,7 @@ def test_a_conversation_takes_the_place_of_the_message_that_is_the_context_alone
 
 
 @pytest.mark.parametrize(("name", "form"), [("niah-en", "chat"), ("niah-en", "text"), ("gkamradt-openai", "text")])
-def test_a_template_whose_context_stands_in_other_text_takes_no_conversation(name: str, form: PromptForm) -> None:
+def test_a_template_with_other_text_around_its_context_takes_no_conversation(name: str, form: PromptForm) -> None:
     around = make_frame(library(name), form, "native", False, "What?")
     assert not around.takes_turns()
     with pytest.raises(ValueError, match="a conversation needs a chat template"):

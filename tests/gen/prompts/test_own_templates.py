@@ -1,4 +1,4 @@
-"""Templates of one's own: what is wrong with a file is told at once; system messages stand first in every chat."""
+"""The user's own templates: all errors of a file are reported at once; system messages come first in every chat."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def table(**fields: Any) -> dict[str, Any]:
     return {"mine-en": {"language": "en", "text": "{context} {question}", **fields}}
 
 
-def test_a_file_stands_for_the_name_that_its_tables_share(tmp_path: Path) -> None:
+def test_a_file_defines_the_template_name_that_its_tables_share(tmp_path: Path) -> None:
     file = tmp_path / "whatever.toml"
     file.write_text(MINE, "utf-8")
-    found = read_template_file(str(file))
-    assert (found.name, list(found.tables)) == ("mine", ["mine-en", "mine-zh"])
-    own = own_templates(found.tables)
+    templates = read_template_file(str(file))
+    assert (templates.name, list(templates.tables)) == ("mine", ["mine-en", "mine-zh"])
+    own = own_templates(templates.tables)
     assert template_for("mine", "zh", own) is own["mine-zh"]
     assert template_for("mine", "fr", own) is None
     assert own["mine-en"].forms() == ("text", "chat")
@@ -62,7 +62,7 @@ def test_a_file_stands_for_the_name_that_its_tables_share(tmp_path: Path) -> Non
     assert set(template_family("mine", own)) == {"mine-en", "mine-zh"}
 
 
-def test_a_name_after_the_path_says_which_of_several(tmp_path: Path) -> None:
+def test_a_name_after_the_path_chooses_among_several_templates(tmp_path: Path) -> None:
     text = MINE + '[other]\nlanguage = "en"\ntext = "{context} {question}"\n'
     (problem,) = problems_in(tmp_path, text)
     assert problem.startswith(": has templates mine, other; say which, such as ")
@@ -74,14 +74,14 @@ def test_a_name_after_the_path_says_which_of_several(tmp_path: Path) -> None:
         read_template_file(f"{path}#othr")
 
 
-def test_paths_are_told_from_names() -> None:
+def test_paths_are_distinguished_from_names() -> None:
     assert [is_file(spec) for spec in ("my.toml", "a/b.toml#x", "niah", "niah-en", 3, None)] == [True, True] + [
         False
     ] * 4
 
 
-def test_everything_wrong_with_a_file_is_said_with_its_line(tmp_path: Path) -> None:
-    found = problems_in(
+def test_every_error_in_a_file_is_reported_with_its_line(tmp_path: Path) -> None:
+    problems = problems_in(
         tmp_path,
         """
 [a-en]
@@ -101,7 +101,7 @@ text = " "
 shape = 1
 """,
     )
-    assert found == [
+    assert problems == [
         ":2: [a-en].texts: unknown field; did you mean 'text'?",
         ":2: [a-en].language: is 'zh', but the name ends in '-en'; change one of them",
         ":2: [a-en]: has neither text nor chat; expected one of them, or both",
@@ -124,7 +124,7 @@ BOTH = 'language = "en"\ntext = "{context}{question}"'
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "expected a table such as [mine-en]"),
         ("mine = 3", "[mine]: expected a table with language and text or chat, found 3"),
@@ -140,11 +140,11 @@ BOTH = 'language = "en"\ntext = "{context}{question}"'
         ('[m]\nlanguage = "en"\nstart = {}', "[m.start]: has neither text nor chat"),
     ],
 )
-def test_a_broken_file_is_refused_with_a_sentence(tmp_path: Path, text: str, told: str) -> None:
-    assert any(told in problem for problem in problems_in(tmp_path, text))
+def test_a_broken_file_is_refused_with_an_explanation(tmp_path: Path, text: str, message: str) -> None:
+    assert any(message in problem for problem in problems_in(tmp_path, text))
 
 
-def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_undecodable_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"my\.toml: no such file"):
         read_template_file(str(tmp_path / "my.toml"))
     (tmp_path / "my.toml").write_bytes(b"\xff\xfe")
@@ -175,8 +175,8 @@ def test_guide_rules_that_append_or_split_are_read() -> None:
 
 
 @pytest.mark.parametrize("file", sorted(LIBRARY.iterdir()), ids=lambda file: file.stem)
-def test_the_librarys_own_files_would_do_under_other_names(file: Path) -> None:
-    tables = {f"my-{name}": found for name, found in tomllib.loads(file.read_text("utf-8")).items()}
+def test_the_librarys_own_files_are_valid_under_other_names(file: Path) -> None:
+    tables = {f"my-{name}": fields for name, fields in tomllib.loads(file.read_text("utf-8")).items()}
     assert not list(wrong_tables(tables))
 
 
@@ -184,7 +184,7 @@ def test_the_librarys_own_files_would_do_under_other_names(file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["niah-en", "niah-zh", "gkamradt-openai", "opencompass-zh"])
-def test_a_system_message_stands_first_and_takes_the_place_of_the_templates_own(name: str) -> None:
+def test_a_system_message_comes_first_and_replaces_the_templates_own(name: str) -> None:
     template = with_system(library(name), "Be brief.")
     for position, wording in library(name).wordings.items():
         first, *rest = template.wordings[position].messages("chat")
@@ -192,7 +192,7 @@ def test_a_system_message_stands_first_and_takes_the_place_of_the_templates_own(
         assert rest == [message for message in wording.messages("chat") if message["role"] != "system"]
 
 
-def test_a_text_has_no_system_message_and_a_document_in_one_is_not_replaced() -> None:
+def test_a_system_message_needs_a_chat_and_never_replaces_the_context() -> None:
     (problem,) = wrong_system("niah", {}, "text")
     assert "--chat" in problem
     assert wrong_system("niah", {}, "chat") == wrong_system("gkamradt-openai", {}, "chat") == []
@@ -201,9 +201,9 @@ def test_a_text_has_no_system_message_and_a_document_in_one_is_not_replaced() ->
     assert "the system message of template 'mine-en' holds {context} or {question} and cannot be replaced" in problem
 
 
-def test_every_position_of_the_question_can_be_the_only_one() -> None:
-    for position, wanted in POSITIONS.items():
-        text = "{question}" * wanted.before + "{context}" + "{question}" * wanted.after
+def test_a_template_may_offer_any_single_position_of_the_question() -> None:
+    for position, count in POSITIONS.items():
+        text = "{question}" * count.before + "{context}" + "{question}" * count.after
         tables = {"mine": {"language": "en", **({"text": text} if position == "end" else {position: {"text": text}})}}
         assert not list(wrong_tables(tables))
         assert list(own_templates(tables)["mine"].wordings) == [position]

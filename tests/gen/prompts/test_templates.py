@@ -1,4 +1,4 @@
-"""Templates and guide rules: the published strings, and the names that recipes give them."""
+"""Templates and guide rules, against the published strings, and the names by which recipes refer to them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_only_the_first_two_parts_of_a_split_question_are_kept() -> None:
     assert rule.apply("|") == "<>"
 
 
-def test_a_splitting_rule_applies_where_its_phrase_is_and_an_appending_one_everywhere() -> None:
+def test_splitting_rules_need_their_phrase_and_appending_rules_always_apply() -> None:
     assert GuideRule(split="now").applies("do it now")
     assert not GuideRule(split="now").applies("do it")
     assert GuideRule(append="!").applies("")
@@ -98,7 +98,7 @@ def test_guided_changes_nothing_where_a_template_has_no_rule() -> None:
 # Names --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_pair_is_found_by_its_language_and_a_whole_name_by_itself() -> None:
+def test_a_family_name_needs_a_language_and_a_full_name_does_not() -> None:
     assert template_for("niah", "en") is library("niah-en")
     assert template_for("niah", "zh") is library("niah-zh")
     assert template_for("niah-zh", "en") is library("niah-zh")
@@ -106,14 +106,14 @@ def test_a_pair_is_found_by_its_language_and_a_whole_name_by_itself() -> None:
     assert template_for("niah", "de") is template_for("nothing", "en") is template_for("opencompass", "fr") is None
 
 
-def test_every_name_that_a_recipe_may_give_stands_for_something() -> None:
+def test_every_name_that_a_recipe_may_use_refers_to_a_template() -> None:
     assert {"niah", "niah-en", "niah-zh", "opencompass", "gkamradt-openai"} <= set(template_names())
     for name in template_names():
         assert template_for(name, "en") or template_for(name, "zh")
         assert template_family(name)
 
 
-def test_a_family_holds_all_that_its_name_stands_for() -> None:
+def test_a_family_holds_every_template_that_its_name_refers_to() -> None:
     assert set(template_family("niah")) == {"niah-en", "niah-zh"}
     assert set(template_family("niah-en")) == {"niah-en"}
     guide = template_family("opencompass")["opencompass-zh"]

@@ -31,15 +31,15 @@ CL100K = find_tokenizer("cl100k_base")
 
 
 def overlapping(tokenizer: Tokenizer, text: str, span: Span) -> dict[str, int]:
-    """Token by token: which have a byte of the span."""
+    """The tokens that contain a byte of the span, checked token by token."""
     start, end = (len(text[:place].encode()) for place in (span["start"], span["end"]))
     ends = tokenizer.encode(text).ends.tolist()
-    found = [number for number, (low, high) in enumerate(pairwise([0, *ends])) if low < end and start < high]
-    return {"start": found[0], "end": found[-1] + 1}
+    numbers = [number for number, (low, high) in enumerate(pairwise([0, *ends])) if low < end and start < high]
+    return {"start": numbers[0], "end": numbers[-1] + 1}
 
 
 def pieces_and_spans(parts: list[tuple[str, str]], tokenizer: Tokenizer) -> tuple[list[Piece], list[Span]]:
-    """Filler and needles by turns, as slices and as texts, and where the needles stand."""
+    """Filler and needles in turn, as slices and as texts, and the spans of the needles."""
     pieces: list[Piece] = []
     spans: list[Span] = []
     at = 0
@@ -57,18 +57,18 @@ def pieces_and_spans(parts: list[tuple[str, str]], tokenizer: Tokenizer) -> tupl
 
 @examples(100)
 @given(parts=pieces_of)
-def test_the_text_around_needles_tells_what_the_whole_text_tells(parts: list[tuple[str, str]]) -> None:
+def test_spans_from_the_text_around_needles_equal_those_from_the_whole_text(parts: list[tuple[str, str]]) -> None:
     pieces, spans = pieces_and_spans(parts, CL100K)
     text = "".join(piece.fragment().text for piece in pieces)
-    found = token_spans(pieces, spans, Counter(CL100K))
-    assert found == whole_token_spans(text, spans, CL100K) == [overlapping(CL100K, text, span) for span in spans]
+    quick = token_spans(pieces, spans, Counter(CL100K))
+    assert quick == whole_token_spans(text, spans, CL100K) == [overlapping(CL100K, text, span) for span in spans]
 
 
-def test_tokens_that_share_a_character_all_cover_it(tiny_bpe: OffsetTokenizer) -> None:
+def test_all_tokens_that_share_a_character_of_a_span_belong_to_it(tiny_bpe: OffsetTokenizer) -> None:
     text = "the cat 🙂 sat on 🙂🙂 mats"
     for start in range(len(text)):
         for end in range(start + 1, min(len(text), start + 4) + 1):
-            (found,) = whole_token_spans(text, [Span(start=start, end=end)], tiny_bpe)
+            (covered,) = whole_token_spans(text, [Span(start=start, end=end)], tiny_bpe)
             ids, ends = tiny_bpe._encode(text)
             begins = [0, *ends[:-1]]
             low = [number for number in range(len(ids)) if ends[number] > start]
@@ -76,7 +76,7 @@ def test_tokens_that_share_a_character_all_cover_it(tiny_bpe: OffsetTokenizer) -
                 number for number in range(len(ids))
                 if begins[number] < end or (ends[number] == begins[number] and ends[number] <= end)
             ]  # fmt: skip
-            assert (found["start"], found["end"]) == (low[0], high[-1] + 1)
+            assert (covered["start"], covered["end"]) == (low[0], high[-1] + 1)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_tokens_that_share_a_character_all_cover_it(tiny_bpe: OffsetTokenizer) -
         {"corpora": ["zh_articles"], "needles": ["heyuan-archive"], "placement": "opencompass"},
     ],
 )
-def test_rows_say_which_tokens_of_their_prompt_are_needles(changes: dict[str, Any]) -> None:
+def test_rows_state_which_tokens_of_their_prompt_are_needles(changes: dict[str, Any]) -> None:
     for row in rows_of(**{"depths": [0, 40, 100], "lengths": [1000], **changes}):
         prompt = row["prompt"]
         text = prompt if isinstance(prompt, str) else prompt[row["context_message"]]["content"]
@@ -132,7 +132,7 @@ ODD_NEEDLES = ["3.14", "…gate…", "\u0301gate", "🙂 12 gates", "don't", "�
 
 
 def odd_corpora(parent: Path, odd_text: OddText, write_texts: Write) -> Iterator[dict[str, Any]]:
-    """Recipes over made-up corpora of texts that break things, in both languages, each with a needle as odd."""
+    """Recipes over made-up corpora of texts that break things, in both languages, each with an equally odd needle."""
     for seed in range(30):
         rng = random.Random(seed)
         language = ("en", "zh")[seed % 2]
@@ -141,9 +141,11 @@ def odd_corpora(parent: Path, odd_text: OddText, write_texts: Write) -> Iterator
             if language == "zh"
             else (". ", "! ", "?\n\n", ".” ", "…\n")
         )
-        said = {"en": "It rained on the mat", "zh": "今天下了一整天的雨，他没有带伞，只好在屋檐下等着"}[language]
+        sentence = {"en": "It rained on the mat", "zh": "今天下了一整天的雨，他没有带伞，只好在屋檐下等着"}[language]
         texts = [
-            "".join(said + odd_text(rng, rng.randint(0, 3)) + rng.choice(ends) for _ in range(60)).replace("\r", "\n")
+            "".join(sentence + odd_text(rng, rng.randint(0, 3)) + rng.choice(ends) for _ in range(60)).replace(
+                "\r", "\n"
+            )
             for _ in range(8)
         ]
         folder = write_texts(parent / f"odd-{seed}-{language}", texts)
